@@ -1,0 +1,190 @@
+"""What the agent needs from outside, as Protocols it owns; `gateway` supplies them, tests supply fakes.
+
+The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from agent.transcript import (
+    EndReason,
+    Item,
+    JournalEvent,
+    ModelResponded,
+    ToolCall,
+    ToolReturned,
+    UserItem,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """The one person a turn acts for. It comes from the envelope, never from the model."""
+
+    user_id: str
+    tenant: str
+    display_name: str = ""
+    role: str = "member"
+    timezone: str = "UTC"  # IANA name
+    locale: str | None = None  # BCP 47
+    week_start: int = 0  # 0 Monday ... 6 Sunday
+
+
+# ---------------------------------------------------------------- the model
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """A tool as the model is told of it."""
+
+    name: str
+    description: str
+    schema: dict[str, object]  # JSON schema of the arguments object
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """Everything one model call depends on."""
+
+    system: str
+    items: Sequence[Item]
+    tools: Sequence[ToolSpec] = ()  # empty: the model cannot call anything
+    max_output_tokens: int = 8192
+    stream: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailure(Exception):
+    """A model call that gave no usable response."""
+
+    kind: str  # see agent.errors.FailureKind
+    message: str  # for an operator; never holds a secret
+    status: int | None = None  # HTTP status, None where there was none
+    retryable: bool = False
+    retry_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta:
+    """More of the answer."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TextDiscarded:
+    """What was streamed of this response is void: it is asked again."""
+
+
+@dataclass(frozen=True, slots=True)
+class CallStreamed:
+    """A call whose arguments have streamed in whole, before the response is over."""
+
+    index: int
+    call: ToolCall
+
+
+ModelEvent = TextDelta | TextDiscarded | CallStreamed
+OnModelEvent = Callable[[ModelEvent], None]
+
+
+class ChatModel(Protocol):
+    """One model behind one wire, or a chain of them."""
+
+    name: str  # provider:name
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """One whole response (its `step` is 0; the loop sets it); text and calls are told as they stream in.
+
+        Raises:
+            ModelFailure: there is no usable response; nothing was charged to the transcript.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+# ---------------------------------------------------------------- the turn
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted:
+    """A tool call runs now."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    """A tool call is over."""
+
+    name: str
+    success: bool
+
+
+TurnProgress = ModelEvent | ToolStarted | ToolEnded
+
+
+class LocalCommand(Protocol):
+    """A typed change of the agent's own data, applied by the gateway in the commit that journals its result."""
+
+
+class TurnPort(Protocol):
+    """What a running turn can do to the world outside the loop. One object a turn."""
+
+    async def record(self, *events: JournalEvent) -> None:
+        """Append events to the journal, durable when this returns.
+
+        Raises:
+            Fenced: another process owns the session now; drop everything.
+        """
+        ...
+
+    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
+        """Apply a local effect and journal its result in one commit; `returned.content` is filled in.
+
+        Applying the same `call_key` again changes nothing and gives the first result.
+        """
+        ...
+
+    async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
+        """Claim what the principal said meanwhile, with the skipped results it causes, in one commit.
+
+        Empty, without a commit, when nothing waits; then nothing was overtaken either.
+        """
+        ...
+
+    def steering_waits(self) -> bool:
+        """Whether `steer` would claim something now."""
+        ...
+
+    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
+        """End the turn: last response, answer, deliveries and outcomes in one commit.
+
+        False, with nothing done, when a message came in that the turn should read first.
+        """
+        ...
+
+    def progress(self, event: TurnProgress) -> None:
+        """Tell whoever watches; never blocks, never fails."""
+        ...
+
+    def stopping(self) -> EndReason | None:
+        """Why the turn should end now (`/stop`, an interrupt), else None."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a turn starts, or goes on, with."""
+
+    id: str  # UUIDv7
+    principal: Principal
+    history: Sequence[Item]  # of the session, before this turn
+    events: Sequence[JournalEvent]  # of this turn so far; more than TurnStarted after a crash
+    started_at: datetime  # aware UTC
+    hints: str = ""  # how this channel wants text formatted

@@ -1,0 +1,105 @@
+"""What a tool is: a typed async function with its schema and its fail-closed flags. Running one is the pipeline's work."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from agent.ports import LocalCommand, Principal, ToolSpec
+
+
+class Effect(StrEnum):
+    """What running a tool does to the world, and so what a crash in between allows."""
+
+    NONE = "none"  # reads only: may be run again
+    LOCAL = "local"  # returns a LocalCommand that is applied in the commit that journals its result
+    IDEMPOTENT = "idempotent"  # may be run again with the same call key
+    UNSAFE = "unsafe"  # never run again when its outcome is unknown
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """Whom and when a call acts for. From the envelope, never from the model."""
+
+    principal: Principal
+    now: datetime  # aware UTC
+    call_key: str  # turn/step/index: the idempotency key
+
+
+class ToolError(Exception):
+    """A tool refuses or fails in a way the model should read; the message is shown to it."""
+
+
+ToolFunction = Callable[[Any, ToolContext, Any], Awaitable[object]]
+"""`async def name(self, context, arguments: SomeModel)`: JSON-able data, or a LocalCommand when `effect` is local."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """One declared tool, bound to what it reads from."""
+
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    run: Callable[[ToolContext, Any], Awaitable[object | LocalCommand]]
+    effect: Effect = Effect.UNSAFE
+    read_only: bool = False
+    concurrency_safe: bool = False  # may run beside other safe calls
+    aliases: tuple[str, ...] = ()
+    timeout_s: float = 60.0
+    cancellable: bool = False  # a steering message may cancel it while it runs
+    max_result_chars: int = 100_000
+
+    @property
+    def spec(self) -> ToolSpec:
+        """The tool as the model is told of it."""
+        return ToolSpec(self.name, self.description, self.arguments.model_json_schema())
+
+
+F = TypeVar("F", bound=Callable[..., Awaitable[object]])
+
+
+def tool(
+    arguments: type[BaseModel],
+    *,
+    effect: Effect = Effect.UNSAFE,
+    read_only: bool = False,
+    concurrency_safe: bool = False,
+    aliases: tuple[str, ...] = (),
+    timeout_s: float = 60.0,
+) -> Callable[[F], F]:
+    """Declare an async method `(self, context, arguments)` as a tool; its docstring is what the model reads."""
+
+    def declare(function: F) -> F:
+        declared = Tool(
+            name=function.__name__,
+            description=" ".join((function.__doc__ or "").split()),
+            arguments=arguments,
+            run=_unbound,
+            effect=effect,
+            read_only=read_only,
+            concurrency_safe=concurrency_safe,
+            aliases=aliases,
+            timeout_s=timeout_s,
+        )
+        function.__tool__ = declared  # type: ignore[attr-defined]  # read by tools_of alone
+        return function
+
+    return declare
+
+
+async def _unbound(context: ToolContext, arguments: object) -> object:
+    raise TypeError("a tool runs only after tools_of() has bound it to its owner")
+
+
+def tools_of(owner: object) -> tuple[Tool, ...]:
+    """The declared tools of an object, bound to it, sorted by name."""
+    found = []
+    for name in dir(type(owner)):
+        declared = getattr(getattr(type(owner), name), "__tool__", None)
+        if isinstance(declared, Tool):
+            found.append(replace(declared, run=getattr(owner, name)))
+    return tuple(sorted(found, key=lambda tool: tool.name))

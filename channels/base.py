@@ -1,0 +1,171 @@
+"""The contract between the gateway and a channel: what an adapter is given, must do, and may be able to do.
+
+An adapter only translates. Splitting, retry, pacing, dedupe, access and typing policy live above it.
+Abilities beyond sending are Protocols, found at run time with `isinstance`; limits are data with a unit.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol, runtime_checkable
+
+from channels.markdown import Block
+from channels.messages import Address, InboundEvent, OutboundPart, Receipt, Rejected, Rendered
+
+
+class TextUnit(StrEnum):
+    """What a platform counts when it limits a text."""
+
+    UTF16 = "utf16"  # UTF-16 code units (Telegram)
+    CHARS = "chars"  # Unicode code points (Discord, Slack)
+
+    def measure(self, text: str) -> int:
+        """The length of `text` in this unit."""
+        if self is TextUnit.CHARS or text.isascii():
+            return len(text)
+        return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a platform takes, as data. Sources stand beside each adapter's own instance."""
+
+    max_text: int  # in `unit`, after rendering
+    unit: TextUnit
+    edit_interval_s: float = 1.0  # least time between two edits of live answers in one chat
+    typing_every_s: float = 4.5  # how often a busy sign must be renewed
+    per_chat_per_s: float | None = None  # sends a second to one chat; None: not limited
+    per_group_per_min: float | None = None  # sends a minute to one group; None: not limited
+    overall_per_s: float | None = None  # sends a second over all chats; None: not limited
+
+
+class ChannelState(StrEnum):
+    """How a channel is doing, as health shows it."""
+
+    STARTING = "starting"
+    READY = "ready"
+    DEGRADED = "degraded"  # it goes on trying; the detail says what is wrong
+    FAILED = "failed"  # it needs the operator; the detail says what to mend
+
+
+class Sink(Protocol):
+    """What an adapter is given: the one way in."""
+
+    async def receive(
+        self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
+    ) -> None:
+        """Return once everything given is committed; only then may the platform be told.
+
+        `cursor` is the adapter's own resume point, committed with the events. Order in is order kept.
+
+        Raises:
+            NotPersisted: nothing was committed; do not acknowledge, offer the same events again.
+        """
+        ...
+
+    async def cursor(self) -> str | None:
+        """The last committed resume point; None before the first."""
+        ...
+
+    def report(self, state: ChannelState, detail: str = "") -> None:
+        """Tell health how this channel is doing. READY also says: it was really heard just now."""
+        ...
+
+
+class NotPersisted(Exception):
+    """The store did not take the events; the platform must not be told that we have them."""
+
+
+class Channel(Protocol):
+    """One account on one platform."""
+
+    name: str  # registry name, the `channel` of its addresses
+    account: str
+    limits: Limits
+    renderer: "Renderer"
+
+    async def run(self, sink: Sink) -> None:
+        """Receive until cancelled. An exception means: restart me, with backoff.
+
+        Raises:
+            ConfigRefused: the platform refuses the configuration; restarting will not help.
+        """
+        ...
+
+    async def send(self, part: OutboundPart) -> Receipt:
+        """Make one call that says one part.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`; cancellation counts as Unknown.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of connections; `run` has ended before."""
+        ...
+
+
+class Renderer(Protocol):
+    """Pure: from blocks of the Markdown tree to what the platform takes."""
+
+    def render(self, blocks: Sequence[Block]) -> Rendered:
+        """The blocks as one part, however long."""
+        ...
+
+    def plain(self, text: str) -> Rendered:
+        """Text as it is, nothing of it interpreted."""
+        ...
+
+
+@runtime_checkable
+class EditsMessages(Protocol):
+    """Can replace what it said. Repeating an edit changes nothing."""
+
+    async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
+        """Replace the text of our message `platform_id`; "not modified" is success."""
+        ...
+
+
+@runtime_checkable
+class ShowsTyping(Protocol):
+    """Can show that it is busy for a few seconds."""
+
+    async def show_typing(self, address: Address) -> None:
+        """Show it once; failures are raised and never matter."""
+        ...
+
+
+class Sign(StrEnum):
+    """What a reaction on a person's message tells them."""
+
+    WORKING = "working"  # it takes a little longer
+    QUEUED = "queued"  # it waits for the turn before it
+    STEERED = "steered"  # the running turn took it
+    REFUSED = "refused"  # it was not accepted
+
+
+@runtime_checkable
+class Reacts(Protocol):
+    """Can set and clear a reaction of its own on a message."""
+
+    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+        """Set our reaction, replacing an earlier one; None clears it. Failures are raised and never matter."""
+        ...
+
+
+@runtime_checkable
+class DeletesMessages(Protocol):
+    """Can delete a message in a chat."""
+
+    async def delete(self, address: Address, message_id: str) -> None:
+        """Delete it where the platform allows."""
+        ...
+
+
+@runtime_checkable
+class HasCommands(Protocol):
+    """Shows a menu of commands."""
+
+    async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        """Set (name, description) lists by language code; "" is the default language."""
+        ...

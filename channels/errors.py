@@ -1,0 +1,60 @@
+"""Every way a send can fail, as three kinds that one place above knows how to treat.
+
+    ChannelError
+    ├── Retryable    it did not happen; try again, not before `retry_after_s`
+    ├── Permanent    it did not happen and never will; `reason` says why
+    └── Unknown      it may have happened: the request may have arrived
+
+No retry lives here or in an adapter: `gateway.delivery` decides what follows.
+"""
+
+from enum import StrEnum
+
+
+class ChannelError(Exception):
+    """A platform call did not return a receipt."""
+
+
+class Retryable(ChannelError):
+    """The platform did not act; the same call may be made again later."""
+
+    def __init__(self, reason: str, *, retry_after_s: float | None = None) -> None:
+        """`retry_after_s` is the platform's own word in seconds, None where it gave none."""
+        super().__init__(reason)
+        self.reason = reason
+        self.retry_after_s = retry_after_s
+
+
+class PermanentKind(StrEnum):
+    """What a permanent refusal is about, as far as somebody above acts on it."""
+
+    BLOCKED = "blocked"  # the person blocked the bot or left: their lane is parked
+    MALFORMED = "malformed"  # the rendering was refused: the plain text goes instead, once
+    TARGET_GONE = "target_gone"  # the message to edit is gone: the text is sent anew
+    REJECTED = "rejected"  # anything else: the rest of this reply is dead-lettered
+
+
+class Permanent(ChannelError):
+    """The platform refused for good; the same call will be refused again."""
+
+    def __init__(self, reason: str, kind: PermanentKind = PermanentKind.REJECTED) -> None:
+        """`reason` is the platform's own description, safe to show to an operator."""
+        super().__init__(reason)
+        self.reason = reason
+        self.kind = kind
+
+
+class Unknown(ChannelError):
+    """The request may have arrived: a timeout, a cut connection, a 5xx after the body was sent."""
+
+    def __init__(self, reason: str) -> None:
+        """`reason` names what was seen on the wire."""
+        super().__init__(reason)
+        self.reason = reason
+
+
+class ConfigRefused(Exception):
+    """The platform refuses this configuration (a bad token, a missing scope); retrying cannot help.
+
+    The message says what is wrong and where to mend it; it never holds the secret.
+    """

@@ -1,0 +1,190 @@
+"""What passes between a platform and the gateway, typed: addresses, people, inbound events, outbound parts.
+
+Nothing here knows a platform, a table or a model. Everything is frozen and safe to share between tasks.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import TypeAdapter
+
+DEFAULT_TENANT = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a message came from or goes to: one chat (and thread) of one account of one channel."""
+
+    channel: str  # registry name: "telegram"
+    account: str  # which bot account of that channel, the name in the configuration: "main"
+    chat: str  # the platform's chat id, as text
+    thread: str | None = None  # topic or thread id; None outside threads
+
+    @property
+    def lane(self) -> str:
+        """The key of the ordered queue that carries everything said to this chat."""
+        return f"{self.channel}:{self.account}:{self.chat}"
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who wrote. `id` alone decides access; the display name is only ever shown."""
+
+    id: str  # the platform's opaque id, with its team where ids are only unique inside one
+    display_name: str
+    is_bot: bool = False
+
+
+class ChatKind(StrEnum):
+    """Whether a chat is one person's or shared."""
+
+    DIRECT = "direct"
+    GROUP = "group"
+
+
+class AttachmentKind(StrEnum):
+    """The broad class of a file; the exact type is its MIME type."""
+
+    PHOTO = "photo"
+    DOCUMENT = "document"
+    VOICE = "voice"
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file somebody sent, by the platform's handle; nothing is downloaded yet."""
+
+    kind: AttachmentKind
+    handle: str  # what the adapter needs to fetch it
+    name: str | None = None  # as the sender named it: untrusted, never used as a path
+    mime: str | None = None
+    size_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Event:
+    """What every inbound event carries."""
+
+    event_id: str  # the platform's own identity of this event: the dedupe key within an account
+    address: Address
+    sender: Sender
+    received_at: datetime  # aware UTC, the platform's clock where it gives one
+    tenant: str = DEFAULT_TENANT
+
+    @property
+    def sender_key(self) -> str:
+        """The canonical sender, `telegram:42`; the only name access is decided by."""
+        return f"{self.address.channel}:{self.sender.id}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InboundMessage(_Event):
+    """Somebody said something; with `edited`, they changed what they had said."""
+
+    type: Literal["message"] = "message"
+    message_id: str
+    kind: ChatKind
+    text: str  # clean Unicode: no NUL, no lone surrogates; "" for a bare attachment
+    mentions_bot: bool = False  # a mention, a reply to the bot or a command meant for it
+    reply_to: str | None = None  # message id in the same chat
+    attachments: tuple[Attachment, ...] = ()
+    edited: bool = False
+    locale: str | None = None  # BCP 47 tag the platform told of the sender; a hint only
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageDeleted(_Event):
+    """Somebody took back what they had said."""
+
+    type: Literal["delete"] = "delete"
+    message_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ButtonPressed(_Event):
+    """Somebody pressed a button under one of our messages."""
+
+    type: Literal["button"] = "button"
+    message_id: str
+    data: str  # what we put into the button
+    token: str | None = None  # what answering the press needs
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandInvoked(_Event):
+    """Somebody used a platform-native command (a slash command with its own payload)."""
+
+    type: Literal["command"] = "command"
+    name: str  # without the slash
+    arguments: str
+    kind: ChatKind
+    token: str | None = None  # what answering the command needs
+    locale: str | None = None
+
+
+class Membership(StrEnum):
+    """What became of the bot in a chat."""
+
+    ADDED = "added"
+    LEFT = "left"
+    BLOCKED = "blocked"  # a person blocked the bot
+    UNBLOCKED = "unblocked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembershipChanged(_Event):
+    """The bot was added to, removed from or blocked in a chat."""
+
+    type: Literal["membership"] = "membership"
+    change: Membership
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMigrated(_Event):
+    """A chat goes on under another id (a Telegram group became a supergroup)."""
+
+    type: Literal["migration"] = "migration"
+    new_chat: str
+
+
+InboundEvent = InboundMessage | MessageDeleted | ButtonPressed | CommandInvoked | MembershipChanged | ChatMigrated
+
+INBOUND_EVENT: TypeAdapter[InboundEvent] = TypeAdapter(InboundEvent)
+"""Reads and writes an inbound event as JSON; what the inbox keeps."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A raw event that could not be understood; it is kept for the operator, never retried."""
+
+    event_id: str  # the best identity that could be found in it
+    raw: str  # the event as received, cut at 16,384 characters
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """One part as its platform wants it. Its length is that of `text`, in the platform's unit."""
+
+    text: str
+    markup: str | None = None  # the platform's own JSON beside the text (Telegram: entities)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutboundPart:
+    """One thing to send: small enough for one call, already rendered."""
+
+    address: Address
+    rendered: Rendered
+    idem_key: str  # ≤ 25 characters, the same for every attempt at this part
+    reply_to: str | None = None  # message id in the same chat
+    silent: bool = False  # no notification
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """The platform took it."""
+
+    platform_id: str  # the platform's id of the message

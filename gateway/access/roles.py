@@ -1,0 +1,17 @@
+"""What people may be, in one order. Who is what is decided elsewhere in this room."""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """A person's standing in a tenant."""
+
+    BLOCKED = "blocked"
+    MEMBER = "member"
+    OPERATOR = "operator"
+    OWNER = "owner"
+
+    def allows(self, least: "Role") -> bool:
+        """Whether this role is at least `least`."""
+        order = tuple(Role)
+        return order.index(self) >= order.index(least)

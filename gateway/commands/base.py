@@ -1,0 +1,83 @@
+"""What a command is: a pure plan of what to change and what to say, carried out by the router in one commit."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from agent.ports import LocalCommand, Principal
+from gateway.access.roles import Role
+
+
+class SessionAction(StrEnum):
+    """What a command does to its session, in the same commit."""
+
+    NEW = "new"  # a new generation: the conversation starts afresh
+    STOP = "stop"  # cancel the running turn and clear what waits
+
+
+@dataclass(frozen=True, slots=True)
+class SetMode:
+    """Change how messages that arrive mid-turn are taken."""
+
+    mode: str  # steer | followup
+
+
+@dataclass(frozen=True, slots=True)
+class SetTimezone:
+    """Change the person's zone."""
+
+    timezone: str  # IANA name
+
+
+Results = Sequence[Mapping[str, object]]
+"""What each local command of a reply gave back, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a command wants: changes, and the words that follow from them (Markdown)."""
+
+    text: str | Callable[[Results], str]
+    changes: tuple[LocalCommand, ...] = ()  # applied in the commit of the reply, in order
+    session: SessionAction | SetMode | SetTimezone | None = None
+    turn: str | None = None  # start a turn of this kind instead of replying ("plan")
+    redact: bool = False  # the command held a secret: its row is blanked at its outcome
+
+
+class SessionControl(Protocol):
+    """What a command may know and do about the session it was given in."""
+
+    @property
+    def mode(self) -> str:
+        """The session's mode."""
+        ...
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn runs now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One use of a command by a known person."""
+
+    name: str  # without the slash, lower case
+    arguments: str
+    principal: Principal
+    now: datetime  # aware UTC
+    session: SessionControl
+    key: str  # the idempotency key of its changes: "inbox:17"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One row of the command table."""
+
+    name: str
+    summary: Mapping[str, str]  # by language: "en", "es"; what menus and /help show
+    handle: Callable[[Invocation], Awaitable[Reply]]
+    least_role: Role = Role.MEMBER
+    urgent: bool = False  # passes the backlog by (/stop)

@@ -1,0 +1,17 @@
+"""What can go wrong in the gateway, by name. Nothing is handled here."""
+
+
+class GatewayError(Exception):
+    """An error whose message tells the operator what to do."""
+
+
+class SettingsError(GatewayError):
+    """The configuration cannot be used; the message names file, line, key and the nearest right name."""
+
+
+class AlreadyRunning(GatewayError):
+    """Another gateway holds this home."""
+
+
+class StoreUnavailable(GatewayError):
+    """The store did not take a job: disk full, read-only, I/O error, connection lost. Nothing of it is known to hold."""

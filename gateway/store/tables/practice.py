@@ -1,0 +1,52 @@
+"""What people practise: skills, sessions in whole minutes on a local date, and one plan a week."""
+
+import sqlalchemy as sa
+
+from gateway.store.tables.base import Id, Instant, metadata, tenant_column
+
+skills = sa.Table(
+    "skills",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("user_id", Id, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("name_key", sa.String(256), nullable=False),  # case-folded: what a person's skills are unique by
+    sa.Column("emoji", sa.String(32), nullable=False),
+    sa.Column("colour", sa.String(16), nullable=False),
+    sa.Column("goal_minutes", sa.Integer, nullable=False),  # 600,000 = 10,000 h
+    sa.Column("archived", sa.Boolean, nullable=False, default=False),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.UniqueConstraint("tenant_id", "user_id", "name_key"),
+)
+
+practice_sessions = sa.Table(
+    "practice_sessions",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("user_id", Id, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("skill_id", Id, sa.ForeignKey("skills.id"), nullable=False),
+    sa.Column("minutes", sa.Integer, nullable=False),
+    sa.Column("local_date", sa.Date, nullable=False),
+    sa.Column("zone", sa.String(64), nullable=False),  # IANA name the date was meant in
+    sa.Column("notes", sa.Text, nullable=False),
+    sa.Column("effect_key", sa.String(64), nullable=False, unique=True),  # the call or inbox row that logged it
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("undone_at", Instant),
+    sa.Index(None, "tenant_id", "user_id", "local_date"),
+    sa.CheckConstraint("minutes > 0 AND minutes <= 1440", name="a_day_at_most"),
+)
+
+weekly_plans = sa.Table(
+    "weekly_plans",
+    metadata,
+    tenant_column(),
+    sa.Column("user_id", Id, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("week", sa.Date, nullable=False),  # the first day of the person's own week
+    sa.Column("content", sa.Text, nullable=False),
+    sa.Column("insights", sa.Text, nullable=False),  # JSON list of {type, title, description, skill_id?}
+    sa.Column("skill_ids", sa.Text, nullable=False),  # JSON list of the skills analysed
+    sa.Column("saved_at", Instant, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "user_id", "week"),
+)

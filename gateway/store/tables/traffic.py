@@ -1,0 +1,109 @@
+"""What came in, what goes out, and how far each channel account has read."""
+
+import sqlalchemy as sa
+
+from gateway.store.tables.base import Id, Instant, Sequence64, metadata, tenant_column
+
+channel_accounts = sa.Table(
+    "channel_accounts",
+    metadata,
+    tenant_column(),
+    sa.Column("channel", sa.String(32), nullable=False),
+    sa.Column("account", sa.String(64), nullable=False),
+    sa.Column("cursor", sa.Text),  # the adapter's own resume point
+    sa.Column("last_heard_at", Instant),
+    sa.PrimaryKeyConstraint("channel", "account"),
+)
+
+inbox = sa.Table(
+    "inbox",
+    metadata,
+    sa.Column("id", Sequence64, primary_key=True),  # the order of admission
+    tenant_column(),
+    sa.Column("channel", sa.String(32), nullable=False),
+    sa.Column("account", sa.String(64), nullable=False),
+    sa.Column("event_id", sa.String(256), nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),  # the event's `type`, "rejected" for what could not be read
+    sa.Column("chat", sa.String(128), nullable=False),
+    sa.Column("message_id", sa.String(128)),
+    sa.Column("sender", sa.String(160), nullable=False),  # canonical: telegram:42
+    sa.Column("user_id", Id),  # whom access found the sender to be; None for strangers
+    sa.Column("session_key", sa.String(512)),  # None where it never reaches a session
+    sa.Column("payload", sa.Text, nullable=False),  # the event as JSON
+    sa.Column("received_at", Instant, nullable=False),
+    sa.Column("admitted_at", Instant, nullable=False),
+    sa.Column("turn_id", Id, index=True),  # the turn that claimed it
+    sa.Column("attempts", sa.SmallInteger, nullable=False, default=0),  # times claimed by a turn's start
+    sa.Column("outcome", sa.String(16)),  # None while open; see gateway.store.inbox.Outcome
+    sa.Column("detail", sa.Text),  # why refused, what failed
+    sa.Column("done_at", Instant),
+    sa.UniqueConstraint("channel", "account", "event_id"),
+)
+sa.Index(
+    "ix_inbox_open",
+    inbox.c.session_key,
+    inbox.c.id,
+    sqlite_where=inbox.c.outcome.is_(None),
+    postgresql_where=inbox.c.outcome.is_(None),
+)
+sa.Index("ix_inbox_message", inbox.c.channel, inbox.c.account, inbox.c.chat, inbox.c.message_id)
+
+outbox = sa.Table(
+    "outbox",
+    metadata,
+    sa.Column("id", Sequence64, primary_key=True),  # the order within a lane
+    tenant_column(),
+    sa.Column("cause", sa.String(64), nullable=False),  # turn id, or what else it answers: "inbox:17"
+    sa.Column("part", sa.SmallInteger, nullable=False),
+    sa.Column("op", sa.SmallInteger, nullable=False),  # 0 the placeholder or the only send, 1 its final edit
+    sa.Column("action", sa.String(16), nullable=False),  # placeholder | send | edit
+    sa.Column("lane", sa.String(256), nullable=False),
+    sa.Column("channel", sa.String(32), nullable=False),
+    sa.Column("account", sa.String(64), nullable=False),
+    sa.Column("chat", sa.String(128), nullable=False),
+    sa.Column("thread", sa.String(128)),
+    sa.Column("target", sa.String(128)),  # message to edit, where it is not op 0 of the same part
+    sa.Column("reply_to", sa.String(128)),
+    sa.Column("rendered", sa.Text, nullable=False),
+    sa.Column("markup", sa.Text),
+    sa.Column("plain", sa.Text, nullable=False),  # sent instead when the rendering is refused
+    sa.Column("secret_ref", sa.String(128)),  # what fills the eight bullets at the moment of sending
+    sa.Column("idem_key", sa.String(32), nullable=False),
+    sa.Column("state", sa.String(16), nullable=False),  # ready | sending | sent | unknown | dead | discarded
+    sa.Column("not_before", Instant),
+    sa.Column("attempts", sa.SmallInteger, nullable=False, default=0),
+    sa.Column("platform_id", sa.String(128)),
+    sa.Column("marked", sa.Boolean, nullable=False, default=False),  # an earlier attempt may have arrived
+    sa.Column("error", sa.Text),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("done_at", Instant),
+    sa.UniqueConstraint("cause", "part", "op"),
+)
+sa.Index(
+    "ix_outbox_open",
+    outbox.c.lane,
+    outbox.c.id,
+    sqlite_where=outbox.c.state.in_(["ready", "sending"]),
+    postgresql_where=outbox.c.state.in_(["ready", "sending"]),
+)
+
+parked_lanes = sa.Table(
+    "parked_lanes",
+    metadata,
+    tenant_column(),
+    sa.Column("lane", sa.String(256), primary_key=True),
+    sa.Column("reason", sa.Text, nullable=False),
+    sa.Column("parked_at", Instant, nullable=False),
+)
+
+reply_routes = sa.Table(
+    "reply_routes",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("inbox_id", Sequence64, sa.ForeignKey("inbox.id"), nullable=False),
+    sa.Column("kind", sa.String(32), nullable=False),  # interaction | response_url
+    sa.Column("token", sa.Text, nullable=False),
+    sa.Column("expires_at", Instant, nullable=False),
+    sa.Column("uses", sa.SmallInteger, nullable=False, default=0),
+)

@@ -1,0 +1,93 @@
+"""Sessions, their turns, the journal of each turn, who owns them, and what they cost."""
+
+import sqlalchemy as sa
+
+from gateway.store.tables.base import Id, Instant, Sequence64, metadata, tenant_column
+
+SHARDS = 256
+"""Sessions hash to this many shards; it can never change in a living store."""
+
+shards = sa.Table(
+    "shards",
+    metadata,
+    sa.Column("shard", sa.SmallInteger, primary_key=True, autoincrement=False),
+    sa.Column("owner", sa.String(64)),
+    sa.Column("epoch", sa.BigInteger, nullable=False, default=0),  # rises with every change of owner
+    sa.Column("until", Instant),  # None: until the owner's process ends
+)
+
+sessions = sa.Table(
+    "sessions",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("key", sa.String(512), nullable=False),
+    sa.Column("generation", sa.Integer, nullable=False),  # `/new` raises it; the highest is the living one
+    sa.Column("mode", sa.String(16), nullable=False),  # steer | followup | collect | interrupt
+    sa.Column("title", sa.Text),
+    sa.Column("created_at", Instant, nullable=False),
+    sa.UniqueConstraint("tenant_id", "key", "generation"),
+)
+
+turns = sa.Table(
+    "turns",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("session_id", Id, sa.ForeignKey("sessions.id"), nullable=False, index=True),
+    sa.Column("user_id", Id, nullable=False),  # the principal
+    sa.Column("kind", sa.String(16), nullable=False),  # chat | plan
+    sa.Column("address", sa.Text, nullable=False),  # where the answer goes, JSON
+    sa.Column("reply_to", sa.String(128)),
+    sa.Column("started_at", Instant, nullable=False),
+    sa.Column("deadline_at", Instant, nullable=False),
+    sa.Column("attempts", sa.SmallInteger, nullable=False, default=1),
+    sa.Column("end_reason", sa.String(32)),  # None while it runs
+    sa.Column("ended_at", Instant),
+)
+sa.Index(
+    "ix_turns_open", turns.c.session_id, turns.c.id,
+    sqlite_where=turns.c.end_reason.is_(None), postgresql_where=turns.c.end_reason.is_(None),
+)
+
+events = sa.Table(
+    "events",
+    metadata,
+    sa.Column("session_id", Id, sa.ForeignKey("sessions.id"), nullable=False),
+    sa.Column("seq", sa.Integer, nullable=False),
+    tenant_column(),
+    sa.Column("turn_id", Id, nullable=False),
+    sa.Column("step", sa.SmallInteger, nullable=False),
+    sa.Column("call_key", sa.String(64)),  # turn/step/index of a tool call
+    sa.Column("kind", sa.String(32), nullable=False),
+    sa.Column("version", sa.SmallInteger, nullable=False, default=1),
+    sa.Column("payload", sa.Text, nullable=False),
+    sa.Column("at", Instant, nullable=False),
+    sa.PrimaryKeyConstraint("session_id", "seq"),
+    sa.UniqueConstraint("call_key", "kind"),
+)
+
+usage = sa.Table(
+    "usage",
+    metadata,
+    sa.Column("id", Sequence64, primary_key=True),
+    tenant_column(),
+    sa.Column("user_id", Id, nullable=False),
+    sa.Column("session_id", Id, nullable=False),
+    sa.Column("turn_id", Id, nullable=False, index=True),
+    sa.Column("model", sa.String(128), nullable=False),
+    sa.Column("input_tokens", sa.Integer),
+    sa.Column("output_tokens", sa.Integer),
+    sa.Column("cache_read_tokens", sa.Integer),
+    sa.Column("cache_write_tokens", sa.Integer),
+    sa.Column("at", Instant, nullable=False),
+)
+
+blobs = sa.Table(
+    "blobs",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("content", sa.LargeBinary, nullable=False),
+    sa.Column("created_at", Instant, nullable=False),
+)
