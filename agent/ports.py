@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from agent.errors import FailureKind
 from agent.transcript import (
     EndReason,
     Item,
@@ -53,17 +54,22 @@ class ModelRequest:
     tools: Sequence[ToolSpec] = ()  # empty: the model cannot call anything
     max_output_tokens: int = 8192
     stream: bool = True
+    patience_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)  # neither frozen nor slots: the interpreter writes an exception's traceback and context
 class ModelFailure(Exception):
     """A model call that gave no usable response."""
 
-    kind: str  # see agent.errors.FailureKind
+    kind: FailureKind
     message: str  # for an operator; never holds a secret
     status: int | None = None  # HTTP status, None where there was none
     retryable: bool = False
     retry_after_s: float | None = None
+
+    def __str__(self) -> str:
+        status = "" if self.status is None else f" (HTTP {self.status})"
+        return f"{self.kind}{status}: {self.message}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +92,21 @@ class CallStreamed:
     call: ToolCall
 
 
-ModelEvent = TextDelta | TextDiscarded | CallStreamed
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The provider is busy: it is asked again after this long."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Alive:
+    """The provider sent something of the response that is not told otherwise: thinking, part of a call. No ping."""
+
+
+ALIVE = Alive()
+
+ModelEvent = TextDelta | TextDiscarded | CallStreamed | Waiting | Alive
 OnModelEvent = Callable[[ModelEvent], None]
 
 
@@ -165,16 +185,25 @@ class TurnPort(Protocol):
     async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
         """End the turn: last response, answer, deliveries and outcomes in one commit.
 
-        False, with nothing done, when a message came in that the turn should read first.
+        False, with nothing done, when a message came in that the turn should read first; only for `COMPLETED`.
+        Any other end holds: what waits becomes the next turn. `text` is never empty.
         """
         ...
 
     def progress(self, event: TurnProgress) -> None:
-        """Tell whoever watches; never blocks, never fails."""
+        """Tell whoever watches; never blocks, never fails.
+
+        A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
+        its text was no answer. `Alive` never comes here.
+        """
         ...
 
     def stopping(self) -> EndReason | None:
         """Why the turn should end now (`/stop`, an interrupt), else None."""
+        ...
+
+    async def until_stopped(self) -> EndReason:
+        """Wait until `stopping()` says something, and give it. Cancelled when nobody waits any more."""
         ...
 
 

@@ -5,9 +5,9 @@ no model format here: a wire turns items into its own messages, the gateway's st
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeGuard
 
 from pydantic import Field, JsonValue, TypeAdapter
 
@@ -178,12 +178,25 @@ class Steered:
     kind: Literal["steered"] = "steered"
 
 
+class NudgeReason(StrEnum):
+    """Why the harness told the model something: each has its own bound a turn."""
+
+    HINT = "hint"
+    EMPTY = "empty"  # the response said nothing
+    CUT = "cut"  # the response was cut at the output cap
+    MALFORMED = "malformed"  # a call could not be read
+    STUCK = "stuck"  # it goes in circles
+    LAST = "last"  # answer now, without tools
+
+
 @dataclass(frozen=True, slots=True)
 class Nudged:
     """The harness told the model something."""
 
     step: int
     text: str
+    why: NudgeReason = NudgeReason.HINT
+    ends: EndReason | None = None  # the next response is the turn's last, whatever it is, and the turn ends so
     kind: Literal["nudged"] = "nudged"
 
 
@@ -197,14 +210,7 @@ class TurnEnded:
 
 
 JournalEvent = (
-    TurnStarted
-    | ModelResponded
-    | ToolIntended
-    | ToolReturned
-    | ToolResultRewritten
-    | Steered
-    | Nudged
-    | TurnEnded
+    TurnStarted | ModelResponded | ToolIntended | ToolReturned | ToolResultRewritten | Steered | Nudged | TurnEnded
 )
 
 JOURNAL_EVENT: TypeAdapter[JournalEvent] = TypeAdapter(Annotated[JournalEvent, Field(discriminator="kind")])
@@ -216,11 +222,125 @@ def fold(events: Iterable[JournalEvent]) -> Transcript:
 
     Every call of a response has exactly one result right behind it, in the order asked; a missing one is made up
     as unknown, an orphan or second one is left out. Text that was said to the person but is no response (a forced
-    or failed end) closes the turn as an assistant item.
+    or failed end) closes the turn as an assistant item. Empty responses leave nothing behind.
     """
-    raise NotImplementedError
+    folding = _Folding()
+    for event in events:
+        folding.take(event)
+    folding.close_calls()
+    return tuple(folding.items)
 
 
 def open_calls(events: Sequence[JournalEvent]) -> tuple[tuple[ModelResponded, int], ...]:
     """Calls of the last response that have no result yet, as (response, index)."""
-    raise NotImplementedError
+    returned: set[str] = set()
+    for event in reversed(events):
+        if isinstance(event, ToolReturned):
+            returned.add(event.call_id)
+        elif isinstance(event, ModelResponded):
+            return tuple((event, i) for i, call in enumerate(event.tool_calls) if call.id not in returned)
+    return ()
+
+
+def spoken(events: Iterable[JournalEvent]) -> str:
+    """What these events of one turn have answered so far: responses without calls, joined; a cut one goes on."""
+    text, between = "", ""
+    for event in events:
+        if _answers(event):
+            text += between + event.text
+            between = "" if event.stop is StopReason.LENGTH else PARAGRAPH
+    return text
+
+
+def joint(events: Sequence[JournalEvent]) -> str:
+    """What stands between `spoken` of these events and an answer that follows."""
+    before = next((event for event in reversed(events) if _answers(event)), None)
+    return "" if before is None or before.stop is StopReason.LENGTH else PARAGRAPH
+
+
+PARAGRAPH = "\n\n"
+
+
+def _answers(event: JournalEvent) -> TypeGuard[ModelResponded]:
+    return isinstance(event, ModelResponded) and bool(event.text.strip()) and not event.tool_calls
+
+
+NO_RESULT = '{"success":false,"data":null,"error":"No result: the outcome of this call is unknown."}'
+"""What stands for the result of a call that never got one."""
+
+
+class _Folding:
+    """A transcript in the making; what follows a response waits until all its calls have results."""
+
+    def __init__(self) -> None:
+        self.items: list[Item] = []
+        self._turn: list[JournalEvent] = []  # responses of the turn at hand
+        self._open: list[tuple[str, ToolCall]] = []  # id in the journal, call as the transcript has it
+        self._results: dict[str, str] = {}  # content by id in the journal
+        self._after: list[Item] = []  # what was said while calls were open
+        self._used: set[str] = set()  # call ids: strict APIs want each once
+
+    def take(self, event: JournalEvent) -> None:
+        """Fold one event in."""
+        match event:
+            case TurnStarted():
+                self.close_calls()
+                self._turn = []
+                self.items.extend(event.items)
+            case ModelResponded():
+                self.close_calls()
+                self._respond(event)
+            case ToolReturned() if any(id_ == event.call_id for id_, _ in self._open):
+                self._results.setdefault(event.call_id, event.content)
+            case ToolResultRewritten() if event.call_id in self._results:
+                self._results[event.call_id] = event.content
+            case Steered():
+                self._say_after(event.items)
+            case Nudged():
+                self._say_after((NoteItem(event.text),))
+            case TurnEnded():
+                self.close_calls()
+                self._end(event)
+            case _:
+                pass  # an intent, or a result that belongs to no open call
+
+    def close_calls(self) -> None:
+        """Every open call gets its result, then comes what was said meanwhile."""
+        for id_, call in self._open:
+            self.items.append(ToolItem(call.id, call.name, self._results.get(id_, NO_RESULT)))
+        self.items.extend(self._after)
+        self._open, self._results, self._after = [], {}, []
+
+    def _say_after(self, items: Sequence[Item]) -> None:
+        (self._after if self._open else self.items).extend(items)
+
+    def _respond(self, response: ModelResponded) -> None:
+        self._turn.append(response)
+        self._open = [(call.id, replace(call, id=self._unused(call.id))) for call in response.tool_calls]
+        if response.text.strip() or self._open:
+            calls = tuple(call for _, call in self._open)
+            self._add(AssistantItem(response.text, calls, response.thinking))
+
+    def _end(self, ended: TurnEnded) -> None:
+        answered = bool(self.items) and isinstance(self.items[-1], AssistantItem)
+        if ended.reason is EndReason.COMPLETED and answered:
+            return
+        rest = ended.text.removeprefix(spoken(self._turn)).strip()
+        if rest:
+            self._add(AssistantItem(rest))
+
+    def _add(self, item: AssistantItem) -> None:
+        """Two assistant items in a row are one: strict APIs want turns to alternate."""
+        if self.items and isinstance(before := self.items[-1], AssistantItem):
+            text = "\n\n".join(part for part in (before.text, item.text) if part.strip())
+            self.items[-1] = AssistantItem(text, item.tool_calls, before.thinking + item.thinking)
+        else:
+            self.items.append(item)
+
+    def _unused(self, id_: str) -> str:
+        fresh, n = id_ or "call", 1
+        while fresh in self._used:
+            n += 1
+            fresh = f"{id_ or 'call'}_{n}"
+        self._used.add(fresh)
+        return fresh

@@ -37,6 +37,8 @@ class Limits:
     per_chat_per_s: float | None = None  # sends a second to one chat; None: not limited
     per_group_per_min: float | None = None  # sends a minute to one group; None: not limited
     overall_per_s: float | None = None  # sends a second over all chats; None: not limited
+    hints: str = ""  # how text is best formatted here, for the model
+    idempotent_sends: bool = False  # a send repeated with the same key is said once (nonce, client_msg_id)
 
 
 class ChannelState(StrEnum):

@@ -92,6 +92,7 @@ class InboundMessage(_Event):
     attachments: tuple[Attachment, ...] = ()
     edited: bool = False
     locale: str | None = None  # BCP 47 tag the platform told of the sender; a hint only
+    forwarded: bool = False  # the words are somebody else's: data, not a wish of the sender's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

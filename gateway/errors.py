@@ -15,3 +15,7 @@ class AlreadyRunning(GatewayError):
 
 class StoreUnavailable(GatewayError):
     """The store did not take a job: disk full, read-only, I/O error, connection lost. Nothing of it is known to hold."""
+
+
+class SchemaTooNew(GatewayError):
+    """A newer version of the gateway wrote this database; nothing was changed."""

@@ -1,4 +1,4 @@
-"""What a tool is: a typed async function with its schema and its fail-closed flags. Running one is the pipeline's work."""
+"""What a tool is: a typed async function with its schema and fail-closed flags. Running one is the pipeline's work."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -91,7 +91,7 @@ def tool(
     return declare
 
 
-async def _unbound(context: ToolContext, arguments: object) -> object:
+async def _unbound(_context: ToolContext, _arguments: object) -> object:
     raise TypeError("a tool runs only after tools_of() has bound it to its owner")
 
 

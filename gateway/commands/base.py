@@ -81,3 +81,4 @@ class Command:
     handle: Callable[[Invocation], Awaitable[Reply]]
     least_role: Role = Role.MEMBER
     urgent: bool = False  # passes the backlog by (/stop)
+    turn: str | None = None  # it starts a turn of this kind; its handle is not called

@@ -51,6 +51,7 @@ pairing_requests = sa.Table(
     sa.Column("sender", sa.String(128), nullable=False),
     sa.Column("display_name", sa.Text, nullable=False),
     sa.Column("chat", sa.String(128), nullable=False),
+    sa.Column("locale", sa.String(35)),  # as the platform told it; the language of what is said at the decision
     sa.Column("state", sa.String(16), nullable=False),  # pending | approved | denied | expired | displaced
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("expires_at", Instant, nullable=False),

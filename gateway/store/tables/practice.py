@@ -50,3 +50,14 @@ weekly_plans = sa.Table(
     sa.Column("saved_at", Instant, nullable=False),
     sa.PrimaryKeyConstraint("tenant_id", "user_id", "week"),
 )
+
+practice_effects = sa.Table(
+    "practice_effects",
+    metadata,
+    tenant_column(),
+    sa.Column("user_id", Id, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("key", sa.String(64), nullable=False),  # the call or inbox row that caused the change
+    sa.Column("result", sa.Text, nullable=False),  # JSON: what it gave back, and gives back again
+    sa.Column("applied_at", Instant, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "user_id", "key"),
+)

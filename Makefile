@@ -1,0 +1,58 @@
+# Everything stays inside this directory (.venv, var, caches); only pip's own download cache lies elsewhere.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+WORKERS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test run check bench torture lock clean
+
+help:  ## this list
+	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile
+
+install: $(VENV)/.installed  ## make .venv from the pinned packages
+
+$(VENV)/.python:
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))' \
+		|| { echo "Python 3.11 to 3.14 is needed; name one with: make PYTHON=python3.12 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.locked: requirements.lock $(VENV)/.python
+	$(PIP) install --require-hashes -r requirements.lock
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml README.md $(VENV)/.locked
+	$(PIP) install --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: install  ## the product in under a minute, offline, against a simulated Telegram
+	$(BIN)/tenk demo
+
+run: install  ## the gateway; the environment or config/ says with what
+	$(BIN)/tenk run
+
+test: install  ## every test but the long ones
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+check: install  ## lint, types, import contracts, house rules
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m pytest -q tests/house
+
+bench: install  ## figures beside a bare bot in the same run
+	$(BIN)/tenk bench
+
+torture: install  ## hundreds of kills, power loss, seeded bugs
+	$(BIN)/python -m pytest -m "long or not long" tests/torture $(ARGS)
+
+lock:  ## renew requirements.lock; needs uv, takes nothing younger than a week
+	uv pip compile -q --generate-hashes --no-emit-index-url --no-header --exclude-newer "7 days" \
+		--python-version 3.11 --universal --all-extras pyproject.toml -o requirements.lock
+
+clean:  ## remove what was made, but not var/
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
+	find gateway channels agent tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,72 @@
+"""Work that a deadline or a stop ends, also when it ignores being cancelled (F48)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, TypeVar
+
+from agent.transcript import EndReason
+
+T = TypeVar("T")
+
+GRACE_S = 1.0
+"""How long cancelled work may take to clean up before it is left behind."""
+
+_left_behind: set[asyncio.Task[Any]] = set()
+"""Cancelled work that would not end; held here so that it is not collected while it runs."""
+
+
+class Interrupted(Exception):
+    """The turn has to end now; nothing more of the work is wanted."""
+
+    def __init__(self, reason: EndReason) -> None:
+        super().__init__(reason.value)
+        self.reason = reason
+
+
+async def bounded(
+    work: Coroutine[Any, Any, T], limit_s: float, until_stopped: Callable[[], Awaitable[EndReason]] | None = None
+) -> T:
+    """The work's result, unless it takes longer than `limit_s` or `until_stopped` returns first.
+
+    The work is a task of its own, so that one that swallows its cancellation cannot hold the turn; it has `GRACE_S` to
+    end and is then left behind. A result that comes within the grace counts.
+
+    Raises:
+        TimeoutError: the limit passed.
+        Interrupted: it was stopped.
+    """
+    task = asyncio.create_task(work)  # noqa: TID251  a TaskGroup would wait for ever for work that ignores cancellation
+    watch = None
+    if until_stopped is not None:
+        watch = asyncio.create_task(_awaited(until_stopped))  # noqa: TID251  ends with the line above, in `finally`
+    try:
+        wanted = {task} if watch is None else {task, watch}
+        await asyncio.wait(wanted, timeout=max(0.0, limit_s), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        await _cancelled(task)
+        if watch is not None:
+            watch.cancel()
+    if task.done() and not task.cancelled():
+        return task.result()
+    if watch is not None and watch.done() and not watch.cancelled():
+        raise Interrupted(watch.result())
+    raise TimeoutError
+
+
+async def _awaited(until_stopped: Callable[[], Awaitable[EndReason]]) -> EndReason:
+    return await until_stopped()
+
+
+async def _cancelled(task: asyncio.Task[T]) -> None:
+    if task.done():
+        return
+    task.cancel()
+    _left_behind.add(task)
+    task.add_done_callback(_forget)
+    await asyncio.wait({task}, timeout=GRACE_S)
+
+
+def _forget(task: asyncio.Task[Any]) -> None:
+    _left_behind.discard(task)
+    if not task.cancelled():
+        task.exception()  # asked for, so that the loop does not complain

@@ -1,0 +1,34 @@
+"""A person's own days and weeks. Instants become dates here, and only dates are counted: DST cannot matter."""
+
+from datetime import UTC, date, datetime, timedelta, tzinfo
+from zoneinfo import ZoneInfo
+
+from agent.ports import Principal
+
+
+def zone_of(name: str) -> tzinfo:
+    """The zone of this IANA name; UTC when there is no such zone."""
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # no such zone, a path trick, a folder's name
+        return UTC
+
+
+def is_zone(name: str) -> bool:
+    """Whether this is an IANA name that has data here."""
+    return name == "UTC" or zone_of(name) is not UTC
+
+
+def local_date(now: datetime, timezone: str) -> date:
+    """The date on the person's wall at this instant."""
+    return now.astimezone(zone_of(timezone)).date()
+
+
+def today_of(principal: Principal, now: datetime) -> date:
+    """The person's today."""
+    return local_date(now, principal.timezone)
+
+
+def week_of(day: date, week_start: int) -> date:
+    """The first day of the week that holds `day`; `week_start` 0 is Monday, 6 Sunday."""
+    return day - timedelta(days=(day.weekday() - week_start) % 7)

@@ -1,0 +1,128 @@
+"""What to say of a change once it is applied; the results are those of `gateway.store.practice.apply`."""
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from agent.coach.durations import spell_minutes
+from agent.coach.language import escape, say, say_date, say_level
+from agent.coach.mastery import level_of
+from agent.coach.practice import GOAL_MINUTES
+
+
+class ChangeResult(BaseModel):
+    """The result of any change; which fields are set says which one it was."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    refused: str | None = None  # a practice.Refusal: nothing was changed
+    detail: str = ""  # what of
+    message: str = ""  # why, in English
+    session_id: str | None = None
+    skill_id: str | None = None
+    skill: str = ""
+    emoji: str = ""
+    minutes: int = 0
+    minutes_before: int | None = None  # edited
+    day: date | None = Field(None, validation_alias="date")
+    notes: str = ""
+    total_minutes: int = 0  # of the skill, after the change
+    goal_minutes: int = GOAL_MINUTES
+    created_skill: bool = False
+    brought_back: bool = False
+    archived_skill: bool | None = None  # undone
+
+
+def read_change(result: Mapping[str, object]) -> ChangeResult | None:
+    """A result read back; None where it is not one."""
+    try:
+        return ChangeResult.model_validate(result)
+    except ValidationError:
+        return None
+
+
+def change_text(language: str, change: ChangeResult, today: date) -> str:
+    """One short paragraph: what was changed, and the total it led to."""
+    if change.refused is not None:
+        return refusal_text(language, change)
+    if change.session_id is None:
+        return _created_text(language, change)
+    if change.archived_skill is not None:
+        return _undone_text(language, change, today)
+    if change.minutes_before is not None:
+        return _edited_text(language, change, today)
+    return _logged_text(language, change, today)
+
+
+def refusal_text(language: str, change: ChangeResult) -> str:
+    """Why nothing was changed, in the person's language; the English message where there is no other."""
+    if language == "en" and change.message:
+        return change.message
+    try:
+        return say(language, f"problem_{change.refused}", detail=change.detail, example="guitar")
+    except KeyError:
+        return change.message
+
+
+def _logged_text(language: str, change: ChangeResult, today: date) -> str:
+    level = level_of(change.total_minutes)
+    day = ""
+    if change.day == today - timedelta(days=1):
+        day = f" ({say(language, 'yesterday')})"
+    elif change.day is not None and change.day != today:
+        day = say(language, "on_day", date=change.day.isoformat())
+    sentences = [
+        say(
+            language,
+            "logged",
+            minutes=spell_minutes(change.minutes),
+            emoji=change.emoji,
+            skill=escape(change.skill),
+            day=day,
+            notes=f" ({escape(change.notes)})" if change.notes else "",
+            total=spell_minutes(change.total_minutes),
+            level=say_level(language, level),
+        )
+    ]
+    if level_of(change.total_minutes - change.minutes) != level:
+        sentences.append(say(language, "level_up", level=say_level(language, level)))
+    if change.created_skill:
+        goal = spell_minutes(change.goal_minutes)
+        sentences.append(say(language, "logged_new_skill", skill=escape(change.skill), goal=goal))
+    elif change.brought_back:
+        sentences.append(say(language, "brought_back", skill=escape(change.skill)))
+    return " ".join(sentences)
+
+
+def _created_text(language: str, change: ChangeResult) -> str:
+    values = {"emoji": change.emoji, "skill": escape(change.skill)}
+    if change.created_skill:
+        return say(language, "created", goal=spell_minutes(change.goal_minutes), **values)
+    return say(language, "brought_back" if change.brought_back else "already_there", **values)
+
+
+def _undone_text(language: str, change: ChangeResult, today: date) -> str:
+    text = say(
+        language,
+        "undone",
+        minutes=spell_minutes(change.minutes),
+        emoji=change.emoji,
+        skill=escape(change.skill),
+        date=say_date(language, change.day or today, today),
+        total=spell_minutes(change.total_minutes),
+    )
+    return f"{text} {say(language, 'undone_skill')}" if change.archived_skill else text
+
+
+def _edited_text(language: str, change: ChangeResult, today: date) -> str:
+    return say(
+        language,
+        "edited",
+        minutes=spell_minutes(change.minutes),
+        emoji=change.emoji,
+        skill=escape(change.skill),
+        date=say_date(language, change.day or today, today),
+        before=spell_minutes(change.minutes_before or 0),
+        total=spell_minutes(change.total_minutes),
+    )

@@ -1,0 +1,114 @@
+"""A transcript as the rules see it: what the person said that is not answered yet, and which calls came back. Pure."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from agent.coach.language import DEFAULT, NAMES, detect
+from agent.coach.prefetch import planned_language
+from agent.ports import ModelRequest
+from agent.transcript import SKIPPED, AssistantItem, Item, ToolItem, UserItem
+
+CHANGES = frozenset({"log_practice", "edit_session", "undo_last_log", "create_skill"})
+"""Calls after which what was read before is old."""
+
+_TODAY = re.compile(r"Today is \w+, (\d{4}-\d{2}-\d{2})")
+_LANGUAGE = re.compile(r"Answer in: (\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """One call and what came back."""
+
+    name: str
+    arguments: Mapping[str, object]
+    success: bool
+    data: Mapping[str, object]  # {} where the result is no object
+    error: str
+    skipped: bool  # steering overtook it: it did not run
+
+    @property
+    def is_change(self) -> bool:
+        """Whether it changed what earlier reads say."""
+        return self.name in CHANGES and self.success
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing:
+    """One request, understood as far as rules can."""
+
+    pending: tuple[str, ...]  # the person's messages since the last answer, oldest first; at least one
+    previous: str  # what the person said before those, "" where nothing
+    returned: tuple[Returned, ...]  # calls since the last answer, in order
+    language: str
+    today: date | None  # as the prompt says it
+    tools: frozenset[str]
+    answer: str  # the last answer before those messages
+    said: str  # all the assistant's text in the transcript
+
+
+def listen(request: ModelRequest) -> Hearing:
+    """The request as the rules see it."""
+    items = tuple(request.items)
+    start = _first_pending(items)
+    pending = tuple(item.text for item in items[start:] if isinstance(item, UserItem)) or ("",)
+    earlier = [item.text for item in items[:start] if isinstance(item, UserItem)]
+    today = _TODAY.search(request.system)
+    return Hearing(
+        pending=pending,
+        previous=earlier[-1] if earlier else "",
+        returned=_returned(items[start:]),
+        language=_language(pending, request.system),
+        today=date.fromisoformat(today[1]) if today else None,
+        tools=frozenset(tool.name for tool in request.tools),
+        answer=next((item.text for item in reversed(items[:start]) if isinstance(item, AssistantItem)), ""),
+        said="\n".join(item.text for item in items if isinstance(item, AssistantItem)),
+    )
+
+
+def _first_pending(items: Sequence[Item]) -> int:
+    """Where what is not answered begins: behind the last answer, a response without calls."""
+    last = max((at for at, item in enumerate(items) if isinstance(item, UserItem)), default=0)
+    for at in range(last - 1, -1, -1):
+        item = items[at]
+        if isinstance(item, AssistantItem) and not item.tool_calls:
+            return at + 1
+    return 0
+
+
+def _language(pending: Sequence[str], system: str) -> str:
+    for text in reversed(pending):
+        detected = planned_language(text) or detect(text)
+        if detected is not None:
+            return detected
+    named = _LANGUAGE.search(system)
+    return next((code for code, name in NAMES.items() if named and name == named[1]), DEFAULT)
+
+
+def _returned(items: Sequence[Item]) -> tuple[Returned, ...]:
+    calls = {call.id: call for item in items if isinstance(item, AssistantItem) for call in item.tool_calls}
+    found = []
+    for item in items:
+        if isinstance(item, ToolItem):
+            call = calls.get(item.call_id)
+            found.append(_read(item, call.arguments if call is not None else "{}"))
+    return tuple(found)
+
+
+def _read(item: ToolItem, arguments: str) -> Returned:
+    content = _object(item.content)
+    data = content.get("data")
+    data = data if isinstance(data, dict) else {}
+    error = str(content.get("error") or data.get("message") or "")
+    success = bool(content.get("success")) and not data.get("refused")
+    return Returned(item.name, _object(arguments), success, data, error, SKIPPED in item.content)
+
+
+def _object(text: str) -> Mapping[str, object]:
+    try:
+        read = json.loads(text)
+    except ValueError:
+        return {}
+    return read if isinstance(read, dict) else {}

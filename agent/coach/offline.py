@@ -1,0 +1,291 @@
+"""The coach without a model: rules that ask for the same tools through the same loop and answer from templates.
+
+Deterministic: everything it knows is in the request. Each message that is not answered yet is a task; tasks are done
+in the order they were said, so that "45m guitar" counts in the "stats" said right after it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from typing import TypeVar
+
+from pydantic import BaseModel, JsonValue, ValidationError
+
+from agent.coach.changes import change_text, read_change
+from agent.coach.hearing import Hearing, Returned, listen
+from agent.coach.insights import insights_of
+from agent.coach.intents import Intent, hear
+from agent.coach.language import TABLES, explain_log, say
+from agent.coach.log_line import LogLine, LogLineError, parse_log
+from agent.coach.practice import name_key
+from agent.coach.prefetch import read_prefetched
+from agent.coach.prompt import prompt_file
+from agent.coach.prose import history_text, skill_stats_text, skills_text, stats_text
+from agent.coach.reports import JourneyReport, PatternsReport, SessionsReport, SkillsReport
+from agent.coach.rule_plan import plan_text
+from agent.models.offline import RuleAnswer, RuleCall
+from agent.ports import ModelRequest
+
+HISTORY_DAYS = 90
+HISTORY_SKILLS = 8
+
+Calls = tuple[RuleCall, ...]
+Report = TypeVar("Report", bound=BaseModel)
+
+
+class _CannotTell(Exception):
+    """A task ends here with these words."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One message, and what a correction said later makes of it."""
+
+    intent: Intent
+    text: str
+    minutes: int | None = None  # corrected
+    session_id: str | None = None  # what a correction is about; None: the last one
+    name: str = ""
+
+
+class OfflineCoach:
+    """`OfflineRules` of the practice coach, in English and Spanish."""
+
+    def answer(self, request: ModelRequest) -> RuleAnswer:
+        """The next calls, or the answer to everything not answered yet."""
+        work = _Work(listen(request))
+        said = []
+        for task in _tasks(work.hearing):
+            try:
+                done = _DO[task.intent](work, task)
+            except _CannotTell as words:
+                done = str(words)
+            if isinstance(done, tuple):
+                return RuleAnswer(calls=done)
+            said.append(done)
+        notices = [say(language, "offline_notice") for language in TABLES]
+        if not any(notice in work.hearing.said for notice in notices):
+            said.insert(0, say(work.hearing.language, "offline_notice"))
+        return RuleAnswer("\n\n".join(said))
+
+
+class _Work:
+    """One request being worked off: results are taken in the order their tasks asked for them."""
+
+    def __init__(self, hearing: Hearing) -> None:
+        self.hearing = hearing
+        self._changes = [one for one in hearing.returned if not one.skipped]
+        self._fresh_from = max((at + 1 for at, one in enumerate(hearing.returned) if one.is_change), default=0)
+
+    def say(self, key: str, **values: object) -> str:
+        return say(self.hearing.language, key, **values)
+
+    @property
+    def today(self) -> date:
+        """The person's date; the last there is where the prompt does not say, so that nothing counts as future."""
+        return self.hearing.today or date.max
+
+    def change(self, call: RuleCall) -> Returned | Calls:
+        """The result of this change, else the call that makes it."""
+        taken = next((one for one in self._changes if one.name == call.name), None)
+        if taken is None:
+            return self.wanted(call)
+        self._changes.remove(taken)
+        if not taken.success:
+            raise _CannotTell(self._refused(taken))
+        return taken
+
+    def read(self, name: str, model: type[Report], *, old: bool = False) -> Report | None:
+        """The newest result of a read, read back; `old` takes one from before the last change too."""
+        since = 0 if old else self._fresh_from
+        found = [one for one in self.hearing.returned[since:] if one.name == name and not one.skipped]
+        if not found:
+            return None
+        if not found[-1].success:
+            raise _CannotTell(self._refused(found[-1]))
+        return self._as(model, found[-1])
+
+    def reads(self, name: str, model: type[Report]) -> list[Report]:
+        """All fresh results of one read."""
+        found = self.hearing.returned[self._fresh_from :]
+        return [self._as(model, one) for one in found if one.name == name and one.success]
+
+    def wanted(self, *calls: RuleCall) -> Calls:
+        """These calls, where the request offers the tools."""
+        if not all(call.name in self.hearing.tools for call in calls):
+            raise _CannotTell(self.say("offline_no_tools"))
+        return calls
+
+    def _as(self, model: type[Report], returned: Returned) -> Report:
+        try:
+            return model.model_validate(returned.data)
+        except ValidationError:  # a shortened or foreign result
+            raise _CannotTell(self.say("offline_no_tools")) from None
+
+    def _refused(self, returned: Returned) -> str:
+        change = read_change(returned.data)
+        if change is not None and change.refused is not None:
+            return change_text(self.hearing.language, change, self.today)
+        return self.say("offline_failed", error=returned.error or returned.name)
+
+
+def _tasks(hearing: Hearing) -> list[_Task]:
+    """What to do, in order; a correction of a log that has not run yet is part of that log."""
+    logs = [one for one in hearing.returned if one.name == "log_practice" and not one.skipped]
+    tasks: list[_Task] = []
+    if read_prefetched(hearing.pending[-1]) is not None:
+        return [_Task(Intent.PLAN, hearing.pending[-1])]
+    for text in hearing.pending:
+        heard = hear(text)
+        task = _Task(heard.intent, text, heard.minutes, name=heard.name)
+        if heard.intent is Intent.UNKNOWN and _skill_was_asked(hearing):
+            task = _Task(Intent.LOG, f"{hearing.previous} {text}")
+        elif heard.intent is Intent.CORRECT and (at := _last_log(tasks)) is not None:
+            ran = logs[_logs_before(tasks, at)] if _logs_before(tasks, at) < len(logs) else None
+            if ran is None or ran.data.get("minutes") == heard.minutes or not ran.success:
+                tasks[at] = replace(tasks[at], minutes=heard.minutes)
+                continue
+            task = replace(task, session_id=str(ran.data.get("session_id")))
+        tasks.append(task)
+    return tasks
+
+
+def _last_log(tasks: Sequence[_Task]) -> int | None:
+    return next((at for at in range(len(tasks) - 1, -1, -1) if tasks[at].intent is Intent.LOG), None)
+
+
+def _logs_before(tasks: Sequence[_Task], at: int) -> int:
+    return sum(task.intent is Intent.LOG for task in tasks[:at])
+
+
+def _skill_was_asked(hearing: Hearing) -> bool:
+    """Whether the last answer asked which skill a log line was about, so that this message names it."""
+    questions = (say(language, "problem_no_skill", example="").split("?")[0] for language in TABLES)
+    return hear(hearing.previous).intent is Intent.LOG and any(question in hearing.answer for question in questions)
+
+
+def _log(work: _Work, task: _Task) -> str | Calls:
+    skills = work.read("get_user_skills", SkillsReport, old=True)
+    if skills is None:
+        return work.wanted(RuleCall("get_user_skills", {}))
+    names = tuple(skill.name for skill in skills.skills)
+    try:
+        line = parse_log(task.text, work.today, names)
+    except LogLineError as error:
+        return explain_log(work.hearing.language, error, names)
+    done = work.change(RuleCall("log_practice", _log_arguments(line, task.minutes, work.today)))
+    return done if isinstance(done, tuple) else _told(work, done)
+
+
+def _log_arguments(line: LogLine, corrected: int | None, today: date) -> dict[str, JsonValue]:
+    arguments: dict[str, JsonValue] = {"skill": line.skill, "minutes": corrected or line.minutes}
+    if line.notes:
+        arguments["notes"] = line.notes
+    if line.day != today:
+        arguments["date"] = line.day.isoformat()
+    return arguments
+
+
+def _correct(work: _Work, task: _Task) -> str | Calls:
+    arguments: dict[str, JsonValue] = {"minutes": task.minutes}
+    if task.session_id is not None:
+        arguments["session_id"] = task.session_id
+    done = work.change(RuleCall("edit_session", arguments))
+    return done if isinstance(done, tuple) else _told(work, done)
+
+
+def _undo(work: _Work, _: _Task) -> str | Calls:
+    done = work.change(RuleCall("undo_last_log", {}))
+    return done if isinstance(done, tuple) else _told(work, done)
+
+
+def _create(work: _Work, task: _Task) -> str | Calls:
+    done = work.change(RuleCall("create_skill", {"name": task.name[:200]}))
+    return done if isinstance(done, tuple) else _told(work, done)
+
+
+def _told(work: _Work, done: Returned) -> str:
+    change = read_change(done.data)
+    if change is None:
+        return work.say("offline_no_tools")
+    return change_text(work.hearing.language, change, work.today)
+
+
+def _stats(work: _Work, task: _Task) -> str | Calls:
+    journey = work.read("get_journey_stats", JourneyReport)
+    patterns = work.read("analyze_practice_patterns", PatternsReport)
+    if journey is None:
+        return work.wanted(RuleCall("get_journey_stats", {}), RuleCall("analyze_practice_patterns", {}))
+    words = f" {name_key(task.text)} "
+    named = [skill for skill in journey.skills if f" {name_key(skill.skill.name)}" in words]
+    language = work.hearing.language
+    if named:
+        return "\n\n".join(skill_stats_text(language, skill, journey.today) for skill in named)
+    return stats_text(language, journey, patterns)
+
+
+def _skills(work: _Work, _: _Task) -> str | Calls:
+    report = work.read("get_user_skills", SkillsReport)
+    if report is None:
+        return work.wanted(RuleCall("get_user_skills", {}))
+    return skills_text(work.hearing.language, report)
+
+
+def _history(work: _Work, _: _Task) -> str | Calls:
+    skills = work.read("get_user_skills", SkillsReport)
+    if skills is None:
+        return work.wanted(RuleCall("get_user_skills", {}))
+    reports = work.reads("get_practice_sessions", SessionsReport)
+    if skills.skills and not reports:
+        return work.wanted(
+            *(
+                RuleCall("get_practice_sessions", {"skill_id": skill.id, "days": HISTORY_DAYS})
+                for skill in skills.skills[:HISTORY_SKILLS]
+            )
+        )
+    return history_text(work.hearing.language, reports)
+
+
+def _plan(work: _Work, task: _Task) -> str | Calls:
+    prefetched, language = read_prefetched(task.text), work.hearing.language
+    if prefetched is not None:
+        return plan_text(language, prefetched.journey, prefetched.patterns)
+    journey = work.read("get_journey_stats", JourneyReport)
+    patterns = work.read("analyze_practice_patterns", PatternsReport)
+    if journey is None or patterns is None:
+        names = ("get_user_skills", "get_journey_stats", "analyze_practice_patterns")
+        return work.wanted(*(RuleCall(name, {}) for name in names))
+    text = plan_text(language, journey, patterns)
+    if not journey.overall.total_minutes or "save_weekly_plan" not in work.hearing.tools:
+        return text
+    insights: list[JsonValue] = [
+        {"type": found.type.value, "title": found.title, "description": found.description, "skill_id": found.skill_id}
+        for found in insights_of(language, journey, patterns)
+    ]
+    saved = work.change(RuleCall("save_weekly_plan", {"content": text, "insights": insights}))
+    return saved if isinstance(saved, tuple) else text
+
+
+def _words(key: str) -> Callable[[_Work, _Task], str]:
+    return lambda work, _: work.say(key)
+
+
+def _guide(work: _Work, _: _Task) -> str:
+    return prompt_file(f"guide.{work.hearing.language}.md").strip()
+
+
+_DO: dict[Intent, Callable[[_Work, _Task], str | Calls]] = {
+    Intent.LOG: _log,
+    Intent.CORRECT: _correct,
+    Intent.UNDO: _undo,
+    Intent.CREATE: _create,
+    Intent.PLAN: _plan,
+    Intent.HISTORY: _history,
+    Intent.STATS: _stats,
+    Intent.SKILLS: _skills,
+    Intent.GUIDE: _guide,
+    Intent.HELP: _words("offline_help"),
+    Intent.THANKS: _words("offline_thanks"),
+    Intent.GREETING: _words("offline_greeting"),
+    Intent.UNKNOWN: _words("offline_unknown"),
+}

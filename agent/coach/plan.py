@@ -1,0 +1,161 @@
+"""A weekly plan by prefetch: three reads at once, one model call without tools, and the plan is kept as it is said.
+
+The loop needs at least three model calls for the same (ask for the data, keep the plan, answer). Whatever this short
+way cannot do, it hands to the loop: a failed or cut response, a message that came in meanwhile, a stop.
+"""
+
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+import structlog
+
+from agent.bounded import Interrupted, bounded
+from agent.coach.calendar import today_of, week_of
+from agent.coach.commands import SaveWeeklyPlan
+from agent.coach.insights import insights_of
+from agent.coach.language import detect, language_of
+from agent.coach.prefetch import Prefetched, plan_request, prefetch
+from agent.coach.reader import PracticeReader
+from agent.ports import ModelEvent, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Turn, TurnPort
+from agent.responses import Text, classify
+from agent.running import Agent
+from agent.transcript import (
+    AssistantItem,
+    EndReason,
+    Item,
+    JournalEvent,
+    ModelResponded,
+    ToolReturned,
+    TurnStarted,
+    UserItem,
+)
+
+log = structlog.get_logger()
+
+PLAN_S = 60.0
+"""The reads and the one model call together take no longer; then the loop takes over with its own deadline."""
+
+HISTORY_ITEMS = 10
+SAVED = "save_weekly_plan"
+
+RunTurn = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
+
+
+async def run_plan_turn(
+    turn: Turn, port: TurnPort, agent: Agent, reader: PracticeReader, run_turn: RunTurn
+) -> EndReason:
+    """Answer with a weekly plan and keep it; from wherever the turn's journal stands.
+
+    Raises:
+        Fenced: another process owns the session; nothing more was written.
+    """
+    saved = _saved(turn)
+    if saved is not None:
+        return await _finish(turn, port, agent, run_turn, saved, _as_response(saved))
+    if not all(isinstance(event, TurnStarted) for event in turn.events):
+        return await run_turn(turn, port, agent)  # the loop had begun
+    try:
+        data, response = await bounded(_written(turn, port, agent, reader), PLAN_S, port.until_stopped)
+    except (ModelFailure, TimeoutError, Interrupted) as failure:
+        return await _hand_over(turn, port, agent, run_turn, failure)
+    if not isinstance(classify(response), Text):
+        return await _hand_over(turn, port, agent, run_turn, None)
+    returned = await port.apply(_command(turn, agent, data, response.text), _result(turn))
+    return await _finish(turn, port, agent, run_turn, returned, response)
+
+
+async def _written(
+    turn: Turn, port: TurnPort, agent: Agent, reader: PracticeReader
+) -> tuple[Prefetched, ModelResponded]:
+    """The data, and what the model makes of it."""
+    now = agent.clock()
+    data = await prefetch(reader, turn.principal, now)
+    asked = _asked(turn)
+    request = ModelRequest(
+        system=agent.prompt(turn.principal, now, turn.hints),
+        items=(*_talk(turn), plan_request(data, _language(turn, asked), asked or "/plan")),
+        max_output_tokens=agent.limits.max_output_tokens,
+    )
+
+    def hear(event: ModelEvent) -> None:
+        if isinstance(event, TextDelta | TextDiscarded):
+            port.progress(event)
+
+    return data, await agent.model.respond(request, hear)
+
+
+async def _hand_over(
+    turn: Turn, port: TurnPort, agent: Agent, run_turn: RunTurn, failure: BaseException | None
+) -> EndReason:
+    """Nothing was journaled: the loop does all of it."""
+    log.info("plan_handed_over", turn_id=turn.id, error=str(failure) if failure else "no text")
+    port.progress(TextDiscarded())
+    return await run_turn(turn, port, agent)
+
+
+async def _finish(
+    turn: Turn, port: TurnPort, agent: Agent, run_turn: RunTurn, saved: ToolReturned, response: ModelResponded
+) -> EndReason:
+    """End with the plan; where the person said something meanwhile, the plan stands and the loop reads on."""
+    if await port.finish(EndReason.COMPLETED, response.text, response):
+        return EndReason.COMPLETED
+    await port.record(response)
+    events: list[JournalEvent] = list(turn.events)
+    if saved not in events:
+        events.append(saved)
+    return await run_turn(replace(turn, events=(*events, response)), port, agent)
+
+
+def _saved(turn: Turn) -> ToolReturned | None:
+    """The kept plan of an attempt that died before its end."""
+    if any(isinstance(event, ModelResponded) for event in turn.events):
+        return None
+    found = (event for event in turn.events if isinstance(event, ToolReturned) and event.call_key == _key(turn))
+    return next((event for event in found if _content(event)), None)
+
+
+def _as_response(saved: ToolReturned) -> ModelResponded:
+    """What the model had said; its tokens are not known any more."""
+    return ModelResponded(step=0, text=_content(saved))
+
+
+def _content(saved: ToolReturned) -> str:
+    read = json.loads(saved.content)
+    data = read.get("data") if isinstance(read, dict) else None
+    return str(data.get("content") or "") if isinstance(data, dict) else ""
+
+
+def _command(turn: Turn, agent: Agent, data: Prefetched, text: str) -> SaveWeeklyPlan:
+    week = week_of(today_of(turn.principal, agent.clock()), turn.principal.week_start)
+    insights = insights_of(_language(turn, _asked(turn)), data.journey, data.patterns)
+    return SaveWeeklyPlan(week, text, insights, tuple(skill.id for skill in data.skills.skills))
+
+
+def _result(turn: Turn) -> ToolReturned:
+    return ToolReturned(step=0, call_key=_key(turn), call_id=_key(turn), name=SAVED, content="")
+
+
+def _key(turn: Turn) -> str:
+    return f"{turn.id}/plan/0"
+
+
+def _asked(turn: Turn) -> str:
+    said = [item.text for event in turn.events if isinstance(event, TurnStarted) for item in event.items]
+    return "\n".join(text for text in said if text.strip())
+
+
+def _language(turn: Turn, asked: str) -> str:
+    """The language of the words behind `/plan`, else the person's."""
+    return detect(asked.removeprefix("/plan")) or language_of(turn.principal.locale)
+
+
+def _talk(turn: Turn) -> list[Item]:
+    """What was said lately, without the calls: a plan may have to mind it."""
+    talk: list[Item] = []
+    for item in turn.history[-HISTORY_ITEMS:]:
+        if isinstance(item, UserItem):
+            talk.append(item)
+        elif isinstance(item, AssistantItem) and item.text.strip():
+            talk.append(AssistantItem(item.text))
+    return talk

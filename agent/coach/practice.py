@@ -1,0 +1,149 @@
+"""What is practised, as plain data, and the rules one entry must keep. No analysis and no storage live here."""
+
+import unicodedata
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+GOAL_MINUTES = 600_000
+"""10,000 hours: the goal of a skill unless the person chose another."""
+
+DAY_MINUTES = 1440
+MAX_GOAL_MINUTES = 100_000 * 60
+MAX_NAME_CHARS = 64
+MAX_NOTES_CHARS = 1000
+JOINERS = "\u200d\ufe0f"  # zero-width joiner and emoji variation: the only invisible characters that are kept
+UNSEEN = ("Cc", "Cf", "Cs")  # control, format (bidi, tags, zero width), surrogate
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """One thing a person practises, with all the minutes ever logged on it."""
+
+    id: str
+    name: str
+    emoji: str
+    colour: str  # "#rrggbb"
+    goal_minutes: int
+    archived: bool
+    total_minutes: int
+
+
+@dataclass(frozen=True, slots=True)
+class PracticeSession:
+    """One logged stretch of practice."""
+
+    id: str
+    skill_id: str
+    minutes: int  # 1 ... 1440
+    day: date  # the person's own date when they practised
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class DayTotal:
+    """All minutes of one skill on one local date."""
+
+    skill_id: str
+    day: date
+    minutes: int
+
+
+class InsightType(StrEnum):
+    """What an insight says."""
+
+    PROGRESS = "progress"
+    PLATEAU = "plateau"
+    STREAK = "streak"
+    SUGGESTION = "suggestion"
+    MILESTONE = "milestone"
+
+
+@dataclass(frozen=True, slots=True)
+class Insight:
+    """One finding of a weekly plan."""
+
+    type: InsightType
+    title: str
+    description: str
+    skill_id: str | None = None  # None: about all practice
+
+
+@dataclass(frozen=True, slots=True)
+class WeeklyPlan:
+    """The plan of one week; a person has at most one a week."""
+
+    week: date  # the first day of the person's own week
+    content: str  # Markdown
+    insights: tuple[Insight, ...] = ()
+    skill_ids: tuple[str, ...] = ()  # the skills analysed
+
+
+class Refusal(StrEnum):
+    """Why a change of practice data is not made."""
+
+    ZERO = "zero"  # no minutes
+    TOO_LONG = "too_long"  # more than a day in one entry
+    DAY_FULL = "day_full"  # more than 24 h on one date
+    FUTURE = "future"  # practice that has not happened
+    NO_NAME = "no_name"
+    NAME_TOO_LONG = "name_too_long"
+    BAD_GOAL = "bad_goal"
+    UNKNOWN_SKILL = "unknown_skill"
+    UNKNOWN_SESSION = "unknown_session"
+    NOTHING_TO_UNDO = "nothing_to_undo"
+
+
+class PracticeRefused(Exception):
+    """A change breaks a rule; nothing was changed."""
+
+    def __init__(self, refusal: Refusal, detail: str = "") -> None:
+        super().__init__(refusal.value if not detail else f"{refusal.value}: {detail}")
+        self.refusal = refusal
+        self.detail = detail
+
+
+def check_entry(minutes: int, day: date, today: date) -> None:
+    """One entry is between a minute and a day long and not in the future.
+
+    Raises:
+        PracticeRefused: it is not.
+    """
+    if minutes < 1:
+        raise PracticeRefused(Refusal.ZERO)
+    if minutes > DAY_MINUTES:
+        raise PracticeRefused(Refusal.TOO_LONG)
+    if day > today:
+        raise PracticeRefused(Refusal.FUTURE, day.isoformat())
+
+
+def clean(text: str) -> str:
+    """Text a store and a chat can hold: one line, no control, invisible or surrogate characters, single spaces."""
+    spaced = "".join(" " if character.isspace() else character for character in unicodedata.normalize("NFC", text))
+    kept = (c for c in spaced if c in JOINERS or unicodedata.category(c) not in UNSEEN)
+    return " ".join("".join(kept).split())
+
+
+def clean_name(name: str) -> str:
+    """A skill's name as it is shown.
+
+    Raises:
+        PracticeRefused: it has no letter, or more than 64 characters.
+    """
+    cleaned = clean(name)
+    if not any(character.isalpha() for character in cleaned):
+        raise PracticeRefused(Refusal.NO_NAME)
+    if len(cleaned) > MAX_NAME_CHARS or len(name_key(cleaned)) > 4 * MAX_NAME_CHARS:  # folding may lengthen
+        raise PracticeRefused(Refusal.NAME_TOO_LONG, str(MAX_NAME_CHARS))
+    return cleaned
+
+
+def clean_notes(notes: str) -> str:
+    """Notes as they are kept: cleaned, cut at 1,000 characters with a sign that they were."""
+    cleaned = clean(notes)
+    return cleaned if len(cleaned) <= MAX_NOTES_CHARS else cleaned[: MAX_NOTES_CHARS - 1] + "…"
+
+
+def name_key(name: str) -> str:
+    """What a person's skills are unique by: the name without case, width or extra spaces."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())

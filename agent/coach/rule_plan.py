@@ -1,0 +1,118 @@
+"""A weekly plan by rules alone, from the same reports a model gets: what the offline coach writes. Pure."""
+
+from collections.abc import Sequence
+from datetime import date
+
+from agent.coach.durations import spell_minutes
+from agent.coach.language import escape, say, say_days, say_level, say_weekday
+from agent.coach.mastery import next_level
+from agent.coach.reports import JourneyReport, PatternsReport, SkillJourney
+
+GROWTH = 1.1
+"""A tenth more than the average of the last four weeks: a week that can be done."""
+
+LEAST_MINUTES = 60
+MAX_DAYS = 6  # one day is for rest
+MAX_SKILLS = 3
+STEP_MINUTES = 5
+WHAT = ("plan_what_hard", "plan_what_review", "plan_what_play")
+
+
+def plan_text(language: str, journey: JourneyReport, patterns: PatternsReport) -> str:
+    """Four sections: summary, plan, focus, goal, for the seven days from today on."""
+    skills = _planned_skills(journey)
+    if not skills:
+        return say(language, "plan_empty")
+    days = practice_days(patterns)
+    minutes = _rounded(weekly_minutes(patterns) / len(days))
+    return "\n\n".join(
+        (
+            say(language, "plan_summary"),
+            _summary(language, journey, patterns),
+            say(language, "plan_plan"),
+            _days(language, skills, days, minutes, journey.today),
+            say(language, "plan_focus"),
+            _focus(language, patterns),
+            say(language, "plan_goal"),
+            _goal(language, skills[0], minutes * len(days), len(days)),
+        )
+    )
+
+
+def weekly_minutes(patterns: PatternsReport) -> int:
+    """What to aim at in the week: a tenth more than lately, an hour at least."""
+    return max(round(patterns.last_4_weeks_minutes / 4 * GROWTH), LEAST_MINUTES)
+
+
+def practice_days(patterns: PatternsReport) -> tuple[int, ...]:
+    """On which weekdays, one more than lately: three at least, one left free; the strongest days first chosen."""
+    lately = round(patterns.active_days_of_30 * 7 / 30)
+    count = min(max(lately + 1, 3), MAX_DAYS)
+    strongest = sorted(range(7), key=lambda weekday: (-patterns.minutes_by_weekday[weekday], weekday))
+    return tuple(sorted(strongest[:count]))
+
+
+def _planned_skills(journey: JourneyReport) -> list[SkillJourney]:
+    """The skills with practice in the last two weeks, else those with any, the most recent use first."""
+    used = [skill for skill in journey.skills if skill.numbers.total_minutes]
+
+    def lately(skill: SkillJourney) -> int:
+        return skill.numbers.this_week_minutes + skill.numbers.last_week_minutes
+
+    alive = [skill for skill in used if lately(skill)] or used
+    return sorted(alive, key=lambda skill: (-lately(skill), -skill.numbers.total_minutes))[:MAX_SKILLS]
+
+
+def _summary(language: str, journey: JourneyReport, patterns: PatternsReport) -> str:
+    return say(
+        language,
+        "plan_numbers",
+        recent=spell_minutes(patterns.last_4_weeks_minutes),
+        before=spell_minutes(patterns.the_4_before_minutes),
+        trend=say(language, f"trend_{patterns.trend}"),
+        active=patterns.active_days_of_30,
+        streak=say_days(language, journey.overall.current_streak_days),
+    )
+
+
+def _days(language: str, skills: Sequence[SkillJourney], days: Sequence[int], minutes: int, today: date) -> str:
+    lines, session = [], 0
+    for weekday in ((today.weekday() + offset) % 7 for offset in range(7)):
+        named = say_weekday(language, weekday)
+        if weekday not in days:
+            lines.append(say(language, "plan_rest", weekday=named))
+            continue
+        skill = skills[session % len(skills)].skill
+        lines.append(
+            say(
+                language,
+                "plan_day",
+                weekday=named,
+                minutes=spell_minutes(minutes),
+                emoji=skill.emoji,
+                skill=escape(skill.name),
+                what=say(language, WHAT[session % len(WHAT)]),
+            )
+        )
+        session += 1
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _focus(language: str, patterns: PatternsReport) -> str:
+    if patterns.gaps_over_3_days:
+        return say(language, "plan_focus_gap", longest=say_days(language, patterns.longest_gap_days))
+    return say(language, "plan_focus_anchor" if patterns.active_days_of_30 < 18 else "plan_focus_steady")
+
+
+def _goal(language: str, skill: SkillJourney, minutes: int, sessions: int) -> str:
+    line = ""
+    following = next_level(skill.skill.total_minutes)
+    if following is not None:
+        left = spell_minutes(following.from_minutes - skill.skill.total_minutes)
+        name = escape(skill.skill.name)
+        line = say(language, "plan_level_line", left=left, level=say_level(language, following), skill=name)
+    return say(language, "plan_goal_week", minutes=spell_minutes(minutes), sessions=sessions, level_line=line).rstrip()
+
+
+def _rounded(minutes: float) -> int:
+    return max(round(minutes / STEP_MINUTES) * STEP_MINUTES, STEP_MINUTES)

@@ -1,0 +1,225 @@
+"""The coach's tools. Reads answer with reports, changes are `LocalCommand`s that the gateway applies once.
+
+Whose data it is comes from the call's context alone: no tool has an argument that names a person, and one that a
+model makes up is ignored. Names and arguments as in SPEC section 8.
+"""
+
+from datetime import date, timedelta
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
+
+from agent.coach import reports
+from agent.coach.calendar import today_of, week_of
+from agent.coach.commands import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
+from agent.coach.language import explain
+from agent.coach.patterns import MAX_SESSIONS
+from agent.coach.practice import (
+    MAX_GOAL_MINUTES,
+    Insight,
+    InsightType,
+    PracticeRefused,
+    Skill,
+    check_entry,
+    clean_name,
+    name_key,
+)
+from agent.coach.reader import PracticeReader
+from agent.ports import LocalCommand, Principal
+from agent.tools.base import Effect, ToolContext, ToolError, tool
+
+
+class _Arguments(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")  # a made-up user_id is not even looked at
+
+
+class NoArguments(_Arguments):
+    """Nothing to say."""
+
+
+class WhichSkills(_Arguments):
+    """Arguments of `get_user_skills`."""
+
+    include_archived: bool = Field(False, description="Also list skills that were put away.")
+
+
+class WhichSessions(_Arguments):
+    """Arguments of `get_practice_sessions`."""
+
+    skill_id: str = Field(description="The skill's id or name.", max_length=200)
+    days: int = Field(30, ge=1, le=3660, description="How many days back, today included.")
+
+
+class MaybeSkill(_Arguments):
+    """Arguments of `analyze_practice_patterns`."""
+
+    skill_id: str | None = Field(
+        None, description="The skill's id or name; leave out for all practice.", max_length=200
+    )
+
+
+class NewSkill(_Arguments):
+    """Arguments of `create_skill`."""
+
+    name: str = Field(description="The skill's name, at most 64 characters.", max_length=200)
+    emoji: str | None = Field(None, description="One emoji; leave out to have one chosen.", max_length=16)
+    colour: str | None = Field(None, description="#rrggbb; leave out to have one chosen.", pattern="^#[0-9a-fA-F]{6}$")
+    goal_hours: int = Field(10_000, ge=1, le=MAX_GOAL_MINUTES // 60, description="The goal in hours.")
+
+
+class NewLog(_Arguments):
+    """Arguments of `log_practice`."""
+
+    skill: str = Field(description="The skill's name or id; an unknown name becomes a new skill.", max_length=200)
+    minutes: int = Field(ge=1, le=1440, description="Whole minutes of practice.")
+    notes: str = Field("", description="What was practised, in a few words.", max_length=4000)
+    date: str | None = Field(None, description="today, yesterday or YYYY-MM-DD; leave out for today.", max_length=20)
+
+
+class SessionChange(_Arguments):
+    """Arguments of `edit_session`."""
+
+    session_id: str | None = Field(None, description="The session's id; leave out for the last one.", max_length=64)
+    minutes: int | None = Field(None, ge=1, le=1440, description="The right number of minutes.")
+    notes: str | None = Field(None, description="The right notes.", max_length=4000)
+    date: str | None = Field(None, description="The right date: today, yesterday or YYYY-MM-DD.", max_length=20)
+
+
+class InsightArgument(_Arguments):
+    """One finding of a plan."""
+
+    type: InsightType
+    title: str = Field(max_length=200)
+    description: str = Field(max_length=2000)
+    skill_id: str | None = Field(None, max_length=64)
+
+
+class NewPlan(_Arguments):
+    """Arguments of `save_weekly_plan`."""
+
+    content: str = Field(description="The whole plan, Markdown, in four sections.", min_length=1, max_length=20_000)
+    insights: tuple[InsightArgument, ...] = Field((), description="What the plan is built on.", max_length=20)
+
+
+class CoachTools:
+    """What the coach can do for the person of the turn."""
+
+    def __init__(self, reader: PracticeReader) -> None:
+        self._reader = reader
+
+    @tool(WhichSkills, effect=Effect.NONE, read_only=True, concurrency_safe=True)
+    async def get_user_skills(self, context: ToolContext, arguments: WhichSkills) -> JsonValue:
+        """List the person's skills with total practice, mastery level, goal and progress."""
+        skills = await self._reader.skills(context.principal, include_archived=arguments.include_archived)
+        return _json(reports.skills_report(skills))
+
+    @tool(WhichSessions, effect=Effect.NONE, read_only=True, concurrency_safe=True)
+    async def get_practice_sessions(self, context: ToolContext, arguments: WhichSessions) -> JsonValue:
+        """List the practice sessions of one skill in the last days, newest first, with notes and ids."""
+        skill = await self._skill(context.principal, arguments.skill_id)
+        since = today_of(context.principal, context.now) - timedelta(days=arguments.days - 1)
+        found = await self._reader.sessions(context.principal, skill_id=skill.id, since=since, limit=10_000)
+        return _json(reports.sessions_report(skill, found, arguments.days))
+
+    @tool(NoArguments, effect=Effect.NONE, read_only=True, concurrency_safe=True)
+    async def get_journey_stats(self, context: ToolContext, arguments: NoArguments) -> JsonValue:
+        """Get totals, weekly average, best day and week, streaks and the projected date of the goal, overall and
+        for each skill.
+        """
+        today = today_of(context.principal, context.now)
+        skills = await self._reader.skills(context.principal)
+        totals = await self._reader.days(context.principal)
+        return _json(reports.journey_report(skills, totals, today, context.principal.week_start))
+
+    @tool(MaybeSkill, effect=Effect.NONE, read_only=True, concurrency_safe=True)
+    async def analyze_practice_patterns(self, context: ToolContext, arguments: MaybeSkill) -> JsonValue:
+        """Analyse habits over the last 500 sessions: minutes by weekday, the trend of four weeks, breaks, and how
+        many of the last 30 days were active.
+        """
+        wanted = arguments.skill_id
+        skill_id = None if wanted is None else (await self._skill(context.principal, wanted)).id
+        sessions = await self._reader.sessions(context.principal, skill_id=skill_id, limit=MAX_SESSIONS)
+        return _json(reports.patterns_report(sessions, today_of(context.principal, context.now), skill_id))
+
+    @tool(NewPlan, effect=Effect.LOCAL)
+    async def save_weekly_plan(self, context: ToolContext, arguments: NewPlan) -> LocalCommand:
+        """Keep the plan of this week for the person; an earlier plan of the same week is replaced."""
+        skills = await self._reader.skills(context.principal)
+        week = week_of(today_of(context.principal, context.now), context.principal.week_start)
+        insights = tuple(Insight(i.type, i.title, i.description, i.skill_id) for i in arguments.insights)
+        return SaveWeeklyPlan(week, arguments.content, insights, tuple(skill.id for skill in skills))
+
+    @tool(NewSkill, effect=Effect.LOCAL)
+    async def create_skill(self, context: ToolContext, arguments: NewSkill) -> LocalCommand:
+        """Add a skill to the person's list."""
+        name = _allowed_name(arguments.name)
+        return CreateSkill(name, arguments.emoji, arguments.colour, arguments.goal_hours * 60)
+
+    @tool(NewLog, effect=Effect.LOCAL)
+    async def log_practice(self, context: ToolContext, arguments: NewLog) -> LocalCommand:
+        """Log practice the person says they have done. Never call it for practice that is only planned."""
+        day = _day(arguments.date, context) or today_of(context.principal, context.now)
+        _check(arguments.minutes, day, context)
+        known = await self._reader.skills(context.principal, include_archived=True)
+        match = _match(known, arguments.skill)
+        skill = match.id if match is not None else _allowed_name(arguments.skill)
+        return LogPractice(skill, arguments.minutes, day, arguments.notes)
+
+    @tool(NoArguments, effect=Effect.LOCAL)
+    async def undo_last_log(self, context: ToolContext, arguments: NoArguments) -> LocalCommand:
+        """Take back the practice that was logged last."""
+        return UndoLastLog()
+
+    @tool(SessionChange, effect=Effect.LOCAL)
+    async def edit_session(self, context: ToolContext, arguments: SessionChange) -> LocalCommand:
+        """Correct the minutes, notes or date of one logged session."""
+        day = _day(arguments.date, context)
+        if arguments.minutes is None and arguments.notes is None and day is None:
+            raise ToolError("Say what to change: minutes, notes or date.")
+        if day is not None:
+            _check(arguments.minutes or 1, day, context)
+        return EditSession(arguments.session_id, arguments.minutes, day, arguments.notes)
+
+    async def _skill(self, principal: Principal, name_or_id: str) -> Skill:
+        known = await self._reader.skills(principal, include_archived=True)
+        found = _match(known, name_or_id)
+        if found is None:
+            names = ", ".join(skill.name for skill in known) or "none yet"
+            raise ToolError(f"There is no skill {name_or_id!r}. The person's skills: {names}.")
+        return found
+
+
+def _match(skills: tuple[Skill, ...], name_or_id: str) -> Skill | None:
+    by_id = next((skill for skill in skills if skill.id == name_or_id), None)
+    return by_id or next((skill for skill in skills if name_key(skill.name) == name_key(name_or_id)), None)
+
+
+def _allowed_name(name: str) -> str:
+    try:
+        return clean_name(name)
+    except PracticeRefused as refused:
+        raise ToolError(explain("en", refused)) from None
+
+
+def _check(minutes: int, day: date, context: ToolContext) -> None:
+    try:
+        check_entry(minutes, day, today_of(context.principal, context.now))
+    except PracticeRefused as refused:
+        raise ToolError(explain("en", refused)) from None
+
+
+def _day(text: str | None, context: ToolContext) -> date | None:
+    today = today_of(context.principal, context.now)
+    if text is None or not text.strip():
+        return None
+    word = text.strip().lower()
+    if word in ("today", "yesterday"):
+        return today - timedelta(days=word == "yesterday")
+    try:
+        return date.fromisoformat(word)
+    except ValueError:
+        raise ToolError(f"{text!r} is no date: write YYYY-MM-DD, today or yesterday.") from None
+
+
+def _json(report: BaseModel) -> JsonValue:
+    dumped: JsonValue = report.model_dump(mode="json")
+    return dumped

@@ -1,0 +1,73 @@
+"""Settings of the model and of the agent's limits; what they mean is carried out elsewhere."""
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+
+class ModelConfig(BaseModel):
+    """Which model answers, where it is, and how long it is waited for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str = "offline"
+    """`offline`, `openai:NAME`."""
+    base_url: str | None = None
+    """Root of the API (`http://127.0.0.1:11434/v1`); None: the provider's own."""
+    api_key: SecretStr | None = None
+    """None is fine with a base URL of one's own."""
+    output_tokens_field: str | None = None
+    """`max_tokens` or `max_completion_tokens`; None: the first with a base URL of one's own, else the second."""
+    usage_in_stream: bool = True
+    """Ask for token counts of streamed responses; off for servers that refuse `stream_options`."""
+    connect_s: float = Field(default=10.0, gt=0)
+    """A connection must stand within this."""
+    first_byte_s: float = Field(default=60.0, gt=0)
+    """A streamed response must begin within this, or it is asked again without streaming."""
+    idle_warn_s: float = Field(default=45.0, gt=0)
+    """A stream silent for this long is logged."""
+    idle_abort_s: float = Field(default=90.0, gt=0)
+    """A stream silent for this long is given up."""
+    whole_s: float = Field(default=150.0, gt=0)
+    """A response that is not streamed must be there within this."""
+    tries: int = Field(default=3, ge=1, le=10)
+    """Calls at most for one response, the first included."""
+    words_per_s: float | None = Field(default=None, gt=0)
+    """How fast the offline coach speaks; None: at once."""
+
+
+class AgentConfig(BaseModel):
+    """What bounds a turn."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    max_steps: int = Field(default=25, ge=1, le=1000)
+    """Model responses a turn may take before one last call without tools."""
+    deadline_s: float = Field(default=150.0, gt=0)
+    """Seconds from the start of the turn, or from its resumption after a crash."""
+    tool_timeout_s: float = Field(default=60.0, gt=0)
+    """Bound of a tool's own timeout."""
+    max_timeouts_in_row: int = Field(default=5, ge=1)
+    """Tool calls that time out one after the other before the turn ends."""
+    max_calls: int = Field(default=50, ge=1)
+    """Tool calls of one response that are run; more are refused."""
+    max_parallel_calls: int = Field(default=10, ge=1)
+    """Tool calls that run at the same time."""
+    max_output_tokens: int = Field(default=8192, ge=1)
+    """Output cap of a response."""
+    raised_output_tokens: int = Field(default=65_536, ge=1)
+    """Output cap after a response was cut, for the rest of the turn."""
+    patience_s: float = Field(default=60.0, ge=0)
+    """Seconds a turn may sleep, all in all, for a provider that is busy."""
+    max_answer_chars: int = Field(default=1_000_000, ge=1)
+    """An answer longer than this is cut."""
+    context_window_tokens: int = Field(default=128_000, ge=1000)
+    """What the model takes in, its output included."""
+    history_items: int = Field(default=60, ge=0)
+    """Items of earlier turns sent along, at most."""
+    allow_tools: tuple[str, ...] = ()
+    """Name patterns of tools that may change the outside world unasked."""
+    deny_tools: tuple[str, ...] = ()
+    """Name patterns of tools that never run; goes before `allow_tools`."""
+
+
+COACH_LIMITS = AgentConfig(max_steps=5, deadline_s=150.0)
+"""What a coach turn is allowed (SPEC 6)."""

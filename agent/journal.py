@@ -1,0 +1,61 @@
+"""A turn's events as this process knows them: appended here only once the port made them durable."""
+
+from collections.abc import Sequence
+
+from agent.ports import LocalCommand, TurnPort
+from agent.transcript import JournalEvent, ModelResponded, Nudged, NudgeReason, Steered, ToolReturned
+
+
+class Journal:
+    """The events of one turn, in the order they became durable."""
+
+    def __init__(self, turn_id: str, events: Sequence[JournalEvent], port: TurnPort) -> None:
+        self.events = list(events)
+        self._turn_id = turn_id
+        self._port = port
+
+    async def record(self, *events: JournalEvent) -> None:
+        """Make these events durable, then part of the turn."""
+        await self._port.record(*events)
+        self.events.extend(events)
+
+    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
+        """Apply a local effect and its result as one."""
+        applied = await self._port.apply(command, returned)
+        self.events.append(applied)
+        return applied
+
+    async def steer(self, overtaken: Sequence[ToolReturned] = ()) -> bool:
+        """Take in what the person said meanwhile, if anything; the overtaken calls are skipped for it."""
+        if not self._port.steering_waits():
+            return False
+        step = self.steps
+        items = await self._port.steer(step, overtaken)
+        if items:
+            self.events.extend(overtaken)
+            self.events.append(Steered(step, items))
+        return bool(items)
+
+    def call_key(self, step: int, index: int) -> str:
+        """What a call's effect is known by, the same after a crash; never the provider's call id."""
+        return f"{self._turn_id}/{step}/{index}"
+
+    @property
+    def steps(self) -> int:
+        """Model responses so far: the number of the next step, too."""
+        return sum(isinstance(event, ModelResponded) for event in self.events)
+
+    @property
+    def last(self) -> JournalEvent | None:
+        """The newest event."""
+        return self.events[-1] if self.events else None
+
+    @property
+    def unfinished(self) -> ModelResponded | None:
+        """A response without calls that stands last: an answer that is not the turn's end yet."""
+        last = self.last
+        return last if isinstance(last, ModelResponded) and not last.tool_calls else None
+
+    def nudges(self, why: NudgeReason) -> int:
+        """How often the model was told something for this reason."""
+        return sum(isinstance(event, Nudged) and event.why is why for event in self.events)

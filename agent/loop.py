@@ -1,0 +1,76 @@
+"""The page everybody reads: model and tools in turn until there is an answer. Everything is journaled as it happens.
+
+The journal is the only state that counts: each round looks at its last event and does what comes next, so that a turn
+another process began is gone on with in the same way. What a step does is in the modules named on its line.
+"""
+
+from agent.bounded import Interrupted
+from agent.ports import ModelFailure, Turn, TurnPort
+from agent.recovery import after_calls, force_answer, forced, recover
+from agent.responses import Empty, Malformed, Refused, Text, ToolCalls, Truncated, classify
+from agent.running import Agent, RunningTurn
+from agent.transcript import EndReason, ModelResponded, TurnEnded
+
+__all__ = ["Agent", "run_turn"]
+
+
+async def run_turn(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
+    """Take the turn to its end, from wherever its journal stands; how it ended.
+
+    The person always gets an answer. A failed model, a stop, a deadline or a limit is an end with words of its own.
+    Cancelling this leaves a journal that another call can go on from.
+
+    Raises:
+        Fenced: another process owns the session; nothing more was written.
+    """
+    run = RunningTurn(turn, port, agent)
+    if isinstance(last := run.journal.last, TurnEnded):
+        return last.reason
+    ended = None
+    try:
+        while ended is None:
+            ended = await _step(run)
+    except Interrupted as stop:
+        return await run.end(stop.reason, run.said()) or stop.reason
+    except ModelFailure as failure:
+        return await run.end_failed(failure) or EndReason.MODEL_ERROR
+    return ended
+
+
+async def _step(run: RunningTurn) -> EndReason | None:
+    """One round; how the turn ended, or None when it goes on."""
+    run.check()
+    if ended := await run.run_open_calls():  # reads steering before each call
+        await after_calls(run, ended)
+        run.check()
+    await run.journal.steer()
+    if (reason := forced(run)) is not None:
+        response = run.journal.unfinished or await run.ask(with_tools=False)
+        return await run.end(reason, run.answer(response), response)
+    if run.journal.steps >= run.limits.max_steps and run.journal.unfinished is None:
+        await force_answer(run, EndReason.MAX_STEPS)
+        return None
+    return await _take(run, run.journal.unfinished or await run.ask())
+
+
+async def _take(run: RunningTurn, response: ModelResponded) -> EndReason | None:
+    """Do what this response calls for; None: go round again."""
+    match classify(response):
+        case ToolCalls():
+            await run.journal.record(response)
+            return None
+        case Text() | Refused():
+            return await _answer(run, response)
+        case (Empty() | Truncated() | Malformed()) as other:
+            return await recover(run, other)
+
+
+async def _answer(run: RunningTurn, response: ModelResponded) -> EndReason | None:
+    """End with this answer, unless the person said something meanwhile: then it stands, and the loop reads on."""
+    if not run.port.steering_waits():
+        ended = await run.end(EndReason.COMPLETED, run.answer(response), response)
+        if ended is not None:
+            return ended
+    if run.journal.last is not response:
+        await run.journal.record(response)
+    return None

@@ -1,0 +1,128 @@
+"""From what a provider answered to the kind of failure it is; pure. Who retries, and when, is `resilience`'s work."""
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from agent.errors import FailureKind
+from agent.ports import ModelFailure
+
+MAX_RETRY_AFTER_S = 86_400.0
+
+RETRYABLE = frozenset(
+    {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED, FailureKind.SERVER, FailureKind.NETWORK, FailureKind.TIMEOUT}
+)
+
+_CONTEXT = re.compile(
+    r"context.?(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input is too long"
+    r"|reduce the length",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(r"insufficient_quota|spend_limit|billing|credit balance|exceeded your current quota", re.IGNORECASE)
+_OVERLOADED = re.compile(r"overloaded|engine is currently|at capacity", re.IGNORECASE)
+_RATE = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
+_AUTH = re.compile(r"authentication|invalid_api_key|incorrect api key|unauthorized|permission", re.IGNORECASE)
+_KEY_SHAPES = re.compile(r"\b(sk|pk|key|gsk|xai)-[\w\-*.]{6,}|Bearer\s+\S+", re.IGNORECASE)
+
+_BY_STATUS = {
+    401: FailureKind.AUTH,
+    402: FailureKind.QUOTA,
+    403: FailureKind.AUTH,
+    408: FailureKind.TIMEOUT,
+    413: FailureKind.CONTEXT,
+    429: FailureKind.RATE_LIMIT,
+    529: FailureKind.OVERLOADED,
+}
+
+
+def failure(kind: FailureKind, message: str, *, status: int | None = None, wait_s: float | None = None) -> ModelFailure:
+    """A failure that is worth another try when its kind is."""
+    return ModelFailure(kind, message, status, kind in RETRYABLE, wait_s)
+
+
+def from_answer(status: int, headers: Mapping[str, str], body: str, now: datetime, secret: str = "") -> ModelFailure:
+    """What an HTTP answer with an error status means."""
+    said = error_text(body)
+    return failure(
+        _kind(status, said), clean(said or "no reason given", secret), status=status, wait_s=retry_after_s(headers, now)
+    )
+
+
+def from_error(error: object, secret: str = "") -> ModelFailure:
+    """What an `{"error": ...}` inside a 200 means (F16, F25); an unknown one counts as the server's fault."""
+    said = error_text(json.dumps({"error": error}, default=str))
+    code = error.get("code", error.get("status")) if isinstance(error, Mapping) else None
+    status = code if isinstance(code, int) and 400 <= code < 600 else None
+    return failure(_kind(status or 500, said), clean(said, secret), status=status)
+
+
+def _kind(status: int, said: str) -> FailureKind:
+    """The words go before the status: providers send a used-up quota as 429 and a full context as 400."""
+    if status in {400, 402, 403, 429, 500} and _QUOTA.search(said):
+        return FailureKind.QUOTA
+    if status in {400, 413, 422, 500} and _CONTEXT.search(said):
+        return FailureKind.CONTEXT
+    if (known := _BY_STATUS.get(status)) is not None:
+        return known
+    return _kind_of_server(status, said) if status >= 500 else FailureKind.BAD_REQUEST
+
+
+def _kind_of_server(status: int, said: str) -> FailureKind:
+    if _OVERLOADED.search(said):
+        return FailureKind.OVERLOADED
+    if status == 500 and _RATE.search(said):
+        return FailureKind.RATE_LIMIT
+    if status == 500 and _AUTH.search(said):
+        return FailureKind.AUTH
+    return FailureKind.SERVER
+
+
+def error_text(body: str) -> str:
+    """The provider's own words, with type and code; of a body that is no JSON its beginning."""
+    try:
+        whole = json.loads(body)
+    except (ValueError, RecursionError):
+        return " ".join(body[:300].split())
+    error = whole.get("error", whole) if isinstance(whole, dict) else whole
+    if isinstance(error, dict):
+        parts = [error.get(name) for name in ("type", "code", "message", "detail")]
+        return " ".join(str(part) for part in parts if part)[:1000]
+    return str(error)[:1000]
+
+
+def clean(text: str, secret: str) -> str:
+    """The text without the key, in full or in a provider's half-masked form."""
+    if secret:
+        text = text.replace(secret, "[REDACTED]")
+    return _KEY_SHAPES.sub("[REDACTED]", text)
+
+
+def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
+    """Seconds to wait, as the provider said in seconds or as an HTTP date, clamped to a day; None if unreadable (F04)."""
+    if (millis := _number(headers.get("retry-after-ms"))) is not None:
+        return _clamped(millis / 1000)
+    written = headers.get("Retry-After")
+    if (seconds := _number(written)) is not None:
+        return _clamped(seconds)
+    if not written:
+        return None
+    try:
+        at = parsedate_to_datetime(written)
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return _clamped((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now.timestamp())
+
+
+def _number(written: str | None) -> float | None:
+    try:
+        number = float(written or "")
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _clamped(seconds: float) -> float:
+    return min(max(seconds, 0.0), MAX_RETRY_AFTER_S)

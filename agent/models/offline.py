@@ -1,0 +1,91 @@
+"""A model that is none: rules answer, through the same loop and tools, and say so. The rules come from outside.
+
+No network, no key, no clock: the same request gets the same response. What to say is `OfflineRules`' work; here it is
+spoken, word by word where a pace is set.
+"""
+
+import asyncio
+import json
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from pydantic import JsonValue
+
+from agent.ports import CallStreamed, ModelRequest, OnModelEvent, TextDelta
+from agent.transcript import ModelResponded, StopReason, ToolCall, Usage
+
+NAME = "offline:rules"
+
+
+@dataclass(frozen=True, slots=True)
+class RuleCall:
+    """A tool the rules want run."""
+
+    name: str
+    arguments: Mapping[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class RuleAnswer:
+    """What the rules make of a request: calls, or an answer."""
+
+    text: str = ""
+    calls: tuple[RuleCall, ...] = ()
+
+
+class OfflineRules(Protocol):
+    """Reads a transcript and decides, without side effects and always alike."""
+
+    def answer(self, request: ModelRequest) -> RuleAnswer:
+        """Calls of tools the request offers, or the words of an answer that says who speaks."""
+        ...
+
+
+class OfflineModel:
+    """`ChatModel` over rules; never fails and costs nothing."""
+
+    name = NAME
+
+    def __init__(
+        self,
+        rules: OfflineRules,
+        words_per_s: float | None = None,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+    ) -> None:
+        """`words_per_s` is how fast it speaks; None or 0 is all at once."""
+        self._rules = rules
+        self._pause_s = 1 / words_per_s if words_per_s else 0.0
+        self._sleep = sleep
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """What the rules say, spoken at the model's pace."""
+        answer = self._rules.answer(request)
+        calls = tuple(
+            ToolCall(f"offline-{len(request.items)}-{index}", call.name, json.dumps(dict(call.arguments)))
+            for index, call in enumerate(answer.calls)
+        )
+        for index, call in enumerate(calls):
+            on_event(CallStreamed(index, call))
+        await self._speak(answer.text, on_event)
+        return ModelResponded(
+            step=0,
+            text=answer.text,
+            tool_calls=calls,
+            stop=StopReason.TOOLS if calls else StopReason.END,
+            usage=Usage(input_tokens=0, output_tokens=0),
+            model=self.name,
+        )
+
+    async def _speak(self, text: str, on_event: OnModelEvent) -> None:
+        if not self._pause_s:
+            if text:
+                on_event(TextDelta(text))
+            return
+        for word in re.findall(r"\s*\S+\s*", text):
+            on_event(TextDelta(word))
+            await self._sleep(self._pause_s)
+
+    async def aclose(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,248 @@
+"""Our items as OpenAI chat completions and back; pure. Source: OpenAI API reference, chat completions, read 2026-11."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
+
+from agent.errors import FailureKind
+from agent.models.failures import failure, from_error
+from agent.ports import ALIVE, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ToolSpec
+from agent.transcript import (
+    AssistantItem,
+    Item,
+    ModelResponded,
+    NoteItem,
+    StopReason,
+    ToolCall,
+    ToolItem,
+    Usage,
+    UserItem,
+)
+
+MAX_TEXT_CHARS = 2_000_000
+"""A response is cut here (F39)."""
+
+_STOPS = {
+    "stop": StopReason.END,
+    "tool_calls": StopReason.TOOLS,
+    "function_call": StopReason.TOOLS,
+    "length": StopReason.LENGTH,
+    "content_filter": StopReason.REFUSED,
+}
+
+
+def request_body(request: ModelRequest, model: str, tokens_field: str, *, usage_in_stream: bool) -> dict[str, Any]:
+    """The whole request."""
+    body: dict[str, Any] = {
+        "model": model,
+        "messages": messages(request.system, request.items),
+        "stream": request.stream,
+        tokens_field: request.max_output_tokens,
+    }
+    if request.tools:
+        body["tools"] = [_tool(spec) for spec in request.tools]
+    if request.stream and usage_in_stream:
+        body["stream_options"] = {"include_usage": True}
+    return body
+
+
+def messages(system: str, items: Iterable[Item]) -> list[dict[str, Any]]:
+    """The conversation as messages, instructions first."""
+    head = [{"role": "system", "content": system}] if system else []
+    return head + [_message(item) for item in items]
+
+
+def _message(item: Item) -> dict[str, Any]:
+    match item:
+        case UserItem():
+            return {"role": "user", "content": f"{item.sender}: {item.text}" if item.sender else item.text}
+        case NoteItem():  # as a user's: templates of local models refuse a system message that is not the first
+            return {"role": "user", "content": f"(A note from the system, not from the person: {item.text})"}
+        case ToolItem():
+            return {"role": "tool", "tool_call_id": item.call_id, "content": item.content}
+        case AssistantItem():
+            message: dict[str, Any] = {"role": "assistant", "content": item.text or None}
+            if item.tool_calls:
+                message["tool_calls"] = [_call(call) for call in item.tool_calls]
+            return message
+
+
+def _call(call: ToolCall) -> dict[str, Any]:
+    return {
+        "id": call.id,
+        "type": "function",
+        "function": {"name": call.name or "unnamed", "arguments": _replayable(call.arguments)},
+    }
+
+
+def _replayable(arguments: str) -> str:
+    """Arguments that are no JSON object are quoted in one: servers read them when they are sent back, and fail."""
+    try:
+        if isinstance(json.loads(arguments), dict):
+            return arguments
+    except (ValueError, RecursionError):
+        pass
+    return json.dumps({"unreadable": arguments[:1000]}) if arguments.strip() else "{}"
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    return {
+        "type": "function",
+        "function": {"name": spec.name, "description": spec.description, "parameters": spec.schema},
+    }
+
+
+@dataclass(slots=True)
+class _Slot:
+    """A call as far as its fragments have come."""
+
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list)
+    told: bool = False
+
+    def call(self) -> ToolCall:
+        return ToolCall(self.id, self.name, "".join(self.arguments))
+
+
+class Assembly:
+    """One response in the making, from the chunks of a stream or from a whole answer."""
+
+    def __init__(self, on_event: OnModelEvent, model: str, secret: str = "") -> None:
+        self.finish: str | None = None  # the provider's word
+        self.over_long = False
+        self._on_event = on_event
+        self._model = model
+        self._secret = secret
+        self._text: list[str] = []
+        self._chars = 0
+        self._refused = False
+        self._slots: dict[int, _Slot] = {}
+        self._usage = Usage()
+
+    def take(self, chunk: Any) -> None:
+        """Add one chunk of a stream.
+
+        Raises:
+            ModelFailure: it tells an error, or is no chunk at all.
+        """
+        try:
+            if error := chunk.get("error"):
+                raise from_error(error, self._secret)
+            if usage := chunk.get("usage"):
+                self._usage = _usage(usage)
+            for choice in chunk.get("choices") or ():
+                if not choice.get("index"):
+                    self._take_choice(choice, choice.get("delta") or {})
+        except (AttributeError, TypeError, ValueError, KeyError) as problem:
+            raise _unreadable(problem) from None
+
+    def take_whole(self, answer: Any) -> None:
+        """Add an answer that was not streamed; told as one piece.
+
+        Raises:
+            ModelFailure: it tells an error, or is no chat completion at all.
+        """
+        try:
+            if error := answer.get("error"):
+                raise from_error(error, self._secret)
+            choice = answer["choices"][0]
+            self.finish = "stop"  # some servers give none
+            self._take_choice(choice, choice["message"])
+            self._usage = _usage(answer.get("usage") or {})
+        except (AttributeError, TypeError, ValueError, KeyError, IndexError) as problem:
+            raise _unreadable(problem) from None
+
+    def _take_choice(self, choice: dict[str, Any], delta: dict[str, Any]) -> None:
+        content = delta.get("content")
+        if content:
+            self._say(content if type(content) is str else _joined(content))
+        elif calls := delta.get("tool_calls"):
+            self._take_calls(calls)
+        elif refusal := delta.get("refusal"):
+            self._refused = True
+            self._say(refusal)
+        else:
+            self._on_event(ALIVE)
+        if content and (calls := delta.get("tool_calls")):
+            self._take_calls(calls)
+        if finish := choice.get("finish_reason"):
+            self.finish = str(finish)
+
+    def _say(self, text: str) -> None:
+        if "\x00" in text:
+            text = text.replace("\x00", "")
+        self._text.append(text)
+        self._chars += len(text)
+        self.over_long = self._chars > MAX_TEXT_CHARS
+        self._on_event(TextDelta(text))
+
+    def _take_calls(self, fragments: Sequence[dict[str, Any]]) -> None:
+        for fragment in fragments:
+            slot = self._slot(fragment)
+            function = fragment.get("function") or {}
+            if (id_ := fragment.get("id")) and not slot.id:
+                slot.id = str(id_)
+            if (name := function.get("name")) and name != slot.name:  # some servers send the whole name each time
+                slot.name += name
+            if arguments := function.get("arguments"):
+                slot.arguments.append(arguments if type(arguments) is str else json.dumps(arguments))
+        self._on_event(ALIVE)
+
+    def _slot(self, fragment: dict[str, Any]) -> _Slot:
+        index = fragment.get("index")
+        if index is None:  # some servers number nothing: a new id is a new call
+            last = len(self._slots) - 1
+            new = last < 0 or (fragment.get("id") and fragment["id"] != self._slots[last].id)
+            index = last + 1 if new else last
+        if index not in self._slots:
+            self._tell_calls()  # a call begins: those before it are whole
+            self._slots[index] = _Slot()
+        return self._slots[index]
+
+    def _tell_calls(self) -> None:
+        for index, slot in self._slots.items():
+            if not slot.told:
+                slot.told = True
+                self._on_event(CallStreamed(index, slot.call()))
+
+    def response(self) -> ModelResponded:
+        """The response, whole."""
+        stop = _STOPS.get(self.finish or "stop", StopReason.UNKNOWN)
+        if self._refused:
+            stop = StopReason.REFUSED
+        elif self.over_long:
+            stop = StopReason.LENGTH
+        elif self._slots and stop in {StopReason.END, StopReason.UNKNOWN}:
+            stop = StopReason.TOOLS
+        if stop is StopReason.TOOLS:
+            self._tell_calls()
+        calls = tuple(self._slots[index].call() for index in sorted(self._slots))
+        return ModelResponded(0, "".join(self._text), calls, stop=stop, usage=self._usage, model=self._model)
+
+
+def _unreadable(problem: Exception) -> Exception:
+    return failure(FailureKind.NETWORK, f"the answer is no chat completion ({type(problem).__name__})")
+
+
+def _joined(parts: JsonValue) -> str:
+    """Content in parts, as some servers send it."""
+    return (
+        "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))
+        if isinstance(parts, list)
+        else ""
+    )
+
+
+def _usage(usage: dict[str, Any]) -> Usage:
+    details = usage.get("prompt_tokens_details") or {}
+    return Usage(
+        _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(details.get("cached_tokens"))
+    )
+
+
+def _count(value: object) -> int | None:
+    return value if isinstance(value, int) and value >= 0 else None

@@ -1,0 +1,41 @@
+"""Which model a name means. The one place that knows every wire; each is imported only when it is chosen."""
+
+from typing import TYPE_CHECKING
+
+from agent.config import ModelConfig
+from agent.ports import ChatModel
+
+if TYPE_CHECKING:
+    from agent.models.offline import OfflineRules
+
+
+class UnknownModel(ValueError):
+    """No wire answers to this name, or it cannot be opened as configured; the message says what to set."""
+
+
+def build_model(config: ModelConfig, offline_rules: "OfflineRules | None" = None) -> ChatModel:
+    """The model of this configuration, resilient where it talks to a network; nothing is connected yet.
+
+    `offline_rules` are what the agent can do without a model; `offline` needs them.
+
+    Raises:
+        UnknownModel: the name means nothing here, or its settings cannot work.
+    """
+    wire, _, name = config.name.partition(":")
+    if wire == "offline" and not name:
+        if offline_rules is None:
+            raise UnknownModel("this agent has no offline rules: set a model and its key")
+        from agent.models.offline import OfflineModel  # noqa: PLC0415  its rules are not needed beside a real model
+
+        return OfflineModel(offline_rules, config.words_per_s)
+    if wire == "openai" and name:
+        from agent.models.openai import OpenAIModel  # noqa: PLC0415  aiohttp's client costs 0.25 s
+        from agent.models.resilience import Resilient  # noqa: PLC0415  goes with it
+
+        try:
+            return Resilient(OpenAIModel(name, config), config)
+        except ValueError as problem:
+            raise UnknownModel(f"model {config.name!r}: {problem}") from None
+    if wire == "anthropic":
+        raise UnknownModel("the anthropic wire is not there yet: use openai:NAME with a base URL, or offline")
+    raise UnknownModel(f"there is no model {config.name!r}: use offline or openai:NAME")

@@ -1,0 +1,92 @@
+"""The recovery ladder: what to try when a response is no answer and no call. Each rung has its own bound a turn."""
+
+from collections.abc import Sequence
+
+from agent.responses import Empty, Malformed, Truncated
+from agent.running import RunningTurn
+from agent.stuck import circling
+from agent.tools.pipeline import Ended
+from agent.tools.results import failed
+from agent.transcript import CallOutcome, EndReason, ModelResponded, Nudged, NudgeReason, ToolReturned
+
+MAX_EMPTY = 2
+MAX_CONTINUED = 3
+MAX_MALFORMED = 3
+
+_EMPTY = "Your last response was empty. Answer the person now."
+_CONTINUE = "Your response was cut at the output limit. Go on exactly where it stops; repeat nothing."
+_CUT_CALL = "Not run: the response was cut at the output limit in the middle of its calls. Ask for less at once."
+_MALFORMED = "A tool call could not be read. Its arguments must be one JSON object that fits the tool's schema."
+_NO_CALL = "You said that you call a tool and named none. Call one, or answer the person."
+_STUCK = "You are going in circles: {how}. Do something else, or answer from what you know."
+_LAST = "Answer the person now from what you know so far. You cannot use tools any more."
+
+
+async def recover(run: RunningTurn, response: Empty | Truncated | Malformed) -> EndReason | None:
+    """Put the turn on its way again, or end it when this rung is used up; None: ask the model again."""
+    match response:
+        case Empty():
+            return await _nudge(run, response.response, NudgeReason.EMPTY, MAX_EMPTY, _EMPTY)
+        case Malformed():
+            return await _nudge(run, response.response, NudgeReason.MALFORMED, MAX_MALFORMED, _NO_CALL)
+        case Truncated():
+            return await _continue(run, response.response)
+
+
+async def _nudge(
+    run: RunningTurn, response: ModelResponded, why: NudgeReason, most: int, words: str
+) -> EndReason | None:
+    if run.journal.nudges(why) >= most:
+        return await run.end(EndReason.MODEL_ERROR, run.answer(response), response)
+    await run.journal.record(response, Nudged(response.step, words, why))
+    return None
+
+
+async def _continue(run: RunningTurn, response: ModelResponded) -> EndReason | None:
+    """Raise the cap once and ask the same again; after that let the model go on from the cut."""
+    if run.raise_cap():
+        return None
+    said = run.answer(response)
+    if run.journal.nudges(NudgeReason.CUT) >= MAX_CONTINUED or len(said) > run.limits.max_answer_chars:
+        return await run.end(EndReason.MAX_TOKENS, said, response)
+    overtaken = [
+        ToolReturned(
+            response.step,
+            run.journal.call_key(response.step, index),
+            call.id,
+            call.name,
+            failed(_CUT_CALL),
+            CallOutcome.FAILED,
+        )
+        for index, call in enumerate(response.tool_calls)
+    ]
+    await run.journal.record(response, *overtaken, Nudged(response.step, _CONTINUE, NudgeReason.CUT))
+    return None
+
+
+async def after_calls(run: RunningTurn, ended: Sequence[Ended]) -> None:
+    """Say how a call was malformed, and that the turn goes in circles; too often, and the next answer is the last."""
+    step = run.journal.steps
+    if any(one.malformed for one in ended):
+        if run.journal.nudges(NudgeReason.MALFORMED) + 1 >= MAX_MALFORMED:
+            await force_answer(run, EndReason.MODEL_ERROR)
+            return
+        await run.journal.record(Nudged(step, _MALFORMED, NudgeReason.MALFORMED))
+    if (how := circling(run.journal.events)) is None:
+        return
+    if run.journal.nudges(NudgeReason.STUCK):
+        await force_answer(run, EndReason.STUCK)
+    else:
+        await run.journal.record(Nudged(step, _STUCK.format(how=how), NudgeReason.STUCK))
+
+
+async def force_answer(run: RunningTurn, reason: EndReason) -> None:
+    """Let the next response be the last: without tools, whatever it is."""
+    await run.journal.record(Nudged(run.journal.steps, _LAST, NudgeReason.LAST, reason))
+
+
+def forced(run: RunningTurn) -> EndReason | None:
+    """How the turn ends with its next response, when that is to be its last."""
+    return next(
+        (event.ends for event in reversed(run.journal.events) if isinstance(event, Nudged) and event.ends), None
+    )

@@ -1,0 +1,82 @@
+"""Whether a turn goes in circles, read from its journal; pure."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent.transcript import (
+    CallOutcome,
+    JournalEvent,
+    ModelResponded,
+    Nudged,
+    NudgeReason,
+    Steered,
+    ToolCall,
+    ToolReturned,
+)
+
+# Thresholds of OpenHands' stuck detector (read 2026-11; window 20): 4 pairs, 3 errors, 3 monologues, 6 alternations.
+SAME_PAIR = 4
+SAME_ERROR = 3
+MONOLOGUE = 3
+ALTERNATION = 6
+WINDOW = 20
+
+_TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?|\b\d{2}:\d{2}:\d{2}(\.\d+)?\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """One call with what came of it, or one text; times of day blanked."""
+
+    what: str
+    result: str
+    failed: bool = False
+    text: bool = False
+
+
+def circling(events: Sequence[JournalEvent]) -> str | None:
+    """How the turn goes in circles since the person last spoke or it was last told so; None when it does not."""
+    seen = _observed(events)[-WINDOW:]
+    if _tail(seen, SAME_ERROR, lambda a, b: a == b and a.failed):
+        return f"the same call failed the same way {SAME_ERROR} times"
+    if _tail(seen, SAME_PAIR, lambda a, b: a == b and not a.text):
+        return f"the same call gave the same result {SAME_PAIR} times"
+    if _tail(seen, MONOLOGUE, lambda a, b: a == b and a.text):
+        return f"the same text was said {MONOLOGUE} times"
+    if len(seen) >= ALTERNATION and _alternates(seen[-ALTERNATION:]):
+        return f"two calls alternate for {ALTERNATION} times"
+    return None
+
+
+def _tail(seen: Sequence[_Seen], n: int, alike: Callable[[_Seen, _Seen], bool]) -> bool:
+    last = seen[-n:]
+    return len(last) == n and all(alike(last[0], other) for other in last)
+
+
+def _alternates(last: Sequence[_Seen]) -> bool:
+    a, b = last[0], last[1]
+    return a != b and all(one == (a, b)[i % 2] for i, one in enumerate(last))
+
+
+def _observed(events: Sequence[JournalEvent]) -> list[_Seen]:
+    calls: dict[str, ToolCall] = {}
+    seen: list[_Seen] = []
+    for event in events:
+        match event:
+            case ModelResponded():
+                calls |= {call.id: call for call in event.tool_calls}
+                if not event.tool_calls and event.text.strip():
+                    seen.append(_Seen(event.text.strip(), "", text=True))
+            case ToolReturned() if event.outcome is not CallOutcome.SKIPPED:
+                call = calls.get(event.call_id)
+                what = f"{event.name} {call.arguments if call else ''}"
+                failed = event.outcome is not CallOutcome.DONE
+                seen.append(_Seen(_TIMES.sub("", what), _TIMES.sub("", event.content), failed))
+            case Steered():
+                seen.clear()
+            case Nudged() if event.why is NudgeReason.STUCK:
+                seen.clear()
+            case _:
+                pass
+    return seen

@@ -1,0 +1,105 @@
+"""The arguments of a call, from what the model wrote to what the tool gets; pure. What is wrong is said in words."""
+
+import json
+import math
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from agent.wellformed import well_formed
+
+MAX_CHARS = 1_000_000
+MAX_DIGITS = 300
+"""Digits of a number; nothing a tool counts is longer, and Python's own limit is a setting."""
+
+
+class BadArguments(Exception):
+    """The arguments cannot be used; the message tells the model how to mend them."""
+
+
+class NotJson(BadArguments):
+    """The arguments are no JSON object at all: a malformed call."""
+
+
+def read(written: str, wanted: type[BaseModel]) -> BaseModel:
+    """The model's JSON as the tool's own input model.
+
+    Raises:
+        NotJson: it is no JSON object (F34).
+        BadArguments: it does not fit the tool's schema (F38).
+    """
+    given = parse(written)
+    _refuse_extra(given, wanted)
+    try:
+        return wanted.model_validate(given)
+    except ValidationError as problem:
+        errors = problem.errors(include_url=False, include_input=False, include_context=False)[:10]
+        said = "; ".join(f"{'.'.join(str(part) for part in one['loc']) or 'arguments'}: {one['msg']}" for one in errors)
+        raise BadArguments(f"Invalid arguments: {said}") from None
+    except RecursionError:
+        raise BadArguments("Invalid arguments: nested too deep.") from None
+
+
+def parse(written: str) -> dict[str, Any]:
+    """A JSON object, strictly read; nothing at all counts as an empty one.
+
+    Raises:
+        NotJson: it is anything else, or holds duplicate keys, NaN, or numbers beyond measure.
+    """
+    if not written.strip():
+        return {}
+    if len(written) > MAX_CHARS:
+        raise NotJson(f"The arguments are longer than {MAX_CHARS} characters.")
+    try:
+        given = json.loads(
+            written, object_pairs_hook=_pairs, parse_int=_int, parse_float=_float, parse_constant=_constant
+        )
+        if isinstance(given, dict):
+            return {key: _clean(value) for key, value in given.items()}
+    except RecursionError:
+        raise NotJson("The arguments are nested too deep.") from None
+    except ValueError as problem:
+        raise NotJson(f"The arguments are no valid JSON: {str(problem)[:200]}") from None
+    raise NotJson(f"The arguments must be a JSON object, not {type(given).__name__}.")
+
+
+def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise ValueError("a key stands there twice")
+    return found
+
+
+def _int(digits: str) -> int:
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"a number of {len(digits)} digits")
+    return int(digits)
+
+
+def _float(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError("a number beyond measure")
+    return number
+
+
+def _constant(name: str) -> float:
+    raise ValueError(f"{name} is no JSON")
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, str):
+        return well_formed(value)
+    if isinstance(value, dict):
+        return {well_formed(key): _clean(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_clean(one) for one in value]
+    return value
+
+
+def _refuse_extra(given: dict[str, Any], wanted: type[BaseModel]) -> None:
+    if wanted.model_config.get("extra") == "allow":
+        return
+    known = set(wanted.model_fields) | {field.alias for field in wanted.model_fields.values() if field.alias}
+    if unknown := sorted(set(given) - known):
+        raise BadArguments(f"Unknown arguments: {', '.join(unknown)[:300]}. Known: {', '.join(sorted(known))}.")

@@ -1,0 +1,191 @@
+"""One way for every tool call, in named steps: look up, abort check, schema, permission, intent, run, journal, budget.
+
+Each step may end the call with a result the model reads. Which calls run together is the executor's work.
+"""
+
+import difflib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import structlog
+
+from agent.bounded import Interrupted, bounded
+from agent.journal import Journal
+from agent.permissions import Decision, Permissions
+from agent.ports import Principal, ToolEnded, ToolStarted, TurnPort
+from agent.tools.arguments import BadArguments, NotJson, read
+from agent.tools.base import Effect, Tool, ToolContext, ToolError
+from agent.tools.results import failed, fitted, succeeded
+from agent.transcript import CallOutcome, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One call of one response, on its way."""
+
+    call: ToolCall
+    step: int
+    key: str  # turn/step/index
+    intended: bool = False  # a process that died meant to run it
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """What became of a call, with what the ladder counts."""
+
+    returned: ToolReturned
+    malformed: bool = False  # the model did not write a JSON object
+    timed_out: bool = False
+
+
+class _Over(Exception):
+    """A step ends the call with this result."""
+
+    def __init__(self, error: str, outcome: CallOutcome, *, malformed: bool = False, timed_out: bool = False) -> None:
+        super().__init__(error)
+        self.error, self.outcome, self.malformed, self.timed_out = error, outcome, malformed, timed_out
+
+
+class ToolBox:
+    """Tools by name and alias."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._by_name = {alias: tool for tool in tools for alias in tool.aliases} | {tool.name: tool for tool in tools}
+        self.specs = tuple(tool.spec for tool in sorted(tools, key=lambda tool: tool.name))
+
+    def find(self, name: str) -> Tool | None:
+        """The tool of exactly this name or alias."""
+        return self._by_name.get(name)
+
+    def missing(self, name: str) -> str:
+        """What to tell a model that asked for a tool there is not."""
+        known = sorted(spec.name for spec in self.specs)
+        near = difflib.get_close_matches(name.lower()[:100], known, n=1, cutoff=0.6)
+        hint = f" Did you mean {near[0]}?" if near else f" Known tools: {', '.join(known)[:500]}."
+        return f"There is no tool named {name[:100]!r}.{hint}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pipeline:
+    """What a turn's calls run through."""
+
+    tools: ToolBox
+    permissions: Permissions
+    principal: Principal
+    port: TurnPort
+    journal: Journal
+    clock: Callable[[], datetime]
+    tool_timeout_s: float
+    remaining_s: Callable[[], float] = field(default=lambda: float("inf"))
+
+    async def run(self, asked: Asked) -> Ended:
+        """The one result of this call, journaled."""
+        tool: Tool | None = None
+        malformed = timed_out = False
+        try:
+            tool = self._look_up(asked)
+            self._check_abort(asked)
+            arguments = self._read_arguments(tool, asked)
+            self._permit(tool)
+            await self._intend(tool, asked)
+            self.port.progress(ToolStarted(tool.name))
+            data = await self._run(tool, asked, arguments)
+        except _Over as over:
+            malformed, timed_out = over.malformed, over.timed_out
+            returned = await self._journal(asked, failed(over.error), over.outcome)
+        else:
+            returned = await self._journal_success(tool, asked, data)
+        if tool is not None:
+            returned = await self._budget(tool, returned)
+        self.port.progress(ToolEnded(asked.call.name, returned.outcome is CallOutcome.DONE))
+        return Ended(returned, malformed, timed_out)
+
+    def _look_up(self, asked: Asked) -> Tool:
+        tool = self.tools.find(asked.call.name)
+        if asked.intended and (tool is None or tool.effect is Effect.UNSAFE):
+            raise _Over(
+                "Outcome unknown: the process died while this ran. It may have happened. Do not repeat it unasked.",
+                CallOutcome.UNKNOWN,
+            )
+        if tool is None:
+            raise _Over(self.tools.missing(asked.call.name), CallOutcome.FAILED)
+        return tool
+
+    def _check_abort(self, asked: Asked) -> None:
+        if self.port.stopping() is None and self.remaining_s() > 0:
+            return
+        if asked.intended:
+            raise _Over("Outcome unknown: the process died while this ran, and the turn ends.", CallOutcome.UNKNOWN)
+        raise _Over("Not run: the turn was stopped or is out of time.", CallOutcome.SKIPPED)
+
+    def _read_arguments(self, tool: Tool, asked: Asked) -> object:
+        try:
+            return read(asked.call.arguments, tool.arguments)
+        except NotJson as problem:
+            raise _Over(str(problem), CallOutcome.FAILED, malformed=True) from None
+        except BadArguments as problem:
+            raise _Over(str(problem), CallOutcome.FAILED) from None
+
+    def _permit(self, tool: Tool) -> None:
+        match self.permissions.decide(tool.name, contained=tool.effect in {Effect.NONE, Effect.LOCAL}):
+            case Decision.DENY:
+                raise _Over(f"Denied: the rules forbid {tool.name}.", CallOutcome.DENIED)
+            case Decision.ASK:
+                raise _Over(
+                    f"Denied: {tool.name} needs a person's confirmation, which cannot be asked for here yet.",
+                    CallOutcome.DENIED,
+                )
+            case Decision.ALLOW:
+                pass
+
+    async def _intend(self, tool: Tool, asked: Asked) -> None:
+        if tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE} and not asked.intended:
+            await self.journal.record(ToolIntended(asked.step, asked.key, tool.name, asked.call.arguments))
+
+    async def _run(self, tool: Tool, asked: Asked, arguments: object) -> object:
+        """The tool's data or local command; every way to fail ends as a result, never as an exception of the turn."""
+        context = ToolContext(self.principal, self.clock(), asked.key)
+        limit_s = min(tool.timeout_s, self.tool_timeout_s, self.remaining_s())
+        outside = tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE}
+        unsure = CallOutcome.UNKNOWN if outside else CallOutcome.FAILED
+        hedge = " Whether it happened is unknown." if outside else ""
+        try:
+            until_stopped = self.port.until_stopped if tool.cancellable else None
+            return await bounded(_as_coroutine(tool, context, arguments), limit_s, until_stopped)
+        except ToolError as refusal:
+            raise _Over(str(refusal), CallOutcome.FAILED) from None
+        except TimeoutError:
+            raise _Over(f"{tool.name} timed out after {limit_s:.0f} s.{hedge}", unsure, timed_out=True) from None
+        except Interrupted:
+            raise _Over(f"{tool.name} was stopped by the person.{hedge}", unsure) from None
+        except Exception as problem:  # one tool call: whatever it raises is its result
+            log.exception("tool_call_failed", tool=tool.name, call_key=asked.key)
+            raise _Over(f"{tool.name} failed: {type(problem).__name__}.{hedge}", unsure) from None
+
+    async def _journal(self, asked: Asked, content: str, outcome: CallOutcome) -> ToolReturned:
+        returned = ToolReturned(asked.step, asked.key, asked.call.id, asked.call.name, content, outcome)
+        await self.journal.record(returned)
+        return returned
+
+    async def _journal_success(self, tool: Tool, asked: Asked, data: object) -> ToolReturned:
+        if tool.effect is not Effect.LOCAL:
+            return await self._journal(asked, succeeded(data), CallOutcome.DONE)
+        empty = ToolReturned(asked.step, asked.key, asked.call.id, asked.call.name, "")
+        try:
+            return await self.journal.apply(data, empty)
+        except ToolError as refusal:
+            return await self._journal(asked, failed(str(refusal)), CallOutcome.FAILED)
+
+    async def _budget(self, tool: Tool, returned: ToolReturned) -> ToolReturned:
+        shown = fitted(returned.content, tool.max_result_chars)
+        if shown is returned.content:
+            return returned
+        await self.journal.record(ToolResultRewritten(returned.step, returned.call_key, returned.call_id, shown))
+        return replace(returned, content=shown)
+
+
+async def _as_coroutine(tool: Tool, context: ToolContext, arguments: object) -> object:
+    return await tool.run(context, arguments)

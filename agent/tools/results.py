@@ -1,0 +1,96 @@
+"""A tool's result as the model reads it: always a JSON object {"success", "data", "error"}, always bounded."""
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from uuid import UUID
+
+import orjson
+from pydantic import BaseModel
+
+from agent.wellformed import well_formed
+
+RAW_CHARS = 1_000_000
+"""A result longer than this is never kept whole, not even in the journal."""
+
+MAX_DEPTH = 100
+"""Data nested deeper is told as text."""
+
+PREVIEW_SHARE = 0.9
+"""How much of a budget the preview takes; the rest is for quotes it must escape."""
+
+
+def succeeded(data: object) -> str:
+    """The result of a call that worked; data that is no JSON is told in words, and what is too long as a preview."""
+    try:
+        content = _encode({"success": True, "data": _jsonable(data, 0), "error": None})
+    except (RecursionError, TypeError, ValueError) as problem:
+        return failed(f"The tool ran, but its result cannot be shown: {type(problem).__name__}.")
+    return fitted(content, RAW_CHARS)
+
+
+def failed(error: str) -> str:
+    """The result of a call that did not work, in words for the model."""
+    return _encode({"success": False, "data": None, "error": well_formed(error)[:4000]})
+
+
+def fitted(content: str, max_chars: int) -> str:
+    """The result as it is, or its beginning in a result of at most about `max_chars` that says what is missing."""
+    if len(content) <= max_chars:
+        return content
+    preview = content[: int(max_chars * PREVIEW_SHARE)]
+    note = f"Too long: {len(content)} characters, only the beginning is shown. Ask for less."
+    fields = {"success": '"success":true' in content[:20], "data": {"preview": preview, "note": note}, "error": None}
+    whole = _encode(fields)
+    if len(whole) > max_chars:  # many characters to escape
+        fields["data"] = {"preview": preview[: max(0, len(preview) * max_chars // len(whole) - 300)], "note": note}
+        whole = _encode(fields)
+    return whole
+
+
+def _encode(value: object) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # an integer of more than 64 bits
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+def _jsonable(value: object, depth: int) -> object:
+    if depth > MAX_DEPTH:
+        return "(nested too deep to show)"
+    if value is None or isinstance(value, bool | int):
+        return value
+    if isinstance(value, str):
+        return well_formed(value[: 2 * RAW_CHARS])
+    if isinstance(value, Mapping):
+        return {well_formed(str(key)): _jsonable(one, depth + 1) for key, one in value.items()}
+    if isinstance(value, list | tuple | AbstractSet):
+        return [_jsonable(one, depth + 1) for one in value]
+    return _special(value, depth)
+
+
+def _special(value: object, depth: int) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    if isinstance(value, UUID | Decimal | timedelta):
+        return str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"({len(value)} bytes of binary data)"
+    return _jsonable(_opened(value), depth + 1)
+
+
+def _opened(value: object) -> object:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, BaseModel):
+        return value.model_dump()
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    raise TypeError(f"{type(value).__name__} is no JSON")

@@ -1,0 +1,49 @@
+"""Finds a channel's class by its name, through the entry points of group `tenk.channels`.
+
+Only the platform that is asked for is imported: its SDK may be heavy, or not installed.
+"""
+
+from importlib.metadata import EntryPoint, entry_points
+
+GROUP = "tenk.channels"
+
+
+class UnknownChannel(LookupError):
+    """No installed package offers a channel of this name; the message lists those that are offered."""
+
+
+class ChannelNotInstalled(Exception):
+    """The channel is known but its SDK is not installed; the message says how to get it."""
+
+
+def channel_names() -> list[str]:
+    """The names of all channels that are offered, sorted; nothing is imported."""
+    return sorted(point.name for point in entry_points(group=GROUP))
+
+
+def load_channel(name: str) -> type:
+    """The class of a channel; called with its account's configuration it gives a `channels.base.Channel`.
+
+    Raises:
+        UnknownChannel: nobody offers it.
+        ChannelNotInstalled: its SDK is missing.
+    """
+    point = next(iter(entry_points(group=GROUP, name=name)), None)
+    if point is None:
+        raise UnknownChannel(f"no channel is called {name!r}; there are: {', '.join(channel_names()) or 'none'}")
+    return _loaded(point)
+
+
+def _loaded(point: EntryPoint) -> type:
+    """Import what an entry point names."""
+    try:
+        loaded = point.load()
+    except ModuleNotFoundError as error:
+        if error.name is not None and error.name.split(".")[0] == "channels":
+            raise
+        raise ChannelNotInstalled(
+            f"channel {point.name!r} needs {error.name}: pip install 'tenk-gateway[{point.name}]'"
+        ) from error
+    if not isinstance(loaded, type):
+        raise TypeError(f"entry point {point.name!r} of {GROUP} names no class")
+    return loaded

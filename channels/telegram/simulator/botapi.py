@@ -1,0 +1,166 @@
+"""The HTTP side of the simulated Bot API: reads a call, applies the fault script, answers as Telegram would."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import orjson
+from aiohttp import web
+
+from channels.telegram.simulator.checks import JsonObject, Refusal
+from channels.telegram.simulator.faults import Fault, Faults
+from channels.telegram.simulator.methods import Methods
+from channels.telegram.simulator.params import Params, read_params
+from channels.telegram.simulator.state import Bot, World
+
+MAX_POLL_S = 50  # LONG_POLL_MAX_TIMEOUT of tdlib/telegram-bot-api
+_UNRECORDED = frozenset({"getme", "getupdates"})
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What goes back: an HTTP status and a body; `cut` means nothing does."""
+
+    status: int
+    body: bytes
+    content_type: str = "application/json"
+    cut: bool = False
+
+
+class BotApi:
+    """Answers /bot<token>/<method>."""
+
+    def __init__(self, world: World, methods: Methods, faults: Faults, changed: Callable[[], None]) -> None:
+        """`changed` is called after every call that may have changed what people see."""
+        self._world = world
+        self._methods = methods
+        self._faults = faults
+        self._changed = changed
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """One call, whatever it is; never raises for what a client sends."""
+        path, _, query = request.raw_path.partition("?")
+        token, _, method = path.removeprefix("/bot").partition("/")
+        try:
+            bot = self._world.bot_of(token)
+            params = await _params_of(request, query)
+            answer = await self._answer(bot, method.lower(), params)
+        except Refusal as refusal:
+            answer = _refused(refusal)
+        if answer.cut:
+            if request.transport is not None:
+                request.transport.abort()
+            return web.Response()
+        return web.Response(status=answer.status, body=answer.body, content_type=answer.content_type)
+
+    async def _answer(self, bot: Bot, method: str, params: Params) -> _Answer:
+        """The answer to one call of a known bot, with the fault that is due."""
+        fault = self._faults.due(method, params.integer("chat_id"))
+        if fault is not None and fault.kind == "delay" and not fault.applied:
+            await asyncio.sleep(fault.delay_s)
+        if fault is not None and not fault.applied and fault.kind in ("status", "html", "cut"):
+            answer = _faulty(fault)
+            self._record(bot, method, params, answer, applied=False, message_id=None)
+            return answer
+        if method == "getupdates":
+            answer = await self._poll(bot, params, fault)
+        else:
+            answer = self._carry_out(bot, method, params, fault)
+        if fault is not None and fault.kind == "delay" and fault.applied:
+            await asyncio.sleep(fault.delay_s)
+        return answer
+
+    def _carry_out(self, bot: Bot, method: str, params: Params, fault: Fault | None) -> _Answer:
+        """Do what is asked; a fault that comes after it hides the answer."""
+        self._methods.name_of(method)
+        try:
+            result = self._methods.call(bot, method, params)
+        except Refusal as refusal:
+            answer = _refused(refusal)
+            self._record(bot, method, params, answer, applied=False, message_id=None, why=refusal.description)
+            return answer
+        answer = _Answer(200, orjson.dumps({"ok": True, "result": result}))
+        if fault is not None and fault.kind in ("status", "html", "cut"):
+            answer = _faulty(fault)
+        message_id = result.get("message_id") if isinstance(result, dict) else params.integer("message_id")
+        self._record(
+            bot, method, params, answer, applied=True, message_id=message_id if isinstance(message_id, int) else None
+        )
+        return answer
+
+    def _record(
+        self,
+        bot: Bot,
+        method: str,
+        params: Params,
+        answer: _Answer,
+        *,
+        applied: bool,
+        message_id: int | None,
+        why: str = "",
+    ) -> None:
+        """Keep the call for the history and wake who waits for a change."""
+        if method in _UNRECORDED:
+            return
+        self._world.record(
+            bot,
+            self._methods.name_of(method),
+            chat_id=params.integer("chat_id"),
+            message_id=message_id if message_id is not None else params.integer("message_id"),
+            text=params.text("text") or None,
+            status=0 if answer.cut else answer.status,
+            applied=applied,
+            description=why,
+        )
+        self._changed()
+
+    async def _poll(self, bot: Bot, params: Params, fault: Fault | None) -> _Answer:
+        """Answer getUpdates."""
+        if bot.webhook_url:
+            raise Refusal(
+                409,
+                "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the"
+                " webhook first",
+            )
+        bot.updates.allow(params.json("allowed_updates"))
+        if fault is not None and fault.kind == "malformed":
+            bot.updates.push_raw({"message": {"message_id": "not a number", "chat": []}})
+        limit, offset = params.integer("limit"), params.integer("offset") or 0
+        bot.updates.confirm(offset)
+        self._changed()
+        batch = await bot.updates.poll(
+            offset=offset,
+            limit=100 if limit is None else min(max(limit, 1), 100),
+            timeout_s=min(max(params.integer("timeout") or 0, 0), MAX_POLL_S),
+        )
+        if fault is not None and fault.kind == "duplicate":
+            batch = [update for update in batch for _ in range(2)]
+        if fault is not None and fault.kind in ("status", "html", "cut"):
+            return _faulty(fault)
+        return _Answer(200, b'{"ok":true,"result":[' + b",".join(batch) + b"]}")
+
+
+async def _params_of(request: web.BaseRequest, query: str) -> Params:
+    """The parameters of a request with any body the Bot API takes; files are left out."""
+    if request.content_type == "multipart/form-data":
+        fields = await request.post()
+        return Params({name: value for name, value in fields.items() if isinstance(value, str)})
+    return read_params(await request.read(), request.content_type, query)
+
+
+def _refused(refusal: Refusal) -> _Answer:
+    """A refusal as the Bot API writes it."""
+    body: JsonObject = {"ok": False, "error_code": refusal.status, "description": refusal.description}
+    if refusal.parameters:
+        body["parameters"] = refusal.parameters
+    return _Answer(refusal.status, orjson.dumps(body))
+
+
+def _faulty(fault: Fault) -> _Answer:
+    """What a scripted fault makes the client see."""
+    if fault.kind == "cut":
+        return _Answer(0, b"", cut=True)
+    if fault.kind == "html":
+        page = b"<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
+        return _Answer(502 if fault.status == 500 else fault.status, page, "text/html")
+    return _Answer(fault.status, orjson.dumps(fault.answer()))

@@ -1,0 +1,227 @@
+"""What the simulated Telegram remembers: bots, chats, people, messages and every call that came in.
+
+Plain data; what may happen to it is in `methods` (the bot's side) and `people` (the person's side).
+"""
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Literal
+
+from channels.telegram.simulator.checks import JsonObject, Refusal
+from channels.telegram.simulator.updates import UpdateQueue
+
+ChatType = Literal["private", "group", "supergroup", "channel"]
+HISTORY_KEPT = 200_000  # calls remembered; older ones are forgotten
+FIRST_UPDATE_ID = 100_000_000
+
+
+@dataclass(slots=True)
+class Edit:
+    """One change of a message."""
+
+    text: str
+    at_s: float  # time.monotonic() of the simulator
+
+
+@dataclass(slots=True)
+class ShownMessage:
+    """A message as people see it now, with what it was before."""
+
+    message_id: int
+    chat_id: int
+    sender_id: int
+    by_bot: bool
+    text: str
+    date: int  # Unix seconds
+    at_s: float  # time.monotonic() of the simulator when it appeared
+    entities: tuple[JsonObject, ...] = ()
+    reply_to: int | None = None
+    thread: int | None = None
+    silent: bool = False
+    preview: bool = True  # whether a link preview would be shown
+    edits: list[Edit] = field(default_factory=list)
+    reactions: dict[int, str] = field(default_factory=dict)  # who reacted -> emoji
+    deleted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Arrived:
+    """One Bot API call that arrived, whatever became of it (getUpdates and getMe are not kept)."""
+
+    seq: int  # ascending over the whole simulator
+    bot_id: int
+    method: str  # as the Bot API spells it
+    chat_id: int | None
+    message_id: int | None  # the message sent, edited, deleted or reacted to
+    text: str | None
+    status: int  # HTTP status of the answer; 0: the connection was cut
+    applied: bool  # whether it took effect
+    description: str  # of a refusal
+    at_s: float
+
+
+@dataclass(slots=True)
+class Person:
+    """Somebody with a Telegram account."""
+
+    id: int
+    first_name: str
+    username: str | None = None
+    language_code: str | None = None
+
+    def as_user(self) -> JsonObject:
+        """The Bot API's User."""
+        user: JsonObject = {"id": self.id, "is_bot": False, "first_name": self.first_name}
+        if self.username:
+            user["username"] = self.username
+        if self.language_code:
+            user["language_code"] = self.language_code
+        return user
+
+
+@dataclass(slots=True)
+class Chat:
+    """One chat of one bot."""
+
+    id: int
+    kind: ChatType
+    title: str
+    username: str | None = None
+    forum: bool = False
+    messages: dict[int, ShownMessage] = field(default_factory=dict)
+    threads: set[int] = field(default_factory=set)
+    actions: list[tuple[str, float]] = field(default_factory=list)  # (chat action, at_s)
+    blocked: bool = False  # a person blocked the bot; in groups: the bot was removed
+    moved_to: int | None = None  # the supergroup this group became
+    last_message_id: int = 0  # supergroups and channels count for themselves
+    next_send_s: float = 0.0  # with limits on: when the bucket lets the next one pass
+
+    def as_chat(self) -> JsonObject:
+        """The Bot API's Chat."""
+        chat: JsonObject = {"id": self.id, "type": self.kind}
+        chat["first_name" if self.kind == "private" else "title"] = self.title
+        if self.username:
+            chat["username"] = self.username
+        if self.forum:
+            chat["is_forum"] = True
+        return chat
+
+
+@dataclass(slots=True)
+class Bot:
+    """One bot account."""
+
+    token: str
+    id: int
+    username: str
+    name: str
+    updates: UpdateQueue
+    chats: dict[int, Chat] = field(default_factory=dict)
+    last_message_id: int = 0  # private chats and groups share one count
+    commands: dict[str, list[JsonObject]] = field(default_factory=dict)  # language code -> menu
+    callbacks: dict[str, bool] = field(default_factory=dict)  # button presses: id -> answered
+    webhook_url: str = ""
+    revoked: bool = False
+
+    def as_user(self) -> JsonObject:
+        """The Bot API's User, as in a message."""
+        return {"id": self.id, "is_bot": True, "first_name": self.name, "username": self.username}
+
+    def chat(self, chat_id: int) -> Chat:
+        """A chat the bot can see.
+
+        Raises:
+            Refusal: there is none; nobody wrote to the bot from it.
+        """
+        chat = self.chats.get(chat_id)
+        if chat is None:
+            raise Refusal(400, "Bad Request: chat not found")
+        return chat
+
+    def next_message_id(self, chat: Chat) -> int:
+        """The id of the next message in this chat."""
+        if chat.kind in ("supergroup", "channel"):
+            chat.last_message_id += 1
+            return chat.last_message_id
+        self.last_message_id += 1
+        return self.last_message_id
+
+
+class World:
+    """Everything the simulator knows."""
+
+    def __init__(self, *, any_token: bool, throttled: bool) -> None:
+        """With `any_token` an unknown token of the right shape becomes a bot when it is first used."""
+        self.bots: dict[str, Bot] = {}
+        self.people: dict[int, Person] = {}
+        self.calls: deque[Arrived] = deque(maxlen=HISTORY_KEPT)
+        self._any_token = any_token
+        self._throttled = throttled
+        self._seq = 0
+
+    def add_bot(self, token: str, username: str = "tenk_bot", name: str = "TenK") -> Bot:
+        """Let this token be known; the number before its colon is the bot's id."""
+        bot_id = int(token.partition(":")[0])
+        queue = UpdateQueue(first_id=FIRST_UPDATE_ID, throttled=self._throttled)
+        bot = self.bots[token] = Bot(token, bot_id, username, name, queue)
+        return bot
+
+    def bot_of(self, token: str) -> Bot:
+        """The bot of a token.
+
+        Raises:
+            Refusal: 404 for what is no token, 401 for one that is unknown or revoked.
+        """
+        bot = self.bots.get(token)
+        if bot is None and self._any_token and _token_like(token):
+            bot = self.add_bot(token)
+        if bot is None and not _token_like(token):
+            raise Refusal(404, "Not Found")
+        if bot is None or bot.revoked:
+            raise Refusal(401, "Unauthorized")
+        return bot
+
+    def bot(self, token: str | None = None) -> Bot:
+        """The bot of `token`, or the first one.
+
+        Raises:
+            LookupError: there is none yet.
+        """
+        if token is not None:
+            return self.bots[token]
+        if not self.bots:
+            raise LookupError("no bot yet: add_bot(token) first, or let a bot call in")
+        return next(iter(self.bots.values()))
+
+    def person(self, person_id: int) -> Person:
+        """Somebody by id; a new one is called Person and their number."""
+        if person_id not in self.people:
+            self.people[person_id] = Person(person_id, f"Person {person_id}")
+        return self.people[person_id]
+
+    def record(
+        self,
+        bot: Bot,
+        method: str,
+        *,
+        chat_id: int | None,
+        message_id: int | None,
+        text: str | None,
+        status: int,
+        applied: bool,
+        description: str = "",
+    ) -> Arrived:
+        """Remember a call that came in."""
+        self._seq += 1
+        arrived = Arrived(
+            self._seq, bot.id, method, chat_id, message_id, text, status, applied, description, time.monotonic()
+        )
+        self.calls.append(arrived)
+        return arrived
+
+
+def _token_like(token: str) -> bool:
+    """Whether this has the shape of a bot token."""
+    number, colon, secret = token.partition(":")
+    return bool(colon) and number.isascii() and number.isdigit() and len(secret) >= 3

@@ -1,0 +1,248 @@
+"""From one raw Telegram update to what the gateway knows; pure, total, and each update on its own.
+
+No I/O, no aiogram, no decision about access: people, bots and channels are told apart by `Sender` alone.
+"""
+
+import hashlib
+import json
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import orjson
+from pydantic import ValidationError
+
+from channels.messages import (
+    Address,
+    Attachment,
+    AttachmentKind,
+    ButtonPressed,
+    ChatKind,
+    ChatMigrated,
+    InboundEvent,
+    InboundMessage,
+    Membership,
+    MembershipChanged,
+    Rejected,
+    Sender,
+)
+from channels.telegram.raw import (
+    RawChat,
+    RawEntity,
+    RawFile,
+    RawMembership,
+    RawMessage,
+    RawPress,
+    RawUpdate,
+    RawUser,
+)
+
+CHANNEL = "telegram"
+MAX_RAW_CHARS = 16_384
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class Ourselves:
+    """Which bot this is: what getMe says, and the account's name in the configuration."""
+
+    account: str
+    bot_id: int
+    username: str  # without @, any case
+
+
+def update_id_of(raw: object) -> int | None:
+    """The id of an update however malformed; None when it has none."""
+    found = raw.get("update_id") if isinstance(raw, dict) else None
+    return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+def translate(raw: object, us: Ourselves, now: datetime) -> InboundEvent | Rejected | None:
+    """The event in one update; None when it is well-formed and says nothing to us. Never raises.
+
+    `now` stands in where Telegram gives no time (button presses).
+    """
+    try:
+        update = _validated(raw)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where = ".".join(str(step) for step in first["loc"])
+        return _rejected(raw, f"{where}: {first['msg']}")
+    if (message := update.message or update.edited_message or update.channel_post) is not None:
+        return _message(message, us, update_id=update.update_id, edited=update.edited_message is message)
+    if update.callback_query is not None:
+        return _pressed(update.callback_query, us, now)
+    if update.my_chat_member is not None:
+        return _membership(update.my_chat_member, us, update.update_id)
+    return None
+
+
+def _validated(raw: object) -> RawUpdate:
+    """The parts we read; strings that are no Unicode are mended first, one unit for one, so that offsets hold."""
+    try:
+        return RawUpdate.model_validate(raw)
+    except ValidationError as error:
+        if all(one["type"] != "string_unicode" for one in error.errors(include_url=False, include_input=False)):
+            raise
+    mended = _SURROGATE.sub("\ufffd", json.dumps(raw, ensure_ascii=False))
+    return RawUpdate.model_validate(json.loads(mended))
+
+
+def _rejected(raw: object, reason: str) -> Rejected:
+    """An update that is none, kept for the operator."""
+    try:
+        text = orjson.dumps(raw).decode()
+    except (TypeError, UnicodeDecodeError):
+        text = repr(raw)
+    update_id = update_id_of(raw)
+    name = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24] if update_id is None else str(update_id)
+    return Rejected(event_id=f"update:{name}", raw=clean(text[:MAX_RAW_CHARS]), reason=clean(reason[:500]))
+
+
+def clean(text: str) -> str:
+    """Without NUL; lone surrogates become the replacement character."""
+    return _SURROGATE.sub("\ufffd", text.replace("\x00", "") if "\x00" in text else text)
+
+
+def _message(raw: RawMessage, us: Ourselves, *, update_id: int, edited: bool) -> InboundEvent | None:
+    """What somebody said or changed; service messages say nothing, except that a group moved."""
+    chat, number = raw.chat.id, raw.message_id
+    address = _address(raw.chat, us, raw.message_thread_id if raw.is_topic_message else None)
+    said_at = datetime.fromtimestamp(raw.edit_date or raw.date if edited else raw.date, UTC)
+    sender = _sender(raw)
+    if raw.migrate_to_chat_id is not None:
+        return ChatMigrated(
+            event_id=f"msg:{chat}:{number}",
+            address=address,
+            sender=sender,
+            received_at=said_at,
+            new_chat=str(raw.migrate_to_chat_id),
+        )
+    attachments = _attachments(raw)
+    text, entities = (raw.caption, raw.caption_entities) if raw.text is None else (raw.text, raw.entities)
+    if not text and not attachments:
+        return None
+    words = _Words(text or "", entities, us)
+    if words.for_another_bot:
+        return None
+    replied = raw.reply_to_message if raw.reply_to_message and not raw.reply_to_message.forum_topic_created else None
+    to_us = replied is not None and replied.from_ is not None and replied.from_.id == us.bot_id
+    return InboundMessage(
+        event_id=f"edit:{chat}:{number}:{update_id}" if edited else f"msg:{chat}:{number}",
+        address=address,
+        sender=sender,
+        received_at=said_at,
+        message_id=str(number),
+        kind=ChatKind.DIRECT if raw.chat.type == "private" else ChatKind.GROUP,
+        text=clean(words.text),
+        mentions_bot=to_us or words.mention_us,
+        reply_to=str(replied.message_id) if replied is not None else None,
+        attachments=attachments,
+        edited=edited,
+        locale=raw.from_.language_code if raw.from_ is not None else None,
+        forwarded=raw.forward_origin is not None,
+    )
+
+
+class _Words:
+    """A text with its entities, looked at for what concerns us."""
+
+    def __init__(self, text: str, entities: list[RawEntity], us: Ourselves) -> None:
+        """Finds mentions, and the command at the start; entities count UTF-16 units."""
+        self.text = text
+        self.mention_us = False
+        self.for_another_bot = False
+        name = f"@{us.username}".lower()
+        for entity in entities:
+            if entity.type == "text_mention":
+                self.mention_us |= entity.user is not None and entity.user.id == us.bot_id
+            elif entity.type == "mention":
+                self.mention_us |= _covered(text, entity).lower() == name
+            elif entity.type == "bot_command" and entity.offset == 0:
+                self._read_command(_covered(text, entity), name)
+
+    def _read_command(self, command: str, name: str) -> None:
+        """`/cmd@us` loses its @us; `/cmd@other` is not for us; `/cmd` is for every bot."""
+        bare, at, target = command.partition("@")
+        if at and f"@{target}".lower() != name:
+            self.for_another_bot = True
+            return
+        self.mention_us = True
+        self.text = bare + self.text[len(command) :]
+
+
+def _covered(text: str, entity: RawEntity) -> str:
+    """The text an entity covers."""
+    if text.isascii():
+        return text[entity.offset : entity.offset + entity.length]
+    units = text.encode("utf-16-le", "surrogatepass")[2 * entity.offset : 2 * (entity.offset + entity.length)]
+    return units.decode("utf-16-le", "replace")
+
+
+def _address(chat: RawChat, us: Ourselves, thread: int | None) -> Address:
+    return Address(CHANNEL, us.account, str(chat.id), None if thread is None else str(thread))
+
+
+def _sender(raw: RawMessage) -> Sender:
+    """Who wrote. What a channel, an anonymous admin or an inline bot wrote is no person's, whoever sent it (A29)."""
+    if raw.sender_chat is not None:
+        return Sender(str(raw.sender_chat.id), clean(raw.sender_chat.title or ""), is_bot=True)
+    if raw.from_ is None:
+        return Sender(str(raw.chat.id), clean(raw.chat.title or ""), is_bot=True)
+    return _person(raw.from_, is_bot=raw.via_bot is not None)
+
+
+def _person(user: RawUser, *, is_bot: bool = False) -> Sender:
+    name = f"{user.first_name} {user.last_name or ''}".strip() or user.username or str(user.id)
+    return Sender(str(user.id), clean(name), is_bot=user.is_bot or is_bot)
+
+
+def _attachments(raw: RawMessage) -> tuple[Attachment, ...]:
+    """Files by their handle; of a photo's sizes the last, which is the largest."""
+    found = []
+    if raw.photo:
+        found.append(_attachment(AttachmentKind.PHOTO, raw.photo[-1]))
+    if raw.document is not None:
+        found.append(_attachment(AttachmentKind.DOCUMENT, raw.document))
+    if raw.voice is not None:
+        found.append(_attachment(AttachmentKind.VOICE, raw.voice))
+    return tuple(found)
+
+
+def _attachment(kind: AttachmentKind, raw: RawFile) -> Attachment:
+    name = clean(raw.file_name) if raw.file_name is not None else None
+    return Attachment(kind, clean(raw.file_id), name, raw.mime_type, raw.file_size)
+
+
+def _pressed(raw: RawPress, us: Ourselves, now: datetime) -> ButtonPressed | None:
+    """A button press; None under a message sent through another chat (inline mode), which we never do."""
+    if raw.message is None or raw.data is None:
+        return None
+    thread = raw.message.message_thread_id if raw.message.is_topic_message else None
+    return ButtonPressed(
+        event_id=f"cb:{raw.id}",
+        address=_address(raw.message.chat, us, thread),
+        sender=_person(raw.from_),
+        received_at=now,
+        message_id=str(raw.message.message_id),
+        data=clean(raw.data),
+        token=raw.id,
+    )
+
+
+def _membership(raw: RawMembership, us: Ourselves, update_id: int) -> MembershipChanged | None:
+    """Whether we came or went; a change of rights alone says nothing."""
+    before, after = raw.old_chat_member.inside, raw.new_chat_member.inside
+    if before == after:
+        return None
+    if raw.chat.type == "private":
+        change = Membership.UNBLOCKED if after else Membership.BLOCKED
+    else:
+        change = Membership.ADDED if after else Membership.LEFT
+    return MembershipChanged(
+        event_id=f"member:{raw.chat.id}:{raw.date}:{update_id}",
+        address=_address(raw.chat, us, None),
+        sender=_person(raw.from_),
+        received_at=datetime.fromtimestamp(raw.date, UTC),
+        change=change,
+    )

@@ -1,0 +1,36 @@
+"""The command `tenk`. Turns the errors that an operator can mend into one line; anything else keeps its traceback."""
+
+import sys
+
+from gateway.cli.root import root
+from gateway.errors import GatewayError
+
+
+def main() -> None:
+    """Run the command line; the exit status is 1 on a GatewayError, 2 on a wrong use."""
+    try:
+        root(prog_name="tenk")
+    except GatewayError as error:
+        _tell(error)
+        sys.exit(1)
+    except BaseExceptionGroup as group:
+        ours, rest = group.split(GatewayError)
+        if ours is None or rest is not None:
+            raise
+        for leaf in _leaves(ours):
+            _tell(leaf)
+        sys.exit(1)
+
+
+def _tell(error: BaseException) -> None:
+    sys.stderr.write(f"error: {error}\n")
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+    return [error]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,108 @@
+"""Pairing codes: derived from a request's id with a key outside the database, never kept, never logged.
+
+Eight of 32 symbols are 40 bits: FAULTS 5.3 has what that withstands. When a code holds is decided in
+`gateway.access.pairing`.
+"""
+
+import hashlib
+import hmac
+import os
+from pathlib import Path
+
+from gateway.errors import GatewayError
+
+ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
+"""No 0, O, 1 or I: they are mistaken for each other."""
+
+CODE_CHARS = 8
+KEY_BYTES = 32
+
+BULLETS = "•" * CODE_CHARS
+"""Stands for the code in every text that is kept. As long as a code in any unit, so that entities stay in place."""
+
+_REF = "pairing:"
+_PURPOSE = b"tenk pairing code v1 "
+_SEPARATORS = str.maketrans("", "", " -\t\n\r\N{EN DASH}\N{EM DASH}\N{NON-BREAKING HYPHEN}\N{NO-BREAK SPACE}")
+
+
+def load_key(home: Path) -> bytes:
+    """The key in `home/pairing.key`; made, mode 0600, durable before it is used, where there is none.
+
+    The caller holds the home's lock.
+
+    Raises:
+        GatewayError: the file cannot be read or made, others may read it, or it is no key. It is never replaced: a
+            new key would turn every code that is out into a wrong one without anybody knowing.
+    """
+    path = home / "pairing.key"
+    try:
+        return _read_key(path) if path.exists() else _make_key(path)
+    except OSError as error:
+        raise GatewayError(f"the pairing key {path} cannot be used: {error.strerror}") from error
+
+
+def _read_key(path: Path) -> bytes:
+    if path.stat().st_mode & 0o077:
+        raise GatewayError(f"others can read the pairing key {path}; run: chmod 600 {path}")
+    key = path.read_bytes()
+    if len(key) != KEY_BYTES:
+        raise GatewayError(
+            f"{path} is {len(key)} bytes, not the {KEY_BYTES} of a pairing key; restore it, or delete it: then "
+            "the codes that are out are void, and their people have to write again"
+        )
+    return key
+
+
+def _make_key(path: Path) -> bytes:
+    key = os.urandom(KEY_BYTES)
+    draft = path.with_suffix(".new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+        os.write(descriptor, key)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    draft.replace(path)
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+    return key
+
+
+def code_of(key: bytes, request_id: str) -> str:
+    """The code of a request: the same every time, unknowable without the key."""
+    digest = hmac.digest(key, _PURPOSE + request_id.encode(), hashlib.sha256)
+    bits = int.from_bytes(digest[:5], "big")
+    return "".join(ALPHABET[bits >> 5 * place & 31] for place in range(CODE_CHARS))
+
+
+def matches(key: bytes, request_id: str, code: str) -> bool:
+    """Whether this is the request's code, in a time that tells nothing of how nearly it is."""
+    return hmac.compare_digest(code_of(key, request_id).encode(), code.encode("utf-8", "surrogatepass"))
+
+
+def normalise(typed: str) -> str:
+    """A code as it is compared: capitals, no spaces, no dashes. Nothing else is forgiven: no O for 0, no I for 1."""
+    return typed.translate(_SEPARATORS).upper()
+
+
+def malformed(code: str) -> str | None:
+    """What is wrong with a normalised code that can be nobody's; None for one that could be."""
+    if set(code) & set("01OI"):
+        return "codes have no 0, O, 1 or I; look at it again"
+    if len(code) != CODE_CHARS or set(code) - set(ALPHABET):
+        return f"a code has {CODE_CHARS} letters and digits"
+    return None
+
+
+def secret_ref(request_id: str) -> str:
+    """What an outbox row carries in the code's stead."""
+    return _REF + request_id
+
+
+def reveal(key: bytes, ref: str, text: str) -> str:
+    """The text as it is sent: the bullets replaced by the code `ref` means. A ref of another kind changes nothing."""
+    return text.replace(BULLETS, code_of(key, ref.removeprefix(_REF))) if ref.startswith(_REF) else text

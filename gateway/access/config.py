@@ -1,0 +1,122 @@
+"""How the operator says who may talk to the bot. What follows from it for an event is `gateway.access.policy`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, model_validator
+
+EVERYONE = "*"
+
+
+class Policy(StrEnum):
+    """How an account meets somebody it does not know."""
+
+    PAIRING = "pairing"  # they get a code, the operator lets them in
+    ALLOWLIST = "allowlist"  # only who is listed; an empty list denies everybody
+    OPEN = "open"  # whoever writes
+
+
+def _listed(entry: str) -> str:
+    """An entry as it will be compared: exact, so it has to be exact."""
+    if entry == EVERYONE:
+        return entry
+    channel, _, identity = entry.partition(":")
+    if not channel or not identity or entry != "".join(entry.split()):
+        raise ValueError(f'{entry!r} is not an id; write the channel and the platform\'s own id, like "telegram:42"')
+    return entry
+
+
+CanonicalId = Annotated[str, Field(strict=True, max_length=256), AfterValidator(_listed)]
+"""`telegram:42`: a channel and the platform's id. Names and user names are never compared."""
+
+
+class AccountAccess(BaseModel):
+    """Who may use one channel account. What is None is taken from `AccessConfig`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    direct: Policy | None = Field(default=None, description="policy for direct messages")
+    groups: Policy | None = Field(default=None, description="policy for people inside the allowed groups")
+    allow: tuple[CanonicalId, ...] = Field(default=(), description='senders let in, like "telegram:42"')
+    allow_groups: tuple[CanonicalId, ...] = Field(default=(), description='chats, like "telegram:-100123"')
+
+
+class LimitsConfig(BaseModel):
+    """How much one person may ask for at once."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    waiting_messages: int = Field(default=20, ge=1, le=1000, description="messages of one person that may wait")
+    messages_per_min: int = Field(default=30, ge=1, le=6000, description="messages a minute, in the long run")
+    burst_messages: int = Field(default=30, ge=1, le=6000, description="messages at once after a pause")
+    notice_every_s: float = Field(default=60.0, ge=1.0, description="least time between two notices to one person")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The rules of one account, defaults filled in."""
+
+    direct: Policy
+    groups: Policy
+    allow: frozenset[str]
+    allow_groups: frozenset[str]
+
+    def lists(self, sender_key: str) -> bool:
+        """Whether the sender is on the list, letter by letter."""
+        return sender_key in self.allow or EVERYONE in self.allow
+
+    def lists_group(self, chat_key: str) -> bool:
+        """Whether the bot answers in this group at all."""
+        return chat_key in self.allow_groups or EVERYONE in self.allow_groups
+
+
+class AccessConfig(BaseModel):
+    """Who may talk to the bot: a default, and what differs for an account named `channel:account`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    direct: Policy = Field(default=Policy.PAIRING, description="pairing | allowlist | open")
+    groups: Policy = Field(default=Policy.PAIRING, description="the same for people in allowed groups")
+    danger_allow_everyone: bool = Field(default=False, description='must be true before a list may hold "*"')
+    accounts: Mapping[str, AccountAccess] = Field(default_factory=dict, description='by "telegram:main"')
+    limits: LimitsConfig = LimitsConfig()
+    _rules: dict[str, Rules] = PrivateAttr()
+    _default: Rules = PrivateAttr()
+
+    @model_validator(mode="after")
+    def _lists_mean_what_they_say(self) -> Self:
+        for name, account in self.accounts.items():
+            channel, _, label = name.partition(":")
+            if not channel or not label:
+                raise ValueError(
+                    f'access.accounts: {name!r} is no account; write "channel:account", like "telegram:main"'
+                )
+            for entry in (*account.allow, *account.allow_groups):
+                self._check_entry(name, channel, entry)
+        return self
+
+    def _check_entry(self, name: str, channel: str, entry: str) -> None:
+        if entry == EVERYONE:
+            if not self.danger_allow_everyone:
+                raise ValueError(f'access.accounts."{name}" allows "*"; that needs access.danger_allow_everyone = true')
+        elif entry.partition(":")[0] != channel:
+            raise ValueError(f'access.accounts."{name}" lists {entry!r}, which can never write to a {channel} account')
+
+    def rules_of(self, channel: str, account: str) -> Rules:
+        """What holds for one account, nothing left open."""
+        return self._rules.get(f"{channel}:{account}", self._default)
+
+    def model_post_init(self, context: object, /) -> None:
+        """Work the rules out once; they are asked for with every event."""
+        self._rules = {name: self._filled(account) for name, account in self.accounts.items()}
+        self._default = self._filled(AccountAccess())
+
+    def _filled(self, own: AccountAccess) -> Rules:
+        return Rules(
+            direct=own.direct or self.direct,
+            groups=own.groups or self.groups,
+            allow=frozenset(own.allow),
+            allow_groups=frozenset(own.allow_groups),
+        )

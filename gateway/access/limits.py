@@ -1,0 +1,94 @@
+"""How much one person may ask for: a token bucket each and a bound on what waits, in memory, with the clock given.
+
+A refusal is told at most once a minute; telling is the caller's work. Nothing here waits or knows a message.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from gateway.access.config import LimitsConfig
+
+SWEEP_EVERY = 1024
+"""Takes between two sweeps of buckets that are full again: memory follows who is active, not who ever was."""
+
+
+class Bound(StrEnum):
+    """Which bound was reached."""
+
+    RATE = "rate"
+    WAITING = "waiting"
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """Not taken."""
+
+    bound: Bound
+    tell: bool  # False: they were told within the last minute
+    retry_after_s: float  # when the rate takes one again; 0.0 for WAITING, where nobody knows
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    filled_at_s: float
+    told_at_s: float | None = None
+
+
+class PersonLimits:
+    """The bounds of everybody, kept by user id."""
+
+    def __init__(self, config: LimitsConfig, clock_s: Callable[[], float]) -> None:
+        """`clock_s` is monotonic, in seconds."""
+        self._config = config
+        self._clock_s = clock_s
+        self._buckets: dict[str, _Bucket] = {}
+        self._takes = 0
+
+    def take(self, user_id: str, waiting: int) -> Over | None:
+        """Count one message; None when it may come in. `waiting` is how many of theirs wait already.
+
+        What is not taken costs nothing: whoever hammers gets in again as soon as whoever waits.
+        """
+        now_s = self._clock_s()
+        bucket = self._filled(user_id, now_s)
+        if waiting >= self._config.waiting_messages:
+            return Over(Bound.WAITING, self._may_tell(bucket, now_s), 0.0)
+        if bucket.tokens < 1.0:
+            retry_after_s = (1.0 - bucket.tokens) / self._per_s
+            return Over(Bound.RATE, self._may_tell(bucket, now_s), retry_after_s)
+        bucket.tokens -= 1.0
+        return None
+
+    @property
+    def _per_s(self) -> float:
+        return self._config.messages_per_min / 60.0
+
+    def _filled(self, user_id: str, now_s: float) -> _Bucket:
+        self._takes += 1
+        if self._takes % SWEEP_EVERY == 0:
+            self._sweep(now_s)
+        bucket = self._buckets.setdefault(user_id, _Bucket(self._config.burst_messages, now_s))
+        bucket.tokens = self._tokens(bucket, now_s)
+        bucket.filled_at_s = now_s
+        return bucket
+
+    def _tokens(self, bucket: _Bucket, now_s: float) -> float:
+        gained = max(0.0, now_s - bucket.filled_at_s) * self._per_s
+        return min(float(self._config.burst_messages), bucket.tokens + gained)
+
+    def _may_tell(self, bucket: _Bucket, now_s: float) -> bool:
+        if bucket.told_at_s is not None and now_s - bucket.told_at_s < self._config.notice_every_s:
+            return False
+        bucket.told_at_s = now_s
+        return True
+
+    def _sweep(self, now_s: float) -> None:
+        full = float(self._config.burst_messages)
+        every_s = self._config.notice_every_s
+        self._buckets = {
+            user_id: bucket
+            for user_id, bucket in self._buckets.items()
+            if self._tokens(bucket, now_s) < full or now_s - (bucket.told_at_s or -every_s) < every_s
+        }

@@ -1,0 +1,281 @@
+"""Pairing: who may ask, how often, what a code does, and how guessing is stopped. Plain functions over a connection.
+
+The writer may repeat a job whose commit is unknown: what decides takes `repeated`, true when an earlier run of the very
+same decision came through, and then finds its own work instead of somebody else's.
+What is said to people stands in `gateway.access.words`; who may approve is decided by who calls.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from channels.messages import Address, CommandInvoked, InboundMessage
+from gateway.access import codes
+from gateway.access.roles import Role
+from gateway.store import pairing as rows
+from gateway.store import people
+from gateway.store.pairing import Request, State
+from gateway.store.people import AuditRow, Connection, Newcomer, Person
+from gateway.store.tables.base import new_id
+
+VALID = timedelta(minutes=60)
+REPLY_EVERY = timedelta(minutes=10)
+GIVES_WAY_AFTER = timedelta(minutes=10)
+MAX_PENDING = 3
+"""An account's; and one a person."""
+
+GUESSES_OVERALL = 20
+OVERALL_WINDOW = timedelta(hours=1)
+GUESSES_PER_APPROVER = 5
+APPROVER_WINDOW = timedelta(minutes=15)
+LOCKED_FOR = timedelta(hours=1)
+
+CLOCK_SLACK = timedelta(minutes=1)
+"""A request that was born later than this from now tells that the clock was set back; it holds no longer."""
+
+KEPT = timedelta(days=30)
+_RECALLED = timedelta(days=1)
+_RECALLED_ROWS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class TellCode:
+    """Tell the person the code of this request: their first, or the same again."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyTold:
+    """Silence: they were told within 10 minutes, or were denied within the hour, or are blocked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """Silence: as many wait as may, none of them for 10 minutes yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class AlreadyIn:
+    """They were let in a moment ago; the snapshot did not know yet. Take the message as theirs."""
+
+    person: Person
+
+
+PairingOutcome = TellCode | AlreadyTold | Full | AlreadyIn
+
+
+def request(connection: Connection, event: InboundMessage | CommandInvoked, now: datetime) -> PairingOutcome:
+    """Somebody unknown wrote: their request is made or found, and whether they are told is decided and recorded."""
+    expire(connection, now)
+    where = event.address
+    known = people.find_sender(connection, event.tenant, event.sender_key)
+    if known is not None and known.role == Role.BLOCKED:
+        return AlreadyTold()
+    if known is not None and f"{where.channel}:{where.account}" in known.grants:
+        return AlreadyIn(known)
+    earlier = rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key)
+    if any(_keeps_quiet(one, now) for one in earlier):
+        return AlreadyTold()
+    waiting = next((one for one in earlier if one.state is State.PENDING), None)
+    if waiting is not None:
+        rows.told(connection, waiting.id, now)
+        return TellCode(waiting)
+    if not _make_room(connection, where, now):
+        return Full()
+    return TellCode(_add(connection, event, now))
+
+
+def _keeps_quiet(earlier: Request, now: datetime) -> bool:
+    """Whether this request is a reason to say nothing now."""
+    if earlier.replied_at is not None and timedelta(0) <= now - earlier.replied_at < REPLY_EVERY:
+        return True
+    return earlier.state is State.DENIED and now < earlier.expires_at
+
+
+def _make_room(connection: Connection, where: Address, now: datetime) -> bool:
+    pending = rows.pending(connection, where.channel, where.account)
+    if len(pending) < MAX_PENDING:
+        return True
+    oldest = pending[0]
+    if now - oldest.created_at < GIVES_WAY_AFTER:
+        return False
+    return rows.settle(connection, oldest.id, State.DISPLACED, "a later request", now)
+
+
+def _add(connection: Connection, event: InboundMessage | CommandInvoked, now: datetime) -> Request:
+    made = Request(
+        id=new_id(),
+        tenant=event.tenant,
+        channel=event.address.channel,
+        account=event.address.account,
+        sender=event.sender_key,
+        display_name=people.shown_name(event.sender.display_name),
+        chat=event.address.chat,
+        locale=people.tag_of(event.locale),
+        state=State.PENDING,
+        created_at=now,
+        expires_at=now + VALID,
+        replied_at=now,
+    )
+    rows.add(connection, made)
+    people.record(connection, made.tenant, AuditRow(now, made.sender, "pairing_requested", made.id, made.display_name))
+    return made
+
+
+def expire(connection: Connection, now: datetime) -> int:
+    """Record which requests ran out; how many. Call it each minute and on start: no clock set back revives one then."""
+    rows.forget(connection, now - KEPT)
+    return rows.expire(connection, now, now + CLOCK_SLACK)
+
+
+class Why(StrEnum):
+    """Why an approval did not happen."""
+
+    WRONG = "wrong"  # nobody's code
+    MALFORMED = "malformed"  # cannot be anybody's code; counted as wrong
+    LOCKED = "locked"  # too many wrong codes; nothing was compared
+    USED = "used"
+    EXPIRED = "expired"
+    DISPLACED = "displaced"
+    DENIED = "denied"
+    BLOCKED = "blocked"  # the person was blocked since
+    UNKNOWN = "unknown"  # no such request
+
+
+_SETTLED = {State.EXPIRED: Why.EXPIRED, State.DISPLACED: Why.DISPLACED, State.DENIED: Why.DENIED}
+
+
+@dataclass(frozen=True, slots=True)
+class NotApproved:
+    """Nobody was let in."""
+
+    why: Why
+    until: datetime | None = None  # when codes are taken again; for LOCKED only
+
+
+@dataclass(frozen=True, slots=True)
+class Approved:
+    """Somebody is in."""
+
+    request: Request
+    person: Person
+    became_owner: bool
+
+    @property
+    def address(self) -> Address:
+        """Where they wait for the word."""
+        return Address(self.request.channel, self.request.account, self.request.chat)
+
+
+def approve_code(
+    connection: Connection, key: bytes, typed: str, approver: str, now: datetime, *, repeated: bool = False
+) -> Approved | NotApproved:
+    """Let in whose code this is. A wrong code is counted, in this same transaction; in a lock the right one fails too.
+
+    `approver` is a user id, or "cli" for whoever works at the machine. The other codes stay valid: else guessing would
+    be a way to shut strangers out.
+    """
+    expire(connection, now)
+    until = locked_until(connection, approver, now)
+    if until is not None:
+        return NotApproved(Why.LOCKED, until)
+    code = codes.normalise(typed)
+    if codes.malformed(code):
+        rows.add_guess(connection, approver, now)
+        return NotApproved(Why.MALFORMED)
+    found = _whose(key, code, rows.pending(connection))
+    if found is not None:
+        return approve_request(connection, found.id, approver, now, repeated=repeated)
+    settled = _whose(key, code, rows.settled_since(connection, now - _RECALLED, _RECALLED_ROWS))
+    if settled is not None:
+        return approve_request(connection, settled.id, approver, now, repeated=repeated)
+    rows.add_guess(connection, approver, now)
+    return NotApproved(Why.WRONG)
+
+
+def _whose(key: bytes, code: str, requests: list[Request]) -> Request | None:
+    """All are compared, whichever fits: how long it takes tells nothing."""
+    fitting = [one for one in requests if codes.matches(key, one.id, code)]
+    return fitting[0] if fitting else None
+
+
+def approve_request(
+    connection: Connection, request_id: str, approver: str, now: datetime, *, repeated: bool = False
+) -> Approved | NotApproved:
+    """Let in who made this request, once: the second of two approvals finds it used. Nothing is guessed here."""
+    expire(connection, now)
+    asked = rows.get(connection, request_id)
+    if asked is None:
+        return NotApproved(Why.UNKNOWN)
+    known = people.find_sender(connection, asked.tenant, asked.sender)
+    if known is not None and known.role == Role.BLOCKED:
+        return NotApproved(Why.BLOCKED)
+    if not rows.settle(connection, asked.id, State.APPROVED, approver, now):
+        if repeated and known is not None and asked.state is State.APPROVED:
+            return Approved(asked, known, became_owner=known.role == Role.OWNER)
+        return NotApproved(_SETTLED.get(asked.state, Why.USED))
+    return _let_in(connection, asked, approver, now)
+
+
+def _let_in(connection: Connection, asked: Request, approver: str, now: datetime) -> Approved:
+    """The first one let in becomes the owner, unless the tenant has one."""
+    first = not people.has_owner(connection, asked.tenant)
+    account = f"{asked.channel}:{asked.account}"
+    newcomer = Newcomer(
+        tenant=asked.tenant,
+        sender_key=asked.sender,
+        account=account,
+        display_name=asked.display_name,
+        role=Role.OWNER if first else Role.MEMBER,
+        granted_by=approver,
+        locale=asked.locale,
+    )
+    person = people.enrol(connection, newcomer, now)
+    if first and person.role != Role.OWNER:  # an open account had made them a member before
+        people.set_role(connection, person, Role.OWNER, approver, now)
+    done = AuditRow(now, approver, "pairing_approved", asked.id, f"{asked.sender} to {account}")
+    people.record(connection, asked.tenant, done)
+    return Approved(asked, people.person_of(connection, person.user_id) or person, became_owner=first)
+
+
+def deny(connection: Connection, request_id: str, by: str, now: datetime, *, repeated: bool = False) -> Request | None:
+    """Turn a pending request down; the person is not told, and is not answered for the rest of its hour.
+
+    None where there is no such request or it is pending no more.
+    """
+    expire(connection, now)
+    asked = rows.get(connection, request_id)
+    if asked is None or not rows.settle(connection, asked.id, State.DENIED, by, now):
+        return asked if repeated and asked is not None and asked.state is State.DENIED else None
+    people.record(connection, asked.tenant, AuditRow(now, by, "pairing_denied", asked.id, asked.sender))
+    return asked
+
+
+def block(connection: Connection, tenant: str, sender_key: str, name: str, by: str, now: datetime) -> Person:
+    """Silence for this person from now on, at every account; what they have pending is denied.
+
+    Whoever they are on other channels is blocked as well where the identities are linked to one user.
+    """
+    newcomer = Newcomer(tenant, sender_key, "", name, Role.BLOCKED, by)
+    person = people.enrol(connection, newcomer, now)
+    people.set_role(connection, person, Role.BLOCKED, by, now)
+    for identity in person.identities:
+        rows.deny_all(connection, tenant, identity, by, now)
+    people.record(connection, tenant, AuditRow(now, by, "person_blocked", person.user_id, sender_key))
+    return people.person_of(connection, person.user_id) or person
+
+
+def locked_until(connection: Connection, approver: str, now: datetime) -> datetime | None:
+    """When codes are taken from this approver again; None: now.
+
+    Counted from rows, so that a restart forgets nothing: 20 wrong in an hour by anybody, or 5 by one within 15 minutes,
+    which holds for an hour.
+    """
+    overall = rows.guesses_since(connection, now - OVERALL_WINDOW)
+    ends = [overall[-GUESSES_OVERALL] + OVERALL_WINDOW] if len(overall) >= GUESSES_OVERALL else []
+    own = rows.guesses_since(connection, now - LOCKED_FOR - APPROVER_WINDOW, approver)
+    for first, last in zip(own, own[GUESSES_PER_APPROVER - 1 :], strict=False):
+        if last - first <= APPROVER_WINDOW and now < last + LOCKED_FOR:
+            ends.append(last + LOCKED_FOR)
+    return max(ends, default=None)

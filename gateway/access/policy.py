@@ -1,0 +1,181 @@
+"""Who may be answered, decided from memory: pure, without a query, so that admission costs nothing.
+
+The snapshot is what the store holds about people; it is loaded once and told of each change after its commit. What a
+person may do once inside is a matter of roles and commands.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from agent.ports import Principal
+from channels.messages import (
+    ChatKind,
+    ChatMigrated,
+    CommandInvoked,
+    InboundEvent,
+    InboundMessage,
+    MembershipChanged,
+)
+from gateway.access.config import AccessConfig, Policy, Rules
+from gateway.access.roles import Role
+from gateway.store.people import BY_POLICY, Newcomer, Person
+
+
+class AccessSnapshot:
+    """Everybody the store knows, by sender and by user id. Read and changed in the event loop only."""
+
+    def __init__(self, people: Iterable[Person] = ()) -> None:
+        """`people` as `gateway.store.people.everybody` gives them."""
+        self._by_sender: dict[tuple[str, str], Person] = {}
+        self._by_user: dict[str, Person] = {}
+        self.replace(people)
+
+    def replace(self, people: Iterable[Person]) -> None:
+        """Know these people and nobody else, from one moment to the next."""
+        known = list(people)
+        by_sender = {(person.tenant, identity): person for person in known for identity in person.identities}
+        self._by_sender, self._by_user = by_sender, {person.user_id: person for person in known}
+
+    def put(self, person: Person) -> None:
+        """Know this person as they are now."""
+        self.drop(person.user_id)
+        for identity in person.identities:
+            self._by_sender[person.tenant, identity] = person
+        self._by_user[person.user_id] = person
+
+    def drop(self, user_id: str) -> None:
+        """Know this person no longer."""
+        person = self._by_user.pop(user_id, None)
+        if person is not None:
+            for identity in person.identities:
+                self._by_sender.pop((person.tenant, identity), None)
+
+    def find(self, tenant: str, sender_key: str) -> Person | None:
+        """Who this sender is, compared letter by letter."""
+        return self._by_sender.get((tenant, sender_key))
+
+    def person(self, user_id: str) -> Person | None:
+        """The person with this user id."""
+        return self._by_user.get(user_id)
+
+    def principal_of(self, user_id: str) -> Principal | None:
+        """The person as they are at this moment; None once they are blocked or gone. Asked before every tool."""
+        person = self._by_user.get(user_id)
+        return None if person is None or person.role == Role.BLOCKED else person.principal
+
+    def __len__(self) -> int:
+        """How many people are known."""
+        return len(self._by_user)
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """Take it: it is from this person."""
+
+    person: Person
+
+    @property
+    def principal(self) -> Principal:
+        """Whom a turn about it acts for."""
+        return self.person.principal
+
+
+@dataclass(frozen=True, slots=True)
+class Enrol:
+    """Take it, and make its sender a user with `gateway.store.people.enrol` in the commit that admits it."""
+
+    newcomer: Newcomer
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Ask `gateway.access.pairing.request`, in the commit that admits it, whether the stranger is told a code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Silence:
+    """A person who is not let in: the row ends as refused, nothing is said."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """Nothing that could be let in, a bot or a post without a person: the row ends as refused, nothing is said."""
+
+    reason: str
+
+
+Decision = Admit | Enrol | Pair | Silence | Refuse
+
+
+def decide(snapshot: AccessSnapshot, config: AccessConfig, event: InboundEvent) -> Decision:
+    """What becomes of an event, by its sender's id, its account's rules and what the store knows.
+
+    Changes of the bot's own membership and migrations of chats are not asked for by anybody: Silence here means only
+    that no turn comes of them.
+    """
+    if event.sender.is_bot:
+        return Refuse("sent by a bot")
+    if not event.sender.id:
+        return Refuse("sent by nobody")
+    person = snapshot.find(event.tenant, event.sender_key)
+    if person is not None and person.role == Role.BLOCKED:
+        return Silence("blocked")
+    rules = config.rules_of(event.address.channel, event.address.account)
+    if isinstance(event, InboundMessage | CommandInvoked):
+        decide_for = _in_group if event.kind is ChatKind.GROUP else _direct
+        return decide_for(rules, person, event)
+    if person is not None and _knows(rules, person, event):
+        return Admit(person)
+    about_chat = isinstance(event, MembershipChanged | ChatMigrated)
+    return Silence("about the chat" if about_chat else "not let in")
+
+
+def _direct(rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked) -> Decision:
+    if _let_in(rules.direct, rules, person, event):
+        return _take(person, event)
+    if rules.direct is not Policy.PAIRING:
+        return Silence("not on the allowlist")
+    if isinstance(event, InboundMessage) and event.edited:
+        return Silence("edited by a stranger")
+    return Pair()
+
+
+def _in_group(rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked) -> Decision:
+    if not rules.lists_group(f"{event.address.channel}:{event.address.chat}"):
+        return Silence("group not allowed")
+    if _let_in(rules.groups, rules, person, event):
+        return _take(person, event)
+    return Silence("not let in")
+
+
+def _take(person: Person | None, event: InboundMessage | CommandInvoked) -> Decision:
+    account = f"{event.address.channel}:{event.address.account}"
+    if person is not None and account in person.grants | person.policy_grants:
+        return Admit(person)
+    return Enrol(
+        Newcomer(
+            tenant=event.tenant,
+            sender_key=event.sender_key,
+            account=account,
+            display_name=event.sender.display_name,
+            role=Role.MEMBER,
+            granted_by=BY_POLICY,
+            locale=event.locale,
+        )
+    )
+
+
+def _knows(rules: Rules, person: Person, event: InboundEvent) -> bool:
+    """For events that do not say what kind of chat they are from: whether the person is let into any."""
+    return any(_let_in(policy, rules, person, event) for policy in (rules.direct, rules.groups))
+
+
+def _let_in(policy: Policy, rules: Rules, person: Person | None, event: InboundEvent) -> bool:
+    if policy is Policy.OPEN or rules.lists(event.sender_key):
+        return True
+    if policy is Policy.ALLOWLIST or person is None:
+        return False
+    account = f"{event.address.channel}:{event.address.account}"
+    return account in person.grants or Role(person.role).allows(Role.OPERATOR)

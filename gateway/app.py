@@ -1,0 +1,350 @@
+"""The composition root: knows every concrete class, wires them, starts them in order and lets them go in order.
+
+Nothing is decided here; who may do what to whom can be read from the constructors.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+import sqlalchemy as sa
+import structlog
+from pydantic import JsonValue
+
+from agent.coach.plan import run_plan_turn
+from agent.coach.prompt import coach_prompt
+from agent.coach.tools import CoachTools
+from agent.loop import Agent, run_turn
+from agent.models.select import build_model
+from agent.ports import LocalCommand, Principal, Turn, TurnPort
+from agent.tools.base import Tool, tools_of
+from agent.tools.results import succeeded
+from agent.transcript import EndReason
+from channels.base import Channel, ChannelState
+from channels.messages import Address, CommandInvoked, InboundMessage
+from channels.registry import load_channel
+from gateway.access import codes, pairing
+from gateway.access.calls import access_calls
+from gateway.access.operations import AccessChange, AccessOperations
+from gateway.access.policy import AccessSnapshot
+from gateway.bus import Bus
+from gateway.commands.coach import coach_commands
+from gateway.commands.session import session_commands
+from gateway.commands.table import CommandTable
+from gateway.control import ControlServer, Handler
+from gateway.delivery.compose import compose
+from gateway.delivery.drafts import LiveTools
+from gateway.delivery.outbox import Delivery
+from gateway.errors import GatewayError
+from gateway.failpoints import failpoint
+from gateway.guard import InputGuard
+from gateway.http.health import PartHealth
+from gateway.http.server import HttpServer
+from gateway.intake import Intake
+from gateway.lock import HomeLock
+from gateway.manager import ChannelAccount, ChannelManager
+from gateway.output import Scrubber
+from gateway.sessions.commands import CommandRunner
+from gateway.sessions.items import Reader
+from gateway.sessions.router import Router
+from gateway.sessions.turn import TurnTools
+from gateway.sessions.worker import RunTurn, SessionTools
+from gateway.settings import Settings
+from gateway.store import inbox, journal, outbox, people, practice
+from gateway.store.engine import Store
+from gateway.store.inbox import InboxRow
+from gateway.store.people import Person
+from gateway.store.practice import StoredPractice
+
+log = structlog.get_logger()
+
+HOUSEKEEPING_S = 60.0
+
+
+def utc_now() -> datetime:
+    """The wall clock."""
+    return datetime.now(UTC)
+
+
+async def serve(settings: Settings, extra_tools: Sequence[Tool] = ()) -> None:
+    """Run the gateway until SIGTERM or SIGINT, then drain and return.
+
+    Raises:
+        GatewayError: it cannot start; the message says what to do.
+    """
+    with HomeLock(settings.home):
+        store = await Store.open(settings.database_url)
+        try:
+            await Gateway(settings, store, extra_tools).run()
+        finally:
+            await store.aclose()
+
+
+class _Stopped(Exception):
+    """Everything that had to be said was said; ends the task group."""
+
+
+class Known:
+    """The people, as sessions and commands ask for them."""
+
+    def __init__(self, snapshot: AccessSnapshot) -> None:
+        self._snapshot = snapshot
+
+    def principal(self, user_id: str) -> Principal | None:
+        """The person; None where they may not command the bot any more."""
+        return self._snapshot.principal_of(user_id)
+
+    def put(self, person: Person) -> None:
+        """Know this person as they are now."""
+        self._snapshot.put(person)
+
+
+class Gateway:
+    """One running gateway over an open store."""
+
+    def __init__(self, settings: Settings, store: Store, extra_tools: Sequence[Tool] = ()) -> None:
+        """Nothing runs before `run`. `extra_tools` stand beside the coach's own."""
+        self._settings = settings
+        self._store = store
+        self._extra_tools = tuple(extra_tools)
+        self._snapshot = AccessSnapshot()
+        self._reader = StoredPractice(store)
+        self._table = CommandTable((*coach_commands(self._reader), *session_commands()))
+        self._model = build_model(settings.model)
+        self._stop = asyncio.Event()
+        self._started_at = utc_now()
+        self._manager: ChannelManager | None = None
+
+    # ------------------------------------------------------------ life
+
+    async def run(self) -> None:
+        """Serve until told to stop, then drain."""
+        loop = asyncio.get_running_loop()
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(signum, self._stop.set)
+        self._snapshot.replace(await self._store.read(people.everybody))
+        owner = f"{socket.gethostname()}:{os.getpid()}"
+        epoch = await self._store.write(partial(journal.take_all_shards, owner=owner))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                await self._serve(tasks, epoch)
+                raise _Stopped
+        except* _Stopped:
+            log.info("gateway_stopped")
+        except* GatewayError as errors:
+            raise _first(errors) from None
+        finally:
+            if self._manager is not None:
+                await self._manager.aclose()
+            await self._model.aclose()
+
+    async def _serve(self, tasks: asyncio.TaskGroup, epoch: int) -> None:
+        settings, store = self._settings, self._store
+        key = codes.load_key(settings.home)
+        manager = self._manager = ChannelManager(
+            self._accounts(), store, utc_now, tasks, self._table.menus()
+        )
+        delivery = Delivery(store, manager, settings.delivery, utc_now, partial(codes.reveal, key), tasks)
+        session_tools = self._session_tools(manager, delivery, epoch, tasks)
+        bus = Bus(settings.sessions.bus_size, self._load_waiting, self._is_urgent)
+        commands = CommandRunner(
+            store, self._table, delivery, manager, Known(self._snapshot), apply_change, utc_now, tasks
+        )
+        router = Router(bus, session_tools, commands, tasks)
+        intake = Intake(
+            store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now
+        )
+        await delivery.recover()
+        await router.recover()
+        tasks.create_task(HttpServer(settings.http, self).run())
+        tasks.create_task(self._control(key, manager, delivery, router).run())
+        tasks.create_task(self._keep_house())
+        routing = tasks.create_task(router.run())
+        reading = tasks.create_task(manager.run(intake))
+        log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
+        for hint in settings.hints():
+            log.info("hint", text=hint)
+        await self._stop.wait()
+        await self._drain(reading, routing, router, delivery)
+
+    async def _drain(
+        self, reading: asyncio.Task[None], routing: asyncio.Task[None], router: Router, delivery: Delivery
+    ) -> None:
+        """Read nothing more, let what runs come to its end, leave the rest to the next start."""
+        failpoint("shutdown_begun")
+        log.info("gateway_stopping", running=router.running, drain_s=self._settings.sessions.drain_s)
+        reading.cancel()
+        routing.cancel()
+        ends_s = asyncio.get_running_loop().time() + self._settings.sessions.drain_s
+        while (router.busy or delivery.busy) and asyncio.get_running_loop().time() < ends_s:
+            await asyncio.sleep(0.05)
+
+    async def _keep_house(self) -> None:
+        """Once a minute: requests run out."""
+        while True:
+            await self._store.write(lambda connection: pairing.expire(connection, utc_now()))
+            await asyncio.sleep(HOUSEKEEPING_S)
+
+    # ------------------------------------------------------------ wiring
+
+    def _accounts(self) -> list[ChannelAccount]:
+        return [
+            ChannelAccount("telegram", name, partial(_make_channel, "telegram", config), config.pacing == "strict")
+            for name, config in self._settings.channels.telegram.items()
+        ]
+
+    def _session_tools(
+        self, manager: ChannelManager, delivery: Delivery, epoch: int, tasks: asyncio.TaskGroup
+    ) -> SessionTools:
+        settings = self._settings
+        clean = Scrubber(settings.secret_values()).last_look
+        live = LiveTools(
+            self._store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, tasks
+        )
+        reader = Reader(InputGuard(settings.guard))
+        return SessionTools(
+            config=settings.sessions,
+            turns=TurnTools(self._store, delivery, apply_command, clean, reader, utc_now),
+            live=live,
+            channels=manager,
+            people=Known(self._snapshot),
+            agents=self._agents(),
+            kind_of=self._kind_of,
+            slots=asyncio.Semaphore(settings.sessions.max_turns),
+            epoch=epoch,
+            deadline_s=settings.agent.deadline_s,
+            sorry=_sorry,
+        )
+
+    def _agents(self) -> Mapping[str, RunTurn]:
+        coach_tools = CoachTools(self._reader)
+        agent = Agent(
+            model=self._model,
+            prompt=coach_prompt,
+            tools=(*tools_of(coach_tools), *self._extra_tools),
+            limits=self._settings.agent,
+            clock=utc_now,
+        )
+
+        async def chat(turn: Turn, port: TurnPort) -> EndReason:
+            return await run_turn(turn, port, agent)
+
+        async def plan(turn: Turn, port: TurnPort) -> EndReason:
+            return await run_plan_turn(turn, port, agent, self._reader, run_turn)
+
+        return {"chat": chat, "plan": plan}
+
+    def _kind_of(self, row: InboxRow) -> str | None:
+        """The kind of turn a row starts; None where it is a command that answers by itself."""
+        text = _said(row)
+        if not text.startswith("/"):
+            return "chat"
+        parsed = self._table.parse(text)
+        return parsed[0].turn if parsed is not None and parsed[0] is not None else None
+
+    def _is_urgent(self, row: InboxRow) -> bool:
+        text = _said(row)
+        if not text.startswith("/"):
+            return False
+        parsed = self._table.parse(text)
+        return parsed is not None and parsed[0] is not None and parsed[0].urgent
+
+    async def _load_waiting(self, after_id: int, limit: int) -> list[InboxRow]:
+        rows = await self._store.read(partial(inbox.waiting, after_id=after_id, limit=limit))
+        return [row for row in rows if self._manager is None or self._manager.configured(row.event.address)]
+
+    # ------------------------------------------------------------ what operators see
+
+    def _control(
+        self, key: bytes, manager: ChannelManager, delivery: Delivery, router: Router
+    ) -> ControlServer:
+        def say(connection: sa.Connection, address: Address, text: str, cause: str) -> None:
+            channel = manager.now_loaded(address)
+            if channel is None:
+                raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
+            outbox.put(connection, "default", compose(channel, address, cause, text), utc_now())
+
+        def changed(change: AccessChange) -> None:
+            if change.person is not None:
+                self._snapshot.put(change.person)
+            if change.told is not None:
+                delivery.reread(change.told)
+            failpoint("pairing_approved")
+
+        operations = AccessOperations(self._store, key, say, utc_now, changed)
+
+        async def status(arguments: dict[str, JsonValue]) -> JsonValue:
+            return await self._status(router)
+
+        handlers: dict[str, Handler] = {**access_calls(operations), "status": status}
+        return ControlServer(self._settings.control_path, handlers)
+
+    def health(self) -> Mapping[str, PartHealth]:
+        """How every part is doing."""
+        state = ChannelState.READY if self._store.healthy else ChannelState.FAILED
+        detail = "" if self._store.healthy else "commits fail: look at the disk, or at the database server"
+        parts = {"store": PartHealth(state, detail)}
+        if self._manager is not None:
+            parts |= {name: PartHealth(*how) for name, how in self._manager.states().items()}
+        return parts
+
+    async def _status(self, router: Router) -> JsonValue:
+        parts: dict[str, JsonValue] = {
+            name: part.state.value + (f" ({part.detail})" if part.detail else "") for name, part in self.health().items()
+        }
+        depths: dict[str, JsonValue] = dict(await self._store.read(outbox.depths))
+        waiting = await self._store.read(inbox.open_count)
+        return {
+            "process": os.getpid(),
+            "up_s": int((utc_now() - self._started_at) / timedelta(seconds=1)),
+            "model": self._model.name,
+            "parts": parts,
+            "turns_running": router.running,
+            "inbox_open": waiting,
+            "outbox": depths,
+            "people": len(self._snapshot),
+        }
+
+
+def apply_change(
+    connection: sa.Connection, principal: Principal, command: LocalCommand, key: str, now: datetime
+) -> Mapping[str, object]:
+    """Apply a command of the agent's; each kind by the room that keeps its data."""
+    return practice.apply(connection, principal, command, key, now)
+
+
+def apply_command(
+    connection: sa.Connection, principal: Principal, command: LocalCommand, key: str, now: datetime
+) -> str:
+    """As `apply_change`; the result as the model reads it."""
+    return succeeded(apply_change(connection, principal, command, key, now))
+
+
+def _make_channel(name: str, config: object) -> Channel:
+    """Import an adapter and make it; slow, so it runs in a thread."""
+    channel: Channel = load_channel(name)(config)
+    return channel
+
+
+def _said(row: InboxRow) -> str:
+    event = row.event
+    if isinstance(event, CommandInvoked):
+        return f"/{event.name} {event.arguments}"
+    return event.text if isinstance(event, InboundMessage) and not event.edited else ""
+
+
+def _sorry(principal: Principal) -> str:
+    if (principal.locale or "").startswith("es"):
+        return "Algo se rompió al responder a esto, varias veces. Quien administra este bot puede verlo en el registro."
+    return "Something broke while I answered this, several times over. Whoever runs this bot can see it in the log."
+
+
+def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:
+    found: BaseException = errors
+    while isinstance(found, BaseExceptionGroup):
+        found = found.exceptions[0]
+    return found if isinstance(found, GatewayError) else GatewayError(str(found))

@@ -1,0 +1,78 @@
+"""A bot under measurement: a process of its own, with its CPU time and memory as the kernel counts them."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+
+class Subject:
+    """One bot process; `async with` starts and ends it."""
+
+    def __init__(self, arguments: list[str], environment: Mapping[str, str], log: Path) -> None:
+        """`arguments` are for this Python; what the process prints goes to `log`."""
+        self._arguments = arguments
+        self._environment = {**os.environ, **environment}
+        self._log = log
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def __aenter__(self) -> Self:
+        with self._log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, *self._arguments, env=self._environment, stdout=log, stderr=log
+            )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.end(signal.SIGKILL)
+
+    async def end(self, signum: int) -> None:
+        """Send a signal and wait until the process is gone."""
+        if self._process is not None and self._process.returncode is None:
+            self._process.send_signal(signum)
+            await self._process.wait()
+
+    @property
+    def pid(self) -> int:
+        """Its process id.
+
+        Raises:
+            RuntimeError: it is not running; its log says why.
+        """
+        if self._process is None or self._process.returncode is not None:
+            raise RuntimeError(f"the process is not running; see {self._log}:\n{self._log.read_text()[-2000:]}")
+        return self._process.pid
+
+    def cpu_s(self) -> float:
+        """CPU seconds so far, user and system."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def rss_mb(self) -> float:
+        """Resident memory, MiB."""
+        pages = int(Path(f"/proc/{self.pid}/statm").read_text().split()[1])
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def gateway(home: Path, environment: Mapping[str, str]) -> Subject:
+    """The gateway as `tenk run` starts it, open to everybody and without personal limits."""
+    home.mkdir(parents=True, exist_ok=True)
+    config = home / "gateway.toml"
+    config.write_text(
+        '[access]\ndirect = "open"\n[access.limits]\n'
+        "messages_per_min = 6000\nburst_messages = 6000\nwaiting_messages = 1000\n"
+    )
+    ours = {"TENK_HOME": str(home), "TENK_HTTP": "127.0.0.1:0"}
+    return Subject(["-m", "gateway", "run", "--config", str(config)], {**ours, **environment}, home / "gateway.log")
+
+
+def bare_bot(home: Path, environment: Mapping[str, str]) -> Subject:
+    """The bare aiogram bot."""
+    home.mkdir(parents=True, exist_ok=True)
+    return Subject(["-m", "channels.telegram.bare_bot"], environment, home / "bare.log")

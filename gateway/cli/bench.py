@@ -1,0 +1,14 @@
+"""`tenk bench`: figures beside a bare bot. What is measured, and how, lives in `gateway.bench`."""
+
+import sys
+
+import click
+
+
+@click.command("bench", context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def command(arguments: tuple[str, ...]) -> None:
+    """Measure this gateway against a bare aiogram bot, on the same simulated Telegram and model server."""
+    from gateway.bench.main import main  # noqa: PLC0415  heavy: the whole gateway, the bare bot and the simulator
+
+    sys.exit(main(list(arguments)))

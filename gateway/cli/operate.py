@@ -1,0 +1,67 @@
+"""Carries an operator's call to the running gateway, or does it alone where none runs. Heavy; imported when used."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+from pydantic import JsonValue
+
+from channels.layout import plain_text
+from channels.markdown_parse import parse
+from channels.messages import DEFAULT_TENANT, Address, Rendered
+from gateway import control
+from gateway.access.calls import access_calls
+from gateway.access.codes import load_key
+from gateway.access.operations import AccessOperations
+from gateway.lock import HomeLock
+from gateway.settings import Settings
+from gateway.store import outbox
+from gateway.store.engine import Store
+from gateway.store.outbox import Action, NewPart
+from gateway.store.people import Connection
+
+
+async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
+    """What `name` answers.
+
+    Raises:
+        GatewayError: it was refused, or neither the gateway nor the store can be reached; the message says why.
+    """
+    try:
+        return await control.call(settings.control_path, name, arguments)
+    except control.NobodyAnswers:
+        async with lone_store(settings) as store:
+            operations = AccessOperations(store, load_key(settings.home), _say, _now)
+            return await access_calls(operations)[name](arguments)
+
+
+@asynccontextmanager
+async def lone_store(settings: Settings) -> AsyncIterator[Store]:
+    """The store, while no gateway runs; none can start meanwhile.
+
+    Raises:
+        AlreadyRunning: one does run.
+    """
+    with HomeLock(settings.home):
+        store = await Store.open(settings.database_url)
+        try:
+            yield store
+        finally:
+            await store.aclose()
+
+
+async def upgrade_store(settings: Settings) -> None:
+    """Open the store once, which brings its schema up to date."""
+    async with lone_store(settings):
+        pass
+
+
+def _say(connection: Connection, address: Address, markdown: str, cause: str) -> None:
+    """Leave the words for the next start of the gateway; without its channels they go as plain text."""
+    text = plain_text(parse(markdown)).strip()
+    part = NewPart(cause, 0, 0, Action.SEND, address, Rendered(text), text)
+    outbox.put(connection, DEFAULT_TENANT, [part], _now())
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

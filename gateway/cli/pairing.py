@@ -1,0 +1,73 @@
+"""`tenk pairing`: who waits to be let in, and what becomes of them."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gateway.cli.options import config_option
+
+
+@click.group("pairing")
+def command() -> None:
+    """List, approve, deny or block those who wait to be let in."""
+
+
+@command.command("list")
+@config_option
+def list_(config_path: Path | None) -> None:
+    """Show who waits, oldest first. A code is never shown: the person has it."""
+    waiting = _do(config_path, "pairing.list", {})
+    if not waiting:
+        click.echo("Nobody waits.")
+    for one in waiting:
+        click.echo(
+            f"{one['request'][-8:]}  {one['account']}  {one['sender']}  {_printable(one['name'])}  "
+            f"{one['age_s'] // 60} min ago"
+        )
+
+
+@command.command("approve")
+@click.argument("code", required=False)
+@click.option("--request", "number", help="Approve by the number that `list` shows, instead of the person's code.")
+@config_option
+def approve(code: str | None, number: str | None, config_path: Path | None) -> None:
+    """Let in the person who was shown CODE. The first one becomes the owner."""
+    if (code is None) == (number is None):
+        raise click.UsageError("give either the CODE that the person was shown, or --request NUMBER")
+    arguments = {"code": code} if code is not None else {"request": number}
+    person = _do(config_path, "pairing.approve", arguments)
+    click.echo(f"{_printable(person['name'])} ({', '.join(person['senders'])}) is let in as {person['role']}.")
+
+
+@command.command("deny")
+@click.argument("number")
+@config_option
+def deny(number: str, config_path: Path | None) -> None:
+    """Turn down the request NUMBER. The person is not told."""
+    denied = _do(config_path, "pairing.deny", {"request": number})
+    click.echo(f"The request of {denied['sender']} is turned down.")
+
+
+@command.command("block")
+@click.argument("who")
+@config_option
+def block(who: str, config_path: Path | None) -> None:
+    """Answer WHO no more: a request's number, a sender such as telegram:42, or a user's id."""
+    person = _do(config_path, "pairing.block", {"who": who})
+    click.echo(f"{_printable(person['name'])} ({', '.join(person['senders'])}) is blocked.")
+
+
+def _do(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
+    from gateway.cli.operate import operate  # noqa: PLC0415  heavy: the store
+    from gateway.cli.prepare import prepare  # noqa: PLC0415  heavy: every room's config model
+
+    return asyncio.run(operate(prepare(config_path), name, arguments))
+
+
+def _printable(name: str) -> str:
+    """A display name is a stranger's text: nothing in it may move the cursor (A67)."""
+    from gateway.redaction import escape_controls  # noqa: PLC0415  its patterns are compiled when imported
+
+    return escape_controls(name)

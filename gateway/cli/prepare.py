@@ -1,0 +1,24 @@
+"""Settings loaded and the log set up, as every command that does something needs it. Heavy; imported when used."""
+
+import os
+from pathlib import Path
+
+from gateway import telemetry
+from gateway.redaction import Redactor
+from gateway.settings import Settings, load
+
+
+def prepare(config_path: Path | None, *, level: str | None = "error") -> Settings:
+    """The settings; from here on the log goes to stderr, redacted, from `level` on (None: as configured).
+
+    Raises:
+        SettingsError: see `gateway.settings.load`.
+    """
+    settings = load(config_path, os.environ)
+    log_format = settings.gateway.log_format
+    telemetry.configure(
+        Redactor(settings.secret_values()),
+        level=level or settings.gateway.log_level,
+        as_json=None if log_format == "auto" else log_format == "json",
+    )
+    return settings

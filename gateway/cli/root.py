@@ -1,0 +1,45 @@
+"""The command table: names and summaries only, so that `--help` imports click and nothing else."""
+
+from importlib import import_module
+
+import click
+
+COMMANDS = {
+    "run": ("gateway.cli.run", "Run the gateway."),
+    "demo": ("gateway.cli.demo", "Play a short story against a simulated Telegram."),
+    "sim": ("gateway.cli.sim", "Run a simulated platform."),
+    "status": ("gateway.cli.status", "Show how a running gateway is doing."),
+    "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
+    "config": ("gateway.cli.config", "Check or show the configuration."),
+    "db": ("gateway.cli.db", "Bring the database up to date."),
+    "bench": ("gateway.cli.bench", "Measure this gateway against a bare bot."),
+}
+"""Name -> (module, summary); the module's `command` is the click command."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command's module when the command is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, its module imported now; None where there is none of that name."""
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(COMMANDS[cmd_name][0]).command
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{COMMANDS[cmd_name][0]}.command is not a click command")
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The table as help shows it, without importing any command."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tenk-gateway", prog_name="tenk")
+def root() -> None:
+    """A multi-channel chat bot gateway that never loses a message and never says a thing twice."""

@@ -1,0 +1,20 @@
+"""`tenk run`: the gateway in the foreground."""
+
+import asyncio
+from pathlib import Path
+
+import click
+
+from gateway.cli.options import config_option
+
+
+@click.command("run")
+@config_option
+def command(config_path: Path | None) -> None:
+    """Run the gateway until it is told to stop (SIGTERM, Ctrl-C)."""
+    from gateway.cli.prepare import prepare  # noqa: PLC0415  heavy: every room's config model
+
+    settings = prepare(config_path, level=None)
+    from gateway.app import serve  # noqa: PLC0415  heavy, and only with settings that can be used
+
+    asyncio.run(serve(settings))

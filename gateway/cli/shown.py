@@ -1,0 +1,57 @@
+"""The configuration as a person reads it: TOML, secrets masked, each value with its source. Pure."""
+
+import json
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from pathlib import Path
+
+from pydantic import BaseModel, SecretStr
+
+from gateway.config_sources import KeyPath, Sources
+from gateway.settings import Settings
+
+MASK = "********"
+
+
+def lines_of(settings: Settings, sources: Sources) -> Iterator[str]:
+    """Every key with the value in force; what was set says where, what was not is commented out when it is empty."""
+    yield from _table((), settings, sources)
+
+
+def _table(path: KeyPath, table: BaseModel | Mapping[str, object], sources: Sources) -> Iterator[str]:
+    names = table if isinstance(table, Mapping) else type(table).model_fields
+    items = {name: table[name] if isinstance(table, Mapping) else getattr(table, name) for name in names}
+    plain = {key: value for key, value in items.items() if not isinstance(value, BaseModel | Mapping)}
+    if plain:
+        yield f"[{'.'.join(map(_key, path))}]"
+        for key, value in plain.items():
+            yield _line((*path, key), value, sources)
+        yield ""
+    for key, value in items.items():
+        if isinstance(value, BaseModel | Mapping):
+            yield from _table((*path, key), value, sources)
+
+
+def _line(path: KeyPath, value: object, sources: Sources) -> str:
+    source = f"  # {sources.place_of(path)}" if sources.sets(path) else ""
+    if value is None:
+        return f"# {_key(path[-1])} is not set"
+    return f"{_key(path[-1])} = {_toml(value)}{source}"
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else json.dumps(name)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return f'"{MASK}"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, tuple | list | frozenset):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    if isinstance(value, Enum):
+        return json.dumps(value.value)
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

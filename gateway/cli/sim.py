@@ -1,0 +1,21 @@
+"""`tenk sim`: a simulated platform on its own, to try a bot without the real one."""
+
+import asyncio
+import contextlib
+
+import click
+
+
+@click.group("sim")
+def command() -> None:
+    """Run a simulated platform on this machine."""
+
+
+@command.command("telegram")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8081, show_default=True, help="0 takes a free one.")
+def telegram(port: int) -> None:
+    """A Telegram that only this machine reaches; every token is taken for a bot's."""
+    from gateway.cli.simulate import run_telegram  # noqa: PLC0415  heavy: the simulator's server
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(run_telegram(port))

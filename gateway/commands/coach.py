@@ -1,0 +1,112 @@
+"""The coach's commands: answered at once, without a model. What they change and read is the principal's own."""
+
+from functools import partial
+
+from agent.coach.calendar import today_of
+from agent.coach.changes import change_text, read_change
+from agent.coach.commands import LogPractice, UndoLastLog
+from agent.coach.language import escape, explain_log, language_of, say
+from agent.coach.log_line import LogLineError, parse_log
+from agent.coach.patterns import MAX_SESSIONS
+from agent.coach.practice import Skill, clean, name_key
+from agent.coach.prose import skill_stats_text, skills_text, stats_text
+from agent.coach.reader import PracticeReader
+from agent.coach.reports import journey_report, patterns_report, skills_report
+from gateway.commands.base import Command, Invocation, Reply, Results
+
+
+def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
+    """`/log /stats /skills /plan /undo` over what `reader` knows."""
+    return (
+        Command(
+            "log",
+            {"en": "Log practice: 45m guitar scales", "es": "Anotar práctica: 45m guitarra escalas"},
+            partial(_log, reader),
+        ),
+        Command(
+            "stats",
+            {"en": "How it goes, overall or in one skill", "es": "Cómo vas, en todo o en una habilidad"},
+            partial(_stats, reader),
+        ),
+        Command(
+            "skills",
+            {"en": "Your skills and their levels", "es": "Tus habilidades y sus niveles"},
+            partial(_skills, reader),
+        ),
+        Command(
+            "plan",
+            {"en": "A plan for your week", "es": "Un plan para tu semana"},
+            _plan,
+            turn="plan",
+        ),
+        Command(
+            "undo",
+            {"en": "Take back the last entry", "es": "Quitar la última anotación"},
+            _undo,
+        ),
+    )
+
+
+async def _log(reader: PracticeReader, asked: Invocation) -> Reply:
+    """Log what the line says, or say what it lacks."""
+    principal, language = asked.principal, language_of(asked.principal.locale)
+    skills = await reader.skills(principal)
+    names = tuple(skill.name for skill in skills)
+    try:
+        line = parse_log(asked.arguments, today_of(principal, asked.now), names)
+    except LogLineError as error:
+        return Reply(explain_log(language, error, names))
+    return Reply(partial(_told, asked), changes=(LogPractice(line.skill, line.minutes, line.day, line.notes),))
+
+
+async def _undo(asked: Invocation) -> Reply:
+    return Reply(partial(_told, asked), changes=(UndoLastLog(),))
+
+
+def _told(asked: Invocation, results: Results) -> str:
+    """What became of the one change."""
+    change = read_change(results[0])
+    if change is None:
+        raise ValueError("a practice change gave a result that is none")
+    return change_text(language_of(asked.principal.locale), change, today_of(asked.principal, asked.now))
+
+
+async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
+    principal, language = asked.principal, language_of(asked.principal.locale)
+    today = today_of(principal, asked.now)
+    wanted = asked.arguments.strip()
+    skills = await reader.skills(principal, include_archived=bool(wanted))
+    totals = await reader.days(principal)
+    if not wanted:
+        journey = journey_report(skills, totals, today, principal.week_start)
+        sessions = await reader.sessions(principal, limit=MAX_SESSIONS)
+        return Reply(stats_text(language, journey, patterns_report(sessions, today)))
+    skill = _find(skills, wanted)
+    if skill is None:
+        return Reply(say(language, "problem_unknown_skill", detail=_shown(wanted)))
+    journey = journey_report((skill,), totals, today, principal.week_start)
+    sessions = await reader.sessions(principal, skill_id=skill.id, limit=MAX_SESSIONS)
+    return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, skill.id)))
+
+
+async def _skills(reader: PracticeReader, asked: Invocation) -> Reply:
+    skills = await reader.skills(asked.principal)
+    return Reply(skills_text(language_of(asked.principal.locale), skills_report(skills)))
+
+
+async def _plan(_: Invocation) -> Reply:
+    """Never called: the router starts a turn of the kind `plan`."""
+    return Reply("", turn="plan")
+
+
+def _find(skills: tuple[Skill, ...], wanted: str) -> Skill | None:
+    """The skill of this name, else the only one whose name begins so."""
+    key = name_key(wanted)
+    exact = next((skill for skill in skills if name_key(skill.name) == key), None)
+    begun = [skill for skill in skills if name_key(skill.name).startswith(key)]
+    return exact or (begun[0] if len(begun) == 1 else None)
+
+
+def _shown(text: str) -> str:
+    """A person's words in a sentence of ours: literal, and not too many."""
+    return escape(clean(text)[:64])

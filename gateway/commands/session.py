@@ -1,0 +1,115 @@
+"""Commands about the conversation and the person: `/start /new /stop /mode /timezone`."""
+
+from functools import partial
+
+from agent.coach.calendar import zone_of
+from agent.coach.language import escape
+from agent.coach.practice import clean
+from gateway.commands.base import Command, Invocation, Reply, Results, SessionAction, SetMode, SetTimezone
+from gateway.commands.texts import tell
+from gateway.commands.zones import find_zone, near_zones
+
+MODES = ("steer", "followup")
+SHOWN_TEXTS = 5
+SHOWN_TEXT_CHARS = 60
+
+
+def session_commands() -> tuple[Command, ...]:
+    """The commands that every agent has."""
+    return (
+        Command("start", {"en": "What I do", "es": "Qué hago"}, _start),
+        Command("new", {"en": "Begin a new conversation", "es": "Empezar una conversación nueva"}, _new),
+        Command(
+            "stop",
+            {"en": "Stop the answer and clear what waits", "es": "Parar la respuesta y quitar lo que espera"},
+            _stop,
+            urgent=True,
+        ),
+        Command(
+            "mode",
+            {"en": "Messages while I answer: steer or followup", "es": "Mensajes mientras respondo: steer o followup"},
+            _mode,
+        ),
+        Command(
+            "timezone",
+            {"en": "Your time zone, like Europe/Madrid", "es": "Tu zona horaria, como Europe/Madrid"},
+            _timezone,
+        ),
+    )
+
+
+async def _start(asked: Invocation) -> Reply:
+    name = escape(clean(asked.principal.display_name)[:64])
+    return Reply(
+        tell(asked.principal, "start", name=f", {name}" if name else "", timezone=escape(asked.principal.timezone))
+    )
+
+
+async def _new(asked: Invocation) -> Reply:
+    return Reply(partial(_new_text, asked), session=SessionAction.NEW)
+
+
+async def _stop(asked: Invocation) -> Reply:
+    return Reply(partial(_stop_text, asked), session=SessionAction.STOP)
+
+
+def _new_text(asked: Invocation, results: Results) -> str:
+    cleared = _cleared_text(asked, results)
+    return "\n\n".join(part for part in (tell(asked.principal, "new"), cleared) if part)
+
+
+def _stop_text(asked: Invocation, results: Results) -> str:
+    cleared = _cleared_text(asked, results)
+    ran = any(result.get("was_running") for result in results)
+    first = tell(asked.principal, "stopped" if ran or cleared else "nothing_to_stop")
+    return " ".join(part for part in (first, cleared) if part)
+
+
+def _cleared_text(asked: Invocation, results: Results) -> str:
+    """What no longer waits, in the person's own words; "" where nothing did."""
+    counted = next((result["cleared"] for result in results if "cleared" in result), 0)
+    cleared = counted if isinstance(counted, int) else 0
+    listed = next((result["texts"] for result in results if "texts" in result), ())
+    texts = [_quoted(str(text)) for text in listed if str(text).strip()] if isinstance(listed, list | tuple) else []
+    if not cleared:
+        return ""
+    if not texts:
+        return tell(asked.principal, "cleared_silently", n=cleared)
+    shown = "; ".join(texts[:SHOWN_TEXTS])
+    if cleared > SHOWN_TEXTS:
+        shown += f"; {tell(asked.principal, 'and_more', n=cleared - SHOWN_TEXTS)}"
+    return tell(asked.principal, "cleared_one" if cleared == 1 else "cleared_many", n=cleared, texts=shown)
+
+
+def _quoted(text: str) -> str:
+    text = clean(text)
+    return f"“{escape(text if len(text) <= SHOWN_TEXT_CHARS else text[: SHOWN_TEXT_CHARS - 1] + '…')}”"
+
+
+async def _mode(asked: Invocation) -> Reply:
+    wanted = asked.arguments.strip().lower()
+    if not wanted:
+        shown = asked.session.mode if asked.session.mode in MODES else MODES[0]
+        return Reply(tell(asked.principal, f"mode_is_{shown}"))
+    if wanted not in MODES:
+        return Reply(tell(asked.principal, "mode_unknown", mode=escape(clean(wanted)[:SHOWN_TEXT_CHARS])))
+    return Reply(tell(asked.principal, f"mode_is_{wanted}"), session=SetMode(wanted))
+
+
+async def _timezone(asked: Invocation) -> Reply:
+    wanted = clean(asked.arguments)
+    if not wanted:
+        return Reply(_zone_text(asked, "timezone_is", asked.principal.timezone))
+    zone = find_zone(wanted)
+    if zone is not None:
+        return Reply(_zone_text(asked, "timezone_set", zone), session=SetTimezone(zone))
+    near, written = near_zones(wanted), escape(wanted[:SHOWN_TEXT_CHARS])
+    if not near:
+        return Reply(tell(asked.principal, "timezone_unknown", zone=written))
+    listed = ", ".join(escape(name) for name in near)
+    return Reply(tell(asked.principal, "timezone_nearest", zone=written, nearest=listed, first=near[0]))
+
+
+def _zone_text(asked: Invocation, key: str, zone: str) -> str:
+    time = f"{asked.now.astimezone(zone_of(zone)):%H:%M}"
+    return tell(asked.principal, key, timezone=escape(zone), time=time)

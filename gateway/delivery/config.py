@@ -1,0 +1,21 @@
+"""What an operator can set about what goes out."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class DeliveryConfig(BaseModel):
+    """How answers are shown and sent."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    signs: Literal["off", "slow", "always"] = Field(
+        default="slow", description="Reactions on a person's message: never, when it takes a while, or always."
+    )
+    placeholder_after_s: float = Field(default=1.5, ge=0, description="Seconds after which a live answer appears.")
+    typing_after_s: float = Field(default=0.7, ge=0, description="Seconds after which the busy sign appears.")
+    sign_after_s: float = Field(default=2.0, ge=0, description="Seconds after which a working reaction appears.")
+    send_timeout_s: float = Field(default=30.0, gt=0, description="Deadline of one platform call.")
+    give_up_after_s: float = Field(default=86_400.0, gt=0, description="Age at which an undelivered part is dead-lettered.")
+    lane_size: int = Field(default=100, ge=1, description="Parts of a chat kept in memory; the rest stay in the store.")

@@ -1,0 +1,213 @@
+"""Live answers: the busy sign, the placeholder and its paced edits while a turn runs. The final is the outbox's.
+
+A quick answer costs one timer and nothing else. Live edits are never stored: the placeholder is an outbox row, and so
+is the final that fills it; what a crash leaves in between is filled by the resumed turn.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+
+import structlog
+
+from channels.base import Channel, EditsMessages, Reacts, ShowsTyping, Sign
+from channels.errors import ChannelError, Retryable, Unknown
+from channels.messages import Address, OutboundPart
+from gateway.delivery.compose import waiting_part
+from gateway.delivery.config import DeliveryConfig
+from gateway.delivery.outbox import Delivery
+from gateway.delivery.splitting import split
+from gateway.failpoints import failpoint
+from gateway.store import outbox
+from gateway.store.engine import Store
+from gateway.store.outbox import OutboxRow
+
+log = structlog.get_logger()
+
+SETTLE_S = 5.0
+"""How long the final waits for a live edit that is in flight."""
+
+GOES_ON = " …"
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """How the live answer stood when the final came."""
+
+    placeholder: bool  # the final is an edit
+    again: bool = False  # a live edit timed out and may arrive late: the final edit is made twice
+
+
+@dataclass(frozen=True, slots=True)
+class LiveTools:
+    """What every live answer of a gateway shares."""
+
+    store: Store
+    delivery: Delivery
+    config: DeliveryConfig
+    now_s: Callable[[], float]  # monotonic
+    clean: Callable[[str], str]  # model text to what a person may see
+    tasks: asyncio.TaskGroup
+
+
+class LiveAnswer:
+    """What a person sees of one turn before its answer is done."""
+
+    def __init__(
+        self, tools: LiveTools, channel: Channel, tenant: str, address: Address, turn_id: str, reply_to: str | None
+    ) -> None:
+        self._tools = tools
+        self._channel = channel
+        self._tenant = tenant
+        self._address = address
+        self._turn_id = turn_id
+        self._reply_to = reply_to
+        self._message_id: str | None = None
+        self._text = ""
+        self._shown = ""
+        self._has_placeholder = False
+        self._platform_id: str | None = None
+        self._dangling = False
+        self._reacted = False
+        self._over = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def start(self, message_id: str | None, placeholder: outbox.Placeholder | None = None) -> None:
+        """Begin to watch the time; `placeholder` is one from before a crash."""
+        self._message_id = message_id
+        if placeholder is not None:
+            self._has_placeholder = True
+            self._platform_id = placeholder.platform_id
+        self._timer = asyncio.get_running_loop().call_later(self._tools.config.typing_after_s, self._begin)
+
+    def feed(self, text: str) -> None:
+        """More of the answer."""
+        self._text += text
+
+    def discard(self) -> None:
+        """What was fed is void."""
+        self._text = ""
+
+    async def settle(self) -> Settled:
+        """Stop showing; when this returns no live edit is in flight, or it is known that one may be."""
+        self._over.set()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None:
+            _, pending = await asyncio.wait([self._task], timeout=SETTLE_S)
+            if pending:
+                self._dangling = True
+                self._task.cancel()
+                await asyncio.wait([self._task])
+        return Settled(self._has_placeholder, self._dangling)
+
+    def resume(self) -> None:
+        """Go on showing: the turn goes on after all."""
+        self._over.clear()
+        self._task = self._tools.tasks.create_task(self._show())
+
+    def finished(self) -> None:
+        """The answer is out: take the working sign away."""
+        if self._reacted and self._message_id and isinstance(self._channel, Reacts):
+            self._tools.tasks.create_task(
+                self._sign_only(self._channel.react(self._address, self._message_id, None))
+            )
+
+    def cancel(self) -> None:
+        """Let go at once, for a turn that ends without an answer of its own."""
+        self._over.set()
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._task is not None:
+            self._task.cancel()
+
+    # ------------------------------------------------------------ while it runs
+
+    def _begin(self) -> None:
+        self._task = self._tools.tasks.create_task(self._show())
+
+    async def _show(self) -> None:
+        config = self._tools.config
+        begun_s = self._tools.now_s() - config.typing_after_s
+        typed_s = edited_s = float("-inf")
+        while not self._over.is_set():
+            now_s = self._tools.now_s()
+            age_s = now_s - begun_s
+            if now_s - typed_s >= self._channel.limits.typing_every_s:
+                await self._sign_only(self._typing())
+                typed_s = self._tools.now_s()
+            if age_s >= config.placeholder_after_s and not self._has_placeholder:
+                await self._put_placeholder()
+            if age_s >= config.sign_after_s and not self._reacted:
+                await self._react()
+            if now_s - edited_s >= self._channel.limits.edit_interval_s and self._worth_an_edit():
+                edited_s = self._tools.now_s() + await self._edit()
+            await self._pause()
+
+    async def _pause(self) -> None:
+        """Wait until something may be due: coarse, because nobody sees a quarter of a second."""
+        try:
+            async with asyncio.timeout(0.25):
+                await self._over.wait()
+        except TimeoutError:
+            pass
+
+    async def _typing(self) -> None:
+        if isinstance(self._channel, ShowsTyping):
+            await self._channel.show_typing(self._address)
+
+    async def _react(self) -> None:
+        self._reacted = True
+        if self._tools.config.signs != "off" and self._message_id and isinstance(self._channel, Reacts):
+            await self._sign_only(self._channel.react(self._address, self._message_id, Sign.WORKING))
+
+    async def _sign_only(self, call: Awaitable[None]) -> None:
+        """Signs may fail without harm."""
+        try:
+            async with asyncio.timeout(self._tools.config.send_timeout_s):
+                await call
+        except (ChannelError, TimeoutError) as failure:
+            log.debug("sign_failed", turn_id=self._turn_id, error=str(failure))
+
+    async def _put_placeholder(self) -> None:
+        self._has_placeholder = True
+        if not isinstance(self._channel, EditsMessages):
+            self._has_placeholder = False
+            return
+        part = waiting_part(self._channel, self._address, self._turn_id, self._reply_to)
+        failpoint("placeholder_pre")
+        rows: list[OutboxRow] = await self._tools.store.write(
+            lambda connection: outbox.put(connection, self._tenant, [part], self._tools.delivery.now()),
+            self._tools.delivery.publish,
+        )
+        if rows:
+            self._platform_id = await self._tools.delivery.sent(rows[0])
+
+    def _worth_an_edit(self) -> bool:
+        return self._platform_id is not None and bool(self._text.strip()) and self._text != self._shown
+
+    async def _edit(self) -> float:
+        """Show what there is; the extra seconds to wait before the next edit."""
+        if not isinstance(self._channel, EditsMessages) or self._platform_id is None:
+            return 0.0
+        text = self._text
+        limits = self._channel.limits
+        pieces = split(self._tools.clean(text), self._channel.renderer, limits, reserve=len(GOES_ON))
+        if not pieces:
+            return 0.0
+        rendered = replace(pieces[0].rendered, text=pieces[0].rendered.text + GOES_ON)
+        part = OutboundPart(address=self._address, rendered=rendered, idem_key="")
+        try:
+            async with asyncio.timeout(self._tools.config.send_timeout_s):
+                await self._channel.edit(part, self._platform_id)
+            failpoint("live_edit")
+        except (Unknown, TimeoutError):
+            self._dangling = True
+        except Retryable as failure:
+            return failure.retry_after_s or 1.0
+        except ChannelError as failure:
+            log.debug("live_edit_refused", turn_id=self._turn_id, error=str(failure))
+        self._shown = text
+        return 0.0
+

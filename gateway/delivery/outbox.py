@@ -1,0 +1,268 @@
+"""Delivery: one lane a chat works off its outbox rows in order, part by part, until each has an end.
+
+What an attempt's failure means is `verdict`'s matter, when the next call may go is `pacing`'s. A lane that waits
+holds up no other.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Protocol
+
+import sqlalchemy as sa
+import structlog
+
+from channels.base import Channel, EditsMessages
+from channels.errors import ChannelError, Retryable, Unknown
+from channels.messages import Address, OutboundPart, Receipt, Rendered
+from gateway.delivery.compose import RECOVERED_MARK, compose
+from gateway.delivery.config import DeliveryConfig
+from gateway.delivery.pacing import Pacer
+from gateway.delivery.verdict import Verdict, judge
+from gateway.failpoints import failpoint
+from gateway.serial import Drained, Window
+from gateway.store import outbox
+from gateway.store.engine import Store
+from gateway.store.outbox import Action, OutboxRow, State
+from gateway.telemetry import OUTBOUND
+
+log = structlog.get_logger()
+
+
+class Channels(Protocol):
+    """How a lane finds the channel of an address."""
+
+    async def loaded(self, address: Address) -> Channel:
+        """The channel, as soon as it is loaded."""
+        ...
+
+    def pacer(self, channel: Channel) -> Pacer:
+        """The pacer of a channel account."""
+        ...
+
+
+FillSecret = Callable[[str, str], str]
+"""From a secret's reference and a text to the text with the secret in it, at the moment of sending."""
+
+
+class Delivery:
+    """The lanes of every chat, and the one place that retries a send."""
+
+    def __init__(
+        self,
+        store: Store,
+        channels: Channels,
+        config: DeliveryConfig,
+        clock: Callable[[], datetime],
+        fill_secret: FillSecret,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        """`tasks` is the parent of every lane."""
+        self._store = store
+        self._channels = channels
+        self._config = config
+        self._clock = clock
+        self._fill_secret = fill_secret
+        self._tasks = tasks
+        self._lanes: dict[str, Drained[OutboxRow]] = {}
+        self._parked: set[str] = set()
+        self._reserved: set[str] = set()  # idle lanes for which a commit with a first part is on its way
+        self._claimed: set[int] = set()  # rows whose first attempt was persisted by the commit that made them
+        self._sent_ids: dict[tuple[str, int], str] = {}  # platform ids of placeholders whose final edit is to come
+        self._waiting: dict[int, asyncio.Future[str | None]] = {}
+
+    # ------------------------------------------------------------ what others call
+
+    async def recover(self) -> None:
+        """Wake the lanes that have something to say from an earlier life."""
+        self._parked = set(await self._store.read(outbox.parked))
+        for address in await self._store.read(outbox.open_lanes):
+            self._lane(address.lane, behind=True).wake()
+
+    def publish(self, rows: Iterable[OutboxRow]) -> None:
+        """Take rows that were just committed; called by the writer's post-commit hook, in row order."""
+        for row in rows:
+            if row.state is State.SENDING:
+                self._claimed.add(row.id)
+            self._reserved.discard(row.address.lane)
+            if row.address.lane not in self._parked:
+                self._lane(row.address.lane).offer(row)
+
+    def reserve(self, lane: str) -> bool:
+        """Whether the first row of the next commit will go at once: then its attempt is persisted with it."""
+        held = self._lanes.get(lane)
+        if lane in self._parked or lane in self._reserved or (held is not None and held.running):
+            return False
+        self._reserved.add(lane)
+        return True
+
+    async def sent(self, row: OutboxRow) -> str | None:
+        """Wait until a published row has its end: the platform's id, None where it was not sent."""
+        waiting: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._waiting[row.id] = waiting
+        try:
+            return await waiting
+        finally:
+            self._waiting.pop(row.id, None)
+
+    def now(self) -> datetime:
+        """The time, as every row of the outbox is stamped."""
+        return self._clock()
+
+    @property
+    def busy(self) -> bool:
+        """Whether any lane works."""
+        return any(lane.running for lane in self._lanes.values())
+
+    def reread(self, address: Address) -> None:
+        """Look into the store for what a lane has to say: somebody else put it there."""
+        lane = self._lane(address.lane)
+        lane.window.reread()
+        lane.wake()
+
+    def heard(self, lane: str) -> bool:
+        """Note that a person is heard from; True where their lane was parked and must be unparked in the store."""
+        return lane in self._parked
+
+    def unpark(self, lane: str) -> None:
+        """Let a lane go on; the store has it unparked already."""
+        self._parked.discard(lane)
+        self._lanes.pop(lane, None)
+        self._lane(lane, behind=True).wake()
+
+    # ------------------------------------------------------------ one lane
+
+    def _lane(self, lane: str, *, behind: bool = False) -> Drained[OutboxRow]:
+        held = self._lanes.get(lane)
+        if held is None:
+            load = partial(self._load, lane)
+            window = Window(self._config.lane_size, load, behind=behind)
+            held = self._lanes[lane] = Drained(window, self._deliver, self._tasks)
+        return held
+
+    async def _load(self, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
+        return await self._store.read(partial(outbox.open_parts, lane=lane, after_id=after_id, limit=limit))
+
+    async def _deliver(self, row: OutboxRow) -> None:
+        """Work a row until it has an end, or its lane is parked."""
+        platform_id = None
+        if row.state is State.SENDING and row.id not in self._claimed:
+            row = await self._apply(row, judge(row, Unknown("the process ended during the call"), self._clock(), 0.0))
+        while row.state in outbox.OPEN and row.address.lane not in self._parked:
+            channel = await self._channels.loaded(row.address)
+            if row.id in self._claimed:
+                self._claimed.discard(row.id)
+            else:
+                await self._wait_for_turn(row, channel)
+                failpoint("send_pre")
+                await self._store.write(partial(outbox.mark_sending, id_=row.id))
+                row = replace(row, attempts=row.attempts + 1)
+            try:
+                receipt = await self._attempt(row, channel)
+            except ChannelError as failure:
+                row = await self._failed(row, channel, failure)
+                continue
+            platform_id = receipt.platform_id
+            row = await self._record(row, platform_id)
+        self._forget(row, platform_id)
+
+    async def _wait_for_turn(self, row: OutboxRow, channel: Channel) -> None:
+        wait_s = self._channels.pacer(channel).reserve(row.address.chat)
+        if row.not_before is not None:
+            wait_s = max(wait_s, (row.not_before - self._clock()).total_seconds())
+        if wait_s > 0:
+            await asyncio.sleep(wait_s)
+
+    async def _attempt(self, row: OutboxRow, channel: Channel) -> Receipt:
+        part = OutboundPart(
+            address=row.address, rendered=self._as_sent(row), idem_key=row.idem_key, reply_to=row.reply_to
+        )
+        target = None
+        if row.action is Action.EDIT:
+            target = row.target or await self._placeholder_id(row)
+        try:
+            async with asyncio.timeout(self._config.send_timeout_s):
+                if target is not None and isinstance(channel, EditsMessages):
+                    receipt = await channel.edit(part, target)
+                    failpoint("edit_done")
+                else:
+                    receipt = await channel.send(part)
+                    failpoint("placeholder_sent" if row.action is Action.PLACEHOLDER else "send_done")
+        except TimeoutError:
+            raise Unknown(f"no answer within {self._config.send_timeout_s:.0f} s") from None
+        return receipt
+
+    def _as_sent(self, row: OutboxRow) -> Rendered:
+        rendered = row.rendered
+        if row.secret_ref is not None:
+            rendered = replace(rendered, text=self._fill_secret(row.secret_ref, rendered.text))
+        if row.marked:
+            rendered = replace(rendered, text=rendered.text + RECOVERED_MARK)
+        return rendered
+
+    async def _placeholder_id(self, row: OutboxRow) -> str | None:
+        known = self._sent_ids.get((row.cause, row.part))
+        if known is not None:
+            return known
+        stored = await self._store.read(partial(outbox.placeholder_of, cause=row.cause))
+        return None if stored is None else stored.platform_id
+
+    async def _record(self, row: OutboxRow, platform_id: str) -> OutboxRow:
+        OUTBOUND.labels(row.address.channel, "sent").inc()
+        failpoint("sent_pre")
+        await self._store.write(partial(outbox.record_sent, id_=row.id, platform_id=platform_id, now=self._clock()))
+        failpoint("placeholder_post" if row.action is Action.PLACEHOLDER else "sent_post")
+        if row.action is Action.PLACEHOLDER:
+            self._sent_ids[row.cause, row.part] = platform_id
+        return replace(row, state=State.SENT)
+
+    async def _failed(self, row: OutboxRow, channel: Channel, failure: ChannelError) -> OutboxRow:
+        OUTBOUND.labels(row.address.channel, type(failure).__name__.lower()).inc()
+        if isinstance(failure, Retryable) and failure.retry_after_s is not None:
+            self._channels.pacer(channel).refused(row.address.chat, failure.retry_after_s)
+        verdict = judge(
+            row, failure, self._clock(), self._config.give_up_after_s, idempotent=channel.limits.idempotent_sends
+        )
+        return await self._apply(row, verdict)
+
+    async def _apply(self, row: OutboxRow, verdict: Verdict) -> OutboxRow:
+        after = verdict.row
+        log.warning(
+            "attempt_failed", outbox_id=row.id, lane=row.address.lane, action=row.action, attempts=row.attempts,
+            state=after.state, marked=after.marked, parked=verdict.park, error=verdict.error,
+        )  # fmt: skip
+        apology = []
+        if verdict.drop_rest and not row.cause.startswith("dead:"):
+            channel = await self._channels.loaded(row.address)
+            text = "⚠️ A part of my answer could not be delivered. Ask me again and I will try anew."
+            apology = compose(channel, row.address, f"dead:{row.cause}", text)
+
+        def job(connection: sa.Connection) -> list[OutboxRow]:
+            outbox.save(connection, after, verdict.error, now := self._clock())
+            if verdict.park:
+                outbox.park(connection, row.tenant, row.address.lane, verdict.error, now)
+            if not apology:
+                return []
+            outbox.dead_letter_rest(connection, row.cause, row.id, verdict.error, now)
+            return outbox.put(connection, row.tenant, apology, now)
+
+        if verdict.park:
+            self._parked.add(row.address.lane)
+        if verdict.drop_rest:
+            self._lane(row.address.lane).window.take(lambda other: other.cause == row.cause)
+        await self._store.write(job, self.publish)
+        return after
+
+    def _forget(self, row: OutboxRow, platform_id: str | None) -> None:
+        if row.action is not Action.PLACEHOLDER:
+            self._sent_ids.pop((row.cause, row.part), None)
+        waiting = self._waiting.get(row.id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(platform_id)
+        held = self._lanes.get(row.address.lane)
+        if held is not None and not held.window and row.address.lane not in self._parked:
+            del self._lanes[row.address.lane]
+
+

@@ -1,0 +1,74 @@
+"""When the next call to a chat may go: buckets that engage after the first 429, or always when told to.
+
+Times come from an injected monotonic clock in seconds; nothing here sleeps.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable
+
+from channels.base import Limits
+
+CHATS_KEPT = 10_000
+"""Chats whose last call is remembered; the longest unused one is forgotten first."""
+
+
+class Bucket:
+    """One call every `1 / per_s` seconds on average, `burst` at once (GCRA)."""
+
+    def __init__(self, per_s: float, burst: int = 1) -> None:
+        """An idle bucket lets `burst` calls through at once."""
+        self._interval_s = 1.0 / per_s
+        self._slack_s = self._interval_s * (burst - 1)
+        self._due_s = float("-inf")  # when the next call is due in an even flow
+
+    def reserve(self, now_s: float) -> float:
+        """Take the next place; the seconds to wait for it."""
+        start = max(self._due_s, now_s)
+        wait_s = max(0.0, start - self._slack_s - now_s)
+        self._due_s = start + self._interval_s
+        return wait_s
+
+    def pause(self, until_s: float) -> None:
+        """Let nothing through before an instant the platform named."""
+        self._due_s = max(self._due_s, until_s + self._slack_s)
+
+
+class Pacer:
+    """The buckets of one channel account."""
+
+    def __init__(self, limits: Limits, now_s: Callable[[], float], *, strict: bool = False) -> None:
+        """With `strict` the limits hold from the start, else from the first 429 on."""
+        self._limits = limits
+        self._now_s = now_s
+        self._engaged = strict
+        self._overall = Bucket(limits.overall_per_s, 30) if limits.overall_per_s else None
+        self._chats: OrderedDict[str, Bucket] = OrderedDict()
+
+    def reserve(self, chat: str, *, group: bool = False) -> float:
+        """Take the next place for a call to a chat; the seconds to wait for it."""
+        if not self._engaged:
+            return 0.0
+        now_s = self._now_s()
+        waits = [bucket.reserve(now_s) for bucket in (self._overall, self._bucket(chat, group)) if bucket]
+        return max(waits, default=0.0)
+
+    def refused(self, chat: str, retry_after_s: float, *, group: bool = False) -> None:
+        """The platform asked for less: from now on the limits hold, and this chat waits."""
+        self._engaged = True
+        bucket = self._bucket(chat, group)
+        if bucket:
+            bucket.pause(self._now_s() + retry_after_s)
+
+    def _bucket(self, chat: str, group: bool) -> Bucket | None:
+        if chat in self._chats:
+            self._chats.move_to_end(chat)
+            return self._chats[chat]
+        per_s = self._limits.per_chat_per_s
+        if group and self._limits.per_group_per_min:
+            per_s = self._limits.per_group_per_min / 60
+        if per_s is None:
+            return None
+        if len(self._chats) >= CHATS_KEPT:
+            self._chats.popitem(last=False)
+        bucket = self._chats[chat] = Bucket(per_s)
+        return bucket

@@ -1,0 +1,140 @@
+"""One answer becomes the parts a platform takes: each within its limit after rendering, together all of the answer.
+
+Pure, and the same for every platform: what a text becomes is the channel's `Renderer`, how long it may be its `Limits`.
+Where blocks are cut is `gateway.delivery.cutting`; pacing, sending and retry live in the outbox.
+"""
+
+import re
+from dataclasses import dataclass
+
+from channels.base import Limits, Renderer, TextUnit
+from channels.layout import plain_text
+from channels.markdown import Paragraph, Span, Style, clean
+from channels.markdown_parse import parse
+from channels.messages import Rendered
+from gateway.delivery.cutting import Blocks, Cut, Room, hard_cut, take
+
+MAX_PARTS = 50  # of one answer; what goes beyond is left out, and the last part says so (A69)
+ORPHAN = 40  # a last part shorter than this takes over some of the part before it
+LEAST_LIMIT = 100  # room for the notice and for the rendering around a few words
+
+_SHARES = (0.6, 0.75, 0.9, 0.45)  # of the last two parts' text for the first of them, in the order tried
+_VISIBLE = re.compile(  # not a blank, not one of the characters that show nothing by themselves
+    "[^\\s\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPart:
+    """One part, as it is sent and as it is sent if the platform refuses that."""
+
+    rendered: Rendered
+    plain: str  # the same content as text alone; `Renderer.plain` of it is within the limit too
+
+
+def split(text: str, renderer: Renderer, limits: Limits, *, reserve: int = 0) -> tuple[SplitPart, ...]:
+    """The parts of a Markdown answer, in order; () when there is nothing to see in it.
+
+    `reserve` is room, in the platform's unit, left free in every part for what may be put before it later.
+
+    Raises:
+        ValueError: the limit leaves less than 100 units a part.
+    """
+    page = _Page(renderer, limits.unit, limits.max_text - reserve)
+    if page.limit < LEAST_LIMIT:
+        raise ValueError(f"a part needs room for {LEAST_LIMIT} units, not {page.limit}")
+    read, left_out = _readable(text, MAX_PARTS * limits.max_text)
+    blocks = parse(read)
+    whole = page.part(blocks)
+    if not _VISIBLE.search(whole.plain):
+        if not _VISIBLE.search(clean(read)):
+            return ()
+        blocks = (Paragraph((Span(clean(read).strip()),)),)  # syntax alone, like an empty fence: shown as written
+        whole = page.part(blocks)
+    if not left_out and page.length(whole) <= page.limit:
+        return (whole,)
+    parts = [page.part(packed) for packed in _packed(blocks, left_out, page)]
+    return tuple([part for part in parts if _VISIBLE.search(part.plain)])
+
+
+def _readable(text: str, most: int) -> tuple[str, int]:
+    """What of the text can fit at all, up to the end of a line where one is near, and how many characters are left."""
+    if len(text) <= most:
+        return text, 0
+    end = text.rfind("\n", most - most // 50, most)
+    kept = text[: end if end > 0 else most]
+    return kept, len(text) - len(kept)
+
+
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """What a part is on this platform, and how long."""
+
+    renderer: Renderer
+    unit: TextUnit
+    limit: int
+
+    def part(self, blocks: Blocks) -> SplitPart:
+        rendered = self.renderer.render(blocks)
+        return SplitPart(rendered, plain_text(blocks) if rendered.markup is None else rendered.text)
+
+    def length(self, part: SplitPart) -> int:
+        plain = self.renderer.plain(part.plain).text
+        return max(self.unit.measure(part.rendered.text), self.unit.measure(plain))
+
+    def size(self, blocks: Blocks) -> int:
+        return self.length(self.part(blocks)) if blocks else 0
+
+    def room(self, limit: int, behind: Blocks = ()) -> Room:
+        """The room of a fresh part that has `behind` at its end."""
+        return Room(limit, lambda blocks: self.size((*blocks, *behind)), self.size)
+
+
+def _packed(blocks: Blocks, left_out: int, page: _Page) -> list[Blocks]:
+    """The blocks of each part; the last says how much was left out, if anything was."""
+    rest = (*blocks, _notice(left_out)) if left_out else blocks
+    packed: list[Blocks] = []
+    before: Blocks = ()  # what was left before the last part but one
+    now: Blocks = ()
+    while rest:
+        if len(packed) == MAX_PARTS - 1 and page.size(rest) > page.limit:
+            packed.append(_cut_short(rest, left_out, page))
+            return packed
+        before, now = now, rest
+        head, rest = _take(rest, page.room(page.limit))
+        packed.append(head)
+    if len(packed) > 1 and page.size(packed[-1]) < ORPHAN:
+        packed[-2:] = _balanced(before, packed[-2:], page)
+    return packed
+
+
+def _take(blocks: Blocks, room: Room) -> Cut:
+    """As `take`, but never nothing."""
+    head, rest = take(blocks, room)
+    if head:
+        return head, rest
+    head, left = hard_cut(blocks[0], room)
+    return head, (*left, *blocks[1:])
+
+
+def _balanced(blocks: Blocks, last_two: list[Blocks], page: _Page) -> list[Blocks]:
+    """The two last parts cut anew so that the last is more than a few characters, where that can be."""
+    total = sum(map(page.size, last_two))
+    for share in _SHARES:
+        head, rest = take(blocks, page.room(int(total * share)))
+        if head and min(page.size(head), page.size(rest)) >= ORPHAN and page.size(rest) <= page.limit:
+            return [head, rest]
+    return last_two
+
+
+def _cut_short(blocks: Blocks, left_out: int, page: _Page) -> Blocks:
+    """The last part there may be: what fits of the blocks, and how much does not."""
+    if left_out:
+        blocks = blocks[:-1]  # the notice of what was left out before
+    notice = _notice(left_out + len(plain_text(blocks)))
+    head, rest = _take(blocks, page.room(page.limit, behind=(notice,)))
+    return (*head, _notice(left_out + len(plain_text(rest))))
+
+
+def _notice(left_out: int) -> Paragraph:
+    return Paragraph((Span(f"[… {left_out:,} more characters were left out]", Style.ITALIC),))

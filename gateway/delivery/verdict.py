@@ -1,0 +1,69 @@
+"""What follows from an attempt: a pure function from a row and a failure to the row as it stands then.
+
+Three kinds of failure come in (`channels.errors`); where a lane goes on, waits, resends once marked, falls back to
+plain text, parks or gives up is decided here and nowhere else.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from channels.errors import ChannelError, Permanent, PermanentKind, Retryable
+from channels.messages import Rendered
+from gateway.store.outbox import Action, OutboxRow, State
+
+BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+"""Waits between attempts where the platform named none; the last one repeats."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The row after the attempt, and what else follows."""
+
+    row: OutboxRow
+    error: str
+    park: bool = False  # the person cannot be reached: the lane stops until they are heard again
+    drop_rest: bool = False  # the parts behind this one are given up too, and that is said once
+
+
+def judge(
+    row: OutboxRow, failure: ChannelError, now: datetime, give_up_after_s: float, *, idempotent: bool = False
+) -> Verdict:
+    """What to do with a row whose attempt failed. `idempotent`: the platform knows a repeated send by its key."""
+    if isinstance(failure, Permanent):
+        return _refused(row, failure)
+    error = str(failure)
+    if isinstance(failure, Retryable):
+        return _later(row, error, now, give_up_after_s, failure.retry_after_s)
+    if row.action is Action.PLACEHOLDER:
+        return Verdict(replace(row, state=State.UNKNOWN), error)
+    if row.action is Action.EDIT or idempotent:
+        return _later(row, error, now, give_up_after_s, None)
+    if row.marked:
+        return Verdict(replace(row, state=State.UNKNOWN), error)
+    return Verdict(replace(row, state=State.READY, marked=True, not_before=None), error)
+
+
+def _later(
+    row: OutboxRow, error: str, now: datetime, give_up_after_s: float, retry_after_s: float | None
+) -> Verdict:
+    if row.created_at is not None and now - row.created_at > timedelta(seconds=give_up_after_s):
+        return Verdict(replace(row, state=State.DEAD), f"given up after {give_up_after_s:.0f} s: {error}", drop_rest=True)
+    if row.action is Action.PLACEHOLDER:  # by the time it could go, the answer may be there
+        return Verdict(replace(row, state=State.UNKNOWN), error)
+    wait_s = BACKOFF_S[min(max(row.attempts, 1), len(BACKOFF_S)) - 1]
+    if retry_after_s is not None:
+        wait_s = retry_after_s
+    return Verdict(replace(row, state=State.READY, not_before=now + timedelta(seconds=wait_s)), error)
+
+
+def _refused(row: OutboxRow, failure: Permanent) -> Verdict:
+    error = failure.reason
+    if failure.kind is PermanentKind.BLOCKED:
+        return Verdict(replace(row, state=State.READY), error, park=True)
+    if failure.kind is PermanentKind.MALFORMED and row.rendered != Rendered(row.plain):
+        return Verdict(replace(row, state=State.READY, rendered=Rendered(row.plain), not_before=None), error)
+    if failure.kind is PermanentKind.TARGET_GONE and row.action is Action.EDIT:
+        return Verdict(replace(row, state=State.READY, action=Action.SEND, not_before=None), error)
+    if row.action is Action.PLACEHOLDER:
+        return Verdict(replace(row, state=State.UNKNOWN), error)
+    return Verdict(replace(row, state=State.DEAD), error, drop_rest=True)

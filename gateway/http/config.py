@@ -1,0 +1,55 @@
+"""What an operator can set about the gateway's own HTTP server."""
+
+import ipaddress
+from typing import Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+
+
+class HttpConfig(BaseModel):
+    """Where health, metrics and later the API are served."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    listen: str = Field(
+        default="127.0.0.1:8080",
+        pattern=r"^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):\d{1,5}$",
+        description="Address and port. Anything but loopback needs api_key.",
+    )
+    api_key: SecretStr | None = Field(
+        default=None, min_length=16, description="Asked for as `Authorization: Bearer KEY` by /metrics and for details."
+    )
+    allowed_hosts: tuple[str, ...] = Field(
+        default=(), description="Further names that a request's Host header may carry (DNS rebinding is refused)."
+    )
+
+    @property
+    def host(self) -> str:
+        """The address to bind, without brackets."""
+        return self.listen.rpartition(":")[0].strip("[]")
+
+    @property
+    def port(self) -> int:
+        """The port to bind; 0 lets the system choose."""
+        return int(self.listen.rpartition(":")[2])
+
+    @model_validator(mode="after")
+    def _needs_key_off_loopback(self) -> Self:
+        if self.port > 65_535:
+            raise ValueError(f"port {self.port} is over 65535")
+        if self.api_key is None and not is_loopback(self.host):
+            raise ValueError(
+                f"{self.listen} can be reached from other machines and there is no key; "
+                "set http.api_key in the secrets file, or listen on 127.0.0.1"
+            )
+        return self
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches `host`; a name other than localhost counts as reachable."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

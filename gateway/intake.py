@@ -1,0 +1,265 @@
+"""Intake: persist, then acknowledge. One commit holds what came in, what access makes of it, and how far was read.
+
+The order of a session is fixed here, by the one call that queues the commit, before anything is awaited.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Protocol
+
+import sqlalchemy as sa
+import structlog
+
+from channels.base import Channel, NotPersisted
+from channels.messages import (
+    ChatKind,
+    CommandInvoked,
+    InboundEvent,
+    InboundMessage,
+    Membership,
+    MembershipChanged,
+    MessageDeleted,
+    Rejected,
+)
+from gateway.access import codes, pairing, policy, words
+from gateway.access.config import AccessConfig
+from gateway.access.limits import Bound, Over, PersonLimits
+from gateway.access.pairing import AlreadyIn, TellCode
+from gateway.access.policy import AccessSnapshot, Admit, Decision, Enrol, Pair
+from gateway.delivery.compose import compose
+from gateway.delivery.outbox import Delivery
+from gateway.errors import StoreUnavailable
+from gateway.failpoints import failpoint
+from gateway.sessions.key import session_key
+from gateway.store import inbox, outbox, people
+from gateway.store.engine import Store
+from gateway.store.inbox import InboxRow, NewRow, Outcome
+from gateway.store.outbox import NewPart, OutboxRow
+from gateway.store.people import Person
+from gateway.telemetry import INBOUND
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What one event will be in the commit, decided before it."""
+
+    event: InboundEvent
+    decision: Decision
+    over: Over | None = None  # the person's bound is reached
+
+
+@dataclass(slots=True)
+class _Committed:
+    """What a commit made, to be announced after it."""
+
+    admitted: list[InboxRow] = field(default_factory=list)
+    replies: list[OutboxRow] = field(default_factory=list)
+    people: list[Person] = field(default_factory=list)
+    unparked: list[str] = field(default_factory=list)
+    duplicates: int = 0
+
+
+class Announced(Protocol):
+    """Where admitted rows go."""
+
+    def publish(self, row: InboxRow) -> None:
+        """A row was committed."""
+        ...
+
+    def reread(self) -> None:
+        """Rows may have been committed without a word: look into the store."""
+        ...
+
+
+Waiting = Callable[[str], int]
+"""How many messages of a session wait for a turn, this moment."""
+
+
+class Intake:
+    """The one way in, for every channel."""
+
+    def __init__(
+        self,
+        store: Store,
+        access: AccessConfig,
+        snapshot: AccessSnapshot,
+        delivery: Delivery,
+        bus: Announced,
+        waiting: Waiting,
+        clock: Callable[[], datetime],
+    ) -> None:
+        """Nothing is received before the first call of `receive`."""
+        self._store = store
+        self._access = access
+        self._snapshot = snapshot
+        self._delivery = delivery
+        self._bus = bus
+        self._waiting = waiting
+        self._clock = clock
+        self._limits = PersonLimits(access.limits, time.monotonic)
+
+    async def receive(
+        self,
+        channel: Channel,
+        events: Sequence[InboundEvent],
+        rejected: Iterable[Rejected],
+        cursor: str | None,
+        tenant: str,
+    ) -> None:
+        """Return once everything is committed.
+
+        Raises:
+            NotPersisted: nothing is; the platform must not be told that we have it.
+        """
+        plans = [self._plan(event) for event in events]
+        job = partial(
+            self._commit, channel=channel, plans=plans, rejected=tuple(rejected), cursor=cursor, tenant=tenant
+        )
+        failpoint("inbox_pre")
+        try:
+            await self._store.enqueue(job, self._announce)
+        except StoreUnavailable as error:
+            self._bus.reread()
+            raise NotPersisted(str(error)) from error
+        failpoint("inbox_post")
+
+    def _plan(self, event: InboundEvent) -> _Plan:
+        decision = policy.decide(self._snapshot, self._access, event)
+        over = None
+        if isinstance(decision, Admit) and isinstance(event, InboundMessage | CommandInvoked):
+            user_id = decision.person.user_id
+            over = self._limits.take(user_id, self._waiting(session_key(event, event.kind)))
+        return _Plan(event, decision, over)
+
+    # ------------------------------------------------------------ in the writer, one transaction
+
+    def _commit(
+        self,
+        connection: sa.Connection,
+        channel: Channel,
+        plans: Sequence[_Plan],
+        rejected: Sequence[Rejected],
+        cursor: str | None,
+        tenant: str,
+    ) -> _Committed:
+        now = self._clock()
+        done = _Committed()
+        for plan in plans:
+            self._admit(connection, channel, plan, now, done)
+        for one in rejected:
+            inbox.quarantine(connection, tenant, channel.name, channel.account, one, now)
+        if cursor is not None:
+            inbox.move_cursor(connection, tenant, channel.name, channel.account, cursor, now)
+        return done
+
+    def _admit(
+        self, connection: sa.Connection, channel: Channel, plan: _Plan, now: datetime, done: _Committed
+    ) -> None:
+        row = self._row(connection, plan, now, done)
+        id_ = inbox.admit(connection, row, now)
+        if id_ is None:
+            done.duplicates += 1
+            return
+        self._note_reachable(connection, plan.event, now, done)
+        if isinstance(plan.decision, Pair):
+            self._pair(connection, channel, plan.event, id_, now, done)
+        elif row.outcome is None and row.user_id is not None and row.session_key is not None:
+            done.admitted.append(InboxRow(id_, plan.event.tenant, row.session_key, row.user_id, plan.event, now))
+        elif plan.over is not None and plan.over.tell:
+            text = _over_text(plan)
+            self._reply(connection, channel, plan.event, f"inbox:{id_}", text, now, done)
+
+    def _row(self, connection: sa.Connection, plan: _Plan, now: datetime, done: _Committed) -> NewRow:
+        """The row with the outcome that access gives it; open where a turn or a command follows."""
+        event, decision = plan.event, plan.decision
+        if isinstance(decision, Pair):
+            return NewRow(event, outcome=Outcome.REFUSED, detail="pairing")
+        if isinstance(decision, Enrol):
+            person = people.enrol(connection, decision.newcomer, now)
+            done.people.append(person)
+        elif isinstance(decision, Admit):
+            person = decision.person
+        else:
+            outcome = Outcome.CONTEXT if isinstance(event, MembershipChanged) else Outcome.REFUSED
+            return NewRow(event, outcome=outcome, detail=decision.reason)
+        if plan.over is not None:
+            return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
+        if isinstance(event, InboundMessage | CommandInvoked):
+            return _addressed(event, person)
+        if isinstance(event, MessageDeleted):
+            return NewRow(event, person.user_id, session_key(event, ChatKind.DIRECT))
+        return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail=event.type)
+
+    def _pair(
+        self, connection: sa.Connection, channel: Channel, event: InboundEvent, id_: int, now: datetime, done: _Committed
+    ) -> None:
+        if not isinstance(event, InboundMessage | CommandInvoked):
+            return
+        asked = pairing.request(connection, event, now)
+        if isinstance(asked, TellCode):
+            text = words.code_text(event.locale)
+            ref = codes.secret_ref(asked.request.id)
+            self._reply(connection, channel, event, f"inbox:{id_}", text, now, done, secret_ref=ref)
+        elif isinstance(asked, AlreadyIn):  # approved between the decision and this commit
+            done.people.append(asked.person)
+            row = _addressed(event, asked.person)
+            inbox.reopen(connection, id_, asked.person.user_id, row.session_key)
+            if row.session_key is not None:
+                done.admitted.append(InboxRow(id_, event.tenant, row.session_key, asked.person.user_id, event, now))
+
+    def _reply(
+        self,
+        connection: sa.Connection,
+        channel: Channel,
+        event: InboundEvent,
+        cause: str,
+        text: str,
+        now: datetime,
+        done: _Committed,
+        secret_ref: str | None = None,
+    ) -> None:
+        parts: list[NewPart] = compose(channel, event.address, cause, text, secret_ref=secret_ref)
+        done.replies += outbox.put(connection, event.tenant, parts, now)
+
+    def _note_reachable(
+        self, connection: sa.Connection, event: InboundEvent, now: datetime, done: _Committed
+    ) -> None:
+        """A person who blocked the bot parks their lane; one who is heard from again lets it go on."""
+        lane = event.address.lane
+        if isinstance(event, MembershipChanged) and event.change in (Membership.BLOCKED, Membership.LEFT):
+            outbox.park(connection, event.tenant, lane, event.change.value, now)
+        elif self._delivery.heard(lane) and outbox.unpark(connection, lane):
+            done.unparked.append(lane)
+
+    # ------------------------------------------------------------ after the commit, in the event loop
+
+    def _announce(self, done: _Committed) -> None:
+        for person in done.people:
+            self._snapshot.put(person)
+        for row in done.admitted:
+            INBOUND.labels(row.event.address.channel, "admitted").inc()
+            self._bus.publish(row)
+        self._delivery.publish(done.replies)
+        for lane in done.unparked:
+            self._delivery.unpark(lane)
+        if done.duplicates:
+            log.info("duplicates_ignored", count=done.duplicates)
+
+
+def _addressed(event: InboundMessage | CommandInvoked, person: Person) -> NewRow:
+    """Open where it is meant for the bot; in a group, what is not is kept as context."""
+    if event.kind is ChatKind.GROUP and isinstance(event, InboundMessage) and not event.mentions_bot:
+        return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail="not meant for the bot")
+    return NewRow(event, person.user_id, session_key(event, event.kind))
+
+
+def _over_text(plan: _Plan) -> str:
+    over, locale = plan.over, getattr(plan.event, "locale", None)
+    if over is None or over.bound is Bound.RATE:
+        return words.too_fast_text(locale, 1.0 if over is None else over.retry_after_s)
+    return words.too_many_text(locale, 20)

@@ -1,0 +1,236 @@
+"""The channel manager: loads each channel, keeps it running, gives it its way in, and lends it to those who send.
+
+Channels start side by side, and one that fails holds up no other. What an event means is intake's matter, what is
+sent when is delivery's.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+
+import structlog
+
+from channels.base import Channel, ChannelState, HasCommands, Reacts, Sign
+from channels.errors import ChannelError, ConfigRefused
+from channels.registry import ChannelNotInstalled
+from channels.messages import DEFAULT_TENANT, Address, InboundEvent, Rejected
+from gateway.delivery.pacing import Pacer
+from gateway.failpoints import failpoint
+from gateway.intake import Intake
+from gateway.store import inbox
+from gateway.store.engine import Store
+from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY
+
+log = structlog.get_logger()
+
+RESTART_S = (1.0, 2.0, 5.0, 15.0, 60.0)
+"""Waits before a channel that ended is started again; the last one repeats."""
+
+SIGN_TIMEOUT_S = 10.0
+SIGNS_AT_ONCE = 50
+
+Menus = Mapping[str, Sequence[tuple[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelAccount:
+    """One configured account, and how its adapter is made."""
+
+    channel: str
+    account: str
+    make: Callable[[], Channel]  # may import an SDK: runs in a thread
+    strict_pacing: bool = False
+    tenant: str = DEFAULT_TENANT
+
+
+@dataclass(slots=True)
+class _Held:
+    """One account as it stands."""
+
+    spec: ChannelAccount
+    ready: "asyncio.Future[Channel]"
+    state: ChannelState = ChannelState.STARTING
+    detail: str = ""
+    heard_at: datetime | None = None
+    pacer: Pacer | None = None
+    failures: int = field(default=0)
+
+
+class AccountSink:
+    """What one adapter is given: the way in for its account."""
+
+    def __init__(self, manager: "ChannelManager", held: _Held, channel: Channel) -> None:
+        self._manager = manager
+        self._held = held
+        self._channel = channel
+
+    async def receive(
+        self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
+    ) -> None:
+        """Return once everything is committed."""
+        failpoint("received")
+        self.report(ChannelState.READY)
+        await self._manager.receive(self._held.spec, self._channel, events, rejected, cursor)
+
+    async def cursor(self) -> str | None:
+        """The last committed resume point."""
+        return await self._manager.cursor(self._held.spec)
+
+    def report(self, state: ChannelState, detail: str = "") -> None:
+        """Tell health how this channel is doing."""
+        self._manager.note(self._held, state, detail)
+
+
+class ChannelManager:
+    """Every channel account of the gateway."""
+
+    def __init__(
+        self,
+        accounts: Sequence[ChannelAccount],
+        store: Store,
+        clock: Callable[[], datetime],
+        tasks: asyncio.TaskGroup,
+        menus: Menus,
+    ) -> None:
+        """Nothing is loaded before `run`; `tasks` is the parent of signs."""
+        self._store = store
+        self._clock = clock
+        self._tasks = tasks
+        self._menus = menus
+        self._intake: Intake | None = None
+        self._signs = asyncio.Semaphore(SIGNS_AT_ONCE)
+        loop = asyncio.get_running_loop()
+        self._held = {(one.channel, one.account): _Held(one, loop.create_future()) for one in accounts}
+
+    async def run(self, intake: Intake) -> None:
+        """Keep every channel running until cancelled; then no channel reads any more."""
+        self._intake = intake
+        async with asyncio.TaskGroup() as running:
+            for held in self._held.values():
+                running.create_task(self._keep(held))
+
+    # ------------------------------------------------------------ hop 2: in
+
+    async def receive(
+        self,
+        spec: ChannelAccount,
+        channel: Channel,
+        events: Sequence[InboundEvent],
+        rejected: Sequence[Rejected],
+        cursor: str | None,
+    ) -> None:
+        """Persist what a channel heard; return once that is committed."""
+        if self._intake is None:
+            raise RuntimeError("a channel hears before the manager runs")
+        await self._intake.receive(channel, events, rejected, cursor, spec.tenant)
+        failpoint("acked")
+
+    async def cursor(self, spec: ChannelAccount) -> str | None:
+        """The committed resume point of an account."""
+        return await self._store.read(partial(inbox.cursor_of, channel=spec.channel, account=spec.account))
+
+    def note(self, held: _Held, state: ChannelState, detail: str) -> None:
+        """Keep how a channel is doing; a change is logged."""
+        if (state, detail) != (held.state, held.detail):
+            log.info("channel_state", channel=held.spec.channel, account=held.spec.account, state=state, detail=detail)
+            held.state, held.detail = state, detail
+            CHANNEL_READY.labels(held.spec.channel, held.spec.account).set(state is ChannelState.READY)
+        if state is ChannelState.READY:
+            held.heard_at = self._clock()
+            held.failures = 0
+            CHANNEL_HEARD_AT.labels(held.spec.channel, held.spec.account).set(held.heard_at.timestamp())
+
+    # ------------------------------------------------------------ hop 8: out
+
+    def configured(self, address: Address) -> bool:
+        """Whether the account of an address is configured."""
+        return (address.channel, address.account) in self._held
+
+    async def loaded(self, address: Address) -> Channel:
+        """The channel of an address, as soon as it is loaded."""
+        return await asyncio.shield(self._held[address.channel, address.account].ready)
+
+    def now_loaded(self, address: Address) -> Channel | None:
+        """The channel of an address if it is loaded now."""
+        held = self._held.get((address.channel, address.account))
+        return held.ready.result() if held is not None and held.ready.done() else None
+
+    def pacer(self, channel: Channel) -> Pacer:
+        """The pacer of a channel account."""
+        held = self._held[channel.name, channel.account]
+        if held.pacer is None:
+            held.pacer = Pacer(channel.limits, time.monotonic, strict=held.spec.strict_pacing)
+        return held.pacer
+
+    def hints(self, address: Address) -> str:
+        """How text is formatted there, for the model."""
+        ready = self._held[address.channel, address.account].ready
+        return ready.result().limits.hints if ready.done() else ""
+
+    def react(self, address: Address, message_id: str, sign: Sign) -> None:
+        """Show a sign, sooner or later, if the channel can and there is room."""
+        ready = self._held[address.channel, address.account].ready
+        channel: object = ready.result() if ready.done() else None
+        if isinstance(channel, Reacts) and not self._signs.locked():
+            self._tasks.create_task(self._react(channel, address, message_id, sign))
+
+    async def _react(self, channel: Reacts, address: Address, message_id: str, sign: Sign) -> None:
+        async with self._signs:
+            try:
+                async with asyncio.timeout(SIGN_TIMEOUT_S):
+                    await channel.react(address, message_id, sign)
+            except (ChannelError, TimeoutError) as failure:
+                log.debug("sign_failed", channel=address.channel, error=str(failure))
+
+    def states(self) -> Mapping[str, tuple[ChannelState, str, datetime | None]]:
+        """How each account is doing, and when it was last really heard."""
+        return {
+            f"{channel}:{account}": (held.state, held.detail, held.heard_at)
+            for (channel, account), held in self._held.items()
+        }
+
+    # ------------------------------------------------------------ supervision
+
+    async def _keep(self, held: _Held) -> None:
+        try:
+            channel = await asyncio.to_thread(held.spec.make)
+        except (ConfigRefused, ChannelNotInstalled) as refused:
+            self.note(held, ChannelState.FAILED, str(refused))
+            return
+        held.ready.set_result(channel)
+        self._tasks.create_task(self._set_commands(channel))
+        while await self._run_once(held, channel):
+            await asyncio.sleep(RESTART_S[min(held.failures, len(RESTART_S)) - 1])
+
+    async def aclose(self) -> None:
+        """Close every channel; `run` has ended, and nothing is sent any more."""
+        for held in self._held.values():
+            if held.ready.done():
+                await held.ready.result().aclose()
+
+    async def _run_once(self, held: _Held, channel: Channel) -> bool:
+        """Run a channel until it ends; whether it should be started again."""
+        try:
+            await channel.run(AccountSink(self, held, channel))
+            reason = "it ended by itself"
+        except ConfigRefused as refused:
+            self.note(held, ChannelState.FAILED, str(refused))
+            return False
+        except Exception as error:  # noqa: BLE001  one channel's run: recorded, shown in health, started again
+            log.exception("channel_broken", channel=held.spec.channel, account=held.spec.account)
+            reason = f"{type(error).__name__}: {error}"
+        held.failures += 1
+        self.note(held, ChannelState.DEGRADED, f"{reason}; starting it again")
+        return True
+
+    async def _set_commands(self, channel: Channel) -> None:
+        """Menus are signs: they may fail without harm."""
+        if isinstance(channel, HasCommands):
+            try:
+                async with asyncio.timeout(SIGN_TIMEOUT_S):
+                    await channel.set_commands(self._menus)
+            except (ChannelError, TimeoutError) as failure:
+                log.warning("menu_not_set", channel=channel.name, error=str(failure))

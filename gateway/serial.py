@@ -1,0 +1,129 @@
+"""Serial work that exists only while there is some: a bounded window on an ordered durable queue, drained by one task.
+
+The bus, a session's mailbox and a chat's outgoing lane are the same thing: rows in the store, in order of their ids,
+of which a bounded number is kept in memory. A window that is full forgets what comes and reads it again later.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Generic, Protocol, TypeVar
+
+
+class Numbered(Protocol):
+    """A durable row whose id says its place."""
+
+    @property
+    def id(self) -> int:
+        """Its place in the queue."""
+        ...
+
+
+T = TypeVar("T", bound=Numbered)
+
+Load = Callable[[int, int], Awaitable[list[T]]]
+"""Read the rows behind an id, in order, at most so many."""
+
+
+class Window(Generic[T]):
+    """At most `size` rows in memory; nothing is lost beyond it, because the store has it."""
+
+    def __init__(self, size: int, load: Load[T], *, behind: bool = False) -> None:
+        """With `behind` the store is read first: it may hold rows from an earlier life."""
+        self._size = size
+        self._load = load
+        self._rows: deque[T] = deque()
+        self._last_id = 0
+        self._behind = behind
+        self._unseen = 0  # rows offered that are in the store alone
+
+    def offer(self, row: T) -> None:
+        """Take a row that was just committed; remember only that there is one when the window is full."""
+        if self._behind or len(self._rows) >= self._size:
+            self._behind = True
+            self._unseen += 1
+        elif row.id > self._last_id:
+            self._rows.append(row)
+            self._last_id = row.id
+
+    async def next(self) -> T | None:
+        """The next row; None when there is none, in memory or in the store."""
+        while not self._rows:
+            if not self._behind:
+                return None
+            await self._refill()
+        return self._rows.popleft()
+
+    async def _refill(self) -> None:
+        self._behind = False
+        self._unseen = 0
+        rows = await self._load(self._last_id, self._size)
+        if not rows:
+            return
+        if len(rows) == self._size:  # there may be more between these and what was offered meanwhile
+            self._behind = True
+            self._rows = deque(rows)
+        else:
+            self._rows = deque([*rows, *(row for row in self._rows if row.id > rows[-1].id)])
+        self._last_id = self._rows[-1].id
+
+    def take(self, wanted: Callable[[T], bool]) -> list[T]:
+        """Take the rows in memory that are wanted, out of turn."""
+        taken = [row for row in self._rows if wanted(row)]
+        if taken:
+            self._rows = deque(row for row in self._rows if not wanted(row))
+        return taken
+
+    def swap(self, other: Callable[[T], T]) -> None:
+        """Put what `other` gives for each row in its place."""
+        self._rows = deque(other(row) for row in self._rows)
+
+    def __iter__(self) -> Iterator[T]:
+        """The rows in memory."""
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        """How many rows wait, as far as is known."""
+        return len(self._rows) + self._unseen
+
+    def reread(self) -> None:
+        """Look into the store again: rows may be there that were never offered."""
+        self._behind = True
+
+    def __bool__(self) -> bool:
+        """Whether there may be more."""
+        return bool(self._rows) or self._behind
+
+
+class Drained(Generic[T]):
+    """A window and the one task that works it off; the task ends when nothing is left."""
+
+    def __init__(self, window: Window[T], work: Callable[[T], Awaitable[None]], tasks: asyncio.TaskGroup) -> None:
+        """`work` is called with one row after another, never two at once; what it raises ends the parent."""
+        self.window = window
+        self._work = work
+        self._tasks = tasks
+        self._running = False
+
+    @property
+    def running(self) -> bool:
+        """Whether the task is there."""
+        return self._running
+
+    def offer(self, row: T) -> None:
+        """Take a row and see that it is worked off."""
+        self.window.offer(row)
+        self.wake()
+
+    def wake(self) -> None:
+        """See that what waits is worked off."""
+        if not self._running:
+            self._running = True
+            self._tasks.create_task(self._drain())
+
+    async def _drain(self) -> None:
+        try:
+            while (row := await self.window.next()) is not None:
+                await self._work(row)
+        finally:
+            self._running = False

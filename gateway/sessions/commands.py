@@ -1,0 +1,242 @@
+"""Commands in a session: each commits its effect, its reply and its row's outcome in one transaction.
+
+What a command means is its handler's matter (`gateway.commands`); this carries out what the handler asks for.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+import sqlalchemy as sa
+import structlog
+
+from agent.ports import LocalCommand, Principal
+from agent.transcript import EndReason
+from channels.base import Channel
+from channels.messages import Address, CommandInvoked, InboundMessage
+from gateway.access.roles import Role
+from gateway.commands.base import Command, Invocation, Reply, SessionAction, SetMode, SetTimezone
+from gateway.commands.table import CommandTable
+from gateway.delivery.compose import compose
+from gateway.delivery.outbox import Delivery
+from gateway.failpoints import failpoint
+from gateway.serial import Drained, Window
+from gateway.sessions.worker import Session
+from gateway.store import inbox, journal, outbox, people
+from gateway.store.engine import Store
+from gateway.store.inbox import InboxRow, Outcome
+from gateway.store.journal import SessionState
+from gateway.store.outbox import OutboxRow
+from gateway.store.people import Person
+
+log = structlog.get_logger()
+
+ApplyChange = Callable[[sa.Connection, Principal, LocalCommand, str, datetime], Mapping[str, object]]
+"""Apply a local command within a commit, once a key; what it did."""
+
+
+class Channels(Protocol):
+    """How a reply finds its channel."""
+
+    async def loaded(self, address: Address) -> Channel:
+        """The channel of an address, as soon as it is loaded."""
+        ...
+
+
+class People(Protocol):
+    """Who a user is now, and what became of them."""
+
+    def principal(self, user_id: str) -> Principal | None:
+        """The person; None where they may not command the bot any more."""
+        ...
+
+    def put(self, person: Person) -> None:
+        """Know this person as they are now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """What a command's commit made."""
+
+    replies: list[OutboxRow]
+    state: SessionState | None = None
+    person: Person | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Queued:
+    """A row on its way through its session's commands."""
+
+    row: InboxRow
+    session: Session
+
+    @property
+    def id(self) -> int:
+        """The row's place."""
+        return self.row.id
+
+
+async def _nothing_more(after_id: int, limit: int) -> list[_Queued]:
+    """Commands that do not fit into memory are read again by the bus, not here."""
+    return []
+
+
+COMMANDS_KEPT = 1000
+
+
+class CommandRunner:
+    """Runs the commands of every session, one after another within each."""
+
+    def __init__(
+        self,
+        store: Store,
+        table: CommandTable,
+        delivery: Delivery,
+        channels: Channels,
+        known: People,
+        apply: ApplyChange,
+        clock: Callable[[], datetime],
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        """`tasks` is the parent of what runs."""
+        self._store = store
+        self._table = table
+        self._delivery = delivery
+        self._channels = channels
+        self._people = known
+        self._apply = apply
+        self._clock = clock
+        self._tasks = tasks
+        self._lanes: dict[str, Drained[_Queued]] = {}
+        self._told_missed: set[str] = set()
+
+    @property
+    def busy(self) -> bool:
+        """Whether any command runs or waits."""
+        return any(lane.running for lane in self._lanes.values())
+
+    def offer(self, session: Session, row: InboxRow) -> None:
+        """Run a command after those before it in its session."""
+        lane = self._lanes.get(session.key)
+        if lane is None:
+            lane = self._lanes[session.key] = Drained(Window(COMMANDS_KEPT, _nothing_more), self._run, self._tasks)
+        lane.offer(_Queued(row, session))
+
+    async def _run(self, queued: _Queued) -> None:
+        for run in (self._execute, self._apologise):
+            try:
+                await run(queued.session, queued.row)
+                break
+            except Exception:  # noqa: BLE001  one command: recorded here, then the person is told
+                log.exception("command_broken", inbox_id=queued.id)
+        lane = self._lanes.get(queued.session.key)
+        if lane is not None and not lane.window:
+            del self._lanes[queued.session.key]
+
+    async def _apologise(self, session: Session, row: InboxRow) -> None:
+        text = "Something went wrong with that command; nothing was changed. The operator can see it in the log."
+        await self._commit(session, row, Reply(text), Outcome.FAILED)
+
+    async def _execute(self, session: Session, row: InboxRow) -> None:
+        principal = self._people.principal(row.user_id)
+        if principal is None:
+            await self._commit(session, row, Reply(""), Outcome.REFUSED)
+            return
+        command, name, arguments = self._parse(row)
+        if command is None:
+            await self._commit(session, row, Reply(self._table.unknown(name, principal)), Outcome.ANSWERED)
+            return
+        if not Role(principal.role).allows(command.least_role):
+            await self._commit(session, row, Reply(self._table.not_allowed(command, principal)), Outcome.ANSWERED)
+            return
+        await session.conversation.loaded()
+        asked = Invocation(name, arguments, principal, self._clock(), session, f"inbox:{row.id}")
+        reply = await command.handle(asked)
+        await self._commit(session, row, reply, Outcome.ANSWERED)
+
+    def _parse(self, row: InboxRow) -> tuple[Command | None, str, str]:
+        event = row.event
+        if isinstance(event, CommandInvoked):
+            return self._table.parse(f"/{event.name} {event.arguments}") or (None, event.name, event.arguments)
+        text = event.text if isinstance(event, InboundMessage) else ""
+        return self._table.parse(text) or (None, "", "")
+
+    async def _commit(self, session: Session, row: InboxRow, reply: Reply, outcome: Outcome) -> None:
+        channel = await self._channels.loaded(row.event.address)
+        running = session.running
+        if isinstance(reply.session, SessionAction):
+            session.stop(EndReason.STOPPED)
+        state = await session.conversation.loaded()
+        principal = self._people.principal(row.user_id) or Principal(row.user_id, row.tenant)
+
+        def job(connection: sa.Connection) -> _Done:
+            now = self._clock()
+            if not inbox.settle(connection, row.id, outcome, now):
+                return _Done([])
+            results = [
+                self._apply(connection, principal, change, f"inbox:{row.id}/{index}", now)
+                for index, change in enumerate(reply.changes)
+            ]
+            done = self._act(connection, session, state, row, reply, running, results, now)
+            text = reply.text if isinstance(reply.text, str) else reply.text(results)
+            parts = compose(channel, row.event.address, f"inbox:{row.id}", text)
+            if reply.redact:
+                inbox.redact(connection, row.id)
+            failpoint("command_pre")
+            return replace(done, replies=outbox.put(connection, row.tenant, parts, now))
+
+        await self._store.write(job, lambda done: self._announce(session, row, reply, done))
+        failpoint("command_post")
+
+    def _act(
+        self,
+        connection: sa.Connection,
+        session: Session,
+        state: SessionState,
+        row: InboxRow,
+        reply: Reply,
+        running: bool,
+        results: list[Mapping[str, object]],
+        now: datetime,
+    ) -> _Done:
+        """Carry out what the command does to its session or its person, and add what came of it to the results."""
+        match reply.session:
+            case SessionAction.STOP | SessionAction.NEW:
+                cleared = inbox.clear_session(connection, session.key, row.id, now, f"/{reply.session}")
+                texts = [one.event.text for one in cleared if isinstance(one.event, InboundMessage)]
+                results.append({"cleared": len(cleared), "texts": texts, "was_running": running})
+                if reply.session is SessionAction.STOP:
+                    return _Done([])
+                return _Done(
+                    [],
+                    journal.open_session(connection, row.tenant, session.key, state.mode, state.generation + 1, now),
+                )
+            case SetMode(mode):
+                journal.set_mode(connection, state.id, mode)
+                results.append({})
+                return _Done([], replace(state, mode=mode))
+            case SetTimezone(timezone):
+                people.set_timezone(connection, row.user_id, timezone)
+                results.append({})
+                return _Done([], person=people.person_of(connection, row.user_id))
+        return _Done([])
+
+    def _announce(self, session: Session, row: InboxRow, reply: Reply, done: _Done) -> None:
+        if isinstance(reply.session, SessionAction):
+            session.mailbox.drop(row.id)
+        if done.state is not None:
+            session.go_on_in(done.state)
+        if done.person is not None:
+            self._people.put(done.person)
+        self._delivery.publish(done.replies)
+
+    async def tell_missed(self, session: Session, row: InboxRow) -> None:
+        """Tell the person that a message waited too long; once a session, for all that did."""
+        hours = (self._clock() - row.admitted_at).total_seconds() / 3600
+        text = f"I was away for {hours:.0f} hours and missed what you wrote; please send it again."
+        told = session.key in self._told_missed
+        self._told_missed.add(session.key)
+        await self._commit(session, row, Reply("" if told else text), Outcome.FAILED)

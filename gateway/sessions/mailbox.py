@@ -1,0 +1,69 @@
+"""A session's one mailbox, for the next turn and for steering: a bounded window on its rows in the durable inbox."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from functools import partial
+
+from gateway.serial import Drained, Window
+from gateway.store import inbox
+from gateway.store.engine import Store
+from gateway.store.inbox import InboxRow
+
+KindOf = Callable[[InboxRow], str | None]
+"""The kind of turn that a row starts; None for what never starts one (a command)."""
+
+
+class Mailbox:
+    """What waits in a session, and the task that takes it up row by row."""
+
+    def __init__(
+        self,
+        store: Store,
+        key: str,
+        size: int,
+        kind_of: KindOf,
+        take: Callable[[InboxRow], Awaitable[None]],
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        """`take` is called with one row at a time; what it has not taken may join its turn."""
+        self._store = store
+        self._key = key
+        self._kind_of = kind_of
+        self._rows = Drained(Window(size, self._load), take, tasks)
+
+    async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
+        query = partial(inbox.waiting, after_id=after_id, limit=limit, session_key=self._key)
+        return [row for row in await self._store.read(query) if self._kind_of(row) is not None]
+
+    def offer(self, row: InboxRow) -> None:
+        """Take a row; beyond the bound the store alone remembers it."""
+        self._rows.offer(row)
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything waits or is being taken."""
+        return self._rows.running or bool(self._rows.window)
+
+    def __len__(self) -> int:
+        """How many rows wait."""
+        return len(self._rows.window)
+
+    def steering(self, user_id: str) -> bool:
+        """Whether a message of this person waits that may join their running turn."""
+        return any(self._may_steer(row, user_id) for row in self._rows.window)
+
+    def take_steering(self, user_id: str) -> list[InboxRow]:
+        """Take them; another member's message stays for a turn of its own."""
+        return self._rows.window.take(lambda row: self._may_steer(row, user_id))
+
+    def _may_steer(self, row: InboxRow, user_id: str) -> bool:
+        return row.user_id == user_id and self._kind_of(row) == "chat"
+
+    def drop(self, before_id: int) -> None:
+        """Forget the rows before one: the store has them cleared."""
+        self._rows.window.take(lambda row: row.id < before_id)
+
+    def change(self, original_id: int, edit: InboxRow) -> None:
+        """Put the new text of a waiting message in its place: the store has it already."""
+        self._rows.window.swap(lambda row: replace(row, event=edit.event) if row.id == original_id else row)

@@ -1,0 +1,145 @@
+"""The router: each row from the bus to its session's mailbox, or to the commands; edits to what they are about.
+
+It starts no turn and runs no command itself. Sessions are made when they are first needed and let go when idle.
+"""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
+
+import structlog
+
+from agent.transcript import EndReason
+from channels.messages import InboundMessage, MessageDeleted
+from gateway.bus import Bus
+from gateway.failpoints import failpoint
+from gateway.sessions.commands import CommandRunner
+from gateway.sessions.worker import Session, SessionTools
+from gateway.store import inbox, journal
+from gateway.store.inbox import InboxRow, Outcome
+
+log = structlog.get_logger()
+
+SWEEP_EVERY_S = 15.0
+
+
+class Router:
+    """Hop 4: from the bus to sessions."""
+
+    def __init__(self, bus: Bus, tools: SessionTools, commands: CommandRunner, tasks: asyncio.TaskGroup) -> None:
+        """`tasks` is the parent of every session's work."""
+        self._bus = bus
+        self._tools = tools
+        self._commands = commands
+        self._tasks = tasks
+        self._store = tools.turns.store
+        self._sessions: dict[tuple[str, str], Session] = {}
+        self._used_at: dict[tuple[str, str], datetime] = {}
+
+    async def run(self) -> None:
+        """Route until cancelled."""
+        self._tasks.create_task(self._sweep())
+        while True:
+            await self.route(await self._bus.consume())
+
+    async def recover(self) -> None:
+        """Take up the turns that were running when the process ended; before anything is routed."""
+        failpoint("recovery_begun")
+        for open_turn in await self._store.read(journal.open_turns):
+            session = self.session(open_turn.turn.tenant, open_turn.session_key)
+            log.info("turn_taken_up", turn_id=open_turn.turn.id, session=open_turn.session_key)
+            self._tasks.create_task(session.resume(open_turn))
+
+    def session(self, tenant: str, key: str) -> Session:
+        """The session of a key."""
+        where = (tenant, key)
+        self._used_at[where] = self._tools.turns.clock()
+        held = self._sessions.get(where)
+        if held is None:
+            held = self._sessions[where] = Session(self._tools, tenant, key, self._tasks)
+        return held
+
+    def waiting(self, key: str, tenant: str = "default") -> int:
+        """How many messages of a session wait."""
+        held = self._sessions.get((tenant, key))
+        return 0 if held is None else len(held.mailbox)
+
+    @property
+    def busy(self) -> bool:
+        """Whether any session runs, or has something waiting in memory."""
+        return any(session.busy for session in self._sessions.values()) or self._commands.busy
+
+    @property
+    def running(self) -> int:
+        """Turns in flight."""
+        return sum(session.running for session in self._sessions.values())
+
+    async def route(self, row: InboxRow) -> None:
+        """Give one row to where it belongs."""
+        failpoint("routed")
+        event = row.event
+        session = self.session(row.tenant, row.session_key)
+        if isinstance(event, MessageDeleted):
+            await self._deleted(session, row, event.message_id)
+        elif self._missed(row):
+            await self._commands.tell_missed(session, row)
+        elif isinstance(event, InboundMessage) and event.edited:
+            await self._edited(session, row, event.message_id)
+        elif self._tools.kind_of(row) is not None:
+            session.offer(row)
+        else:
+            self._commands.offer(session, row)
+
+    def _missed(self, row: InboxRow) -> bool:
+        age = self._tools.turns.clock() - row.admitted_at
+        return age > timedelta(seconds=self._tools.config.missed_after_s)
+
+    async def _edited(self, session: Session, row: InboxRow, message_id: str) -> None:
+        """An edit of what nobody has answered takes its place; of what is being answered it steers; later: context."""
+        original = await self._store.read(partial(inbox.original_of, row=row, message_id=message_id))
+        now = self._tools.turns.clock()
+        if original is None:
+            session.offer(row)
+        elif original.outcome is None and original.turn_id is None:
+            replaced = await self._store.write(
+                partial(inbox.replace, original_id=original.id, edit=row, now=now)
+            )
+            if replaced:
+                session.mailbox.change(original.id, row)
+            else:
+                session.offer(row)
+        elif original.outcome is None:
+            session.offer(row)
+        else:
+            await self._settle(row, Outcome.CONTEXT, "edited after it was answered")
+
+    async def _deleted(self, session: Session, row: InboxRow, message_id: str) -> None:
+        """What nobody has answered yet is not answered any more."""
+        original = await self._store.read(partial(inbox.original_of, row=row, message_id=message_id))
+        if original is not None and original.outcome is None and original.turn_id is None:
+            await self._settle_id(original.id, Outcome.CLEARED, "deleted by its sender")
+        await self._settle(row, Outcome.CONTEXT, "a deletion")
+
+    async def _settle(self, row: InboxRow, outcome: Outcome, detail: str) -> None:
+        await self._settle_id(row.id, outcome, detail)
+
+    async def _settle_id(self, id_: int, outcome: Outcome, detail: str) -> None:
+        now = self._tools.turns.clock()
+        await self._store.write(partial(inbox.settle, id_=id_, outcome=outcome, now=now, detail=detail))
+
+    def stop_all(self, reason: EndReason) -> None:
+        """Ask every running turn to end."""
+        for session in self._sessions.values():
+            session.stop(reason)
+
+    async def _sweep(self) -> None:
+        """Let idle sessions go: what they know is in the store."""
+        while True:
+            await asyncio.sleep(SWEEP_EVERY_S)
+            oldest = self._tools.turns.clock() - timedelta(seconds=self._tools.config.idle_s)
+            for where, used_at in list(self._used_at.items()):
+                if used_at < oldest and not self._sessions[where].busy:
+                    del self._sessions[where], self._used_at[where]
+
+

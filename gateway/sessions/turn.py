@@ -1,0 +1,261 @@
+"""What a running turn can do to the world: the agent's `TurnPort` over journal, mailbox and delivery.
+
+Every write of a turn carries its fence and is one commit. What the agent decides is the agent's matter; when the
+answer is sent is the lane's.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Protocol
+
+import sqlalchemy as sa
+
+from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, TurnProgress
+from agent.transcript import (
+    EndReason,
+    JournalEvent,
+    ModelResponded,
+    Steered,
+    ToolIntended,
+    ToolReturned,
+    TurnEnded,
+    UserItem,
+)
+from channels.base import Channel, Sign
+from gateway.delivery.compose import compose
+from gateway.delivery.drafts import LiveAnswer
+from gateway.delivery.outbox import Delivery
+from gateway.failpoints import failpoint
+from gateway.sessions.conversation import Conversation
+from gateway.sessions.items import Reader
+from gateway.sessions.mailbox import Mailbox
+from gateway.store import inbox, journal, outbox
+from gateway.store.engine import Store
+from gateway.store.inbox import InboxRow, Outcome
+from gateway.store.journal import Fence, TurnRow
+from gateway.store.outbox import OutboxRow
+from gateway.telemetry import TURNS
+
+ApplyCommand = Callable[[sa.Connection, Principal, LocalCommand, str, datetime], str]
+"""Apply a local command within a commit, once a key; its result as a JSON object {"success", "data", "error"}."""
+
+
+class Surroundings(Protocol):
+    """What a running turn sees of its session."""
+
+    mailbox: Mailbox
+    conversation: Conversation
+
+    def sign(self, row: InboxRow, sign: Sign) -> None:
+        """Show the person what became of a message."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TurnTools:
+    """What every turn of a gateway shares."""
+
+    store: Store
+    delivery: Delivery
+    apply: ApplyCommand
+    clean: Callable[[str], str]  # model text to what a person may see
+    reader: Reader
+    clock: Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A turn that runs, and where it stands."""
+
+    turn: TurnRow
+    first_id: int  # the inbox row that it answers
+    message_id: str | None
+    events: tuple[JournalEvent, ...]
+
+    @property
+    def resumed(self) -> bool:
+        """Whether an earlier attempt may have left traces."""
+        return self.turn.attempts > 1
+
+
+OUTCOMES = {
+    EndReason.STOPPED: Outcome.CLEARED,
+    EndReason.MODEL_ERROR: Outcome.FAILED,
+    EndReason.CONTEXT_EXHAUSTED: Outcome.FAILED,
+}
+"""The outcome of a turn's first row by how it ended; all others are answered."""
+
+EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolReturned: "result", Steered: "steer"}
+
+
+class RunningTurn:
+    """The port of one turn. It ends with `finish`, or with the process."""
+
+    def __init__(
+        self,
+        tools: TurnTools,
+        session: Surroundings,
+        channel: Channel,
+        live: LiveAnswer,
+        begun: Begun,
+        fence: Fence,
+        principal: Principal,
+    ) -> None:
+        """The turn has begun: its claim is committed."""
+        self._tools = tools
+        self._session = session
+        self._channel = channel
+        self._live = live
+        self._turn = begun.turn
+        self._fence = fence
+        self._first_id = begun.first_id
+        self._principal = principal
+        self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
+        self._fed = False
+        self.events = list(begun.events)
+        self.steers = True  # mode followup turns this off
+        self.ended = False
+
+    # ------------------------------------------------------------ the agent's port
+
+    async def record(self, *events: JournalEvent) -> None:
+        """Append events, durable when this returns."""
+        point = EVENT_FAILPOINTS.get(type(events[-1]), "response")
+        seq = self._session.conversation.next_seq(len(events))
+
+        def job(connection: sa.Connection) -> None:
+            now = self._tools.clock()
+            journal.hold(connection, self._fence)
+            journal.append(connection, self._turn, seq, events, now)
+            for event in events:
+                if isinstance(event, ModelResponded):
+                    journal.note_usage(connection, self._turn, event, now)
+
+        failpoint(f"{point}_pre")
+        await self._tools.store.write(job)
+        failpoint(f"{point}_post")
+        self.events += events
+
+    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
+        """Apply a local effect and journal its result in one commit."""
+        seq = self._session.conversation.next_seq(1)
+
+        def job(connection: sa.Connection) -> ToolReturned:
+            journal.hold(connection, self._fence)
+            earlier = journal.result_of(connection, returned.call_key)
+            if earlier is not None:
+                return earlier
+            now = self._tools.clock()
+            content = self._tools.apply(connection, self._principal, command, returned.call_key, now)
+            event = replace(returned, content=content)
+            journal.append(connection, self._turn, seq, [event], now)
+            return event
+
+        failpoint("effect_pre")
+        event = await self._tools.store.write(job)
+        failpoint("effect_post")
+        self.events.append(event)
+        return event
+
+    def steering_waits(self) -> bool:
+        """Whether something waits that may join."""
+        return self.steers and not self._stop.done() and self._session.mailbox.steering(self._turn.user_id)
+
+    async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
+        """Claim what the principal said meanwhile, with the results it causes, in one commit."""
+        if not self.steering_waits():
+            return ()
+        rows = self._session.mailbox.take_steering(self._turn.user_id)
+        read = (self._tools.reader.read(row.event) for row in rows)
+        items = tuple(item for item in read if item is not None)
+        events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, items))
+        seq = self._session.conversation.next_seq(len(events))
+
+        def job(connection: sa.Connection) -> None:
+            journal.hold(connection, self._fence)
+            journal.append(connection, self._turn, seq, events, self._tools.clock())
+            inbox.claim(connection, [row.id for row in rows], self._turn.id)
+
+        failpoint("steer_pre")
+        await self._tools.store.write(job)
+        failpoint("steer_post")
+        self.events += events
+        for row in rows:
+            self._session.sign(row, Sign.STEERED)
+        return items
+
+    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
+        """End the turn in one commit; False when a message came in that it should read first."""
+        if reason is EndReason.COMPLETED and self.steering_waits():
+            return False
+        settled = await self._live.settle()
+        if reason is EndReason.COMPLETED and self.steering_waits():
+            self._live.resume()
+            return False
+        await self._end(reason, text, response, settled.placeholder, settled.again)
+        return True
+
+    def progress(self, event: TurnProgress) -> None:
+        """Show the answer as it grows."""
+        if isinstance(event, TextDelta):
+            if not self._fed:
+                self._fed = True
+                failpoint("model_first_text")
+            self._live.feed(event.text)
+        elif isinstance(event, TextDiscarded):
+            self._live.discard()
+
+    def stopping(self) -> EndReason | None:
+        """Why the turn should end now."""
+        return self._stop.result() if self._stop.done() else None
+
+    async def until_stopped(self) -> EndReason:
+        """Wait for the reason to end."""
+        return await asyncio.shield(self._stop)
+
+    # ------------------------------------------------------------ the session's side
+
+    def stop(self, reason: EndReason) -> None:
+        """Ask the turn to end; it does so at its next checkpoint, a stream at once."""
+        if not self._stop.done():
+            self._stop.set_result(reason)
+
+    async def _end(
+        self, reason: EndReason, text: str, response: ModelResponded | None, placeholder: bool, again: bool
+    ) -> None:
+        text = self._tools.clean(text)
+        if reason is EndReason.STOPPED and not placeholder and not self._fed:
+            text = ""  # nothing was begun; whoever stopped it is told by the command
+        ended = TurnEnded(reason, text)
+        events: tuple[JournalEvent, ...] = (ended,) if response is None else (response, ended)
+        turn = self._turn
+        if placeholder and not text.strip():
+            text = "⏹"  # the placeholder must not stay open
+        parts = compose(
+            self._channel, turn.address, turn.id, text, reply_to=turn.reply_to, placeholder=placeholder, again=again
+        )
+        seq = self._session.conversation.next_seq(len(events))
+        claimed = bool(parts) and self._tools.delivery.reserve(turn.address.lane)
+        self.ended = True  # from here on what comes in belongs to the next turn
+
+        def job(connection: sa.Connection) -> list[OutboxRow]:
+            now = self._tools.clock()
+            journal.hold(connection, self._fence)
+            journal.append(connection, turn, seq, events, now)
+            if response is not None:
+                journal.note_usage(connection, turn, response, now)
+            journal.end_turn(connection, turn.id, reason, now)
+            inbox.settle_turn(
+                connection, turn.id, self._first_id, OUTCOMES.get(reason, Outcome.ANSWERED), now, reason.value
+            )
+            rows = outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
+            failpoint("final_pre")
+            return rows
+
+        await self._tools.store.write(job, self._tools.delivery.publish)
+        failpoint("final_post")
+        self.events += events
+        self._live.finished()
+        TURNS.labels(reason.value).inc()

@@ -1,0 +1,233 @@
+"""The whole configuration, composed of each room's own model. Reading files is `config_sources`' work."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+
+from agent.config import COACH_LIMITS, AgentConfig, ModelConfig
+from channels.telegram.config import TelegramAccount
+from gateway.access.config import AccessConfig
+from gateway.config_sources import KeyPath, Sources, Tree, explain, is_secret, read_file
+from gateway.delivery.config import DeliveryConfig
+from gateway.errors import SettingsError
+from gateway.guard import GuardConfig
+from gateway.http.config import HttpConfig
+from gateway.sessions.config import SessionsConfig
+
+DEFAULT_FILE = Path("config/gateway.toml")
+SECRETS_NAME = "secrets.toml"  # beside the main file
+
+OPENAI_DEFAULT = "openai:gpt-5-mini"
+"""The model where OPENAI_API_KEY or OPENAI_BASE_URL is set and TENK_MODEL is not."""
+
+TELEGRAM_MAIN: KeyPath = ("channels", "telegram", "main")
+"""The account that TELEGRAM_BOT_TOKEN makes."""
+
+SHORTHANDS: Mapping[str, KeyPath] = {
+    "TENK_HOME": ("gateway", "home"),
+    "DATABASE_URL": ("gateway", "database_url"),
+    "TENK_HTTP": ("http", "listen"),
+    "TENK_MODEL": ("model", "name"),
+    "TENK_ACCESS": ("access", "direct"),
+    "TELEGRAM_BOT_TOKEN": (*TELEGRAM_MAIN, "token"),
+}
+"""Environment variables that stand for one key each; TELEGRAM_API_BASE and OPENAI_* depend on what else is set."""
+
+
+class GatewayConfig(BaseModel):
+    """What belongs to no room: where data is kept, and how loud the log is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    home: Path = Field(default=Path("var"), description="Directory of everything the gateway keeps; made when missing.")
+    database_url: SecretStr | None = Field(
+        default=None, description="postgresql://user:password@host/name; without it SQLite in the home."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
+    log_format: Literal["auto", "json", "console"] = Field(
+        default="auto", description="auto: for people on a terminal, JSON elsewhere."
+    )
+
+
+class ChannelsConfig(BaseModel):
+    """Accounts on platforms, by a name of the operator's choice."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    telegram: Mapping[str, TelegramAccount] = Field(default_factory=dict)
+
+    @field_validator("telegram", mode="before")
+    @classmethod
+    def _named_by_their_tables(cls, accounts: object) -> object:
+        """`[channels.telegram.coach]` is the account named coach."""
+        if not isinstance(accounts, dict):
+            return accounts
+        tables = {name: account for name, account in accounts.items() if isinstance(account, dict)}
+        return accounts | {name: {"name": name} | account for name, account in tables.items()}
+
+    @model_validator(mode="after")
+    def _have_no_other_names(self) -> Self:
+        for key, account in self.telegram.items():
+            if account.name != key:
+                raise ValueError(f"the account {key} calls itself {account.name}; its table's name is its name")
+        return self
+
+
+class Settings(BaseModel):
+    """Everything configured; frozen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    gateway: GatewayConfig = GatewayConfig()
+    http: HttpConfig = HttpConfig()
+    access: AccessConfig = AccessConfig()
+    guard: GuardConfig = GuardConfig()
+    sessions: SessionsConfig = SessionsConfig()
+    delivery: DeliveryConfig = DeliveryConfig()
+    agent: AgentConfig = COACH_LIMITS
+    model: ModelConfig = ModelConfig()
+    channels: ChannelsConfig = ChannelsConfig()
+
+    @property
+    def home(self) -> Path:
+        """The directory of everything the gateway keeps."""
+        return self.gateway.home
+
+    @property
+    def control_path(self) -> Path:
+        """The control socket of the gateway that runs on this home."""
+        return self.home / "control.sock"
+
+    @property
+    def database_url(self) -> str:
+        """Where the store is: what was set, else SQLite in the home."""
+        if self.gateway.database_url is not None:
+            return self.gateway.database_url.get_secret_value()
+        return f"sqlite:///{self.home / 'tenk.db'}"
+
+    def secret_values(self) -> frozenset[str]:
+        """Every secret in use, as the redactor wants them; also the password inside the database URL."""
+        values = set(_secrets_in(self))
+        if password := urlsplit(self.database_url).password:
+            values.add(password)
+        return frozenset(values)
+
+    def hints(self) -> tuple[str, ...]:
+        """What an operator could set next, a sentence each; empty when channels and a model are there."""
+        found = []
+        if not self.channels.telegram:
+            found.append("No channel is configured: set TELEGRAM_BOT_TOKEN to a token from @BotFather.")
+        if self.model.name == "offline":
+            found.append(
+                "The offline coach answers; for a model set OPENAI_API_KEY, "
+                "or OPENAI_BASE_URL and TENK_MODEL=openai:NAME."
+            )
+        return tuple(found)
+
+
+def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
+    """The settings out of `path`, `secrets.toml` beside it, and the environment, which wins.
+
+    `path` None means `config/gateway.toml` where that exists.
+
+    Raises:
+        SettingsError: a line for each problem, with where it stands, the key and the nearest right name.
+    """
+    sources = read_sources(path, environ)
+    tree = _with_product_defaults(sources.merged())
+    try:
+        settings = Settings.model_validate(tree)
+    except ValidationError as error:
+        raise explain(Settings, error, sources) from None
+    _check_model(settings.model, sources)
+    return settings
+
+
+def read_sources(path: Path | None, environ: Mapping[str, str]) -> Sources:
+    """Files and environment as given; nothing but their syntax is checked, and that secrets stand apart.
+
+    Raises:
+        SettingsError: see `load`.
+    """
+    if path is not None and not path.is_file():
+        raise SettingsError(f"{path}: there is no such file")
+    main = path or DEFAULT_FILE
+    files = Sources(read_file(main), read_file(main.with_name(SECRETS_NAME), private=True), {})
+    for key in _leaves(files.file.values):
+        if is_secret(Settings, key):
+            raise SettingsError(
+                f"{files.place_of(key)}: {'.'.join(key)}: secrets do not belong in this file; "
+                f"move it to {files.secrets.path} (mode 0600) or into the environment"
+            )
+    return Sources(files.file, files.secrets, _from_environment(files.merged(), environ))
+
+
+def _from_environment(files: Tree, environ: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:
+    """What the shorthands set; an empty variable counts as not set."""
+    given = {name: value for name, value in environ.items() if value.strip()}
+    found = {key: (name, given[name]) for name, key in SHORTHANDS.items() if name in given}
+    if base := given.get("TELEGRAM_API_BASE"):
+        accounts = set(files.get("channels", {}).get("telegram", {}))
+        if "TELEGRAM_BOT_TOKEN" in given:
+            accounts.add(TELEGRAM_MAIN[-1])
+        found |= {("channels", "telegram", account, "api_base"): ("TELEGRAM_API_BASE", base) for account in accounts}
+    return found | _model_from_environment(files, given)
+
+
+def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:
+    variables = {"OPENAI_API_KEY": "api_key", "OPENAI_BASE_URL": "base_url"}
+    found: dict[KeyPath, tuple[str, str]] = {
+        ("model", field): (name, given[name]) for name, field in variables.items() if name in given
+    }
+    chosen = given.get("TENK_MODEL") or files.get("model", {}).get("name")
+    if chosen is None and found:
+        found["model", "name"] = (next(iter(found.values()))[0], OPENAI_DEFAULT)
+    elif not str(chosen).startswith("openai:"):
+        return {}  # keys of a provider that is not used stay out of the settings
+    return found
+
+
+def _with_product_defaults(tree: Tree) -> Tree:
+    """The coach's own limits lie under what the operator sets of `[agent]`."""
+    given = tree.get("agent", {})
+    if not isinstance(given, dict):
+        return tree
+    return tree | {"agent": COACH_LIMITS.model_dump(exclude_unset=True) | given}
+
+
+def _check_model(model: ModelConfig, sources: Sources) -> None:
+    place = sources.place_of(("model", "name"))
+    if model.name.startswith("anthropic:"):
+        raise SettingsError(
+            f"{place}: model.name: the anthropic wire comes in a later release; use openai:NAME or offline"
+        )
+    if not re.fullmatch(r"offline|openai:\S+", model.name):
+        raise SettingsError(f"{place}: model.name: write offline or openai:NAME (it is {model.name!r})")
+    if model.name != "offline" and model.api_key is None and model.base_url is None:
+        raise SettingsError(
+            f"{place}: model.api_key: {model.name} needs a key; "
+            "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
+        )
+
+
+def _leaves(tree: Tree, above: KeyPath = ()) -> Iterator[KeyPath]:
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, (*above, key))
+        else:
+            yield (*above, key)
+
+
+def _secrets_in(value: object) -> Iterator[str]:
+    if isinstance(value, SecretStr):
+        yield value.get_secret_value()
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from _secrets_in(getattr(value, name))
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _secrets_in(inner)

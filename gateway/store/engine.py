@@ -1,0 +1,146 @@
+"""The store: ordered writes in group commits and separate reads, over SQLite or PostgreSQL. No query lives here."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Literal, Protocol, Self, TypeVar
+
+from sqlalchemy import Connection, make_url
+from sqlalchemy.exc import ArgumentError
+
+from gateway.errors import SettingsError
+from gateway.store.postgres import PostgresEngine
+from gateway.store.schema import HEAD, probe
+from gateway.store.sqlite import SqliteEngine
+from gateway.store.writer import Job, Outcome, Writer
+
+T = TypeVar("T")
+
+
+class Engine(Protocol):
+    """What differs between databases: connections, and what one group commit means."""
+
+    dialect: Literal["sqlite", "postgresql"]
+
+    async def open(self) -> str | None:
+        """Connect and bring the schema up to date; the revision found, None for an empty database."""
+        ...
+
+    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        """One group, an outcome a job; it raises nothing."""
+        ...
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """One consistent look at what is committed."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close every connection, the writing one last; also after an `open` that failed."""
+        ...
+
+
+class Store:
+    """Every committed thing of the gateway; made by `open`, ended by `aclose`, used from one event loop."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._writer = Writer(engine.commit, probe)
+        self._task: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def open(cls, url: str) -> Self:
+        """A store at `sqlite:///path/tenk.db` or `postgresql://user:password@host/db`, its schema created or migrated.
+
+        Raises:
+            SettingsError: the URL names no database we know.
+            SchemaTooNew: a newer version of the code wrote this database; nothing was changed.
+            StoreUnavailable: the database cannot be reached or opened.
+        """
+        return await cls(engine_for(url)).start()
+
+    async def start(self) -> Self:
+        """Connect, migrate, and begin to take jobs."""
+        try:
+            await self._engine.open()
+        except BaseException:
+            await self._engine.aclose()
+            raise
+        self._task = asyncio.create_task(  # noqa: TID251  the store outlives the call that opens it; aclose awaits it
+            self._writer.run(), name="store-writer"
+        )
+        return self
+
+    @property
+    def healthy(self) -> bool:
+        """False from an outage until the next commit; the store tries by itself meanwhile."""
+        return self._writer.healthy
+
+    @property
+    def dialect(self) -> Literal["sqlite", "postgresql"]:
+        """Which SQL the jobs meet."""
+        return self._engine.dialect
+
+    def enqueue(self, job: Job[T], after: Callable[[T], None] | None = None) -> asyncio.Future[T]:
+        """Queue a job: jobs commit in the order of these calls. Cancelling the future does not take the job back.
+
+        `after(result)` is called in the event loop, in job order, after the commit and before the future resolves.
+        The future raises StoreUnavailable in an outage (the job may hold nevertheless: it must bear repetition), or
+        what the job or `after` raised.
+        """
+        return self._writer.enqueue(job, after)
+
+    async def write(self, job: Job[T], after: Callable[[T], None] | None = None) -> T:
+        """As `enqueue`, but an outage is waited out: the job keeps its place in the order until it holds.
+
+        Cancelling the caller does not end that. After `aclose` was called it is tried once more, then StoreUnavailable.
+        """
+        return await self._writer.enqueue(job, after, lasting=True)
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """The query's result over one consistent view of what is committed; a write in it is refused.
+
+        Raises:
+            StoreUnavailable: the database does not answer; the query changed nothing.
+        """
+        return await self._engine.read(query)
+
+    async def aclose(self) -> None:
+        """Commit what is queued, then close. Nothing is taken from the first moment on; a second call does nothing."""
+        self._writer.close()
+        task, self._task = self._task, None
+        if task is not None:
+            await asyncio.shield(task)
+            await self._engine.aclose()
+
+
+async def upgrade(url: str) -> tuple[str | None, str]:
+    """Bring a database to the newest revision and close it; the revision before (None: it was empty) and after.
+
+    Raises:
+        SettingsError, SchemaTooNew, StoreUnavailable: as `Store.open`.
+    """
+    engine = engine_for(url)
+    try:
+        return await engine.open(), HEAD
+    finally:
+        await engine.aclose()
+
+
+def engine_for(url: str) -> Engine:
+    """The engine a store URL means.
+
+    Raises:
+        SettingsError: not a URL, another database, or SQLite without a file.
+    """
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise SettingsError("the store URL cannot be read; write sqlite:///path/tenk.db") from None
+    match parsed.get_backend_name():
+        case "sqlite" if parsed.database and parsed.database != ":memory:":
+            return SqliteEngine(Path(parsed.database))
+        case "sqlite":
+            raise SettingsError("a store in memory would forget what it acknowledged; write sqlite:///path/tenk.db")
+        case "postgresql" | "postgres":
+            return PostgresEngine(parsed.set(drivername="postgresql+asyncpg"))
+    raise SettingsError(f"no store for {parsed.drivername!r}; write sqlite:///path/tenk.db or postgresql://user@host/db")

@@ -1,0 +1,289 @@
+"""The durable inbox: what came in, whether a turn claimed it, and the one outcome of each row.
+
+Plain functions over a connection, the same on every engine; when they run is the writer's matter.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from channels.messages import INBOUND_EVENT, InboundEvent, InboundMessage, Rejected
+from gateway.store.dialect import insert_new
+from gateway.store.tables.traffic import channel_accounts, inbox
+
+
+class Outcome(StrEnum):
+    """How an inbound row ended. Every row ends with exactly one."""
+
+    ANSWERED = "answered"
+    MERGED = "merged"  # another row's turn took it; `turn_id` says which
+    REFUSED = "refused"  # detail says why
+    FAILED = "failed"  # the person was told
+    CLEARED = "cleared"  # `/stop`, `/new` or its sender took it away
+    CONTEXT = "context"  # read along, never answered
+    REPLACED = "replaced"  # an edit took its place, or it was an edit that did
+    QUARANTINED = "quarantined"  # it could not be understood
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """An admitted row that waits: the pointer that the bus and the mailboxes carry."""
+
+    id: int
+    tenant: str
+    session_key: str
+    user_id: str
+    event: InboundEvent
+    admitted_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewRow:
+    """A row about to be admitted. With an outcome it ends right there."""
+
+    event: InboundEvent
+    user_id: str | None = None
+    session_key: str | None = None
+    outcome: Outcome | None = None
+    detail: str | None = None
+
+
+def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
+    """Insert the row; its id, or None where this event was admitted before."""
+    event = row.event
+    inserted = connection.execute(
+        insert_new(connection, inbox).returning(inbox.c.id),
+        {
+            "tenant_id": event.tenant,
+            "channel": event.address.channel,
+            "account": event.address.account,
+            "event_id": event.event_id,
+            "kind": event.type,
+            "chat": event.address.chat,
+            "message_id": getattr(event, "message_id", None),
+            "sender": event.sender_key,
+            "user_id": row.user_id,
+            "session_key": row.session_key,
+            "payload": INBOUND_EVENT.dump_json(event).decode(),
+            "received_at": event.received_at,
+            "admitted_at": now,
+            "attempts": 0,
+            "outcome": row.outcome,
+            "detail": row.detail,
+            "done_at": now if row.outcome else None,
+        },
+    ).scalar()
+    return None if inserted is None else int(inserted)
+
+
+def quarantine(
+    connection: sa.Connection, tenant: str, channel: str, account: str, rejected: Rejected, now: datetime
+) -> None:
+    """Keep what could not be understood, for the operator."""
+    connection.execute(
+        insert_new(connection, inbox),
+        {
+            "tenant_id": tenant,
+            "channel": channel,
+            "account": account,
+            "event_id": rejected.event_id,
+            "kind": "rejected",
+            "chat": "",
+            "message_id": None,
+            "sender": "",
+            "user_id": None,
+            "session_key": None,
+            "payload": rejected.raw,
+            "received_at": now,
+            "admitted_at": now,
+            "attempts": 0,
+            "outcome": Outcome.QUARANTINED,
+            "detail": rejected.reason,
+            "done_at": now,
+        },
+    )
+
+
+def cursor_of(connection: sa.Connection, channel: str, account: str) -> str | None:
+    """The committed resume point of a channel account."""
+    return connection.execute(
+        sa.select(channel_accounts.c.cursor).where(
+            channel_accounts.c.channel == channel, channel_accounts.c.account == account
+        )
+    ).scalar()
+
+
+_move_cursor = (
+    sa.update(channel_accounts)
+    .where(channel_accounts.c.channel == sa.bindparam("b_channel"), channel_accounts.c.account == sa.bindparam("b_account"))
+    .values(cursor=sa.bindparam("b_cursor"), last_heard_at=sa.bindparam("b_now"))
+)
+
+
+def move_cursor(
+    connection: sa.Connection, tenant: str, channel: str, account: str, cursor: str, now: datetime
+) -> None:
+    """Commit how far a channel account has read."""
+    moved = connection.execute(
+        _move_cursor, {"b_channel": channel, "b_account": account, "b_cursor": cursor, "b_now": now}
+    )
+    if moved.rowcount == 0:
+        connection.execute(
+            sa.insert(channel_accounts),
+            {"tenant_id": tenant, "channel": channel, "account": account, "cursor": cursor, "last_heard_at": now},
+        )
+
+
+_WAITING = sa.select(
+    inbox.c.id, inbox.c.tenant_id, inbox.c.session_key, inbox.c.user_id, inbox.c.payload, inbox.c.admitted_at
+).where(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None))
+
+
+def _rows(result: sa.CursorResult[int, str, str | None, str | None, str, datetime]) -> list[InboxRow]:
+    return [
+        InboxRow(id_, tenant, key or "", user_id or "", INBOUND_EVENT.validate_json(payload), admitted_at)
+        for id_, tenant, key, user_id, payload, admitted_at in result
+    ]
+
+
+def waiting(connection: sa.Connection, after_id: int, limit: int, session_key: str | None = None) -> list[InboxRow]:
+    """Rows that no turn has claimed, in order of admission, of one session or of all."""
+    query = _WAITING.where(inbox.c.id > after_id).order_by(inbox.c.id).limit(limit)
+    if session_key is not None:
+        query = query.where(inbox.c.session_key == session_key)
+    return _rows(connection.execute(query))
+
+
+_claim = (
+    sa.update(inbox)
+    .where(
+        inbox.c.id == sa.bindparam("b_id"),
+        inbox.c.outcome.is_(None),
+        sa.or_(inbox.c.turn_id.is_(None), inbox.c.turn_id == sa.bindparam("b_turn")),
+    )
+    .values(turn_id=sa.bindparam("b_turn"), attempts=inbox.c.attempts + 1)
+)
+
+
+def claim(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> int:
+    """Give open rows to a turn, each claim counted; how many it got. A row cleared meanwhile is left out."""
+    return sum(connection.execute(_claim, {"b_id": id_, "b_turn": turn_id}).rowcount for id_ in ids)
+
+
+_settle = (
+    sa.update(inbox)
+    .where(inbox.c.id == sa.bindparam("b_id"), inbox.c.outcome.is_(None))
+    .values(outcome=sa.bindparam("b_outcome"), detail=sa.bindparam("b_detail"), done_at=sa.bindparam("b_now"))
+)
+
+
+def settle(
+    connection: sa.Connection, id_: int, outcome: Outcome, now: datetime, detail: str | None = None
+) -> bool:
+    """Record the outcome of an open row; False where it had one already."""
+    done = connection.execute(_settle, {"b_id": id_, "b_outcome": outcome, "b_detail": detail, "b_now": now})
+    return done.rowcount == 1
+
+
+_settle_turn = (
+    sa.update(inbox)
+    .where(inbox.c.turn_id == sa.bindparam("b_turn"), inbox.c.outcome.is_(None))
+    .values(
+        outcome=sa.case((inbox.c.id == sa.bindparam("b_first"), sa.bindparam("b_outcome")), else_=Outcome.MERGED.value),
+        detail=sa.bindparam("b_detail"),
+        done_at=sa.bindparam("b_now"),
+    )
+)
+
+
+def settle_turn(
+    connection: sa.Connection, turn_id: str, first_id: int, outcome: Outcome, now: datetime, detail: str | None = None
+) -> None:
+    """Record the outcome of a turn's rows: `first_id` gets it, what joined later was merged."""
+    connection.execute(
+        _settle_turn,
+        {"b_turn": turn_id, "b_first": first_id, "b_outcome": outcome, "b_detail": detail, "b_now": now},
+    )
+
+
+def rows_of_turn(connection: sa.Connection, turn_id: str) -> list[tuple[int, InboundEvent]]:
+    """The rows a turn has claimed, in order."""
+    result = connection.execute(
+        sa.select(inbox.c.id, inbox.c.payload).where(inbox.c.turn_id == turn_id).order_by(inbox.c.id)
+    )
+    return [(id_, INBOUND_EVENT.validate_json(payload)) for id_, payload in result]
+
+
+def clear_session(
+    connection: sa.Connection, session_key: str, before_id: int, now: datetime, why: str
+) -> list[InboxRow]:
+    """Clear what waits in a session before a given row; what was cleared, in order."""
+    rows = [row for row in waiting(connection, 0, 1000, session_key) if row.id < before_id]
+    for row in rows:
+        settle(connection, row.id, Outcome.CLEARED, now, why)
+    return rows
+
+
+def redact(connection: sa.Connection, id_: int) -> None:
+    """Blank what a row said, for a command that held a secret."""
+    connection.execute(sa.update(inbox).where(inbox.c.id == id_).values(payload='{"type":"redacted"}'))
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The row of the message that an edit or a deletion is about."""
+
+    id: int
+    turn_id: str | None
+    outcome: str | None
+
+
+def original_of(connection: sa.Connection, row: InboxRow, message_id: str) -> Original | None:
+    """The first row with this message id in the same chat, from the same sender."""
+    address = row.event.address
+    found = connection.execute(
+        sa.select(inbox.c.id, inbox.c.turn_id, inbox.c.outcome)
+        .where(
+            inbox.c.channel == address.channel,
+            inbox.c.account == address.account,
+            inbox.c.chat == address.chat,
+            inbox.c.message_id == message_id,
+            inbox.c.sender == row.event.sender_key,
+            inbox.c.id < row.id,
+        )
+        .order_by(inbox.c.id)
+        .limit(1)
+    ).first()
+    return None if found is None else Original(found.id, found.turn_id, found.outcome)
+
+
+def replace(connection: sa.Connection, original_id: int, edit: InboxRow, now: datetime) -> bool:
+    """Let an edit take the place of a message nobody has claimed; False where a turn has it already."""
+    if not isinstance(edit.event, InboundMessage):
+        raise TypeError("only an edited message replaces another")
+    changed = connection.execute(
+        sa.update(inbox)
+        .where(inbox.c.id == original_id, inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None))
+        .values(payload=INBOUND_EVENT.dump_json(edit.event).decode())
+    )
+    if changed.rowcount == 0:
+        return False
+    settle(connection, edit.id, Outcome.REPLACED, now)
+    return True
+
+
+def reopen(connection: sa.Connection, id_: int, user_id: str, session_key: str | None) -> None:
+    """Take a row that was just refused after all: its sender was let in a moment before."""
+    connection.execute(
+        sa.update(inbox)
+        .where(inbox.c.id == id_)
+        .values(user_id=user_id, session_key=session_key, outcome=None, detail=None, done_at=None)
+    )
+
+
+def open_count(connection: sa.Connection) -> int:
+    """How many rows have no outcome yet."""
+    return int(connection.execute(sa.select(sa.func.count()).where(inbox.c.outcome.is_(None))).scalar_one())

@@ -1,0 +1,273 @@
+"""Sessions, turns and their journal, each write of a turn fenced by the owner's epoch.
+
+Plain functions over a connection. A fenced write changes nothing and raises; the caller then drops what it holds.
+"""
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from agent.errors import Fenced
+from agent.transcript import JOURNAL_EVENT, EndReason, JournalEvent, ModelResponded, ToolReturned
+from channels.messages import Address
+from gateway.store.dialect import insert_new
+from gateway.store.tables.base import new_id
+from gateway.store.tables.turns import SHARDS, events, sessions, shards, turns, usage
+
+JOURNAL_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """What entitles a process to write a session's turns."""
+
+    shard: int
+    epoch: int
+
+
+def shard_of(session_key: str) -> int:
+    """The shard a session belongs to; the same on every machine and for ever."""
+    return zlib.crc32(session_key.encode()) % SHARDS
+
+
+def take_all_shards(connection: sa.Connection, owner: str) -> int:
+    """Own every shard from now on; earlier owners are fenced. The epoch that holds for all."""
+    epoch = int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(shards.c.epoch), 0))).scalar_one()) + 1
+    connection.execute(sa.update(shards).values(owner=owner, epoch=epoch))
+    return epoch
+
+
+_holds = sa.select(shards.c.shard).where(
+    shards.c.shard == sa.bindparam("b_shard"), shards.c.epoch == sa.bindparam("b_epoch")
+)
+
+
+def hold(connection: sa.Connection, fence: Fence) -> None:
+    """Raise Fenced unless this fence still stands."""
+    if connection.execute(_holds, {"b_shard": fence.shard, "b_epoch": fence.epoch}).first() is None:
+        raise Fenced(f"shard {fence.shard} has a newer owner than epoch {fence.epoch}")
+
+
+@dataclass(frozen=True, slots=True)
+class SessionState:
+    """A session as its worker takes it up."""
+
+    id: str
+    generation: int
+    mode: str
+    next_seq: int
+    events: tuple[JournalEvent, ...]  # the newest, in order, whole turns only
+
+
+_newest = (
+    sa.select(sessions.c.id, sessions.c.generation, sessions.c.mode)
+    .where(sessions.c.tenant_id == sa.bindparam("b_tenant"), sessions.c.key == sa.bindparam("b_key"))
+    .order_by(sessions.c.generation.desc())
+    .limit(1)
+)
+
+
+def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -> SessionState | None:
+    """The living conversation of a key with its newest ended turns; None before the first message."""
+    found = connection.execute(_newest, {"b_tenant": tenant, "b_key": key}).first()
+    if found is None:
+        return None
+    rows = connection.execute(
+        sa.select(events.c.seq, events.c.turn_id, events.c.payload)
+        .where(events.c.session_id == found.id)
+        .order_by(events.c.seq.desc())
+        .limit(limit)
+    ).all()
+    open_ids = set(
+        connection.execute(
+            sa.select(turns.c.id).where(turns.c.session_id == found.id, turns.c.end_reason.is_(None))
+        ).scalars()
+    )
+    rows = rows[::-1]
+    cut = rows[0].turn_id if len(rows) == limit else None  # its beginning may be missing
+    history = tuple(
+        JOURNAL_EVENT.validate_json(row.payload) for row in rows if row.turn_id != cut and row.turn_id not in open_ids
+    )
+    return SessionState(found.id, found.generation, found.mode, rows[-1].seq + 1 if rows else 0, history)
+
+
+def open_session(
+    connection: sa.Connection, tenant: str, key: str, mode: str, generation: int, now: datetime
+) -> SessionState:
+    """Begin a generation of a conversation; also where it was begun before."""
+    connection.execute(
+        insert_new(connection, sessions),
+        {
+            "id": new_id(), "tenant_id": tenant, "key": key, "generation": generation, "mode": mode,
+            "title": None, "created_at": now,
+        },
+    )  # fmt: skip
+    state = load_session(connection, tenant, key, 1)
+    if state is None:
+        raise RuntimeError("a session was begun and is not there")
+    return replace(state, events=())
+
+
+def set_mode(connection: sa.Connection, session_id: str, mode: str) -> None:
+    """Change how messages that arrive mid-turn are taken."""
+    connection.execute(sa.update(sessions).where(sessions.c.id == session_id).values(mode=mode))
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRow:
+    """A turn as it is stored."""
+
+    id: str
+    tenant: str
+    session_id: str
+    user_id: str
+    kind: str  # chat | plan
+    address: Address
+    reply_to: str | None
+    started_at: datetime
+    deadline_at: datetime
+    attempts: int = 1
+
+
+def _pack(address: Address) -> str:
+    return "\x1f".join((address.channel, address.account, address.chat, address.thread or ""))
+
+
+def _unpack(text: str) -> Address:
+    channel, account, chat, thread = text.split("\x1f")
+    return Address(channel, account, chat, thread or None)
+
+
+def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
+    """Record that a turn runs."""
+    connection.execute(
+        insert_new(connection, turns),
+        {
+            "id": turn.id,
+            "tenant_id": turn.tenant,
+            "session_id": turn.session_id,
+            "user_id": turn.user_id,
+            "kind": turn.kind,
+            "address": _pack(turn.address),
+            "reply_to": turn.reply_to,
+            "started_at": turn.started_at,
+            "deadline_at": turn.deadline_at,
+            "attempts": turn.attempts,
+        },
+    )
+
+
+def count_attempt(connection: sa.Connection, turn_id: str) -> int:
+    """Count one more attempt at a turn; how many there are now."""
+    return int(
+        connection.execute(
+            sa.update(turns).where(turns.c.id == turn_id).values(attempts=turns.c.attempts + 1).returning(turns.c.attempts)
+        ).scalar_one()
+    )
+
+
+_end_turn = (
+    sa.update(turns)
+    .where(turns.c.id == sa.bindparam("b_id"), turns.c.end_reason.is_(None))
+    .values(end_reason=sa.bindparam("b_reason"), ended_at=sa.bindparam("b_now"))
+)
+
+
+def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: datetime) -> bool:
+    """Record that a turn is over; False where it was before."""
+    return connection.execute(_end_turn, {"b_id": turn_id, "b_reason": reason, "b_now": now}).rowcount == 1
+
+
+def append(
+    connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], now: datetime
+) -> None:
+    """Append events to the journal of a turn, from `seq` on. The same events at the same place change nothing."""
+    rows = [
+        {
+            "session_id": turn.session_id,
+            "seq": seq + index,
+            "tenant_id": turn.tenant,
+            "turn_id": turn.id,
+            "step": getattr(event, "step", 0),
+            "call_key": getattr(event, "call_key", None),
+            "kind": event.kind,
+            "version": JOURNAL_VERSION,
+            "payload": JOURNAL_EVENT.dump_json(event).decode(),
+            "at": now,
+        }
+        for index, event in enumerate(added)
+    ]
+    if rows:
+        connection.execute(insert_new(connection, events), rows)
+
+
+def result_of(connection: sa.Connection, call_key: str) -> ToolReturned | None:
+    """The journaled result of a call; None where there is none."""
+    payload = connection.execute(
+        sa.select(events.c.payload).where(events.c.call_key == call_key, events.c.kind == "tool_returned")
+    ).scalar()
+    if payload is None:
+        return None
+    event = JOURNAL_EVENT.validate_json(payload)
+    return event if isinstance(event, ToolReturned) else None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn that was running when its process ended."""
+
+    turn: TurnRow
+    session_key: str
+
+
+def open_turns(connection: sa.Connection) -> list[OpenTurn]:
+    """The turns that have not ended, oldest first."""
+    result = connection.execute(
+        sa.select(turns, sessions.c.key)
+        .join(sessions, sessions.c.id == turns.c.session_id)
+        .where(turns.c.end_reason.is_(None))
+        .order_by(turns.c.id)
+    )
+    return [
+        OpenTurn(
+            TurnRow(
+                row.id, row.tenant_id, row.session_id, row.user_id, row.kind, _unpack(row.address), row.reply_to,
+                row.started_at, row.deadline_at, row.attempts,
+            ),
+            row.key,
+        )
+        for row in result
+    ]  # fmt: skip
+
+
+def events_of_turn(connection: sa.Connection, turn_id: str) -> tuple[JournalEvent, ...]:
+    """The journal of one turn, in order."""
+    payloads = connection.execute(
+        sa.select(events.c.payload).where(events.c.turn_id == turn_id).order_by(events.c.seq)
+    ).scalars()
+    return tuple(JOURNAL_EVENT.validate_json(payload) for payload in payloads)
+
+
+def note_usage(connection: sa.Connection, turn: TurnRow, response: ModelResponded, now: datetime) -> None:
+    """Record what a model call cost, where the provider said so."""
+    used = response.usage
+    if used.input_tokens is None and used.output_tokens is None:
+        return
+    connection.execute(
+        sa.insert(usage),
+        {
+            "tenant_id": turn.tenant,
+            "user_id": turn.user_id,
+            "session_id": turn.session_id,
+            "turn_id": turn.id,
+            "model": response.model,
+            "input_tokens": used.input_tokens,
+            "output_tokens": used.output_tokens,
+            "cache_read_tokens": used.cache_read_tokens,
+            "cache_write_tokens": used.cache_write_tokens,
+            "at": now,
+        },
+    )

@@ -1,0 +1,311 @@
+"""The durable outbox: what is to be said, where it stands, and what the platform answered.
+
+Plain functions over a connection. Which state follows which attempt is decided in `gateway.delivery`.
+"""
+
+import base64
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+import sqlalchemy as sa
+
+from channels.messages import Address, Rendered
+from gateway.store.dialect import insert_new
+from gateway.store.tables.traffic import outbox, parked_lanes
+
+
+class State(StrEnum):
+    """Where a part stands."""
+
+    READY = "ready"
+    SENDING = "sending"  # an attempt was made, its result is not recorded yet
+    SENT = "sent"
+    UNKNOWN = "unknown"  # it may have arrived; nobody will try again by itself
+    DEAD = "dead"  # refused for good; an operator may re-drive it
+    DISCARDED = "discarded"  # an operator gave it up
+
+
+OPEN = (State.READY, State.SENDING)
+
+
+class Action(StrEnum):
+    """What the platform is asked to do."""
+
+    PLACEHOLDER = "placeholder"  # a stand-in that the final edit fills; never resent
+    SEND = "send"
+    EDIT = "edit"  # of `target`, or of op 0 of the same part; a send where that is unknown or gone
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """One part to be said, as a lane carries it."""
+
+    id: int
+    tenant: str
+    cause: str
+    part: int
+    op: int
+    action: Action
+    address: Address
+    rendered: Rendered
+    plain: str
+    idem_key: str
+    state: State
+    attempts: int = 0
+    marked: bool = False
+    target: str | None = None
+    reply_to: str | None = None
+    secret_ref: str | None = None
+    not_before: datetime | None = None
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewPart:
+    """A part about to be put into the outbox."""
+
+    cause: str
+    part: int
+    op: int
+    action: Action
+    address: Address
+    rendered: Rendered
+    plain: str
+    reply_to: str | None = None
+    secret_ref: str | None = None
+    target: str | None = None
+
+
+def idem_key(cause: str, part: int, op: int) -> str:
+    """25 characters that name this part for ever: minted once, the same for every attempt."""
+    digest = hashlib.sha256(f"{cause}/{part}/{op}".encode()).digest()
+    return base64.b32encode(digest[:15]).decode().lower() + "t"
+
+
+def put(
+    connection: sa.Connection, tenant: str, parts: Sequence[NewPart], now: datetime, *, first_claimed: bool = False
+) -> list[OutboxRow]:
+    """Add parts, in order. One that is there already stays as it is, and is given back while it is open.
+
+    With `first_claimed` the first one is recorded as being sent: its attempt begins with this commit.
+    """
+    added = []
+    for index, part in enumerate(parts):
+        claimed = first_claimed and index == 0
+        row = OutboxRow(
+            id=0,
+            tenant=tenant,
+            cause=part.cause,
+            part=part.part,
+            op=part.op,
+            action=part.action,
+            address=part.address,
+            rendered=part.rendered,
+            plain=part.plain,
+            idem_key=idem_key(part.cause, part.part, part.op),
+            state=State.SENDING if claimed else State.READY,
+            attempts=1 if claimed else 0,
+            target=part.target,
+            reply_to=part.reply_to,
+            secret_ref=part.secret_ref,
+            created_at=now,
+        )
+        id_ = connection.execute(insert_new(connection, outbox).returning(outbox.c.id), _values(row)).scalar()
+        added += _still_open(connection, part) if id_ is None else [_with_id(row, id_)]
+    return added
+
+
+def _still_open(connection: sa.Connection, part: NewPart) -> list[OutboxRow]:
+    same = (outbox.c.cause == part.cause, outbox.c.part == part.part, outbox.c.op == part.op)
+    return _read(connection.execute(sa.select(outbox).where(*same, outbox.c.state.in_(OPEN))))
+
+
+def _values(row: OutboxRow) -> dict[str, object]:
+    return {
+        "tenant_id": row.tenant,
+        "cause": row.cause,
+        "part": row.part,
+        "op": row.op,
+        "action": row.action,
+        "lane": row.address.lane,
+        "channel": row.address.channel,
+        "account": row.address.account,
+        "chat": row.address.chat,
+        "thread": row.address.thread,
+        "target": row.target,
+        "reply_to": row.reply_to,
+        "rendered": row.rendered.text,
+        "markup": row.rendered.markup,
+        "plain": row.plain,
+        "secret_ref": row.secret_ref,
+        "idem_key": row.idem_key,
+        "state": row.state,
+        "not_before": None,
+        "attempts": row.attempts,
+        "marked": row.marked,
+        "created_at": row.created_at,
+    }
+
+
+def _with_id(row: OutboxRow, id_: int) -> OutboxRow:
+    return OutboxRow(id_, *(getattr(row, name) for name in OutboxRow.__slots__[1:]))
+
+
+def _read(result: Iterable[sa.Row[tuple[object, ...]]]) -> list[OutboxRow]:
+    return [
+        OutboxRow(
+            id=row.id,
+            tenant=row.tenant_id,
+            cause=row.cause,
+            part=row.part,
+            op=row.op,
+            action=Action(row.action),
+            address=Address(row.channel, row.account, row.chat, row.thread),
+            rendered=Rendered(row.rendered, row.markup),
+            plain=row.plain,
+            idem_key=row.idem_key,
+            state=State(row.state),
+            attempts=row.attempts,
+            marked=row.marked,
+            target=row.target,
+            reply_to=row.reply_to,
+            secret_ref=row.secret_ref,
+            not_before=row.not_before,
+            created_at=row.created_at,
+        )
+        for row in result
+    ]
+
+
+def open_parts(connection: sa.Connection, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
+    """What a lane still has to say, in order."""
+    return _read(
+        connection.execute(
+            sa.select(outbox)
+            .where(outbox.c.lane == lane, outbox.c.state.in_(OPEN), outbox.c.id > after_id)
+            .order_by(outbox.c.id)
+            .limit(limit)
+        )
+    )
+
+
+def open_lanes(connection: sa.Connection) -> list[Address]:
+    """The lanes that have something to say, one address each, parked ones left out."""
+    result = connection.execute(
+        sa.select(outbox.c.channel, outbox.c.account, outbox.c.chat)
+        .where(outbox.c.state.in_(OPEN), outbox.c.lane.not_in(sa.select(parked_lanes.c.lane)))
+        .distinct()
+    )
+    return [Address(row.channel, row.account, row.chat) for row in result]
+
+
+_sent = (
+    sa.update(outbox)
+    .where(outbox.c.id == sa.bindparam("b_id"))
+    .values(state=State.SENT, platform_id=sa.bindparam("b_platform_id"), done_at=sa.bindparam("b_now"), error=None)
+)
+_mark = (
+    sa.update(outbox)
+    .where(outbox.c.id == sa.bindparam("b_id"))
+    .values(state=State.SENDING, attempts=outbox.c.attempts + 1)
+)
+
+
+def mark_sending(connection: sa.Connection, id_: int) -> None:
+    """Persist the attempt that is about to be made."""
+    connection.execute(_mark, {"b_id": id_})
+
+
+def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime, next_id: int | None = None) -> None:
+    """Record the receipt; with `next_id` the attempt at the next part is persisted in the same commit."""
+    connection.execute(_sent, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
+    if next_id is not None:
+        mark_sending(connection, next_id)
+
+
+_put_back = (
+    sa.update(outbox)
+    .where(outbox.c.id == sa.bindparam("b_id"))
+    .values(
+        state=sa.bindparam("b_state"),
+        not_before=sa.bindparam("b_not_before"),
+        marked=sa.bindparam("b_marked"),
+        action=sa.bindparam("b_action"),
+        error=sa.bindparam("b_error"),
+        rendered=sa.bindparam("b_rendered"),
+        markup=sa.bindparam("b_markup"),
+        done_at=sa.bindparam("b_done_at"),
+    )
+)
+
+
+def save(connection: sa.Connection, row: OutboxRow, error: str | None, now: datetime) -> None:
+    """Store a row as an attempt left it: state, marks, when to try again, what goes instead."""
+    connection.execute(
+        _put_back,
+        {
+            "b_id": row.id,
+            "b_state": row.state,
+            "b_not_before": row.not_before,
+            "b_marked": row.marked,
+            "b_action": row.action,
+            "b_error": error,
+            "b_rendered": row.rendered.text,
+            "b_markup": row.rendered.markup,
+            "b_done_at": None if row.state in OPEN else now,
+        },
+    )
+
+
+def dead_letter_rest(connection: sa.Connection, cause: str, after_id: int, reason: str, now: datetime) -> int:
+    """Give up the parts of a reply behind a refused one; how many there were."""
+    done = connection.execute(
+        sa.update(outbox)
+        .where(outbox.c.cause == cause, outbox.c.id > after_id, outbox.c.state.in_(OPEN))
+        .values(state=State.DEAD, error=f"an earlier part was refused: {reason}", done_at=now)
+    )
+    return done.rowcount
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """What became of a turn's placeholder."""
+
+    state: State
+    platform_id: str | None
+
+
+def placeholder_of(connection: sa.Connection, cause: str) -> Placeholder | None:
+    """The placeholder of a turn's answer; None where there is none."""
+    row = connection.execute(
+        sa.select(outbox.c.state, outbox.c.platform_id).where(
+            outbox.c.cause == cause, outbox.c.part == 0, outbox.c.op == 0, outbox.c.action == Action.PLACEHOLDER
+        )
+    ).first()
+    return None if row is None else Placeholder(State(row.state), row.platform_id)
+
+
+def park(connection: sa.Connection, tenant: str, lane: str, reason: str, now: datetime) -> None:
+    """Stop a lane until its person is heard again."""
+    connection.execute(
+        insert_new(connection, parked_lanes), {"tenant_id": tenant, "lane": lane, "reason": reason, "parked_at": now}
+    )
+
+
+def unpark(connection: sa.Connection, lane: str) -> bool:
+    """Let a lane go on; False where it was not parked."""
+    return connection.execute(sa.delete(parked_lanes).where(parked_lanes.c.lane == lane)).rowcount > 0
+
+
+def parked(connection: sa.Connection) -> list[str]:
+    """The lanes that are parked."""
+    return list(connection.execute(sa.select(parked_lanes.c.lane)).scalars())
+
+
+def depths(connection: sa.Connection) -> dict[str, int]:
+    """How many parts stand in each state, for health and `tenk status`."""
+    counted = connection.execute(sa.select(outbox.c.state, sa.func.count()).group_by(outbox.c.state))
+    return {state: count for state, count in counted}

@@ -1,0 +1,170 @@
+"""Pairing requests and wrong guesses, as rows. What the rules are is decided in `gateway.access.pairing`.
+
+No code is ever in a table: a request's id is all that is kept of it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+
+from gateway.store.dialect import insert_new
+from gateway.store.people import Connection
+from gateway.store.tables.people import pairing_guesses, pairing_requests
+
+
+class State(StrEnum):
+    """Where a request stands; only a pending one can still become something else."""
+
+    PENDING = "pending"
+    APPROVED = "approved"
+    DENIED = "denied"
+    EXPIRED = "expired"
+    DISPLACED = "displaced"  # it gave way to another stranger's
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """Somebody asks to be let into one account."""
+
+    id: str
+    tenant: str
+    channel: str
+    account: str
+    sender: str  # canonical: telegram:42
+    display_name: str
+    chat: str
+    locale: str | None
+    state: State
+    created_at: datetime
+    expires_at: datetime  # the first moment it no longer holds
+    replied_at: datetime | None  # when the person was last told the code
+    decided_at: datetime | None = None
+    decided_by: str | None = None
+
+
+_rows = pairing_requests.c
+
+
+def add(connection: Connection, request: Request) -> None:
+    """Keep a new request."""
+    connection.execute(
+        insert_new(connection, pairing_requests),
+        {
+            "id": request.id, "tenant_id": request.tenant, "channel": request.channel, "account": request.account,
+            "sender": request.sender, "display_name": request.display_name, "chat": request.chat,
+            "locale": request.locale, "state": request.state, "created_at": request.created_at,
+            "expires_at": request.expires_at, "replied_at": request.replied_at, "decided_at": request.decided_at,
+            "decided_by": request.decided_by,
+        },
+    )  # fmt: skip
+
+
+def get(connection: Connection, request_id: str) -> Request | None:
+    """The request with this id."""
+    found = _read(connection.execute(sa.select(pairing_requests).where(_rows.id == request_id)))
+    return found[0] if found else None
+
+
+def pending(connection: Connection, channel: str | None = None, account: str | None = None) -> list[Request]:
+    """Undecided requests, oldest first, of one account or of all."""
+    query = sa.select(pairing_requests).where(_rows.state == State.PENDING).order_by(_rows.created_at, _rows.id)
+    if channel is not None:
+        query = query.where(_rows.channel == channel, _rows.account == account)
+    return _read(connection.execute(query))
+
+
+def settled_since(connection: Connection, since: datetime, limit: int) -> list[Request]:
+    """Requests made since then that are pending no more, newest first."""
+    query = sa.select(pairing_requests).where(_rows.state != State.PENDING, _rows.created_at >= since)
+    return _read(connection.execute(query.order_by(_rows.created_at.desc()).limit(limit)))
+
+
+def of_sender(connection: Connection, tenant: str, channel: str, account: str, sender: str) -> list[Request]:
+    """A person's requests at one account, newest first, ten at most."""
+    query = sa.select(pairing_requests).where(
+        _rows.tenant_id == tenant, _rows.channel == channel, _rows.account == account, _rows.sender == sender
+    )
+    return _read(connection.execute(query.order_by(_rows.created_at.desc(), _rows.id.desc()).limit(10)))
+
+
+def told(connection: Connection, request_id: str, now: datetime) -> None:
+    """The person is told the code (again) now."""
+    connection.execute(sa.update(pairing_requests).where(_rows.id == request_id).values(replied_at=now))
+
+
+def settle(connection: Connection, request_id: str, state: State, by: str, now: datetime) -> bool:
+    """Decide a pending request, in one conditional statement; False where it was pending no more."""
+    done = connection.execute(
+        sa.update(pairing_requests)
+        .where(_rows.id == request_id, _rows.state == State.PENDING)
+        .values(state=state, decided_at=now, decided_by=by[:128])
+    )
+    return done.rowcount == 1
+
+
+def expire(connection: Connection, now: datetime, latest_birth: datetime) -> int:
+    """Record that requests ran out, or were born after `latest_birth`; how many did. It is never undone."""
+    gone = connection.execute(
+        sa.update(pairing_requests)
+        .where(
+            _rows.state == State.PENDING,
+            sa.or_(_rows.expires_at <= now, _rows.created_at > latest_birth),
+        )
+        .values(state=State.EXPIRED, decided_at=now, decided_by="time")
+    )
+    return gone.rowcount
+
+
+def deny_all(connection: Connection, tenant: str, sender: str, by: str, now: datetime) -> int:
+    """Deny whatever a person has pending, at any account; how many there were."""
+    denied = connection.execute(
+        sa.update(pairing_requests)
+        .where(_rows.tenant_id == tenant, _rows.sender == sender, _rows.state == State.PENDING)
+        .values(state=State.DENIED, decided_at=now, decided_by=by[:128])
+    )
+    return denied.rowcount
+
+
+def forget(connection: Connection, before: datetime) -> None:
+    """Delete settled requests and guesses from before then; the audit log keeps what was decided."""
+    connection.execute(sa.delete(pairing_requests).where(_rows.state != State.PENDING, _rows.created_at < before))
+    connection.execute(sa.delete(pairing_guesses).where(pairing_guesses.c.at < before))
+
+
+def add_guess(connection: Connection, approver: str, at: datetime) -> None:
+    """Count a wrong code. A job repeated after an outage may count it twice: that errs on the strict side."""
+    connection.execute(sa.insert(pairing_guesses), {"approver": approver, "at": at})
+
+
+def guesses_since(connection: Connection, since: datetime, approver: str | None = None) -> list[datetime]:
+    """When wrong codes were given since then, in order, by one approver or by all."""
+    query = sa.select(pairing_guesses.c.at).where(pairing_guesses.c.at > since).order_by(pairing_guesses.c.at)
+    if approver is not None:
+        query = query.where(pairing_guesses.c.approver == approver)
+    return list(connection.execute(query).scalars())
+
+
+def _read(rows: Iterable[Any]) -> list[Request]:
+    return [
+        Request(
+            id=row.id,
+            tenant=row.tenant_id,
+            channel=row.channel,
+            account=row.account,
+            sender=row.sender,
+            display_name=row.display_name,
+            chat=row.chat,
+            locale=row.locale,
+            state=State(row.state),
+            created_at=row.created_at,
+            expires_at=row.expires_at,
+            replied_at=row.replied_at,
+            decided_at=row.decided_at,
+            decided_by=row.decided_by,
+        )
+        for row in rows
+    ]

@@ -1,0 +1,276 @@
+"""People as the store knows them: users, their identities, what they were granted, and the audit log.
+
+Plain functions over a connection. Who is let in is decided in `gateway.access`; pairing requests live in
+`gateway.store.pairing`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from agent.ports import Principal
+from gateway.redaction import escape_controls
+from gateway.store.dialect import insert_new, upsert
+from gateway.store.tables.base import new_id
+from gateway.store.tables.people import audit, grants, identities, users
+
+Connection = sa.Connection
+"""What every function here takes; for rooms that may not import SQLAlchemy."""
+
+BY_POLICY = "policy"
+"""Who granted what nobody granted: an open account or a list in the configuration."""
+
+MAX_NAME_CHARS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """One user with everything access is decided by."""
+
+    user_id: str
+    tenant: str
+    role: str  # a gateway.access.roles.Role
+    display_name: str
+    locale: str | None  # BCP 47
+    timezone: str  # IANA name
+    week_start: int  # 0 Monday ... 6 Sunday
+    identities: frozenset[str]  # canonical senders: telegram:42
+    grants: frozenset[str]  # accounts a person let them into: telegram:main
+    policy_grants: frozenset[str] = frozenset()  # accounts that took them by policy
+
+    @property
+    def principal(self) -> Principal:
+        """This person as a turn's principal."""
+        return Principal(
+            user_id=self.user_id,
+            tenant=self.tenant,
+            display_name=self.display_name,
+            role=self.role,
+            timezone=self.timezone,
+            locale=self.locale,
+            week_start=self.week_start,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """Somebody about to be let into one account."""
+
+    tenant: str
+    sender_key: str  # telegram:42
+    account: str  # telegram:main; "" for none
+    display_name: str
+    role: str  # only for a user that is not there yet
+    granted_by: str  # user id, "cli" or BY_POLICY
+    locale: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AuditRow:
+    """One change of who may do what."""
+
+    at: datetime
+    actor: str  # user id, "cli", "policy", or the sender who asked
+    action: str
+    subject: str
+    detail: str
+
+
+def everybody(connection: Connection) -> list[Person]:
+    """Every user of every tenant: the whole of what access is decided from. A system query."""
+    return _people(connection, sa.true())
+
+
+def person_of(connection: Connection, user_id: str) -> Person | None:
+    """The user with this id."""
+    return next(iter(_people(connection, users.c.id == user_id)), None)
+
+
+def find_sender(connection: Connection, tenant: str, sender_key: str) -> Person | None:
+    """The user this canonical sender is; compared letter by letter."""
+    user_id = connection.execute(sa.select(identities.c.user_id).where(*_is_sender(tenant, sender_key))).scalar()
+    return None if user_id is None else person_of(connection, user_id)
+
+
+def has_owner(connection: Connection, tenant: str, *, beside: str = "") -> bool:
+    """Whether the tenant has an owner, not counting the user `beside`."""
+    owner = (users.c.tenant_id == tenant, users.c.role == "owner", users.c.id != beside)
+    return connection.execute(sa.select(users.c.id).where(*owner).limit(1)).first() is not None
+
+
+def enrol(connection: Connection, newcomer: Newcomer, now: datetime) -> Person:
+    """Make the sender a user, or find the one it is, and grant the account. The same again changes nothing.
+
+    Somebody's word replaces a grant by policy, never the other way round.
+    """
+    person = find_sender(connection, newcomer.tenant, newcomer.sender_key)
+    user_id = _create(connection, newcomer, now) if person is None else person.user_id
+    if newcomer.account:
+        _grant(connection, user_id, newcomer, now)
+    enrolled = person_of(connection, user_id)
+    assert enrolled is not None, "written above, in this transaction"
+    return enrolled
+
+
+def _create(connection: Connection, newcomer: Newcomer, now: datetime) -> str:
+    user_id = new_id()
+    connection.execute(
+        sa.insert(users),
+        {
+            "id": user_id,
+            "tenant_id": newcomer.tenant,
+            "role": newcomer.role,
+            "display_name": shown_name(newcomer.display_name),
+            "locale": tag_of(newcomer.locale),
+            "timezone": "UTC",
+            "week_start": 0,
+            "created_at": now,
+        },
+    )
+    channel, scope, sender = _parts(newcomer.sender_key)
+    connection.execute(
+        sa.insert(identities),
+        {
+            "tenant_id": newcomer.tenant,
+            "channel": channel,
+            "scope": scope,
+            "sender": sender,
+            "user_id": user_id,
+            "linked_at": now,
+        },
+    )
+    created = AuditRow(now, newcomer.granted_by, "user_created", newcomer.sender_key, newcomer.role)
+    record(connection, newcomer.tenant, created)
+    return user_id
+
+
+def _grant(connection: Connection, user_id: str, newcomer: Newcomer, now: datetime) -> None:
+    channel, _, account = newcomer.account.partition(":")
+    if newcomer.granted_by == BY_POLICY:
+        statement = insert_new(connection, grants)
+    else:
+        statement = upsert(connection, grants, ("granted_by", "granted_at"))
+    connection.execute(
+        statement,
+        {
+            "tenant_id": newcomer.tenant,
+            "user_id": user_id,
+            "channel": channel,
+            "account": account,
+            "granted_by": newcomer.granted_by,
+            "granted_at": now,
+        },
+    )
+
+
+def revoke(connection: Connection, user_id: str, account: str) -> bool:
+    """Take back what let the user into `telegram:main`; False where there was nothing."""
+    channel, _, name = account.partition(":")
+    taken = sa.delete(grants).where(grants.c.user_id == user_id, grants.c.channel == channel, grants.c.account == name)
+    return connection.execute(taken).rowcount > 0
+
+
+def set_role(connection: Connection, person: Person, role: str, by: str, now: datetime) -> bool:
+    """Change what a user may do, with its audit row; False where they were that already."""
+    changed = connection.execute(
+        sa.update(users).where(users.c.id == person.user_id, users.c.role != role).values(role=role)
+    )
+    if changed.rowcount:
+        change = AuditRow(now, by, "role_changed", person.user_id, f"{person.role} to {role}")
+        record(connection, person.tenant, change)
+    return changed.rowcount == 1
+
+
+def set_timezone(connection: Connection, user_id: str, timezone: str) -> None:
+    """Keep the person's zone, an IANA name checked by the caller."""
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(timezone=timezone))
+
+
+def set_locale(connection: Connection, user_id: str, locale: str) -> None:
+    """Keep the person's language, a BCP 47 tag."""
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(locale=tag_of(locale)))
+
+
+def record(connection: Connection, tenant: str, row: AuditRow) -> None:
+    """Add an audit row."""
+    values = {
+        "tenant_id": tenant,
+        "at": row.at,
+        "actor": row.actor[:128],
+        "action": row.action,
+        "subject": escape_controls(row.subject)[:256],
+        "detail": escape_controls(row.detail),
+    }
+    connection.execute(sa.insert(audit), values)
+
+
+def audit_log(connection: Connection, limit: int = 100) -> list[AuditRow]:
+    """The latest changes of every tenant, newest first. A system query."""
+    columns = (audit.c.at, audit.c.actor, audit.c.action, audit.c.subject, audit.c.detail)
+    rows = connection.execute(sa.select(*columns).order_by(audit.c.id.desc()).limit(limit))
+    return [AuditRow(*row) for row in rows]
+
+
+def shown_name(name: str) -> str:
+    """A display name fit for one line of a terminal or a prompt: no control characters, 128 characters at most."""
+    return escape_controls(name.strip())[:MAX_NAME_CHARS]
+
+
+def tag_of(locale: str | None) -> str | None:
+    """The hint a platform gave, where it can be a language tag at all."""
+    if locale and len(locale) <= 35 and locale.isascii() and locale.replace("-", "").replace("_", "").isalnum():
+        return locale
+    return None
+
+
+def _parts(sender_key: str) -> tuple[str, str, str]:
+    """`slack:T1:U2` is channel, scope and sender; `telegram:42` has no scope. Two keys never have the same parts."""
+    channel, _, identity = sender_key.partition(":")
+    scope, _, sender = identity.rpartition(":")
+    return (channel, scope, sender) if scope else (channel, "", identity)
+
+
+def _joined(channel: str, scope: str, sender: str) -> str:
+    """The key again."""
+    return f"{channel}:{scope}:{sender}" if scope else f"{channel}:{sender}"
+
+
+def _is_sender(tenant: str, sender_key: str) -> tuple[sa.ColumnElement[bool], ...]:
+    channel, scope, sender = _parts(sender_key)
+    own = identities.c
+    return own.tenant_id == tenant, own.channel == channel, own.scope == scope, own.sender == sender
+
+
+def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Person]:
+    chosen = sa.select(users.c.id).where(which)
+    senders = _grouped(
+        (row.user_id, _joined(row.channel, row.scope, row.sender))
+        for row in connection.execute(sa.select(identities).where(identities.c.user_id.in_(chosen)))
+    )
+    granted = connection.execute(sa.select(grants).where(grants.c.user_id.in_(chosen))).all()
+    by_people = _grouped((g.user_id, f"{g.channel}:{g.account}") for g in granted if g.granted_by != BY_POLICY)
+    by_policy = _grouped((g.user_id, f"{g.channel}:{g.account}") for g in granted if g.granted_by == BY_POLICY)
+    return [
+        Person(
+            user_id=row.id,
+            tenant=row.tenant_id,
+            role=row.role,
+            display_name=row.display_name,
+            locale=row.locale,
+            timezone=row.timezone,
+            week_start=row.week_start,
+            identities=senders.get(row.id, frozenset()),
+            grants=by_people.get(row.id, frozenset()),
+            policy_grants=by_policy.get(row.id, frozenset()),
+        )
+        for row in connection.execute(sa.select(users).where(which).order_by(users.c.id))
+    ]
+
+
+def _grouped(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+    found: dict[str, set[str]] = {}
+    for owner, value in pairs:
+        found.setdefault(owner, set()).add(value)
+    return {owner: frozenset(values) for owner, values in found.items()}

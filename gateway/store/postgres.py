@@ -1,0 +1,133 @@
+"""PostgreSQL: one writing connection with `synchronous_commit = on`, a few reading ones, all on asyncpg."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import URL, Connection
+
+from gateway.errors import StoreUnavailable
+from gateway.store import schema
+from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine
+
+T = TypeVar("T")
+
+READERS = 4
+CONNECT_TIMEOUT_S = 10
+STATEMENT_TIMEOUT_S = 30
+READER_WAIT_S = 10
+
+READ_ONLY = "25006"
+OUTAGES = ("08", READ_ONLY, "40", "53", "55P03", "57", "58", "XX")
+"""SQLSTATE prefixes that speak of the server or the connection, not of the statement: connection, read-only,
+serialisation and deadlock, resources (53100 disk full), lock not available, shutdown and timeouts, I/O, corruption
+(postgresql.org/docs/18/errcodes-appendix.html)."""
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether the server or the way to it failed, rather than the job."""
+    if isinstance(error, sa.exc.DBAPIError) and error.connection_invalidated:
+        return True
+    origin: BaseException = getattr(error, "orig", None) or error
+    while True:
+        if str(getattr(origin, "sqlstate", "")).startswith(OUTAGES) or isinstance(origin, OSError):
+            return True
+        if origin.__cause__ is None:
+            return False
+        origin = origin.__cause__
+
+
+def _refused_write(error: Exception) -> bool:
+    return getattr(getattr(error, "orig", None), "sqlstate", None) == READ_ONLY
+
+
+class PostgresEngine:
+    """A PostgreSQL database, written over one connection that is opened anew whenever it is lost."""
+
+    dialect: Literal["sqlite", "postgresql"] = "postgresql"
+
+    def __init__(self, url: URL) -> None:
+        self._url = url
+        self._engine: AsyncEngine | None = None
+        self._connection: AsyncConnection | None = None
+
+    async def open(self) -> str | None:
+        """Connect and migrate; the revision found."""
+        self._engine = _engine(self._url)
+        try:
+            self._connection = await self._engine.connect()
+        except (OSError, sa.exc.SQLAlchemyError) as error:  # also a wrong password, or no such database
+            raise unavailable(error) from error
+        try:
+            return await self._connection.run_sync(schema.ensure)
+        except sa.exc.SQLAlchemyError as error:
+            if is_outage(error):
+                raise unavailable(error) from error
+            raise
+
+    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        """One group in one transaction on the writing connection."""
+        assert self._engine is not None, "open first"
+        try:
+            if self._connection is None:
+                self._connection = await self._engine.connect()
+        except (OSError, sa.exc.DBAPIError, sa.exc.TimeoutError) as error:
+            return [(None, unavailable(error)) for _ in jobs]
+        outcomes = await self._connection.run_sync(partial(commit_group, jobs=jobs, is_outage=is_outage))
+        if isinstance(outcomes[-1][1], StoreUnavailable):
+            await self._drop()
+        return outcomes
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """One read-only transaction over one snapshot; once more where a restart left a dead connection in the pool."""
+        try:
+            return await self._read(query)
+        except (OSError, sa.exc.SQLAlchemyError) as error:
+            if not is_outage(error) or _refused_write(error):
+                raise
+        try:
+            return await self._read(query)
+        except (OSError, sa.exc.SQLAlchemyError) as error:
+            if isinstance(error, sa.exc.TimeoutError) or (is_outage(error) and not _refused_write(error)):
+                raise unavailable(error) from error
+            raise
+
+    async def aclose(self) -> None:
+        """Close the writing connection and the readers."""
+        await self._drop()
+        if self._engine is not None:
+            await self._engine.dispose()
+
+    async def _read(self, query: Callable[[Connection], T]) -> T:
+        assert self._engine is not None, "open first"
+        readers = self._engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+        async with readers.begin() as connection:
+            return await connection.run_sync(query)
+
+    async def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.invalidate()
+            await connection.close()
+
+
+def _engine(url: URL) -> "AsyncEngine":
+    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  78 ms, for those who open a store only
+
+    engine = create_async_engine(
+        url,
+        pool_size=READERS + 1,  # the writer keeps one
+        max_overflow=0,
+        pool_timeout=READER_WAIT_S,
+        connect_args={
+            "timeout": CONNECT_TIMEOUT_S,
+            "command_timeout": STATEMENT_TIMEOUT_S,
+            "server_settings": {"application_name": "tenk", "synchronous_commit": "on", "jit": "off"},
+        },
+    )
+    mark_errors(engine.sync_engine)
+    return engine

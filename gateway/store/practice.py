@@ -1,0 +1,283 @@
+"""Changes of practice data, each applied once per key, and the coach's reader over the store.
+
+`apply` is a plain function over a connection: it belongs into the commit that journals its result. A change that
+breaks a rule changes nothing and gives `{"refused", "detail", "message"}`; that is a result too, and kept like one.
+"""
+
+import json
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+
+import sqlalchemy as sa
+from pydantic import JsonValue
+
+from agent.coach.calendar import today_of
+from agent.coach.commands import (
+    ArchiveSkill,
+    CreateSkill,
+    EditSession,
+    LogPractice,
+    SaveWeeklyPlan,
+    UndoLastLog,
+)
+from agent.coach.language import explain
+from agent.coach.looks import colour_for, emoji_for
+from agent.coach.practice import (
+    DAY_MINUTES,
+    MAX_GOAL_MINUTES,
+    DayTotal,
+    PracticeRefused,
+    PracticeSession,
+    Refusal,
+    Skill,
+    WeeklyPlan,
+    check_entry,
+    clean_name,
+    clean_notes,
+    name_key,
+)
+from agent.ports import LocalCommand, Principal
+from gateway.store import practice_rows as rows
+from gateway.store.dialect import insert_new, upsert
+from gateway.store.engine import Store
+from gateway.store.tables.base import new_id
+from gateway.store.tables.practice import practice_effects, practice_sessions, skills, weekly_plans
+
+Result = dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """Whom a change is for, when, and what it is known by."""
+
+    connection: sa.Connection
+    principal: Principal
+    key: str
+    now: datetime
+
+
+def apply(connection: sa.Connection, principal: Principal, command: LocalCommand, key: str, now: datetime) -> Result:
+    """Make one change for one person, once: the same key again changes nothing and gives the first result."""
+    mine = rows.own(practice_effects, principal)
+    query = sa.select(practice_effects.c.result).where(mine, practice_effects.c.key == key)
+    before = connection.execute(query).scalar_one_or_none()
+    if before is not None:
+        kept: Result = json.loads(before)
+        return kept
+    try:
+        result = _change(_Scope(connection, principal, key, now), command)
+    except PracticeRefused as refused:  # raised before anything is written
+        result = {
+            "refused": refused.refusal.value,
+            "detail": refused.detail,
+            "message": explain("en", refused),
+        }
+    connection.execute(
+        practice_effects.insert(),
+        {**_owner(principal), "key": key, "result": json.dumps(result), "applied_at": now},
+    )
+    return result
+
+
+def _change(scope: _Scope, command: LocalCommand) -> Result:
+    match command:
+        case LogPractice():
+            return _log(scope, command)
+        case CreateSkill():
+            return _create(scope, command)
+        case UndoLastLog():
+            return _undo(scope)
+        case EditSession():
+            return _edit(scope, command)
+        case SaveWeeklyPlan():
+            return _save_plan(scope, command)
+        case ArchiveSkill():
+            return _archive(scope, command)
+    raise TypeError(f"no practice command: {type(command).__name__}")
+
+
+def _log(scope: _Scope, command: LogPractice) -> Result:
+    _check_day(scope, command.minutes, command.day)
+    known = rows.find_skill(scope.connection, scope.principal, command.skill)
+    skill = known or _insert_skill(scope, CreateSkill(command.skill))
+    if skill.archived:
+        _set_archived(scope, skill, False)
+    session = PracticeSession(new_id(), skill.id, command.minutes, command.day, clean_notes(command.notes))
+    scope.connection.execute(
+        practice_sessions.insert(),
+        {
+            **_owner(scope.principal), "id": session.id, "skill_id": skill.id, "minutes": session.minutes,
+            "local_date": session.day, "zone": scope.principal.timezone, "notes": session.notes,
+            "effect_key": scope.key, "created_at": scope.now, "undone_at": None,
+        },
+    )  # fmt: skip
+    return _about(session, skill, skill.total_minutes + session.minutes) | {
+        "created_skill": known is None,
+        "brought_back": skill.archived,
+    }
+
+
+def _create(scope: _Scope, command: CreateSkill) -> Result:
+    known = rows.find_skill(scope.connection, scope.principal, command.name)
+    skill = known or _insert_skill(scope, command)
+    if skill.archived:
+        _set_archived(scope, skill, False)
+    return {
+        "skill_id": skill.id,
+        "skill": skill.name,
+        "emoji": skill.emoji,
+        "goal_minutes": skill.goal_minutes,
+        "created_skill": known is None,
+        "brought_back": skill.archived,
+    }
+
+
+def _undo(scope: _Scope) -> Result:
+    session = rows.last_logged(scope.connection, scope.principal)
+    if session is None:
+        raise PracticeRefused(Refusal.NOTHING_TO_UNDO)
+    skill = _skill_of(scope, session)
+    mine = sa.and_(rows.own(practice_sessions, scope.principal), practice_sessions.c.id == session.id)
+    scope.connection.execute(sa.update(practice_sessions).where(mine).values(undone_at=scope.now))
+    left = skill.total_minutes - session.minutes
+    only_for_it = not left and _born_with(scope, session)
+    if only_for_it:
+        _set_archived(scope, skill, True)
+    return _about(session, skill, left) | {"archived_skill": only_for_it}
+
+
+def _edit(scope: _Scope, command: EditSession) -> Result:
+    connection, principal = scope.connection, scope.principal
+    if command.session_id is None:
+        session = rows.last_logged(connection, principal)
+    else:
+        session = rows.find_session(connection, principal, command.session_id)
+    if session is None:
+        raise PracticeRefused(Refusal.UNKNOWN_SESSION)
+    skill = _skill_of(scope, session)
+    edited = replace(
+        session,
+        minutes=session.minutes if command.minutes is None else command.minutes,
+        day=command.day or session.day,
+        notes=session.notes if command.notes is None else clean_notes(command.notes),
+    )
+    _check_day(scope, edited.minutes, edited.day, beside=session.id)
+    connection.execute(
+        sa.update(practice_sessions)
+        .where(rows.own(practice_sessions, principal), practice_sessions.c.id == session.id)
+        .values(minutes=edited.minutes, local_date=edited.day, notes=edited.notes)
+    )
+    total = skill.total_minutes - session.minutes + edited.minutes
+    return _about(edited, skill, total) | {"minutes_before": session.minutes}
+
+
+def _save_plan(scope: _Scope, command: SaveWeeklyPlan) -> Result:
+    mine = {skill.id for skill in rows.all_skills(scope.connection, scope.principal, include_archived=True)}
+    insights = tuple(
+        insight if insight.skill_id in mine else replace(insight, skill_id=None) for insight in command.insights
+    )
+    replaced = rows.plan_of(scope.connection, scope.principal, command.week) is not None
+    scope.connection.execute(
+        upsert(scope.connection, weekly_plans, ("content", "insights", "skill_ids", "saved_at")),
+        {
+            **_owner(scope.principal), "week": command.week, "content": command.content,
+            "insights": rows.INSIGHTS.dump_json(insights).decode(),
+            "skill_ids": json.dumps([skill_id for skill_id in command.skill_ids if skill_id in mine]),
+            "saved_at": scope.now,
+        },
+    )  # fmt: skip
+    return {"week": command.week.isoformat(), "replaced": replaced, "content": command.content}
+
+
+def _archive(scope: _Scope, command: ArchiveSkill) -> Result:
+    skill = rows.find_skill(scope.connection, scope.principal, command.skill)
+    if skill is None:
+        raise PracticeRefused(Refusal.UNKNOWN_SKILL, command.skill)
+    _set_archived(scope, skill, command.archived)
+    return {"skill_id": skill.id, "skill": skill.name, "emoji": skill.emoji, "archived": command.archived}
+
+
+def _check_day(scope: _Scope, minutes: int, day: date, beside: str = "") -> None:
+    check_entry(minutes, day, today_of(scope.principal, scope.now))
+    if minutes + rows.minutes_on(scope.connection, scope.principal, day, beside) > DAY_MINUTES:
+        raise PracticeRefused(Refusal.DAY_FULL, day.isoformat())
+
+
+def _insert_skill(scope: _Scope, command: CreateSkill) -> Skill:
+    name = clean_name(command.name)
+    if not 0 < command.goal_minutes <= MAX_GOAL_MINUTES:
+        raise PracticeRefused(Refusal.BAD_GOAL)
+    count = sa.select(sa.func.count()).select_from(skills).where(rows.own(skills, scope.principal))
+    colour = command.colour or colour_for(int(scope.connection.execute(count).scalar_one()))
+    values = {
+        **_owner(scope.principal), "id": new_id(), "name": name, "name_key": name_key(name),
+        "emoji": command.emoji or emoji_for(name), "colour": colour, "goal_minutes": command.goal_minutes,
+        "archived": False, "created_at": scope.now,
+    }  # fmt: skip
+    scope.connection.execute(insert_new(scope.connection, skills), values)
+    skill = rows.find_skill(scope.connection, scope.principal, name)
+    if skill is None:
+        raise LookupError("a skill just inserted is not there")
+    return skill
+
+
+def _set_archived(scope: _Scope, skill: Skill, archived: bool) -> None:
+    mine = sa.and_(rows.own(skills, scope.principal), skills.c.id == skill.id)
+    scope.connection.execute(sa.update(skills).where(mine).values(archived=archived))
+
+
+def _skill_of(scope: _Scope, session: PracticeSession) -> Skill:
+    skill = rows.find_skill(scope.connection, scope.principal, session.skill_id)
+    if skill is None:
+        raise LookupError("a session's skill is not there, against its foreign key")
+    return skill
+
+
+def _born_with(scope: _Scope, session: PracticeSession) -> bool:
+    """Whether the log of this session created the skill."""
+    query = sa.select(skills.c.id).join(practice_sessions, practice_sessions.c.skill_id == skills.c.id)
+    same = practice_sessions.c.created_at == skills.c.created_at
+    mine = rows.own(practice_sessions, scope.principal)
+    return scope.connection.execute(query.where(mine, practice_sessions.c.id == session.id, same)).first() is not None
+
+
+def _owner(principal: Principal) -> dict[str, str]:
+    return {"tenant_id": principal.tenant, "user_id": principal.user_id}
+
+
+def _about(session: PracticeSession, skill: Skill, total_minutes: int) -> Result:
+    return {
+        "session_id": session.id,
+        "skill_id": skill.id,
+        "skill": skill.name,
+        "emoji": skill.emoji,
+        "minutes": session.minutes,
+        "date": session.day.isoformat(),
+        "notes": session.notes,
+        "total_minutes": total_minutes,
+    }
+
+
+class StoredPractice:
+    """The coach's `PracticeReader` over the store's readers."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    async def skills(self, principal: Principal, *, include_archived: bool = False) -> tuple[Skill, ...]:
+        """The skills, the most practised first, then by name."""
+        return await self._store.read(lambda connection: rows.all_skills(connection, principal, include_archived))
+
+    async def sessions(
+        self, principal: Principal, *, skill_id: str | None = None, since: date | None = None, limit: int = 500
+    ) -> tuple[PracticeSession, ...]:
+        """The newest sessions first, at most `limit`, from `since` on."""
+        return await self._store.read(lambda connection: rows.sessions(connection, principal, skill_id, since, limit))
+
+    async def days(self, principal: Principal) -> tuple[DayTotal, ...]:
+        """All practice there is, summed by skill and date, the oldest date first."""
+        return await self._store.read(lambda connection: rows.day_totals(connection, principal))
+
+    async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
+        """The plan of the week that began on this day."""
+        return await self._store.read(lambda connection: rows.plan_of(connection, principal, week))

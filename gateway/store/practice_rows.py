@@ -1,0 +1,122 @@
+"""Reads of practice data over a connection. Every query is bound to one person of one tenant; nothing changes here."""
+
+from collections.abc import Sequence
+from datetime import date
+
+import sqlalchemy as sa
+from pydantic import TypeAdapter
+
+from agent.coach.practice import DayTotal, Insight, PracticeSession, Skill, WeeklyPlan, name_key
+from agent.ports import Principal
+from gateway.store.tables.practice import practice_sessions, skills, weekly_plans
+
+INSIGHTS = TypeAdapter(tuple[Insight, ...])
+SKILL_IDS = TypeAdapter(tuple[str, ...])
+
+_logged = practice_sessions.c
+_total = (
+    sa.select(sa.func.coalesce(sa.func.sum(_logged.minutes), 0))
+    .where(_logged.skill_id == skills.c.id, _logged.tenant_id == skills.c.tenant_id, _logged.undone_at.is_(None))
+    .scalar_subquery()
+    .label("total_minutes")
+)
+
+
+def own(table: sa.Table, principal: Principal) -> sa.ColumnElement[bool]:
+    """Whether a row is this person's."""
+    return sa.and_(table.c.tenant_id == principal.tenant, table.c.user_id == principal.user_id)
+
+
+def living(principal: Principal) -> sa.ColumnElement[bool]:
+    """Whether a session is this person's and not undone."""
+    return sa.and_(own(practice_sessions, principal), _logged.undone_at.is_(None))
+
+
+def all_skills(connection: sa.Connection, principal: Principal, include_archived: bool) -> tuple[Skill, ...]:
+    """The skills, the most practised first, then by name."""
+    found = tuple(_skills(connection, own(skills, principal)))
+    shown = (skill for skill in found if include_archived or not skill.archived)
+    return tuple(sorted(shown, key=lambda skill: (-skill.total_minutes, name_key(skill.name))))
+
+
+def find_skill(connection: sa.Connection, principal: Principal, name_or_id: str) -> Skill | None:
+    """The skill of this id, else of this name in any case; archived ones too."""
+    by_id = next(iter(_skills(connection, sa.and_(own(skills, principal), skills.c.id == name_or_id))), None)
+    if by_id is not None:
+        return by_id
+    named = sa.and_(own(skills, principal), skills.c.name_key == name_key(name_or_id))
+    return next(iter(_skills(connection, named)), None)
+
+
+def sessions(
+    connection: sa.Connection, principal: Principal, skill_id: str | None, since: date | None, limit: int
+) -> tuple[PracticeSession, ...]:
+    """The newest sessions first."""
+    query = _sessions(principal).order_by(_logged.local_date.desc(), _logged.created_at.desc(), _logged.id.desc())
+    if skill_id is not None:
+        query = query.where(_logged.skill_id == skill_id)
+    if since is not None:
+        query = query.where(_logged.local_date >= since)
+    return tuple(_session(row) for row in connection.execute(query.limit(limit)))
+
+
+def last_logged(connection: sa.Connection, principal: Principal) -> PracticeSession | None:
+    """The session logged last, whatever day it was for."""
+    row = connection.execute(
+        _sessions(principal).order_by(_logged.created_at.desc(), _logged.id.desc()).limit(1)
+    ).first()
+    return None if row is None else _session(row)
+
+
+def find_session(connection: sa.Connection, principal: Principal, session_id: str) -> PracticeSession | None:
+    """The session of this id, unless it was undone."""
+    row = connection.execute(_sessions(principal).where(_logged.id == session_id)).first()
+    return None if row is None else _session(row)
+
+
+def minutes_on(connection: sa.Connection, principal: Principal, day: date, beside: str = "") -> int:
+    """All minutes on one date, but those of the session `beside`."""
+    total = sa.select(sa.func.coalesce(sa.func.sum(_logged.minutes), 0))
+    query = total.where(living(principal), _logged.local_date == day, _logged.id != beside)
+    return int(connection.execute(query).scalar_one())
+
+
+def day_totals(connection: sa.Connection, principal: Principal) -> tuple[DayTotal, ...]:
+    """All practice, summed by skill and date, the oldest date first."""
+    rows = connection.execute(
+        sa.select(_logged.skill_id, _logged.local_date, sa.func.sum(_logged.minutes))
+        .where(living(principal))
+        .group_by(_logged.skill_id, _logged.local_date)
+        .order_by(_logged.local_date, _logged.skill_id)
+    )
+    return tuple(DayTotal(skill_id, day, int(minutes)) for skill_id, day, minutes in rows)
+
+
+def plan_of(connection: sa.Connection, principal: Principal, week: date) -> WeeklyPlan | None:
+    """The plan of the week that began on this day."""
+    row = connection.execute(
+        sa.select(weekly_plans).where(own(weekly_plans, principal), weekly_plans.c.week == week)
+    ).first()
+    if row is None:
+        return None
+    return WeeklyPlan(
+        row.week, row.content, INSIGHTS.validate_json(row.insights), SKILL_IDS.validate_json(row.skill_ids)
+    )
+
+
+def _skills(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Sequence[Skill]:
+    rows = connection.execute(sa.select(skills, _total).where(which))
+    return [
+        Skill(row.id, row.name, row.emoji, row.colour, row.goal_minutes, row.archived, int(row.total_minutes))
+        for row in rows
+    ]
+
+
+def _sessions(principal: Principal) -> sa.Select[str, str, int, date, str]:
+    return sa.select(_logged.id, _logged.skill_id, _logged.minutes, _logged.local_date, _logged.notes).where(
+        living(principal)
+    )
+
+
+def _session(row: sa.Row[str, str, int, date, str]) -> PracticeSession:
+    return PracticeSession(*row)

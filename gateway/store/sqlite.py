@@ -1,0 +1,187 @@
+"""SQLite: WAL with full sync, one thread that owns the only writing connection, readers beside it."""
+
+import asyncio
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, event
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+
+from gateway.errors import StoreUnavailable
+from gateway.store import schema
+from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
+
+if TYPE_CHECKING:
+    from sqlalchemy.ext.asyncio import AsyncEngine
+
+T = TypeVar("T")
+
+READERS = 4
+BUSY_TIMEOUT_MS = 5_000
+READER_WAIT_S = 10
+WAL_KEPT_BYTES = 64 * 1024 * 1024
+
+OUTAGES = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_INTERRUPT,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_PROTOCOL,
+        sqlite3.SQLITE_NOTADB,
+    }
+)
+"""Primary result codes that speak of the disk or the file, not of the statement (sqlite.org/rescode.html)."""
+
+
+def is_outage(error: Exception) -> bool:
+    """Whether the file failed, rather than the job."""
+    return isinstance(error, OSError) or _code(error) in OUTAGES
+
+
+def _code(error: Exception) -> int:
+    """The primary result code; 0 where there is none."""
+    return int(getattr(getattr(error, "orig", error), "sqlite_errorcode", 0)) & 0xFF
+
+
+class SqliteEngine:
+    """A database file of mode 0600, written by one thread.
+
+    `synchronous` is FULL in the product; the power-loss test shows that it catches OFF and NORMAL.
+    """
+
+    dialect: Literal["sqlite", "postgresql"] = "sqlite"
+
+    def __init__(self, path: Path, *, synchronous: str = "FULL", busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> None:
+        self._path = path
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="store-writer")
+        self._engine = sa.create_engine(sa.URL.create("sqlite", database=str(path)), poolclass=NullPool)
+        event.listen(self._engine, "connect", partial(_set_up_writer, synchronous, busy_timeout_ms))
+        event.listen(self._engine, "begin", _begin_immediate)
+        mark_errors(self._engine)
+        self._connection: Connection | None = None  # touched by the writer's thread only
+        self._readers: AsyncEngine | None = None
+
+    async def open(self) -> str | None:
+        """Create the file where it is missing, migrate it, and set up readers; the revision found."""
+        found = await self._in_thread(self._open)
+        self._readers = _reading_engine(self._path)
+        return found
+
+    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        """One group: one hop to the writer's thread, one fsync."""
+        return await self._in_thread(partial(self._commit, jobs))
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """One read transaction; it neither waits for the writer nor holds it up."""
+        assert self._readers is not None, "open first"
+        try:
+            async with self._readers.begin() as connection:
+                return await connection.run_sync(query)
+        except sa.exc.TimeoutError as error:
+            raise unavailable(error) from error
+        except sa.exc.DBAPIError as error:
+            if is_outage(error) and _code(error) != sqlite3.SQLITE_READONLY:  # a write in a read is its author's error
+                raise unavailable(error) from error
+            raise
+
+    async def aclose(self) -> None:
+        """Readers first: the last connection to close checkpoints, and only the writer may."""
+        if self._readers is not None:
+            await self._readers.dispose()
+        await self._in_thread(self._drop)
+        self._thread.shutdown(wait=False)
+
+    async def _in_thread(self, call: Callable[[], T]) -> T:
+        return await asyncio.get_running_loop().run_in_executor(self._thread, call)
+
+    def _open(self) -> str | None:
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))  # its -wal and -shm take the same mode
+            with self._engine.connect() as connection:
+                _run(connection.connection.dbapi_connection, "PRAGMA foreign_keys = OFF")  # a migration rebuilds tables
+                found = schema.ensure(connection)
+            self._connection = self._engine.connect()
+            return found
+        except (OSError, sa.exc.DBAPIError) as error:
+            if is_outage(error):
+                raise unavailable(error) from error
+            raise
+
+    def _commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        try:
+            if self._connection is None:
+                self._connection = self._engine.connect()
+        except sa.exc.DBAPIError as error:
+            return [(None, unavailable(error)) for _ in jobs]
+        outcomes = commit_group(self._connection, jobs, is_outage)
+        if isinstance(outcomes[-1][1], StoreUnavailable):
+            self._drop()  # what a failed COMMIT left behind is unknown: only a new connection knows
+        return outcomes
+
+    def _drop(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.invalidate()
+            connection.close()
+
+
+def _reading_engine(path: Path) -> "AsyncEngine":
+    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  78 ms, for those who open a store only
+
+    url = sa.URL.create("sqlite+aiosqlite", database=str(path))
+    readers = create_async_engine(url, pool_size=READERS, max_overflow=0, pool_timeout=READER_WAIT_S)
+    event.listen(readers.sync_engine, "connect", _set_up_reader)
+    event.listen(readers.sync_engine, "begin", _begin)
+    return readers
+
+
+def _set_up_writer(synchronous: str, busy_ms: int, connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    connection.isolation_level = None  # transactions are begun by us alone
+    _run(
+        connection,
+        f"PRAGMA busy_timeout = {busy_ms}",
+        "PRAGMA journal_mode = WAL",
+        f"PRAGMA synchronous = {synchronous}",
+        "PRAGMA foreign_keys = ON",
+        f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}",
+    )
+
+
+def _set_up_reader(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
+    connection.isolation_level = None
+    _run(
+        connection,
+        f"PRAGMA busy_timeout = {BUSY_TIMEOUT_MS}",
+        "PRAGMA query_only = ON",
+        "PRAGMA wal_autocheckpoint = 0",  # two connections that checkpoint can corrupt a WAL before 3.51.3
+    )
+
+
+def _run(connection: DBAPIConnection | None, *statements: str) -> None:
+    assert connection is not None, "a connection that was invalidated"
+    cursor = connection.cursor()
+    for statement in statements:
+        cursor.execute(statement)
+    cursor.close()
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN")

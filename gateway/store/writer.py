@@ -1,0 +1,213 @@
+"""One writer takes jobs in order and commits them in groups. How a group reaches a disk is the engine's matter."""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Generic, TypeAlias, TypeVar
+
+import structlog
+from sqlalchemy import Connection, Engine, event
+from sqlalchemy.engine import ExceptionContext
+
+from gateway.errors import StoreUnavailable
+
+T = TypeVar("T")
+
+Job: TypeAlias = Callable[[Connection], T]
+"""A change of state over a connection. It may run more than once (alone after its group failed, again after an outage),
+so all it does is SQL whose repetition its unique keys make harmless; it neither commits nor catches database errors."""
+
+Outcome: TypeAlias = tuple[Any, Exception | None]
+"""What one job returned, or why it does not hold: StoreUnavailable for an outage, else the job's own error."""
+
+GROUP_JOBS = 256
+ROOM_JOBS = 20_000
+FIRST_PAUSE_S = 0.05
+LONGEST_PAUSE_S = 2.0
+
+log = structlog.get_logger()
+
+
+class SwallowedError(Exception):
+    """A job caught a database error; nothing of it holds. A bug in that job."""
+
+
+def commit_group(
+    connection: Connection, jobs: Sequence[Job[Any]], is_outage: Callable[[Exception], bool]
+) -> list[Outcome]:
+    """All jobs in one transaction; if one of them fails, each in its own, so that a bad job hurts nobody.
+
+    An outage ends the attempt: the job that met it and those after it are StoreUnavailable, those before it hold. A
+    failed BEGIN or COMMIT is an outage whatever it says: the connection is in a state nobody knows.
+    """
+    in_jobs = False
+    try:
+        with connection.begin():
+            in_jobs = True
+            outcomes = _outcomes(connection, jobs)
+            in_jobs = False
+            return outcomes
+    except Exception as error:  # noqa: BLE001  one of the writer's jobs; the error goes to its caller
+        if not in_jobs or is_outage(error):
+            return [(None, unavailable(error)) for _ in jobs]
+        if len(jobs) == 1:
+            return [(None, error)]
+    outcomes = []
+    for job in jobs:
+        outcomes += commit_group(connection, (job,), is_outage)
+        if isinstance(outcomes[-1][1], StoreUnavailable):
+            break
+    return outcomes + [(None, outcomes[-1][1]) for _ in jobs[len(outcomes) :]]
+
+
+def _outcomes(connection: Connection, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+    outcomes: list[Outcome] = [(job(connection), None) for job in jobs]
+    if connection.info["spoiled"]:
+        raise SwallowedError("a job caught a database error and went on")
+    return outcomes
+
+
+def mark_errors(engine: Engine) -> None:
+    """Note on a connection that a statement failed, so that `commit_group` sees it though a job swallowed it.
+
+    PostgreSQL would answer the COMMIT with a rollback and call that success.
+    """
+
+    def spoil(context: ExceptionContext) -> None:
+        if context.connection is not None:
+            context.connection.info["spoiled"] = True
+
+    def begin(connection: Connection) -> None:
+        connection.info["spoiled"] = False
+
+    event.listen(engine, "handle_error", spoil)
+    event.listen(engine, "begin", begin)
+
+
+def unavailable(error: Exception) -> StoreUnavailable:
+    """The outage in one line, without SQL or values, with the driver's error as its cause."""
+    told = StoreUnavailable(f"the store did not answer: {getattr(error, 'orig', None) or error}")
+    told.__cause__ = error
+    return told
+
+
+class Writer:
+    """Takes jobs synchronously, commits them in that order, tells each caller after the commit.
+
+    `healthy` is False from an outage until the next commit; meanwhile the writer tries again by itself, with a write of
+    its own (`probe`) where no job waits, so that it recovers without being asked.
+    """
+
+    def __init__(
+        self,
+        commit: Callable[[Sequence[Job[Any]]], Awaitable[list[Outcome]]],
+        probe: Job[None],
+        *,
+        room_jobs: int = ROOM_JOBS,
+    ) -> None:
+        self.healthy = True
+        self._commit = commit
+        self._probe = probe
+        self._room_jobs = room_jobs
+        self._queue: deque[_Entry[Any]] = deque()
+        self._work = asyncio.Event()
+        self._closing = asyncio.Event()
+
+    def enqueue(
+        self, job: Job[T], after: Callable[[T], None] | None = None, *, lasting: bool = False
+    ) -> asyncio.Future[T]:
+        """Queue a job now; cancelling the future gives up the answer, not the job.
+
+        A lasting job outlives outages: it keeps its place and is tried until it holds. It has a caller who waits, so
+        the bound on room does not refuse it.
+        """
+        future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        if self._closing.is_set():
+            future.set_exception(StoreUnavailable("the store is closed"))
+        elif len(self._queue) >= self._room_jobs and not lasting:
+            future.set_exception(StoreUnavailable(f"the writer is full: {self._room_jobs} jobs wait"))
+        else:
+            self._queue.append(_Entry(job, after, future, lasting))
+            self._work.set()
+        return future
+
+    async def run(self) -> None:
+        """Commit group after group until `close` was called and the queue is empty."""
+        pause_s = 0.0
+        while await self._next(pause_s):
+            group = [self._queue.popleft() for _ in range(min(GROUP_JOBS, len(self._queue)))]
+            outcomes = await self._commit([entry.job for entry in group] or [self._probe])
+            outage = next((e for _, e in outcomes if isinstance(e, StoreUnavailable)), None)
+            self._settle(group, outcomes)
+            if self.healthy != (outage is None):
+                self._turn(outage)
+            pause_s = 0.0 if outage is None else min(max(FIRST_PAUSE_S, 2 * pause_s), LONGEST_PAUSE_S)
+
+    def close(self) -> None:
+        """Take no more; what is queued is tried once more, then told."""
+        self._closing.set()
+        self._work.set()
+
+    async def _next(self, pause_s: float) -> bool:
+        """Wait for something to do: work, or after an outage the end of a pause. False when all is done."""
+        if pause_s and not self._closing.is_set():
+            try:
+                await asyncio.wait_for(self._closing.wait(), pause_s)
+            except TimeoutError:
+                return True
+        while not self._queue:
+            if self._closing.is_set():
+                return False
+            self._work.clear()
+            await self._work.wait()
+        return True
+
+    def _settle(self, group: list["_Entry[Any]"], outcomes: list[Outcome]) -> None:
+        again: list[_Entry[Any]] = []
+        for entry, (result, error) in zip(group, outcomes, strict=False):  # a probe has no entry
+            if error is None:
+                entry.succeed(result)
+            elif entry.lasting and isinstance(error, StoreUnavailable) and not self._closing.is_set():
+                again.append(entry)
+            else:
+                entry.fail(error)
+        self._queue.extendleft(reversed(again))
+
+    def _turn(self, outage: StoreUnavailable | None) -> None:
+        self.healthy = outage is None
+        if outage is None:
+            log.info("store_recovered", waiting_jobs=len(self._queue))
+        else:
+            log.error("store_lost", error=str(outage), waiting_jobs=len(self._queue))
+
+
+class _Entry(Generic[T]):
+    """A queued job and who waits for it."""
+
+    __slots__ = ("after", "future", "job", "lasting")
+
+    def __init__(
+        self, job: Job[T], after: Callable[[T], None] | None, future: asyncio.Future[T], lasting: bool
+    ) -> None:
+        self.job = job
+        self.after = after
+        self.future = future
+        self.lasting = lasting
+
+    def succeed(self, result: T) -> None:
+        """Committed: `after` first, then the caller."""
+        if self.after is not None:
+            try:
+                self.after(result)
+            except Exception as error:  # noqa: BLE001  one of the writer's jobs; the error goes to its caller
+                self.fail(error)
+                return
+        if not self.future.done():
+            self.future.set_result(result)
+
+    def fail(self, error: Exception) -> None:
+        """Tell the caller, or the log where the caller has gone."""
+        if not self.future.done():
+            self.future.set_exception(error)
+        else:
+            log.error("store_job_failed", error=repr(error))

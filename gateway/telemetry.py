@@ -1,0 +1,139 @@
+"""What the gateway tells its operator: one log stream without secrets, and the metrics. No health lives here."""
+
+import logging
+import sys
+from collections.abc import Mapping, MutableMapping
+from typing import Any, TextIO
+
+import structlog
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector
+
+from gateway.redaction import Redactor, escape_controls
+
+# ---------------------------------------------------------------- metrics
+
+REGISTRY = CollectorRegistry()
+ProcessCollector(registry=REGISTRY)
+PlatformCollector(registry=REGISTRY)
+
+_FAST_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
+_SLOW_S = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
+
+INBOUND = Counter("tenk_inbound_events", "Events committed to the inbox.", ["channel", "kind"], registry=REGISTRY)
+DUPLICATES = Counter("tenk_inbound_duplicates", "Redeliveries that found their row.", ["channel"], registry=REGISTRY)
+OUTCOMES = Counter("tenk_inbox_outcomes", "Inbox rows by how they ended.", ["outcome"], registry=REGISTRY)
+TURNS = Counter("tenk_turns", "Turns by how they ended.", ["end_reason"], registry=REGISTRY)
+TURNS_RUNNING = Gauge("tenk_turns_running", "Turns in flight.", registry=REGISTRY)
+TURN_SECONDS = Histogram("tenk_turn_seconds", "A turn, start to end.", buckets=_SLOW_S, registry=REGISTRY)
+OUTBOUND = Counter(
+    "tenk_outbound_attempts",
+    "Sends and edits by what came of them: sent, retryable, permanent, unknown.",
+    ["channel", "outcome"],
+    registry=REGISTRY,
+)
+OUTBOX_WAITING = Gauge("tenk_outbox_waiting", "Parts waiting to be sent.", registry=REGISTRY)
+MODEL_SECONDS = Histogram(
+    "tenk_model_response_seconds", "A model response, asked to whole.", ["model"], buckets=_SLOW_S, registry=REGISTRY
+)
+MODEL_FAILURES = Counter("tenk_model_failures", "Model calls without a response.", ["model", "kind"], registry=REGISTRY)
+TOOL_CALLS = Counter("tenk_tool_calls", "Tool calls by how they ended.", ["tool", "outcome"], registry=REGISTRY)
+COMMIT_SECONDS = Histogram(
+    "tenk_store_commit_seconds", "One commit of a group of jobs.", buckets=_FAST_S, registry=REGISTRY
+)
+COMMIT_JOBS = Histogram(
+    "tenk_store_commit_jobs", "Jobs that shared a commit.", buckets=(1, 2, 4, 8, 16, 32, 64, 128), registry=REGISTRY
+)
+CHANNEL_READY = Gauge("tenk_channel_ready", "1 while the channel is ready.", ["channel", "account"], registry=REGISTRY)
+CHANNEL_HEARD_AT = Gauge(
+    "tenk_channel_heard_timestamp_seconds",
+    "When the platform was last really heard, Unix seconds.",
+    ["channel", "account"],
+    registry=REGISTRY,
+)
+
+# ---------------------------------------------------------------- the log
+
+EventDict = MutableMapping[str, Any]
+
+
+def configure(
+    redactor: Redactor, *, level: str = "info", as_json: bool | None = None, stream: TextIO | None = None
+) -> None:
+    """Send every log event of ours and every library's warning to `stream`, redacted. Called once a process.
+
+    `stream` is stderr where None. `as_json` None means: JSON unless the stream is a terminal.
+    """
+    out = sys.stderr if stream is None else stream
+    plain = out.isatty() if as_json is None else not as_json
+    shared: list[structlog.types.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+        Cleaner(redactor, one_line=plain),
+    ]
+    renderer: structlog.types.Processor = (
+        structlog.dev.ConsoleRenderer(colors=out.isatty(), exception_formatter=structlog.dev.plain_traceback)
+        if plain
+        else structlog.processors.JSONRenderer()
+    )
+    numeric = logging.getLevelNamesMapping()[level.upper()]
+    structlog.configure(
+        processors=[*shared, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(numeric),
+        logger_factory=structlog.WriteLoggerFactory(file=out),
+        cache_logger_on_first_use=True,
+    )
+    _route_libraries(shared, renderer, out)
+
+
+def _route_libraries(shared: list[structlog.types.Processor], renderer: structlog.types.Processor, out: TextIO) -> None:
+    handler = logging.StreamHandler(out)
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=[structlog.stdlib.add_logger_name, *shared],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    root = logging.getLogger()  # noqa: TID251  the one place where the libraries' own logging is taken over
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.captureWarnings(capture=True)
+
+
+class Cleaner:
+    """A log processor: no value leaves it with a secret; on a console none can forge a line of its own (A67)."""
+
+    def __init__(self, redactor: Redactor, *, one_line: bool) -> None:
+        """`one_line` escapes control characters here; a JSON renderer does that by itself."""
+        self._redactor = redactor
+        self._one_line = one_line
+
+    def __call__(self, logger: object, method: str, event: EventDict) -> EventDict:
+        """The same event with clean keys and values."""
+        return {
+            key if key.startswith("_") else self._text(key): (
+                value if key.startswith("_") else self._trace(value) if key == "exception" else self._value(value)
+            )
+            for key, value in event.items()
+        }
+
+    def _value(self, value: object) -> object:
+        if value is None or isinstance(value, bool | int | float):
+            return value
+        if isinstance(value, Mapping):
+            return {self._text(str(key)): self._value(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple | set | frozenset):
+            return [self._value(inner) for inner in value]
+        return self._text(value if isinstance(value, str) else repr(value))
+
+    def _text(self, text: str) -> str:
+        text = self._redactor.redact(text)
+        return escape_controls(text) if self._one_line else text.encode("utf-8", "replace").decode()
+
+    def _trace(self, trace: object) -> str:
+        """A traceback keeps its lines, each of them indented, so that none looks like a log line."""
+        text = self._redactor.redact(str(trace))
+        if not self._one_line:
+            return text.encode("utf-8", "replace").decode()
+        return "\n".join(f"    {escape_controls(line)}" for line in text.splitlines())

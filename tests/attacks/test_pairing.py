@@ -1,0 +1,307 @@
+"""Attacks on pairing, A37 to A47 and A23 of FAULTS 5.2, against the rules and the tables themselves."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+import structlog
+
+from channels.messages import Address
+from gateway.access import pairing, words
+from gateway.access.codes import ALPHABET, CODE_CHARS, code_of
+from gateway.access.operations import AccessOperations, OperationRefused
+from gateway.access.pairing import AlreadyTold, Approved, Full, NotApproved, TellCode, Why
+from gateway.store import pairing as rows
+from gateway.store.engine import Store
+from gateway.store.people import Connection
+from tests.fakes.people import KEY, NOON, database, message, minutes
+
+
+def asks(connection: sa.Connection, sender: str = "42", at: datetime = NOON) -> str:
+    """A stranger writes; the number of their request."""
+    outcome = pairing.request(connection, message(sender), at)
+    assert isinstance(outcome, TellCode)
+    return outcome.request.id
+
+
+def gives(connection: sa.Connection, request_id: str, at: datetime, approver: str = "cli") -> Why | str:
+    """An operator gives the right code; why it failed, or the role it led to."""
+    outcome = pairing.approve_code(connection, KEY, code_of(KEY, request_id), approver, at)
+    return outcome.why if isinstance(outcome, NotApproved) else outcome.person.role
+
+
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (timedelta(minutes=59, seconds=59), "owner"),
+        (timedelta(minutes=60), Why.EXPIRED),
+        (timedelta(minutes=61), Why.EXPIRED),
+    ],
+)
+def test_a37_a_code_ends_at_60_minutes(after: timedelta, expected: str) -> None:
+    """A37: the last second is in, the sixtieth minute is out."""
+    with database() as connection:
+        assert expected == gives(connection, asks(connection), NOON + after)
+
+
+def test_a38_a_code_works_once() -> None:
+    """A38: and using it again is no wrong guess of anybody's."""
+    with database() as connection:
+        request_id = asks(connection)
+        assert ["owner", Why.USED] == [gives(connection, request_id, NOON) for _ in range(2)]
+        assert [] == rows.guesses_since(connection, NOON - minutes(1))
+
+
+@pytest.mark.parametrize("typed", ["{0}", " {0} ", "{1}-{2}", "{1} {2}"])
+def test_a39_spaces_dashes_and_case_are_forgiven(typed: str) -> None:
+    """A39: in either case."""
+    with database() as connection:
+        code = code_of(KEY, asks(connection)).lower()
+        outcome = pairing.approve_code(connection, KEY, typed.format(code, code[:4], code[4:]), "cli", NOON)
+        assert isinstance(outcome, Approved)
+
+
+@pytest.mark.parametrize("extra", ["{0}X", "X{0}", "{0}{0}", "{0}.", "*", "%", "' OR 1=1 --", "\x00", "\ud800" * 8])
+def test_a39_a90_nothing_else_is_forgiven(extra: str) -> None:
+    """A39, A90, A91: what merely holds the code, wildcards, SQL and broken text are wrong codes, no errors."""
+    with database() as connection:
+        code = code_of(KEY, asks(connection))
+        outcome = pairing.approve_code(connection, KEY, extra.format(code), "cli", NOON)
+        assert NotApproved(Why.MALFORMED) == outcome
+
+
+def test_a40_a_fourth_stranger_gets_silence_for_now() -> None:
+    """A40: three wait at most; another account is not touched by it."""
+    with database() as connection:
+        for sender in ("1", "2", "3"):
+            asks(connection, sender)
+        assert Full() == pairing.request(connection, message("4"), NOON + timedelta(minutes=9, seconds=59))
+        assert isinstance(pairing.request(connection, message("4", account="second"), NOON), TellCode)
+
+
+def test_a40_a_flood_does_not_keep_the_next_stranger_out() -> None:
+    """A40: after 10 minutes the oldest gives way, and its code with it."""
+    with database() as connection:
+        first, _, _ = [asks(connection, sender) for sender in ("1", "2", "3")]
+        asks(connection, "4", NOON + minutes(10))
+        assert 3 == len(rows.pending(connection))
+        assert Why.DISPLACED == gives(connection, first, NOON + minutes(10))
+
+
+def test_a41_a_hundred_messages_lead_to_one_code_and_a_reply_every_ten_minutes() -> None:
+    """A41: over 100 minutes of a message a minute, 10 replies; a code lives 60 minutes, so there were two."""
+    with database() as connection:
+        outcomes = [pairing.request(connection, message("42"), NOON + minutes(minute)) for minute in range(100)]
+        told = {minute: one.request.id for minute, one in enumerate(outcomes) if isinstance(one, TellCode)}
+    assert list(range(0, 100, 10)) == list(told)
+    assert 1 == len({request_id for minute, request_id in told.items() if minute < 60})
+    assert 2 == len(set(told.values()))
+
+
+def test_a41_a_hundred_messages_at_once_lead_to_one_reply() -> None:
+    """A41: as a burst."""
+    with database() as connection:
+        outcomes = [pairing.request(connection, message("42"), NOON) for _ in range(100)]
+    assert (1, 99) == (
+        sum(isinstance(one, TellCode) for one in outcomes),
+        sum(isinstance(one, AlreadyTold) for one in outcomes),
+    )
+
+
+def wrong(connection: sa.Connection, times: int, at: datetime, approver: str = "cli") -> list[Why]:
+    """So many wrong codes, one a second."""
+    outcomes = [
+        pairing.approve_code(connection, KEY, "2" * CODE_CHARS, approver, at + timedelta(seconds=second))
+        for second in range(times)
+    ]
+    return [one.why for one in outcomes if isinstance(one, NotApproved)]
+
+
+def test_a42_five_wrong_codes_lock_the_approver_even_with_the_right_one() -> None:
+    """A42: for an hour from the fifth; others go on."""
+    with database() as connection:
+        request_id = asks(connection)
+        assert [Why.WRONG] * 5 + [Why.LOCKED] == wrong(connection, 6, NOON)
+        assert Why.LOCKED == gives(connection, request_id, NOON + minutes(15))
+        assert "owner" == gives(connection, request_id, NOON + minutes(15), approver="u-operator")
+        later = asks(connection, "43", NOON + minutes(50))
+        fifth = NOON + timedelta(seconds=4)
+        assert Why.LOCKED == gives(connection, later, fifth + timedelta(minutes=59, seconds=59))
+        assert "member" == gives(connection, later, fifth + minutes(60))
+
+
+def test_a42_four_wrong_codes_in_any_quarter_of_an_hour_lock_nobody() -> None:
+    """A42: a person who mistypes now and then is not locked out."""
+    with database() as connection:
+        for quarter in range(4):
+            assert [Why.WRONG] * 4 == wrong(connection, 4, NOON + minutes(quarter * 16))
+
+
+def test_a42_twenty_wrong_codes_in_an_hour_stop_everybody() -> None:
+    """FAULTS 5.3: 20 an hour overall are what the figures stand on, however many approvers there are."""
+    with database() as connection:
+        request_id = asks(connection)
+        for approver in range(5):
+            assert [Why.WRONG] * 4 == wrong(connection, 4, NOON, approver=f"u{approver}")
+        assert Why.LOCKED == gives(connection, request_id, NOON + minutes(1), approver="u9")
+        assert isinstance(pairing.approve_request(connection, request_id, "cli", NOON + minutes(1)), Approved)
+
+
+def test_wrong_codes_cost_no_stranger_theirs() -> None:
+    """FAULTS 5.3: killing codes on wrong guesses would be a lever to shut people out."""
+    with database() as connection:
+        request_id = asks(connection)
+        wrong(connection, 4, NOON)
+        assert "owner" == gives(connection, request_id, NOON + minutes(1))
+
+
+def test_the_figures_of_guessing() -> None:
+    """FAULTS 5.3: p ≤ 1e-10 a code's life with three pending at 20 guesses an hour, ≤ 1e-6 a year."""
+    codes = len(ALPHABET) ** CODE_CHARS
+    an_hour = 20 * 3 / codes
+    assert an_hour <= 1e-10
+    assert 24 * 365 * an_hour <= 1e-6
+
+
+def test_a47_a_clock_set_back_revives_nothing() -> None:
+    """A47: what was seen to have run out stays so; a request from the future runs out as well."""
+    with database() as connection:
+        request_id = asks(connection)
+        pairing.expire(connection, NOON + minutes(61))  # the minute's look of a running gateway
+        assert Why.EXPIRED == gives(connection, request_id, NOON - minutes(59))
+        later = asks(connection, "43", NOON + minutes(120))
+        assert Why.EXPIRED == gives(connection, later, NOON)
+
+
+def test_a47_a_lock_does_not_end_because_a_clock_was_set_back() -> None:
+    """A47: guesses from the future count."""
+    with database() as connection:
+        wrong(connection, 5, NOON)
+        request_id = asks(connection, "42", NOON - minutes(120))
+        assert Why.LOCKED == gives(connection, request_id, NOON - minutes(120))
+
+
+def test_the_denied_and_the_blocked_hear_nothing() -> None:
+    """A denied person may ask again after their hour, a blocked one never."""
+    with database() as connection:
+        pairing.deny(connection, asks(connection), "cli", NOON)
+        pairing.block(connection, "default", "telegram:43", "Ben", "cli", NOON)
+        assert [AlreadyTold()] * 2 == [
+            pairing.request(connection, message(who), NOON + minutes(30)) for who in ("42", "43")
+        ]
+        assert isinstance(pairing.request(connection, message("42"), NOON + minutes(60)), TellCode)
+        assert AlreadyTold() == pairing.request(connection, message("43"), NOON + timedelta(days=400))
+
+
+def test_a_request_of_somebody_blocked_since_lets_nobody_in() -> None:
+    """A block is stronger than a code."""
+    with database() as connection:
+        request_id = asks(connection)
+        pairing.block(connection, "default", "telegram:42", "Ana", "cli", NOON)
+        assert Why.BLOCKED == gives(connection, request_id, NOON)
+
+
+# ---------------------------------------------------------------- over a real store
+
+
+class Outbox:
+    """What would be said, kept in the audit table: it is there exactly if the commit is."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def say(self, _: Connection, address: Address, text: str, cause: str) -> None:
+        self.texts.append(f"{address.chat} {cause.partition(':')[0]} {text}")
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """A store in a file."""
+    opened = await Store.open(f"sqlite:///{tmp_path}/tenk.db")
+    yield opened
+    await opened.aclose()
+
+
+def operations(store: Store, outbox: Outbox, at: datetime = NOON) -> AccessOperations:
+    """An operator's, at noon."""
+    return AccessOperations(store, KEY, outbox.say, lambda: at)
+
+
+async def test_a43_the_lock_outlives_a_restart(tmp_path: Path) -> None:
+    """A43: guesses are rows."""
+    url = f"sqlite:///{tmp_path}/tenk.db"
+    first = await Store.open(url)
+    for _ in range(5):
+        with pytest.raises(OperationRefused, match="nobody's code"):
+            await operations(first, Outbox()).approve("22222222", "cli")
+    request_id = await first.write(asks)
+    await first.aclose()
+    second = await Store.open(url)
+    with pytest.raises(OperationRefused, match="not even a right one"):
+        await operations(second, Outbox()).approve(code_of(KEY, request_id), "cli")
+    await second.aclose()
+
+
+async def test_a44_of_two_approvals_at_once_one_wins(store: Store) -> None:
+    """A44: one conditional statement decides; the person is greeted once."""
+    request_id = await store.write(asks)
+    outbox = Outbox()
+    code = code_of(KEY, request_id)
+    results: list[str] = []
+
+    async def approve() -> None:
+        try:
+            results.append(str((await operations(store, outbox).approve(code, "cli"))["role"]))
+        except OperationRefused as refused:
+            results.append(str(refused))
+
+    async with asyncio.TaskGroup() as tasks:
+        for _ in range(8):
+            tasks.create_task(approve())
+    assert ["owner"] + ["that code was used already"] * 7 == sorted(results)
+    users = await operations(store, outbox).users()
+    assert 1 == len(users)
+
+
+async def test_a45_no_code_is_in_the_database_the_log_or_an_answer(store: Store, tmp_path: Path) -> None:
+    """A45: through a whole life of requests, right and wrong codes, and every listing."""
+    with structlog.testing.capture_logs() as logs:
+        outbox = Outbox()
+        requests = [await store.write(lambda c, who=who: asks(c, who)) for who in ("1", "2", "3")]
+        codes = [code_of(KEY, request_id) for request_id in requests]
+        operator = operations(store, outbox)
+        answers: list[object] = [await operator.list_requests(), words.code_text("en"), words.code_text("es")]
+        answers += [await operator.approve(codes[0], "cli"), await operator.deny(requests[1], "cli")]
+        answers += [await operator.block(requests[2], "cli"), await operator.users()]
+        for code in codes:
+            with pytest.raises(OperationRefused) as refused:
+                await operator.approve(code, "cli")
+            answers.append(str(refused.value))
+    await store.aclose()
+    kept = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    told = json.dumps([answers, logs, outbox.texts], default=str)
+    assert [] == [code for code in codes if code.encode() in kept or code in told]
+    assert requests[0].encode() in kept
+
+
+async def test_a46_a_damaged_database_opens_for_nobody(tmp_path: Path) -> None:
+    """A46: it is an error, not an empty list of people; and nothing in it is overwritten."""
+    path = tmp_path / "tenk.db"
+    store = await Store.open(f"sqlite:///{path}")
+    request_id = await store.write(asks)
+    await operations(store, Outbox()).approve(code_of(KEY, request_id), "cli")
+    await store.aclose()
+    whole = path.read_bytes()
+    path.write_bytes(b"not a database at all" + whole[21:])
+    damaged = path.read_bytes()
+    with pytest.raises(Exception, match="store did not answer"):
+        await Store.open(f"sqlite:///{path}")
+    assert damaged == path.read_bytes()
+    path.write_bytes(whole)
+    mended = await Store.open(f"sqlite:///{path}")
+    assert 1 == len(await operations(mended, Outbox()).users())
+    await mended.aclose()

@@ -1,0 +1,360 @@
+"""The Telegram adapter against the simulator: nothing lost, nothing confirmed early, every trouble told."""
+
+import asyncio
+import gc
+import traceback
+
+import pytest
+
+from channels.base import (
+    ChannelState,
+    DeletesMessages,
+    EditsMessages,
+    HasCommands,
+    Reacts,
+    ShowsTyping,
+    Sign,
+)
+from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
+from channels.messages import Address, InboundMessage
+from channels.telegram.adapter import REACTIONS
+from channels.telegram.simulator.faults import Fault
+from channels.telegram.simulator.methods import REACTIONS as LEGAL_REACTIONS
+from tests.fakes.sink import RecordingSink
+from tests.fakes.telegram import TOKEN, part, telegram
+
+HOME = Address("telegram", "main", "1")
+
+
+async def test_offset_is_confirmed_only_after_the_commit():
+    """While `receive` has not returned, Telegram still keeps the update; afterwards it does not."""
+    async with telegram() as rig:
+        rig.sink.open.clear()
+        async with rig.running():
+            rig.simulator.say(1, "hello")
+            await rig.sink.arriving.wait()
+            assert 1 == len(rig.simulator.world.bot().updates)
+            rig.sink.open.set()
+            await rig.simulator.until(lambda: len(rig.simulator.world.bot().updates) == 0)
+        assert ["msg:1:1"] == [event.event_id for event in rig.sink.events]
+
+
+async def test_killed_before_the_commit_gets_the_update_again():
+    """Four runs that end inside `receive` confirm nothing; the fifth is given the same update (redelivery x 4)."""
+    async with telegram() as rig:
+        rig.simulator.add_chat(1, "private")
+        rig.simulator.say(1, "keep me")
+        rig.sink.open.clear()
+        for _ in range(4):
+            rig.sink.arriving.clear()
+            async with rig.running():
+                await rig.sink.arriving.wait()
+        rig.sink.open.set()
+        async with rig.running():
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        assert [["msg:1:1"]] * 5 == rig.sink.batches
+        assert 1 == len(rig.sink.events)
+
+
+async def test_batch_the_store_refuses_is_offered_again_and_no_poll_goes_on():
+    """NotPersisted three times: the same batch comes four times, with backoff, and nothing is polled between."""
+    async with telegram() as rig:
+        rig.simulator.say(1, "one")
+        rig.simulator.say(1, "two")
+        rig.sink.refusals = 3
+        polls_at_offers: list[int] = []
+        updates = rig.simulator.world.bot().updates
+        async with rig.running():
+            await rig.sink.until(lambda: polls_at_offers.append(updates.polls) or bool(rig.sink.events))
+        assert [["msg:1:1", "msg:1:2"]] * 4 == rig.sink.batches
+        assert [0.05, 0.1, 0.2] == rig.pauses.asked_s
+        assert 1 == max(polls_at_offers)
+        assert any("store" in told for told in rig.sink.details(ChannelState.DEGRADED))
+
+
+async def test_order_in_is_order_kept_over_many_batches():
+    """250 messages of three people arrive once each, in the order they were said."""
+    async with telegram() as rig:
+        said = [f"msg:{1 + n % 3}:{rig.simulator.say(1 + n % 3, f'm{n}')}" for n in range(250)]
+        async with rig.running():
+            await rig.sink.until(lambda: len(rig.sink.events) >= 250)
+        assert said == [event.event_id for event in rig.sink.events]
+
+
+async def test_one_malformed_update_does_not_stop_its_batch():
+    """Of 100 updates one is poison: 99 are received, one is quarantined with what it was (FAULTS 0.2)."""
+    async with telegram() as rig:
+        for n in range(50):
+            rig.simulator.say(1, f"before {n}")
+        bad = rig.simulator.inject({"message": {"message_id": "x" * 20_000, "chat": 7}})
+        for n in range(49):
+            rig.simulator.say(1, f"after {n}")
+        async with rig.running():
+            await rig.sink.until(lambda: len(rig.sink.events) == 99)
+            await rig.simulator.until(lambda: len(rig.simulator.world.bot().updates) == 0)
+        assert [f"update:{bad}"] == [one.event_id for one in rig.sink.rejected]
+        assert 16_384 == len(rig.sink.rejected[0].raw)
+        assert 1 == len([batch for batch in rig.sink.batches if batch])
+
+
+async def test_ids_that_start_lower_after_an_idle_week_lose_nothing():
+    """Update ids are no clock: lower ones than the cursor are received and confirmed all the same."""
+    async with telegram() as rig:
+        async with rig.running():
+            rig.simulator.say(1, "before the holidays")
+            await rig.simulator.until(lambda: len(rig.simulator.world.bot().updates) == 0)
+        rig.simulator.world.bot().updates.renumber(500)
+        rig.simulator.say(1, "after")
+        async with rig.running():
+            await rig.simulator.until(lambda: len(rig.simulator.world.bot().updates) == 0)
+        assert ["before the holidays", "after"] == [event.text for event in rig.sink.events]
+        assert "501" == rig.sink.committed
+
+
+async def test_restart_goes_on_from_the_committed_cursor():
+    """A new channel over the same sink is not given what was committed."""
+    async with telegram() as rig:
+        async with rig.running():
+            rig.simulator.say(1, "one")
+            await rig.sink.until(lambda: len(rig.sink.events) == 1)
+        rig.simulator.say(1, "two")
+        second = RecordingSink(rig.sink.committed)
+        rig.sink = second
+        async with rig.running():
+            await second.until(lambda: bool(second.events))
+        assert ["two"] == [event.text for event in second.events]
+
+
+async def test_edit_of_a_person_is_an_event_of_its_own():
+    """An edit has the message's id and a key of its own."""
+    async with telegram() as rig, rig.running():
+        rig.simulator.say(1, "20 minutes")
+        rig.simulator.edit(1, 1, "30 minutes")
+        await rig.sink.until(lambda: len(rig.sink.events) == 2)
+        said, changed = rig.sink.events
+        assert isinstance(said, InboundMessage)
+        assert isinstance(changed, InboundMessage)
+        assert ("20 minutes", False) == (said.text, said.edited)
+        assert ("30 minutes", True, "1") == (changed.text, changed.edited, changed.message_id)
+        assert changed.event_id.startswith("edit:1:1:")
+
+
+async def test_poll_that_hangs_is_given_up():
+    """A getUpdates that is never answered is abandoned after timeout and grace, told, and polled anew."""
+    async with telegram(poll_grace_s=0.1) as rig:
+        rig.simulator.faults.script(Fault(kind="delay", method="getUpdates", delay_s=30))
+        async with rig.running():
+            rig.simulator.say(1, "still there?")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        assert any("does not answer" in told for told in rig.sink.details(ChannelState.DEGRADED))
+
+
+async def test_second_poller_is_named_as_such():
+    """409 is told with what to do about it, and polling goes on."""
+    async with telegram() as rig:
+        rig.simulator.faults.script(Fault(kind="status", status=409, method="getUpdates", times=2))
+        async with rig.running():
+            rig.simulator.say(1, "hello")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        assert "another program polls with this token" in rig.sink.details(ChannelState.DEGRADED)[0]
+        assert [1.0, 2.0] == rig.pauses.asked_s
+
+
+async def test_webhook_is_told_and_never_removed():
+    """409 because a webhook is set says so; the webhook stays."""
+    async with telegram() as rig:
+        rig.simulator.world.bot().webhook_url = "https://example.com/hook"
+        async with rig.running():
+            await rig.sink.until(lambda: bool(rig.sink.details(ChannelState.DEGRADED)))
+        assert "a webhook is set" in rig.sink.details(ChannelState.DEGRADED)[0]
+        assert "https://example.com/hook" == rig.simulator.world.bot().webhook_url
+
+
+async def test_refused_token_fails_at_once_and_says_where_to_mend_it():
+    """At the start one 401 is enough: FAILED, ConfigRefused, and no token in the words."""
+    async with telegram("999999:unknown-token") as rig:
+        with pytest.raises(ConfigRefused, match="@BotFather") as refused:
+            await rig.channel.run(rig.sink)
+        assert ChannelState.FAILED is rig.sink.states[-1][0]
+        assert "unknown-token" not in str(refused.value) + str(rig.sink.states)
+
+
+async def test_token_revoked_later_ends_the_channel_after_three_refusals():
+    """One 401 may be a hiccup; three in a row are believed."""
+    async with telegram() as rig:
+        rig.simulator.faults.script(Fault(kind="status", status=401, method="getUpdates", times=None))
+        with pytest.raises(ConfigRefused):
+            await rig.channel.run(rig.sink)
+        assert [1.0, 2.0] == rig.pauses.asked_s
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(kind="html", method="getUpdates", times=2),
+        Fault(kind="status", status=500, method="getUpdates", times=2),
+        Fault(kind="cut", method="getUpdates", times=2),
+        Fault(kind="cut", method="getUpdates", applied=True, times=2),
+        Fault(kind="status", status=429, retry_after_s=7, method="getUpdates", times=2),
+        Fault(kind="html", method="getMe", times=2),
+    ],
+    ids=lambda fault: f"{fault.method}-{fault.kind}-{fault.status}-{fault.applied}",
+)
+async def test_poll_survives(fault: Fault):
+    """Proxy pages, 5xx, 429 and cut connections are told, waited out, and lose nothing."""
+    async with telegram() as rig:
+        rig.simulator.faults.script(fault)
+        async with rig.running():
+            rig.simulator.say(1, "hello")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        assert ["hello"] == [event.text for event in rig.sink.events]
+        least = 7.0 if fault.status == 429 else 1.0
+        assert least == rig.pauses.asked_s[0]
+        assert ChannelState.READY is rig.sink.states[-1][0]
+
+
+async def test_updates_offered_twice_in_one_batch_keep_their_key():
+    """A duplicate is handed on under the same key; dropping it is the inbox's work."""
+    async with telegram() as rig:
+        rig.simulator.faults.script(Fault(kind="duplicate", method="getUpdates"))
+        rig.simulator.say(1, "hello")
+        async with rig.running():
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        assert [["msg:1:1", "msg:1:1"]] == rig.sink.batches
+
+
+async def test_nul_and_lone_surrogates_arrive_clean():
+    """Bad Unicode neither stops the batch nor reaches anybody (A91)."""
+    async with telegram() as rig, rig.running():
+        rig.simulator.say(1, "a\x00b\ud800c")
+        rig.simulator.say(1, "next")
+        await rig.sink.until(lambda: len(rig.sink.events) == 2)
+        assert ["ab\ufffdc", "next"] == [event.text for event in rig.sink.events]
+
+
+async def test_channel_has_the_abilities_it_promises():
+    """Edits, typing, reactions, deletion and menus are found by their Protocols."""
+    async with telegram() as rig:
+        for ability in (EditsMessages, ShowsTyping, Reacts, DeletesMessages, HasCommands):
+            assert isinstance(rig.channel, ability)
+
+
+async def test_send_replies_without_previews_and_with_entities():
+    """What is sent is what the person sees: text, entities, reply, no link preview."""
+    async with telegram() as rig:
+        asked = rig.simulator.say(1, "question")
+        receipt = await rig.channel.send(
+            part("see https://example.com", markup='[{"type":"bold","offset":0,"length":3}]', reply_to=asked)
+        )
+        (answer,) = rig.simulator.answers(1)
+        assert str(answer.message_id) == receipt.platform_id
+        assert ({"type": "bold", "offset": 0, "length": 3},) == answer.entities
+        assert (asked, False) == (answer.reply_to, answer.preview)
+
+
+async def test_reply_to_a_deleted_question_is_sent_without_it():
+    """The answer is not lost because the question is gone."""
+    async with telegram() as rig:
+        rig.simulator.add_chat(1, "private")
+        await rig.channel.send(part("answer", reply_to=77))
+        assert [("answer", None)] == [(one.text, one.reply_to) for one in rig.simulator.answers(1)]
+
+
+async def test_edit_twice_is_one_success_after_the_other():
+    """An edit to what the message says already succeeds: edits can be repeated."""
+    async with telegram() as rig:
+        rig.simulator.add_chat(1, "private")
+        receipt = await rig.channel.send(part("thinking"))
+        for _ in range(2):
+            assert receipt == await rig.channel.edit(part("done"), receipt.platform_id)
+        (answer,) = rig.simulator.answers(1)
+        assert ("done", ["done"]) == (answer.text, [edit.text for edit in answer.edits])
+
+
+async def test_edit_of_a_message_that_is_gone_says_so():
+    """TARGET_GONE is how delivery learns to send anew."""
+    async with telegram() as rig:
+        rig.simulator.add_chat(1, "private")
+        with pytest.raises(Permanent) as gone:
+            await rig.channel.edit(part("done"), "99")
+        assert PermanentKind.TARGET_GONE is gone.value.kind
+
+
+@pytest.mark.parametrize("sign", list(Sign))
+async def test_every_sign_is_a_reaction_telegram_takes(sign: Sign):
+    """Each sign can be set, replaces the one before, and can be cleared."""
+    async with telegram() as rig:
+        said = rig.simulator.say(1, "hello")
+        await rig.channel.react(HOME, str(said), sign)
+        assert {123456: REACTIONS[sign]} == rig.simulator.shown(1)[0].reactions
+        assert REACTIONS[sign] in LEGAL_REACTIONS
+        await rig.channel.react(HOME, str(said), None)
+        assert {} == rig.simulator.shown(1)[0].reactions
+
+
+async def test_typing_deletion_and_menus_arrive():
+    """The small calls do what they say."""
+    async with telegram() as rig:
+        rig.simulator.add_chat(1, "private")
+        receipt = await rig.channel.send(part("oops"))
+        await rig.channel.show_typing(HOME)
+        await rig.channel.delete(HOME, receipt.platform_id)
+        await rig.channel.set_commands({"": [("start", "Begin")], "de": [("start", "Los")]})
+        bot = rig.simulator.world.bot()
+        assert ["typing"] == [action for action, _ in bot.chats[1].actions]
+        assert [] == rig.simulator.answers(1)
+        assert {"": "Begin", "de": "Los"} == {lang: menu[0]["description"] for lang, menu in bot.commands.items()}
+
+
+async def test_cancelled_send_may_have_happened_and_cancellation_travels_on():
+    """Cancelling a send in flight raises CancelledError; the simulator shows why that counts as unknown."""
+    async with telegram() as rig:
+        rig.simulator.add_chat(1, "private")
+        rig.simulator.faults.script(Fault(kind="delay", method="sendMessage", applied=True, delay_s=5))
+        async with asyncio.TaskGroup() as tasks:
+            sending = tasks.create_task(rig.channel.send(part("hello")))
+            await rig.simulator.until(lambda: bool(rig.simulator.answers(1)))
+            sending.cancel()
+        assert sending.cancelled()
+        assert 1 == len(rig.simulator.answers(1))
+
+
+async def test_no_connection_is_retryable():
+    """Where nothing listens nothing was sent: the same call may be made again."""
+    async with telegram() as rig:
+        await rig.simulator.aclose()
+        with pytest.raises(Retryable, match="cannot connect"):
+            await rig.channel.send(part("hello"))
+
+
+async def test_late_answer_is_unknown():
+    """A send that is not answered in time may have arrived; here it did."""
+    async with telegram(call_timeout_s=0.2) as rig:
+        rig.simulator.add_chat(1, "private")
+        rig.simulator.faults.script(Fault(kind="delay", method="sendMessage", applied=True, delay_s=5))
+        with pytest.raises(Unknown):
+            await rig.channel.send(part("hello"))
+        assert 1 == len(rig.simulator.answers(1))
+
+
+@pytest.mark.parametrize("trouble", ["nobody listens", "cut", "html", "late", "refused"])
+async def test_token_is_in_no_error(trouble: str):
+    """Neither the text, the repr, the traceback nor anything an error holds on to shows the token (A92)."""
+    async with telegram(call_timeout_s=0.2) as rig:
+        rig.simulator.add_chat(1, "private")
+        if trouble == "nobody listens":
+            await rig.simulator.aclose()
+        else:
+            kind = {"cut": "cut", "html": "html", "late": "delay", "refused": "status"}[trouble]
+            described = f"Bad Request: no such path /bot{TOKEN}/x"
+            rig.simulator.faults.script(Fault(kind=kind, status=400, description=described, delay_s=5))
+        with pytest.raises((Retryable, Unknown, Permanent)) as caught:
+            await rig.channel.send(part("hello"))
+        told = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + repr(rig.channel)
+        linked, error = [], caught.value
+        while error is not None:
+            linked.append(f"{error!r} {vars(error)}")
+            error = error.__cause__ or error.__context__
+        assert TOKEN.partition(":")[2] not in told + "".join(linked)
+        del caught
+        gc.collect()

@@ -1,0 +1,70 @@
+"""F64 on every store: what cannot be written is not acknowledged, and the store comes back without a restart."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from gateway.errors import StoreUnavailable
+from gateway.store.engine import Store
+from tests.contract.stores import SqliteCase, StoreCase, note, subjects
+
+
+class TestOutages:
+    """One class over every store."""
+
+    async def test_an_outage_is_told_and_ends_without_a_restart(self, case: StoreCase, store: Store) -> None:
+        """A queued job fails with StoreUnavailable and health is red; after the outage everything holds again."""
+        await store.write(note("before"))
+        with case.outage():
+            with pytest.raises(StoreUnavailable):
+                await store.enqueue(note("refused"))
+            assert not store.healthy
+        await store.write(note("after"))
+        assert store.healthy
+        assert ["before", "after"] == await store.read(subjects)
+
+    async def test_a_write_waits_an_outage_out_and_keeps_its_place(self, case: StoreCase, store: Store) -> None:
+        """Lasting jobs hold in the order they were queued, though the first attempts failed; nothing is doubled."""
+        async with asyncio.TaskGroup() as group:
+            with case.outage():
+                writes = [group.create_task(store.write(note(str(n)))) for n in range(20)]
+                await asyncio.sleep(0)
+                with pytest.raises(StoreUnavailable):
+                    await store.enqueue(note("refused"))
+        numbers = [write.result() for write in writes]
+        assert sorted(numbers) == numbers
+        assert [str(n) for n in range(20)] == await store.read(subjects)
+
+    async def test_a_store_that_is_down_closes_and_tells_who_waits(self, case: StoreCase, store: Store) -> None:
+        """A stop during an outage ends: jobs are tried once more, then told; nobody hangs."""
+        with case.outage():
+            waiting = asyncio.ensure_future(store.write(note("lost")))  # noqa: TID251  awaited below
+            with pytest.raises(StoreUnavailable):
+                await store.enqueue(note("refused"))
+            await store.aclose()
+            with pytest.raises(StoreUnavailable):
+                await waiting
+
+
+class TestFullDisk:
+    """What only SQLite can be shown without a kernel's help."""
+
+    async def test_a_full_disk_refuses_and_recovers(self, tmp_path: Path) -> None:
+        """SQLITE_FULL: the job is told, what was acknowledged stays, and with room again the store goes on."""
+        store = await SqliteCase(tmp_path / "tenk.db").open()
+
+        def no_more_pages(connection: sa.Connection) -> None:
+            pages = connection.exec_driver_sql("PRAGMA page_count").scalar_one()
+            connection.exec_driver_sql(f"PRAGMA max_page_count = {pages}")
+
+        await store.write(note("before"))
+        await store.write(no_more_pages)  # until the connection is opened anew, which the outage does
+        with pytest.raises(StoreUnavailable, match="full"):
+            await store.enqueue(note("x" * 100_000))
+        assert not store.healthy
+        await store.write(note("after"))
+        assert store.healthy
+        assert ["before", "after"] == await store.read(subjects)
+        await store.aclose()

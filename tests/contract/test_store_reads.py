@@ -1,0 +1,110 @@
+"""What every store promises of its reads and of the values it keeps."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.util import await_only
+
+from gateway.store.engine import Store
+from gateway.store.tables.people import audit
+from gateway.store.tables.traffic import channel_accounts
+from gateway.store.tables.turns import SHARDS, shards
+from tests.contract.stores import StoreCase, note, subjects
+
+
+class TestReads:
+    """One class over every store."""
+
+    async def test_a_read_sees_what_was_committed(self, store: Store) -> None:
+        """Whoever was told of a commit finds it."""
+        for n in range(20):
+            await store.write(note(str(n)))
+            assert n + 1 == len(await store.read(subjects))
+
+    async def test_one_read_sees_one_moment(self, store: Store) -> None:
+        """A commit between two queries of one read is not half seen."""
+        await store.write(note("early"))
+
+        def twice(connection: sa.Connection) -> tuple[list[str], list[str]]:
+            before = subjects(connection)
+            await_only(store.write(note("late")))
+            return before, subjects(connection)
+
+        assert (["early"], ["early"]) == await store.read(twice)
+        assert ["early", "late"] == await store.read(subjects)
+
+    async def test_a_write_in_a_read_is_refused(self, store: Store) -> None:
+        """Readers cannot change anything, and that is their author's error, not an outage."""
+        with pytest.raises(sa.exc.DBAPIError):
+            await store.read(note("never"))
+        assert [] == await store.read(subjects)
+
+    async def test_more_reads_than_readers_wait_their_turn(self, store: Store) -> None:
+        """A burst of reads is answered whole."""
+        await store.write(note("one"))
+        async with asyncio.TaskGroup() as group:
+            reads = [group.create_task(store.read(subjects)) for _ in range(50)]
+        assert [["one"]] * 50 == [read.result() for read in reads]
+
+    async def test_a_store_opened_again_has_everything(self, case: StoreCase) -> None:
+        """What was acknowledged is there after the end of the process that wrote it; 256 shards wait for owners."""
+        store = await case.open()
+        await store.write(note("kept"))
+        await store.aclose()
+        store = await case.open()
+        assert ["kept"] == await store.read(subjects)
+        assert list(range(SHARDS)) == await store.read(
+            lambda c: list(c.execute(sa.select(shards.c.shard).order_by(shards.c.shard)).scalars())
+        )
+        await store.aclose()
+
+
+class TestValues:
+    """What goes in comes out."""
+
+    @pytest.mark.parametrize(
+        "moment",
+        [
+            datetime(2026, 11, 20, 17, 44, 3, 123_456, tzinfo=UTC),
+            datetime(1969, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+            datetime(9999, 12, 31, 23, 59, 59, 999_999, tzinfo=UTC),
+        ],
+    )
+    async def test_an_instant_comes_back_to_the_microsecond(self, store: Store, moment: datetime) -> None:
+        """Aware, in UTC, exact; and comparable in SQL."""
+        row = {"tenant_id": "t", "channel": "c", "account": "a", "last_heard_at": moment}
+        await store.write(lambda c: c.execute(channel_accounts.insert(), row) and None)
+        later = sa.select(channel_accounts.c.last_heard_at).where(
+            channel_accounts.c.last_heard_at > moment - timedelta(microseconds=1)
+        )
+        assert moment == await store.read(lambda c: c.execute(later).scalar_one())
+
+    @pytest.mark.parametrize(
+        "text", ["Grüße 👩‍👩‍👧 漢字", "\u202eRTL\u200b", "'; DROP TABLE audit; --", "\\x00 %s ? :a"]
+    )
+    async def test_text_comes_back_as_it_was(self, store: Store, text: str) -> None:
+        """A90: nothing in a text is ever SQL, and no character is lost."""
+        await store.write(note(text))
+        assert [text] == await store.read(subjects)
+
+    async def test_a_nul_in_a_text_is_kept_or_refused_but_never_cut(self, store: Store) -> None:
+        """F40: PostgreSQL refuses NUL, so the edge takes it out; a job that has one fails alone, as its own error."""
+        good, nul = store.enqueue(note("good")), store.enqueue(note("a\0b"))
+        if store.dialect == "postgresql":
+            with pytest.raises(sa.exc.DBAPIError):
+                await nul
+        await good
+        kept = await store.read(lambda c: set(c.execute(sa.select(audit.c.subject)).scalars()))
+        assert kept <= {"good", "a\0b"}
+        assert store.healthy
+
+    async def test_a_lone_surrogate_fails_its_job_alone(self, store: Store) -> None:
+        """F40, A91: neither database can hold it; the other jobs of the group do not notice."""
+        good, bad = store.enqueue(note("good")), store.enqueue(note("\ud800"))
+        with pytest.raises((UnicodeEncodeError, sa.exc.DBAPIError)):
+            await bad
+        await good
+        assert ["good"] == await store.read(subjects)
+        assert store.healthy

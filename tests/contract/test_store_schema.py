@@ -1,0 +1,133 @@
+"""The schema on every store: created at once or migrated it is the same, and a database from the future is left alone."""
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+import sqlalchemy.ext.asyncio
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+
+from gateway.errors import SchemaTooNew, SettingsError, StoreUnavailable
+from gateway.store import migrate
+from gateway.store.engine import Store, upgrade
+from gateway.store.schema import HEAD, version, whole
+from gateway.store.tables.turns import shards
+from tests.contract.stores import PostgresCase, StoreCase, note, subjects
+from tests.fakes.postgres import PostgresServer
+
+
+def definitions(path: Path) -> list[list[str]]:
+    """Every table and index of an SQLite file as it was declared, a table's constraints in any order."""
+    with sa.create_engine(f"sqlite:///{path}").connect() as connection:
+        rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
+        declared = [" ".join(sql.split()).removesuffix(" )") for (sql,) in rows]
+    return [sorted(sql.split(", CONSTRAINT ")) for sql in declared]
+
+
+def seeded(connection: sa.Connection) -> list[tuple[int, str | None, int]]:
+    """The rows a new database starts with."""
+    return [tuple(row) for row in connection.execute(sa.select(shards).order_by(shards.c.shard))]
+
+
+class TestSchema:
+    """Creation, migration, refusal."""
+
+    async def test_migrations_lead_to_the_same_sqlite_file_as_creation(self, tmp_path: Path) -> None:
+        """Declared alike, with the same first rows."""
+        await upgrade(f"sqlite:///{tmp_path}/created.db")
+        migrated, created = (sa.create_engine(f"sqlite:///{tmp_path}/{name}.db") for name in ("migrated", "created"))
+        with migrated.begin() as connection:
+            migrate.upgrade(connection, None)
+            assert [] == compare_metadata(MigrationContext.configure(connection), whole)
+            expected = seeded(connection)
+        with created.connect() as connection:
+            assert expected == seeded(connection)
+        assert definitions(tmp_path / "created.db") == definitions(tmp_path / "migrated.db")
+
+    async def test_migrations_lead_to_the_same_postgresql_database_as_creation(self, postgres: PostgresServer) -> None:
+        """`pg_dump` cannot tell them apart."""
+        created, migrated = await postgres.create(), await postgres.create()
+        await upgrade(created)
+        engine = sa.ext.asyncio.create_async_engine(migrated.replace("postgresql:", "postgresql+asyncpg:"))
+        async with engine.begin() as connection:
+            await connection.run_sync(migrate.upgrade, None)
+            assert [] == await connection.run_sync(lambda c: compare_metadata(MigrationContext.configure(c), whole))
+        await engine.dispose()
+        assert postgres.dump(created) == postgres.dump(migrated)
+
+    def test_the_code_knows_its_newest_revision(self) -> None:
+        """The number a boot compares with is the last file in `versions`."""
+        assert HEAD == max(path.name[:4] for path in (migrate.MIGRATIONS / "versions").glob("*.py"))
+
+    async def test_an_upgrade_says_what_it_found(self, case: StoreCase) -> None:
+        """An empty database is created; one that is at the newest revision is left as it is."""
+        assert (None, HEAD) == await upgrade(case.url)
+        assert (HEAD, HEAD) == await upgrade(case.url)
+
+    async def test_a_database_of_a_newer_version_is_refused_and_left_alone(self, case: StoreCase) -> None:
+        """The error says what to do; nothing was changed."""
+        store = await case.open()
+        await store.write(note("of the future"))
+        await store.write(lambda c: c.execute(version.update().values(version_num="9999")) and None)
+        await store.aclose()
+        with pytest.raises(SchemaTooNew, match="9999"):
+            await case.open()
+        with pytest.raises(SchemaTooNew):
+            await upgrade(case.url)
+
+    async def test_two_processes_may_create_one_database_at_once(self, case: StoreCase) -> None:
+        """The second finds what the first made."""
+        async with asyncio.TaskGroup() as group:
+            opening = [group.create_task(Store.open(case.url)) for _ in range(3)]
+        stores = [task.result() for task in opening]
+        for n, store in enumerate(stores):
+            await store.write(note(str(n)))
+        assert ["0", "1", "2"] == await stores[0].read(subjects)
+        for store in stores:
+            await store.aclose()
+
+
+class TestOpening:
+    """What a store URL may be, and what opening leaves on the disk."""
+
+    async def test_file_and_directory_are_their_owners_only(self, tmp_path: Path) -> None:
+        """A93: mode 0600 for the database with its log, 0700 for a directory we make."""
+        store = await Store.open(f"sqlite:///{tmp_path}/home/tenk.db")
+        await store.write(note("one"))
+        files = {path.name: oct(path.stat().st_mode & 0o777) for path in (tmp_path / "home").iterdir()}
+        await store.aclose()
+        assert {"tenk.db": "0o600", "tenk.db-wal": "0o600", "tenk.db-shm": "0o600"} == files
+        assert 0o700 == (tmp_path / "home").stat().st_mode & 0o777
+
+    @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://h/d", "tenk.db", "", "nonsense:/x"])
+    async def test_a_url_of_no_store_is_a_settings_error(self, url: str) -> None:
+        """The message says what to write instead."""
+        with pytest.raises(SettingsError, match="sqlite:///path/tenk.db"):
+            await Store.open(url)
+
+    async def test_a_store_that_cannot_be_reached_is_unavailable(self, tmp_path: Path, postgres: PostgresServer) -> None:
+        """A directory where a file should be, a file that is no database, a port where nobody listens, a wrong name."""
+        (tmp_path / "text.db").write_text("this is no database, and long enough to be looked at as one " * 100)
+        sqlite = (f"sqlite:///{tmp_path}", f"sqlite:///{tmp_path}/text.db")
+        for url in (*sqlite, "postgresql://u:p@127.0.0.1:1/d", postgres.url("no_such_database")):
+            with pytest.raises(StoreUnavailable):
+                await Store.open(url)
+
+    async def test_the_password_is_in_no_error(self, postgres: PostgresServer) -> None:
+        """S5: what an operator is shown, and what its cause says, never holds the URL's password."""
+        wrong = postgres.url("postgres").replace("@", "canary-3141@")
+        with pytest.raises(StoreUnavailable, match="authentication failed") as caught:
+            await Store.open(wrong)
+        assert "canary-3141" not in f"{caught.value!r} {caught.value} {caught.value.__cause__!r}"
+
+    async def test_a_boot_does_not_import_alembic(self, tmp_path: Path) -> None:
+        """0.7 s that only a migration needs."""
+        script = "import asyncio, sys; from gateway.store.engine import upgrade; asyncio.run(upgrade(sys.argv[1]));"
+        script += "print('alembic' in sys.modules)"
+        for _ in range(2):
+            command = [sys.executable, "-c", script, f"sqlite:///{tmp_path}/t.db"]
+            assert b"False\n" == subprocess.run(command, capture_output=True, check=True).stdout

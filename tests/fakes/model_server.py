@@ -1,0 +1,244 @@
+"""A loopback server that speaks OpenAI chat completions from a script, with faults; any client may talk to it.
+
+    async with ModelServer() as server:
+        server.script(Reply("Hello"), Reply(calls=(Call("log_practice", '{"minutes": 45}'),)), Fault(status=429))
+        ... OPENAI_BASE_URL = server.base_url ...
+        assert 3 == len(server.requests)
+
+What a script does not cover is answered by `brain(body) -> Reply | Fault`, by default a short text. Runs alone, too:
+`python -m tests.fakes.model_server PORT [DELAY_S]`.
+"""
+
+import asyncio
+import sys
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+from aiohttp import web
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call of a reply."""
+
+    name: str
+    arguments: str = "{}"
+    id: str | None = None  # None: made up from its place
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A good answer, and how it comes."""
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    finish: str | None = None  # None: what follows from the calls
+    delay_s: float = 0.0  # before the first byte
+    chunk_chars: int = 12  # of text, and of a call's arguments
+    chunk_delay_s: float = 0.0
+    usage: tuple[int, int] | None = (100, 10)  # prompt, completion tokens; None: not said
+    plain_json: bool = False  # also to a stream request
+    done: bool = True  # [DONE] at the end
+    cut_after_chunks: int | None = None  # the connection is cut there
+    stall_after_chunks: int | None = None  # nothing more comes there, only pings
+    crlf: bool = False
+    noise: bool = False  # comments, unknown events, a byte order mark
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Anything else a server may send."""
+
+    status: int = 200
+    body: bytes | Mapping[str, Any] = b""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    delay_s: float = 0.0
+    content_type: str = "application/json"
+    reset: bool = False  # the connection is cut before an answer
+    hang: bool = False  # no byte, ever
+
+
+Answer = Reply | Fault
+Brain = Callable[[dict[str, Any]], Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """A request as it came."""
+
+    body: dict[str, Any]
+    headers: Mapping[str, str]
+    path: str
+
+
+class ModelServer:
+    """Listens on 127.0.0.1 while its context is open."""
+
+    def __init__(self, brain: Brain | None = None, *, port: int = 0, reply: Answer | None = None) -> None:
+        self.requests: list[Received] = []
+        self.keeps_requests = True  # off for long benchmarks
+        self.brain: Brain = brain or (lambda _body: reply or Reply("A short answer."))
+        self.closed_early = 0  # streams whose client went away
+        self._script: deque[Answer] = deque()
+        self._port = port
+        self._released = asyncio.Event()
+        self._runner: web.AppRunner | None = None
+
+    def script(self, *answers: Answer) -> None:
+        """Give these, in order, before the brain is asked again."""
+        self._script.extend(answers)
+
+    @property
+    def base_url(self) -> str:
+        """What a client is given; ends in /v1."""
+        return f"http://127.0.0.1:{self._port}/v1"
+
+    async def __aenter__(self) -> "ModelServer":
+        app = web.Application(client_max_size=64 * 1024 * 1024)
+        app.router.add_post("/v1/chat/completions", self._answer)
+        app.router.add_get("/v1/models", self._models)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, "127.0.0.1", self._port)
+        await site.start()
+        self._port = self._runner.addresses[0][1]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._released.set()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _models(self, _request: web.Request) -> web.Response:
+        return web.json_response({"object": "list", "data": [{"id": "test", "object": "model"}]})
+
+    async def _answer(self, request: web.Request) -> web.StreamResponse:
+        body = orjson.loads(await request.read())
+        if self.keeps_requests:
+            self.requests.append(Received(body, dict(request.headers), request.path))
+        answer = self._script.popleft() if self._script else self.brain(body)
+        if answer.delay_s:
+            await asyncio.sleep(answer.delay_s)
+        if isinstance(answer, Fault):
+            return await self._fault(request, answer)
+        if answer.plain_json or not body.get("stream"):
+            return web.Response(body=orjson.dumps(_whole(answer, body)), content_type="application/json")
+        try:
+            return await self._stream(request, answer, body)
+        except ConnectionError:
+            self.closed_early += 1
+            raise
+
+    async def _fault(self, request: web.Request, fault: Fault) -> web.StreamResponse:
+        if fault.hang:
+            await self._released.wait()
+        if fault.hang or fault.reset:
+            _cut(request)
+        content = fault.body if isinstance(fault.body, bytes) else orjson.dumps(dict(fault.body))
+        headers = {"Content-Type": fault.content_type, **fault.headers}
+        return web.Response(status=fault.status, body=content, headers=headers)
+
+    async def _stream(self, request: web.Request, reply: Reply, body: dict[str, Any]) -> web.StreamResponse:
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
+        await response.prepare(request)
+        end = b"\r\n\r\n" if reply.crlf else b"\n\n"
+        if reply.noise:
+            await response.write(b"\xef\xbb\xbf: hello\n\nid: 7\nretry: 10\n\nevent: ping\n\n")
+        for sent, chunk in enumerate(_chunks(reply, body)):
+            if sent == reply.cut_after_chunks:
+                await response.write(b'data: {"choices": [{"delta": {"content": "caf\xc3')
+                _cut(request)
+                return response
+            if sent == reply.stall_after_chunks:
+                await self._stall(response)
+            if reply.noise:
+                await response.write(b": ping\n\n")
+            await response.write(b"data: " + orjson.dumps(chunk) + end)
+            if reply.chunk_delay_s:
+                await asyncio.sleep(reply.chunk_delay_s)
+        if reply.done:
+            await response.write(b"data: [DONE]" + end)
+        await response.write_eof()
+        return response
+
+    async def _stall(self, response: web.StreamResponse) -> None:
+        while not self._released.is_set():
+            await response.write(b": ping\n\n")
+            await asyncio.sleep(0.01)
+
+
+def _cut(request: web.Request) -> None:
+    if request.transport is not None:
+        request.transport.abort()
+
+
+def _finish(reply: Reply) -> str:
+    return reply.finish or ("tool_calls" if reply.calls else "stop")
+
+
+def _usage(reply: Reply) -> dict[str, int] | None:
+    if reply.usage is None:
+        return None
+    prompt, completion = reply.usage
+    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
+
+
+def _named(reply: Reply) -> list[tuple[str, Call]]:
+    return [(call.id if call.id is not None else f"call_{index}", call) for index, call in enumerate(reply.calls)]
+
+
+def _whole(reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
+    message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
+    if reply.calls:
+        message["tool_calls"] = [
+            {"id": id_, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for id_, call in _named(reply)
+        ]
+    return {
+        "id": "chatcmpl-1",
+        "object": "chat.completion",
+        "created": 1,
+        "model": body.get("model", "test"),
+        "choices": [{"index": 0, "message": message, "finish_reason": _finish(reply), "logprobs": None}],
+        "usage": _usage(reply),
+    }
+
+
+def _chunks(reply: Reply, body: dict[str, Any]) -> list[dict[str, Any]]:
+    head = {"id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1, "model": body.get("model", "test")}
+
+    def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
+        return {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+    chunks = [chunk({"role": "assistant", "content": ""})]
+    chunks += [chunk({"content": piece}) for piece in _pieces(reply.text, reply.chunk_chars)]
+    for index, (id_, call) in enumerate(_named(reply)):
+        function: dict[str, Any] = {"name": call.name, "arguments": ""}
+        chunks.append(chunk({"tool_calls": [{"index": index, "id": id_, "type": "function", "function": function}]}))
+        chunks += [
+            chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
+            for piece in _pieces(call.arguments, reply.chunk_chars)
+        ]
+    chunks.append(chunk({}, _finish(reply)))
+    if reply.usage is not None and (body.get("stream_options") or {}).get("include_usage"):
+        chunks.append({**head, "choices": [], "usage": _usage(reply)})
+    return chunks
+
+
+def _pieces(text: str, size: int) -> list[str]:
+    return [text[at : at + size] for at in range(0, len(text), size)]
+
+
+async def _alone(port: int, delay_s: float) -> None:
+    async with ModelServer(port=port, reply=Reply("A short answer.", delay_s=delay_s)) as server:
+        server.keeps_requests = False
+        sys.stdout.write(f"{server.base_url}\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    asyncio.run(_alone(int(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) > 2 else 0.0))

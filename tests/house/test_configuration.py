@@ -1,0 +1,98 @@
+"""The example configuration is the truth: every key is explained, every key explained exists."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import get_args, get_origin
+
+import pytest
+from pydantic import BaseModel, SecretStr
+
+from gateway.config_sources import annotation_at, is_secret
+from gateway.settings import SHORTHANDS, Settings, load
+from tests.house.tree import ROOT
+
+EXAMPLE = ROOT / "config" / "gateway.toml"
+SECRETS = ROOT / "config" / "secrets.example.toml"
+ACCOUNTS = {("channels", "telegram"): "main", ("access", "accounts"): "telegram:main"}
+"""What the examples call the one entry of each table of accounts."""
+
+
+def taken_out_of_comments(path: Path) -> str:
+    """The file with every `#key = value` and `#[table]` in force."""
+    return re.sub(r"^#(?=[a-z_]+ = |\[)", "", path.read_text(), flags=re.MULTILINE)
+
+
+def leaves(tree: object, above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], object]]:
+    """Every value with its key path."""
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from leaves(value, (*above, key))
+    else:
+        yield above, tree
+
+
+def declared(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Every key that the settings know."""
+    for name in model.model_fields:
+        path = (*above, name)
+        inner = annotation_at(Settings, path)
+        if get_origin(inner) is Mapping or get_origin(inner) is dict:
+            path = (*path, ACCOUNTS[path])
+            inner = get_args(inner)[1]
+        if isinstance(inner, type) and issubclass(inner, BaseModel) and not issubclass(inner, SecretStr):
+            yield from declared(inner, path)
+        elif path != ("channels", "telegram", "main", "name"):  # its table is its name
+            yield path
+
+
+def test_every_key_stands_in_the_example_and_nothing_else() -> None:
+    """A new key has to be explained where operators look; a removed one has to go."""
+    written = {path for path, _ in leaves(tomllib.loads(taken_out_of_comments(EXAMPLE)))}
+    assert {path for path in declared(Settings) if not is_secret(Settings, path)} == written
+
+
+def test_every_secret_stands_in_the_secrets_example_and_nothing_else() -> None:
+    """Secrets have a file of their own."""
+    written = {path for path, _ in leaves(tomllib.loads(taken_out_of_comments(SECRETS)))}
+    assert {path for path in declared(Settings) if is_secret(Settings, path)} == written
+
+
+def test_the_example_shows_the_defaults(tmp_path: Path) -> None:
+    """What stands there for a key with a default is that default."""
+    shipped = load(EXAMPLE, {}).model_dump(mode="json")
+    defaults = {path: value for path, value in leaves(shipped) if value is not None}
+    written = dict(leaves(tomllib.loads(taken_out_of_comments(EXAMPLE))))
+    assert {} == {path: written[path] for path, value in defaults.items() if path in written and written[path] != value}
+
+
+def test_everything_taken_out_of_its_comment_can_be_used(tmp_path: Path) -> None:
+    """The examples are values that work, all of them together."""
+    (tmp_path / "gateway.toml").write_text(taken_out_of_comments(EXAMPLE))
+    token = "123456789:" + "AbC-_" * 7
+    secrets = re.sub(r'token = ".*"', f'token = "{token}"', taken_out_of_comments(SECRETS))
+    (tmp_path / "secrets.toml").write_text(secrets)
+    (tmp_path / "secrets.toml").chmod(0o600)
+    settings = load(tmp_path / "gateway.toml", {})
+    assert token == settings.channels.telegram["main"].token.get_secret_value()
+
+
+def test_every_table_and_key_is_explained() -> None:
+    """A comment stands above each key, or above the group of keys it belongs to."""
+    lines = EXAMPLE.read_text().splitlines()
+    unexplained = []
+    for number, line in enumerate(lines):
+        if re.match(r"#[a-z_]+ = ", line):
+            above = number
+            while re.match(r"#[a-z_]+ = ", lines[above]):
+                above -= 1
+            if not lines[above].startswith("# "):
+                unexplained.append(line)
+    assert [] == unexplained
+
+
+@pytest.mark.parametrize("variable", [*SHORTHANDS, "TELEGRAM_API_BASE", "OPENAI_API_KEY", "OPENAI_BASE_URL"])
+def test_every_shorthand_is_named_in_the_examples(variable: str) -> None:
+    """An operator finds the variable beside the key it stands for."""
+    assert re.search(rf"^# .*\b{variable}\b", EXAMPLE.read_text() + SECRETS.read_text(), re.MULTILINE)

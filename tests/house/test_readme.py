@@ -1,0 +1,48 @@
+"""What the README tells people to type is there."""
+
+import re
+import subprocess
+import sys
+
+from tests.house.tree import ROOT
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def code_of(text: str) -> str:
+    """Fenced blocks and inline code."""
+    return "\n".join(re.findall(r"```.*?\n(.*?)```", text, re.DOTALL) + re.findall(r"`([^`\n]+)`", text))
+
+
+def test_every_make_target_named_exists() -> None:
+    """`make X` in the README is a target of the Makefile."""
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set() == set(re.findall(r"\bmake ([a-z]+)", code_of(README))) - targets
+
+
+def test_every_command_named_exists() -> None:
+    """`tenk X` in the README is a command, and so is `tenk X Y` where X is a group."""
+    for words in sorted(set(re.findall(r"\btenk ([a-z]+)(?: ([a-z]+))?", code_of(README)))):
+        arguments = [word for word in words if word]
+        done = subprocess.run(
+            [sys.executable, "-m", "gateway", *arguments, "--help"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=15,
+        )
+        assert (0, "") == (done.returncode, done.stderr), arguments
+
+
+def test_every_variable_named_is_read() -> None:
+    """An environment variable in the README is one that the settings know."""
+    source = "".join(path.read_text() for path in (ROOT / "gateway").rglob("*.py"))
+    variables = set(re.findall(r"\b((?:TENK|TELEGRAM|OPENAI|ANTHROPIC|DATABASE)_[A-Z_]+)\b", README))
+    assert set() == {name for name in variables if f'"{name}"' not in source}
+
+
+def test_every_link_inside_the_project_leads_somewhere() -> None:
+    """Relative links of the README name files that are there."""
+    links = [link for link in re.findall(r"\]\(([^)#\s]+)", README) if "://" not in link]
+    assert [] == [link for link in links if not (ROOT / link).exists()]

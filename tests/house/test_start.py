@@ -1,0 +1,43 @@
+"""Help comes at once, and heavy things are loaded only when they are used."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from tests.house.tree import ROOT
+
+HEAVY = {"pydantic", "aiohttp", "sqlalchemy", "alembic", "structlog", "prometheus_client", "aiogram", "asyncio"}
+
+
+def loaded_by(code: str) -> set[str]:
+    """The top-level modules that a fresh interpreter has loaded after `code`."""
+    script = f"import json, sys\n{code}\nprint(json.dumps(sorted({{name.partition('.')[0] for name in sys.modules}})))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True, timeout=15
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def test_help_loads_click_only() -> None:
+    """`tenk --help` loads nothing that is not needed to print a table (SPEC 9: under 300 ms)."""
+    code = "from gateway.cli.root import root\nroot(['--help'], standalone_mode=False)"
+    assert set() == loaded_by(code) & HEAVY
+
+
+UNASKED = {"aiogram", "discord", "slack_bolt", "openai", "hypothesis", "pytest"}
+
+
+@pytest.mark.parametrize(
+    "module",
+    ["channels.base", "channels.registry", "channels.telegram.config", "gateway.settings", "gateway.app", "agent.loop"],
+)
+def test_no_platform_sdk_is_loaded_unasked(module: str) -> None:
+    """Contracts, configuration and the whole gateway import without a platform's SDK."""
+    assert set() == loaded_by(f"import {module}") & UNASKED
+
+
+def test_importing_the_gateway_does_not_load_migrations() -> None:
+    """Loading alembic costs most of a second: it is loaded when the schema is behind, not before."""
+    assert "alembic" not in loaded_by("import gateway.app")

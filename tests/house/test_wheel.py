@@ -1,0 +1,38 @@
+"""What travels in the wheel, and what never does."""
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import ROOT
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """Names in a wheel built from this tree."""
+    target = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+        timeout=15,
+    )
+    (wheel,) = Path(target).glob("*.whl")
+    return set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_data_travels_with_the_code(names: set[str]) -> None:
+    """Migrations, prompts and the example configuration are in it."""
+    assert any(name.startswith("gateway/store/migrations/versions/") for name in names)
+    assert any(name.startswith("agent/coach/prompts/") and name.endswith(".md") for name in names)
+    assert any(name.endswith("share/tenk-gateway/gateway.toml") for name in names)
+
+
+def test_nothing_private_travels(names: set[str]) -> None:
+    """No secrets file, no data directory, no test."""
+    private = [name for name in names if Path(name).name == "secrets.toml" or name.startswith(("var/", "tests/"))]
+    assert [] == private

@@ -1,0 +1,154 @@
+"""A disk under SQLite that a test can listen to and make fail: ctypes over the library the interpreter itself uses.
+
+`install` changes the process's default VFS for good, so it belongs into a child process. Structures: sqlite.org/c3ref/vfs.html
+and sqlite.org/c3ref/io_methods.html, as of SQLite 3.40.
+"""
+
+import ctypes
+import sqlite3
+from pathlib import Path
+
+POINTER = ctypes.c_void_p
+OPEN = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_char_p, POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_int))
+DELETE = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_char_p, ctypes.c_int)
+WRITE = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, POINTER, ctypes.c_int, ctypes.c_int64)
+TRUNCATE = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_int64)
+SYNC = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_int)
+
+
+class Vfs(ctypes.Structure):
+    """sqlite3_vfs as far as it is used here."""
+
+    _fields_ = (
+        ("iVersion", ctypes.c_int),
+        ("szOsFile", ctypes.c_int),
+        ("mxPathname", ctypes.c_int),
+        ("pNext", POINTER),
+        ("zName", ctypes.c_char_p),
+        ("pAppData", POINTER),
+        ("xOpen", POINTER),
+        ("xDelete", POINTER),
+    )
+
+
+class Methods(ctypes.Structure):
+    """sqlite3_io_methods, version 3."""
+
+    _fields_ = (
+        ("iVersion", ctypes.c_int),
+        *(
+            (name, POINTER)
+            for name in (
+                *("xClose", "xRead", "xWrite", "xTruncate", "xSync", "xFileSize", "xLock", "xUnlock"),
+                *("xCheckReservedLock", "xFileControl", "xSectorSize", "xDeviceCharacteristics", "xShmMap", "xShmLock"),
+                *("xShmBarrier", "xShmUnmap", "xFetch", "xUnfetch"),
+            )
+        ),
+    )
+
+
+class Disk:
+    """Lets everything through; a test overrides what it wants to hear. Names are file names without directories."""
+
+    def refuses(self, operation: str, name: str) -> int:
+        """The SQLite result code to answer "write", "truncate" or "sync" with; 0 lets it through."""
+        return sqlite3.SQLITE_OK
+
+    def wrote(self, name: str, offset: int, data: bytes) -> None:
+        """Handed to the operating system, not to the disk."""
+
+    def truncated(self, name: str, size: int) -> None:
+        """Cut to `size` bytes, not yet on the disk."""
+
+    def synced(self, name: str) -> None:
+        """All of the file that was written until now is on the disk."""
+
+    def deleted(self, name: str) -> None:
+        """The file is gone."""
+
+
+def why_not() -> str | None:
+    """Why this interpreter's SQLite cannot be listened to; None where it can."""
+    return None if _library_path() else "the interpreter's SQLite is no shared library of a Linux process"
+
+
+def install(disk: Disk) -> None:
+    """From now on every SQLite file of this process is on this disk."""
+    path = _library_path()
+    assert path is not None, "ask why_not first"
+    library = ctypes.CDLL(path)
+    library.sqlite3_vfs_find.restype = POINTER
+    _Shim(disk, Vfs.from_address(library.sqlite3_vfs_find(None)))
+
+
+def _library_path() -> str | None:
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        return None
+    mapped = (line.split()[-1] for line in maps.read_text().splitlines())
+    return next((path for path in mapped if Path(path).name.startswith("libsqlite3")), None)
+
+
+class _Shim:
+    """Wraps the functions of a VFS and of every file it opens; SQLite keeps pointers into it, so it lives forever."""
+
+    forever: "list[object]" = []  # noqa: RUF012  shared on purpose
+
+    def __init__(self, disk: Disk, vfs: Vfs) -> None:
+        self._disk = disk
+        self._names: dict[int, str] = {}
+        self._wrapped: dict[int, Methods] = {}
+        self._open = OPEN(vfs.xOpen)
+        self._delete = DELETE(vfs.xDelete)
+        vfs.xOpen = self._keep(OPEN(self._opened))
+        vfs.xDelete = self._keep(DELETE(self._deleted))
+        self._keep(self)
+
+    def _keep(self, thing: object) -> int | None:
+        self.forever.append(thing)
+        return None if thing is self else ctypes.cast(thing, POINTER).value  # type: ignore[arg-type]  a callback
+
+    def _opened(self, vfs: int, name: bytes | None, file: int, flags: int, out: "ctypes._Pointer[ctypes.c_int]") -> int:
+        result = self._open(vfs, name, file, flags, out)
+        if result == sqlite3.SQLITE_OK and name:
+            self._names[file] = Path(name.decode()).name
+            methods = ctypes.cast(file, ctypes.POINTER(POINTER))
+            original = methods[0]
+            if original not in self._wrapped:
+                self._wrapped[original] = self._wrap(Methods.from_address(original))
+            methods[0] = ctypes.addressof(self._wrapped[original])
+        return int(result)
+
+    def _deleted(self, vfs: int, name: bytes, sync_directory: int) -> int:
+        result = self._delete(vfs, name, sync_directory)
+        if result == sqlite3.SQLITE_OK:
+            self._disk.deleted(Path(name.decode()).name)
+        return int(result)
+
+    def _wrap(self, original: Methods) -> Methods:
+        wrapped = Methods.from_buffer_copy(original)
+        real_write, real_truncate, real_sync = WRITE(original.xWrite), TRUNCATE(original.xTruncate), SYNC(original.xSync)
+
+        def write(file: int, data: int, size: int, offset: int) -> int:
+            result = self._disk.refuses("write", self._names[file]) or real_write(file, data, size, offset)
+            if result == sqlite3.SQLITE_OK:
+                self._disk.wrote(self._names[file], offset, ctypes.string_at(data, size))
+            return int(result)
+
+        def truncate(file: int, size: int) -> int:
+            result = self._disk.refuses("truncate", self._names[file]) or real_truncate(file, size)
+            if result == sqlite3.SQLITE_OK:
+                self._disk.truncated(self._names[file], size)
+            return int(result)
+
+        def sync(file: int, flags: int) -> int:
+            result = self._disk.refuses("sync", self._names[file]) or real_sync(file, flags)
+            if result == sqlite3.SQLITE_OK:
+                self._disk.synced(self._names[file])
+            return int(result)
+
+        wrapped.xWrite = self._keep(WRITE(write))
+        wrapped.xTruncate = self._keep(TRUNCATE(truncate))
+        wrapped.xSync = self._keep(SYNC(sync))
+        self.forever += [real_write, real_truncate, real_sync]
+        return wrapped

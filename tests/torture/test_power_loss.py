@@ -1,0 +1,85 @@
+"""R6: what the store acknowledged survives the loss of power, and the test would notice if it did not (FAULTS 0.3)."""
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gateway.store.engine import Store
+from tests.contract.stores import note, subjects
+from tests.torture.power_loss import DATABASE
+from tests.torture.sqlite_disk import why_not
+
+ROOT = Path(__file__).parents[2]
+
+pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
+
+
+def lose_power(directory: Path, synchronous: str, seed: int) -> set[str]:
+    """Run the writing process until its power goes; the rows it acknowledged. What the disk has is in `shadow`."""
+    (directory / "shadow").mkdir(parents=True)
+    command = [sys.executable, "-m", "tests.torture.power_loss", str(directory), synchronous, str(seed)]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert -signal.SIGKILL == ended.returncode, ended.stderr
+    return set(ended.stdout.split())
+
+
+def surviving(database: Path) -> set[str]:
+    """The rows a plain SQLite finds; none where the file or its table never reached the disk."""
+    connection = sqlite3.connect(database)
+    try:
+        assert [("ok",)] == connection.execute("PRAGMA integrity_check").fetchall()
+        return {subject for (subject,) in connection.execute("SELECT subject FROM audit")}
+    except sqlite3.OperationalError:
+        return set()
+    finally:
+        connection.close()
+
+
+async def full_loses_nothing(directory: Path, seed: int) -> int:
+    """One loss of power under FULL: all acknowledged rows are there, and the store goes on from them. How many there were."""
+    acknowledged = lose_power(directory, "FULL", seed)
+    assert set() == acknowledged - surviving(directory / "shadow" / DATABASE), f"seed {seed}"
+    store = await Store.open(f"sqlite:///{directory}/shadow/{DATABASE}")
+    await store.write(note("after the power came back"))
+    assert acknowledged <= set(await store.read(subjects)), f"seed {seed}"
+    await store.aclose()
+    return len(acknowledged)
+
+
+def lost(directory: Path, synchronous: str, seed: int) -> int:
+    """How many acknowledged rows a weaker setting loses."""
+    acknowledged = lose_power(directory, synchronous, seed)
+    return len(acknowledged - surviving(directory / "shadow" / DATABASE))
+
+
+@pytest.mark.parametrize("seed", [2, 3])
+async def test_nothing_acknowledged_is_lost_with_the_power(tmp_path: Path, seed: int) -> None:
+    """D1: with `synchronous=FULL`, whole or torn writes, every acknowledged row is on the disk."""
+    assert 0 < await full_loses_nothing(tmp_path, seed)
+
+
+@pytest.mark.parametrize("synchronous", ["NORMAL", "OFF"])
+def test_the_test_notices_a_weaker_setting(tmp_path: Path, synchronous: str) -> None:
+    """The same cut under NORMAL or OFF loses acknowledged rows: a test that cannot fail shows nothing."""
+    assert 0 < lost(tmp_path, synchronous, seed=2)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+async def test_thirty_losses_of_power_lose_nothing(tmp_path: Path) -> None:
+    """R6: 30 cuts anywhere from the first write of the creation on, every other one with torn writes."""
+    counts = [await full_loses_nothing(tmp_path / str(seed), seed) for seed in range(100, 130)]
+    assert 1000 < sum(counts)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("synchronous", ["NORMAL", "OFF"])
+def test_weaker_settings_lose_rows_again_and_again(tmp_path: Path, synchronous: str) -> None:
+    """Of ten cuts under a weaker setting most lose acknowledged rows."""
+    losses = [lost(tmp_path / str(seed), synchronous, seed) for seed in range(100, 120, 2)]
+    assert 5 <= sum(loss > 0 for loss in losses)

@@ -1,0 +1,239 @@
+"""The operator's operations over a real store: one commit each, a snapshot that follows, and clear refusals."""
+
+from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
+
+import pytest
+from pydantic import JsonValue
+
+from channels.messages import Address
+from gateway.access import pairing, words
+from gateway.access.calls import access_calls
+from gateway.access.codes import code_of
+from gateway.access.operations import AccessChange, AccessOperations, OperationRefused
+from gateway.access.pairing import Approved, TellCode
+from gateway.access.policy import AccessSnapshot
+from gateway.store import people
+from gateway.store.engine import Store
+from gateway.store.people import Connection, Newcomer
+from tests.fakes.people import KEY, NOON, message, minutes
+
+
+class Gateway:
+    """What a running gateway adds: a snapshot, and an outbox whose rows are kept as audit rows."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.now = NOON
+        self.snapshot = AccessSnapshot()
+        self.said: list[tuple[Address, str, str]] = []
+        self.changes: list[AccessChange] = []
+        self.operations = AccessOperations(store, KEY, self.say, lambda: self.now, self.changed)
+
+    def say(self, _: Connection, address: Address, text: str, cause: str) -> None:
+        self.said.append((address, text, cause))
+
+    def changed(self, change: AccessChange) -> None:
+        self.changes.append(change)
+        if change.person is not None:
+            self.snapshot.put(change.person)
+
+    async def asks(self, sender: str, locale: str | None = None) -> str:
+        """A stranger writes; the number of their request."""
+        outcome = await self.store.write(lambda c: pairing.request(c, message(sender, locale=locale), self.now))
+        assert isinstance(outcome, TellCode)
+        return outcome.request.id
+
+
+@pytest.fixture
+async def gateway(tmp_path: Path) -> AsyncIterator[Gateway]:
+    """Over a store in a file."""
+    store = await Store.open(f"sqlite:///{tmp_path}/tenk.db")
+    yield Gateway(store)
+    await store.aclose()
+
+
+async def test_the_first_person_approved_is_told_they_are_the_owner(gateway: Gateway) -> None:
+    """The next one is a member; both are known at once, and greeted where they wait."""
+    first, second = await gateway.asks("42"), await gateway.asks("43")
+    await gateway.operations.approve(code_of(KEY, first), "cli")
+    await gateway.operations.approve(code_of(KEY, second), "cli")
+    assert ["owner", "member"] == [change.person.role for change in gateway.changes if change.person]
+    assert ["42", "43"] == [address.chat for address, _, _ in gateway.said]
+    assert [f"approved:{first}", f"approved:{second}"] == [cause for _, _, cause in gateway.said]
+    assert [True, False] == ["owner" in text for _, text, _ in gateway.said]
+    assert "owner" == (gateway.snapshot.find("default", "telegram:42") or gateway.snapshot._by_user["?"]).role  # noqa: SLF001
+
+
+async def test_people_are_greeted_in_their_language(gateway: Gateway) -> None:
+    """As the platform told it when they asked."""
+    await gateway.operations.approve(code_of(KEY, await gateway.asks("42", locale="es-MX")), "cli")
+    assert "es-MX" == (gateway.changes[0].person and gateway.changes[0].person.locale)
+    assert gateway.said[0][1].startswith("Ya estás dentro")
+
+
+async def test_the_list_shows_who_asks_but_no_code(gateway: Gateway) -> None:
+    """Number, sender, name, account and age."""
+    request_id = await gateway.asks("42")
+    gateway.now += minutes(5)
+    expected = {
+        "request": request_id,
+        "sender": "telegram:42",
+        "name": "Ana",
+        "account": "telegram:main",
+        "asked_at": "2026-03-02T12:00:00+00:00",
+        "age_s": 300,
+        "expires_at": "2026-03-02T13:00:00+00:00",
+    }
+    assert [expected] == await gateway.operations.list_requests()
+    gateway.now += minutes(55)
+    assert [] == await gateway.operations.list_requests()
+
+
+async def test_a_request_can_be_approved_by_the_end_of_its_number(gateway: Gateway) -> None:
+    """Also while codes are locked: nothing is guessed that way."""
+    request_id = await gateway.asks("42")
+    for _ in range(5):
+        with pytest.raises(OperationRefused):
+            await gateway.operations.approve("22222222", "cli")
+    person = await gateway.operations.approve_request(request_id[-6:], "cli")
+    assert ("owner", ["telegram:42"], ["telegram:main"]) == (person["role"], person["senders"], person["accounts"])
+
+
+async def refusal(doing: Awaitable[object]) -> str:
+    """What the operator reads."""
+    with pytest.raises(OperationRefused) as refused:
+        await doing
+    return str(refused.value)
+
+
+async def test_refusals_say_what_to_do(gateway: Gateway) -> None:
+    """And change nothing."""
+    request_id = await gateway.asks("42")
+    operations = gateway.operations
+    assert "`tenk pairing list`" in await refusal(operations.approve(" ", "cli"))
+    assert "no 0, O, 1 or I" in await refusal(operations.approve("O0O0O0O0", "cli"))
+    assert "is no request" in await refusal(operations.approve_request("nobody", "cli"))
+    assert "is no request" in await refusal(operations.deny(request_id[-3:], "cli"))
+    assert "is no request or user" in await refusal(operations.block("nobody", "cli"))
+    assert "owner" in await refusal(operations.set_role("telegram:42", "king", "cli"))
+    assert [] == gateway.changes
+
+
+async def test_the_only_owner_can_be_neither_blocked_nor_demoted(gateway: Gateway) -> None:
+    """Until there is another."""
+    await gateway.operations.approve_request(await gateway.asks("42"), "cli")
+    await gateway.operations.approve_request(await gateway.asks("43"), "cli")
+    assert "only owner" in await refusal(gateway.operations.block("telegram:42", "cli"))
+    assert "only owner" in await refusal(gateway.operations.set_role("telegram:42", "member", "cli"))
+    await gateway.operations.set_role("telegram:43", "owner", "cli")
+    await gateway.operations.block("telegram:42", "cli")
+    person = gateway.snapshot.find("default", "telegram:42")
+    assert "blocked" == (person and person.role)
+
+
+async def test_whoever_came_by_policy_first_becomes_owner_when_approved(gateway: Gateway) -> None:
+    """An open account makes members only; the first word of an operator makes the owner."""
+    newcomer = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", people.BY_POLICY)
+    before = await gateway.store.write(lambda c: people.enrol(c, newcomer, NOON))
+    assert (frozenset(), frozenset({"telegram:main"})) == (before.grants, before.policy_grants)
+    person = await gateway.operations.approve_request(await gateway.asks("42"), "cli")
+    assert (before.user_id, "owner") == (person["user"], person["role"])
+    again = await gateway.store.write(lambda c: people.enrol(c, newcomer, NOON))
+    assert (frozenset({"telegram:main"}), frozenset()) == (again.grants, again.policy_grants)
+
+
+async def test_every_change_is_in_the_audit_log(gateway: Gateway) -> None:
+    """With who did it."""
+    first, second, third = [await gateway.asks(sender) for sender in ("1", "2", "3")]
+    await gateway.operations.approve_request(first, "cli")
+    await gateway.operations.deny(second, "u-owner")
+    await gateway.operations.block(third, "u-owner")
+    log = await gateway.store.read(people.audit_log)
+    assert [
+        ("telegram:1", "pairing_requested"),
+        ("telegram:2", "pairing_requested"),
+        ("telegram:3", "pairing_requested"),
+        ("cli", "user_created"),
+        ("cli", "pairing_approved"),
+        ("u-owner", "pairing_denied"),
+        ("u-owner", "user_created"),
+        ("u-owner", "person_blocked"),
+    ] == [(row.actor, row.action) for row in reversed(log)]
+
+
+async def test_a_decision_whose_commit_was_unknown_finds_its_own_work(gateway: Gateway) -> None:
+    """The writer repeats a job after an outage; the second run tells the same, and nobody is greeted twice."""
+    request_id = await gateway.asks("42")
+    key = code_of(KEY, request_id)
+
+    def twice(connection: Connection) -> list[pairing.Approved | pairing.NotApproved]:
+        first = pairing.approve_code(connection, KEY, key, "cli", NOON)
+        return [first, pairing.approve_code(connection, KEY, key, "cli", NOON, repeated=True)]
+
+    outcomes = await gateway.store.write(twice)
+    assert [True, True] == [isinstance(one, Approved) and one.became_owner for one in outcomes]
+
+
+async def test_settings_of_a_person_are_kept(gateway: Gateway) -> None:
+    """Zone and language; a tag that is none is forgotten."""
+    await gateway.operations.approve_request(await gateway.asks("42"), "cli")
+    user_id = (await gateway.store.read(people.everybody))[0].user_id
+    await gateway.store.write(lambda c: people.set_timezone(c, user_id, "Europe/Madrid"))
+    await gateway.store.write(lambda c: people.set_locale(c, user_id, "es"))
+    person = await gateway.store.read(lambda c: people.person_of(c, user_id))
+    assert ("Europe/Madrid", "es") == (person and person.timezone, person and person.locale)
+    assert None is people.tag_of("<script>")
+
+
+async def test_revoking_ends_a_grant_once(gateway: Gateway) -> None:
+    """The second time there is nothing to take back."""
+    await gateway.operations.approve_request(await gateway.asks("42"), "cli")
+    user_id = (await gateway.store.read(people.everybody))[0].user_id
+    revoked = [await gateway.store.write(lambda c: people.revoke(c, user_id, "telegram:main")) for _ in range(2)]
+    assert [True, False] == revoked
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("pairing.approve", {}),
+        ("pairing.approve", {"code": 7}),
+        ("pairing.approve", {"code": "A", "by": "u-owner"}),
+        ("pairing.list", {"all": "yes"}),
+        ("users.role", {"who": "x"}),
+    ],
+)
+async def test_calls_take_exactly_their_arguments(gateway: Gateway, name: str, arguments: dict[str, JsonValue]) -> None:
+    """A22: nobody says over the socket who they are."""
+    assert "the arguments" in await refusal(access_calls(gateway.operations)[name](arguments))
+
+
+async def test_calls_reach_every_operation(gateway: Gateway) -> None:
+    """By the names the socket and the CLI use."""
+    calls = access_calls(gateway.operations)
+    first, second, third = [await gateway.asks(sender) for sender in ("1", "2", "3")]
+    waiting = await calls["pairing.list"]({})
+    assert isinstance(waiting, list)
+    assert 3 == len(waiting)
+    await calls["pairing.approve"]({"code": code_of(KEY, first)})
+    await calls["pairing.deny"]({"request": second})
+    await calls["pairing.block"]({"who": third})
+    await calls["users.role"]({"who": "telegram:3", "role": "operator"})
+    users = await calls["users.list"]({})
+    assert isinstance(users, list)
+    assert ["owner", "operator"] == [user["role"] for user in users if isinstance(user, dict)]
+
+
+@pytest.mark.parametrize(
+    ("locale", "language"), [(None, "en"), ("", "en"), ("es", "es"), ("es_MX", "es"), ("ES-ar", "es"), ("est", "en")]
+)
+def test_languages_are_found_by_their_tag(locale: str | None, language: str) -> None:
+    """English where nothing better is known."""
+    assert language == words.language_of(locale)
+
+
+def test_a_person_over_their_bound_is_told_when_to_come_back() -> None:
+    """In whole seconds, at least one."""
+    assert "about 1 s" in words.too_fast_text("en", 0.2)
+    assert "20 mensajes" in words.too_many_text("es", 20)

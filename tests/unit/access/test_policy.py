@@ -1,0 +1,201 @@
+"""What becomes of an event, decided from memory."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from channels.messages import (
+    Address,
+    ButtonPressed,
+    ChatKind,
+    ChatMigrated,
+    InboundMessage,
+    Membership,
+    MembershipChanged,
+    Sender,
+)
+from gateway.access.config import AccessConfig
+from gateway.access.policy import AccessSnapshot, Admit, Decision, Enrol, Pair, Refuse, Silence, decide
+from gateway.store.people import BY_POLICY, Newcomer, Person
+from tests.fakes.people import message
+
+ANA = Person(
+    user_id="u-ana",
+    tenant="default",
+    role="member",
+    display_name="Ana",
+    locale="es",
+    timezone="Europe/Madrid",
+    week_start=0,
+    identities=frozenset({"telegram:42"}),
+    grants=frozenset({"telegram:main"}),
+)
+BY_NOBODY = replace(ANA, grants=frozenset(), policy_grants=frozenset({"telegram:main"}))
+GROUP = "-100"
+OPEN = AccessConfig.model_validate({"direct": "open"})
+LISTED = AccessConfig.model_validate({"direct": "allowlist", "accounts": {"telegram:main": {"allow": ["telegram:42"]}}})
+
+
+def groups(policy: str) -> AccessConfig:
+    """One group is allowed, with this policy for its people."""
+    return AccessConfig.model_validate(
+        {
+            "groups": policy,
+            "accounts": {"telegram:main": {"allow_groups": [f"telegram:{GROUP}"], "allow": ["telegram:7"]}},
+        }
+    )
+
+
+def decided(event: InboundMessage, *people: Person, config: AccessConfig | None = None) -> Decision:
+    """The decision with these people known."""
+    return decide(AccessSnapshot(people), config or AccessConfig(), event)
+
+
+def by_policy(sender_key: str) -> Enrol:
+    """Let in as a member by the configuration."""
+    return Enrol(Newcomer("default", sender_key, "telegram:main", "Ana", "member", BY_POLICY))
+
+
+def test_a_paired_person_is_admitted_as_who_they_are() -> None:
+    """With everything a turn has to know of them."""
+    decision = decided(message("42"), ANA)
+    assert Admit(ANA) == decision
+    assert isinstance(decision, Admit)
+    assert ("u-ana", "Europe/Madrid", "es") == (
+        decision.principal.user_id,
+        decision.principal.timezone,
+        decision.principal.locale,
+    )
+
+
+def test_an_unknown_direct_message_leads_to_pairing() -> None:
+    """A23: and to nothing else."""
+    assert Pair() == decided(message("7"), ANA)
+
+
+def test_an_edit_by_a_stranger_is_not_answered() -> None:
+    """Only a message asks for a code."""
+    assert Silence("edited by a stranger") == decided(message("7", edited=True))
+
+
+def test_being_let_into_one_account_is_not_being_let_into_another() -> None:
+    """Grants are an account's."""
+    assert Pair() == decided(message("42", account="second"), ANA)
+
+
+def test_an_open_account_makes_whoever_writes_a_member() -> None:
+    """The row of the user is written in the commit that admits the message."""
+    assert by_policy("telegram:7") == decided(message("7"), config=OPEN)
+    assert Admit(BY_NOBODY) == decided(message("42"), BY_NOBODY, config=OPEN)
+
+
+def test_a_bot_that_is_closed_again_asks_who_came_by_policy_to_pair() -> None:
+    """What nobody granted ends with the policy that did."""
+    assert Pair() == decided(message("42"), BY_NOBODY)
+    assert Silence("not on the allowlist") == decided(
+        message("42"), BY_NOBODY, config=AccessConfig.model_validate({"direct": "allowlist"})
+    )
+
+
+def test_a_listed_person_is_let_in_and_nobody_else() -> None:
+    """Under a list a pairing of earlier days does not count."""
+    assert by_policy("telegram:42") == decided(message("42"), config=LISTED)
+    ben = replace(ANA, user_id="u-ben", identities=frozenset({"telegram:7"}))
+    assert Silence("not on the allowlist") == decided(message("7"), ben, config=LISTED)
+
+
+@pytest.mark.parametrize("config", [AccessConfig(), OPEN, LISTED])
+def test_the_blocked_get_silence_under_every_policy(config: AccessConfig) -> None:
+    """A block is stronger than any list."""
+    assert Silence("blocked") == decided(message("42"), replace(ANA, role="blocked"), config=config)
+
+
+@pytest.mark.parametrize("config", [AccessConfig(), OPEN, LISTED])
+def test_bots_and_nobody_are_refused_under_every_policy(config: AccessConfig) -> None:
+    """A29: also with an id that is on the list."""
+    assert Refuse("sent by a bot") == decided(message("42", is_bot=True), ANA, config=config)
+    assert Refuse("sent by nobody") == decided(message(""), ANA, config=config)
+
+
+@pytest.mark.parametrize("policy", ["pairing", "allowlist", "open"])
+def test_a_group_that_is_not_allowed_gets_silence(policy: str) -> None:
+    """Groups are allowed by id, also for people who are let in."""
+    event = message("42", kind=ChatKind.GROUP, chat="-999")
+    assert Silence("group not allowed") == decided(event, ANA, config=groups(policy))
+
+
+@pytest.mark.parametrize(
+    ("policy", "sender", "decision"),
+    [
+        ("pairing", "42", Admit(ANA)),
+        ("pairing", "8", Silence("not let in")),
+        ("allowlist", "7", by_policy("telegram:7")),
+        ("allowlist", "42", Silence("not let in")),
+        ("open", "8", by_policy("telegram:8")),
+    ],
+)
+def test_inside_an_allowed_group_the_policy_decides(policy: str, sender: str, decision: Decision) -> None:
+    """A24: never with a code for everybody to read."""
+    event = message(sender, kind=ChatKind.GROUP, chat=GROUP)
+    assert decision == decided(event, ANA, config=groups(policy))
+
+
+def press(sender: str) -> ButtonPressed:
+    """A button under one of our messages."""
+    return ButtonPressed(
+        event_id="cb:1",
+        address=Address("telegram", "main", sender),
+        sender=Sender(sender, "Ana"),
+        received_at=datetime(2026, 3, 2, tzinfo=UTC),
+        message_id="1",
+        data="approve",
+    )
+
+
+def test_a_button_is_taken_from_people_who_are_in() -> None:
+    """A34: from nobody else, and no stranger gets a code by pressing one."""
+    snapshot = AccessSnapshot([ANA])
+    assert Admit(ANA) == decide(snapshot, AccessConfig(), press("42"))
+    assert Silence("not let in") == decide(snapshot, AccessConfig(), press("7"))
+    assert Silence("not let in") == decide(snapshot, OPEN, press("7"))
+
+
+def test_news_about_a_chat_is_no_request() -> None:
+    """Whoever added the bot is not let in by that."""
+    about = {"event_id": "m:1", "address": Address("telegram", "main", "-5"), "sender": Sender("7", "Ben")}
+    at = datetime(2026, 3, 2, tzinfo=UTC)
+    added = MembershipChanged(**about, received_at=at, change=Membership.ADDED)  # type: ignore[arg-type]  # one table
+    moved = ChatMigrated(**about, received_at=at, new_chat="-6")  # type: ignore[arg-type]  # for both events
+    assert [Silence("about the chat")] * 2 == [
+        decide(AccessSnapshot(), AccessConfig(), event) for event in (added, moved)
+    ]
+
+
+def test_a33_a_person_blocked_mid_turn_is_nobodys_principal() -> None:
+    """A33: the look-up before each tool finds the change at once."""
+    snapshot = AccessSnapshot([ANA])
+    before = snapshot.principal_of("u-ana")
+    snapshot.put(replace(ANA, role="blocked"))
+    assert ("u-ana", None, None) == (
+        before.user_id if before else None,
+        snapshot.principal_of("u-ana"),
+        snapshot.principal_of("u-nobody"),
+    )
+
+
+def test_a_snapshot_follows_identities_that_move_and_people_who_go() -> None:
+    """No sender leads to somebody it is no longer."""
+    snapshot = AccessSnapshot([ANA])
+    snapshot.put(replace(ANA, identities=frozenset({"telegram:43"})))
+    assert (None, "u-ana") == (
+        snapshot.find("default", "telegram:42"),
+        (snapshot.find("default", "telegram:43") or BY_NOBODY).user_id,
+    )
+    snapshot.drop("u-ana")
+    assert (0, None) == (len(snapshot), snapshot.find("default", "telegram:43"))
+
+
+def test_one_tenants_people_are_strangers_to_another() -> None:
+    """The same sender under another tenant's bot is somebody unknown."""
+    assert Pair() == decided(message("42", tenant="other"), ANA)

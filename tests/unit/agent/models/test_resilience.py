@@ -1,0 +1,162 @@
+"""Retries, Retry-After and the stall watchdog: when it is asked again, when it is not, and how long it takes."""
+
+import asyncio
+
+import pytest
+from structlog.testing import capture_logs
+
+from agent.config import ModelConfig
+from agent.errors import FailureKind
+from agent.models.failures import failure
+from agent.models.resilience import Resilient
+from agent.models.scripted import Says, ScriptedModel
+from agent.ports import ALIVE, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Waiting
+from agent.transcript import ModelResponded
+
+REQUEST = ModelRequest("", ())
+
+
+class Pauses:
+    """A sleep that takes no time and remembers."""
+
+    def __init__(self):
+        self.taken = []
+
+    async def __call__(self, seconds):
+        self.taken.append(seconds)
+
+
+class Stalling:
+    """A model that streams, then falls silent; without streaming it answers."""
+
+    name = "stalling:test"
+
+    def __init__(self, *beats):
+        self.beats = beats  # (pause before it, event)
+        self.requests = []
+
+    async def respond(self, request, on_event):
+        self.requests.append(request)
+        if not request.stream:
+            return ModelResponded(0, "whole")
+        for pause_s, event in self.beats:
+            await asyncio.sleep(pause_s)
+            on_event(event)
+        await asyncio.Event().wait()
+
+    async def aclose(self):
+        pass
+
+
+def resilient(model, **config):
+    pauses = Pauses()
+    return Resilient(model, ModelConfig(**config), sleep=pauses, jitter=lambda: 0.0), pauses
+
+
+async def ask(model, request=REQUEST):
+    events = []
+    try:
+        return await model.respond(request, events.append), events
+    except ModelFailure as problem:
+        return problem, events
+
+
+@pytest.mark.parametrize("kind", [FailureKind.SERVER, FailureKind.OVERLOADED, FailureKind.NETWORK, FailureKind.RATE_LIMIT])
+async def test_f05_f07_f14_f15_what_may_pass_is_tried_three_times(kind):
+    """5 and 10 s apart; the third answer counts."""
+    model, pauses = resilient(ScriptedModel([failure(kind, "x"), failure(kind, "x"), "ok"]))
+    response, events = await ask(model)
+    assert "ok" == response.text
+    assert [5.0, 10.0] == pauses.taken
+    assert [Waiting(5.0), Waiting(10.0)] == [event for event in events if isinstance(event, Waiting)]
+
+
+async def test_the_third_failure_is_the_last():
+    """No retry within a retry, no fourth call."""
+    inner = ScriptedModel(lambda _: failure(FailureKind.SERVER, "x"))
+    problem, _ = await ask(resilient(inner)[0])
+    assert FailureKind.SERVER is problem.kind
+    assert 3 == len(inner.requests)
+
+
+@pytest.mark.parametrize("kind", [FailureKind.AUTH, FailureKind.QUOTA, FailureKind.BAD_REQUEST, FailureKind.CONTEXT])
+async def test_f03_f08_f09_f10_what_cannot_pass_is_not_tried_again(kind):
+    """One call, one failure."""
+    inner = ScriptedModel([failure(kind, "x"), "never"])
+    problem, _ = await ask(resilient(inner)[0])
+    assert kind is problem.kind
+    assert 1 == len(inner.requests)
+
+
+async def test_f01_retry_after_is_obeyed():
+    """The provider's own time is waited for, never less."""
+    model, pauses = resilient(ScriptedModel([failure(FailureKind.RATE_LIMIT, "429", wait_s=5), "ok"]))
+    response, _ = await ask(model)
+    assert ("ok", [5.0]) == (response.text, pauses.taken)
+
+
+async def test_f02_a_long_retry_after_is_not_slept():
+    """Over the patience of the turn there is no pause: the failure says when to come back."""
+    model, pauses = resilient(ScriptedModel([failure(FailureKind.RATE_LIMIT, "429", wait_s=3600), "never"]))
+    problem, _ = await ask(model)
+    assert (3600, []) == (problem.retry_after_s, pauses.taken)
+
+
+async def test_pauses_together_keep_within_the_patience():
+    """40 s and 40 s are more than 60 s: the second is not slept."""
+    busy = failure(FailureKind.RATE_LIMIT, "429", wait_s=40)
+    model, pauses = resilient(ScriptedModel([busy, busy, "never"]))
+    problem, _ = await ask(model)
+    assert (40, [40.0]) == (problem.retry_after_s, pauses.taken)
+
+
+async def test_a_thrown_away_try_is_told():
+    """What streamed before the failure is void; the next try streams anew."""
+    cut = Says("half an", fails_after=failure(FailureKind.NETWORK, "cut"))
+    model, _ = resilient(ScriptedModel([cut, "whole"]))
+    _, events = await ask(model)
+    kinds = [type(event) for event in events if not isinstance(event, Waiting)]
+    assert [TextDelta, TextDelta, TextDiscarded, TextDelta] == kinds
+
+
+async def test_f21_no_first_byte_is_asked_again_without_streaming():
+    """Silence from the start ends the stream; the whole answer is asked for."""
+    inner = Stalling()
+    response, events = await ask(resilient(inner, first_byte_s=0.02)[0])
+    assert "whole" == response.text
+    assert [True, False] == [request.stream for request in inner.requests]
+    assert [] == events
+
+
+async def test_f22_a_stall_in_the_middle_is_warned_of_then_ended():
+    """The stream is logged as stalled, aborted, its text discarded, and asked again whole."""
+    inner = Stalling((0, TextDelta("half")))
+    with capture_logs() as logs:
+        response, events = await ask(resilient(inner, first_byte_s=5, idle_warn_s=0.02, idle_abort_s=0.05)[0])
+    assert "whole" == response.text
+    assert [TextDelta("half"), TextDiscarded()] == events
+    assert ["model_stream_stalled", "model_call_failed"] == [line["event"] for line in logs]
+
+
+async def test_thinking_keeps_the_watchdog_quiet():
+    """Signs of life that are no text count; only real silence ends a stream."""
+    beats = [(0.02, ALIVE)] * 6
+    inner = Stalling(*beats)
+    await ask(resilient(inner, first_byte_s=0.2, idle_warn_s=0.1, idle_abort_s=0.1)[0])
+    assert 2 == len(inner.requests)
+
+
+async def test_the_last_stall_is_a_timeout():
+    """With no try left the failure says so."""
+    problem, _ = await ask(resilient(Stalling(), first_byte_s=0.01, tries=1)[0])
+    assert FailureKind.TIMEOUT is problem.kind
+
+
+async def test_cancelling_goes_through():
+    """A stop is no failure of the model: nothing is retried, the call ends at once."""
+    inner = Stalling((0, TextDelta("x")))
+    model, _ = resilient(inner)
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.02):
+            await ask(model)
+    assert 1 == len(inner.requests)

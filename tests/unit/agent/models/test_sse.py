@@ -1,0 +1,52 @@
+"""The event parser: the same events however the bytes are cut."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.models.sse import MAX_EVENT_BYTES, EventParser, EventTooLong
+
+STREAM = (
+    b"\xef\xbb\xbfdata: caf\xc3\xa9\n\n: ping\n\nevent: error\r\ndata: one\r\ndata:two\r\n\r\nid: 1\nretry: 5\n\n"
+    b"data\n\rdata: mac\r\rnonsense\nevent: e\n\ndata:  two spaces\n\ndata: cut off"
+)
+EVENTS = [("", b"caf\xc3\xa9"), ("error", b"one\ntwo"), ("", b""), ("", b"mac"), ("", b" two spaces")]
+
+
+def events_of(chunks):
+    parser = EventParser()
+    return [event for chunk in chunks for event in parser.feed(chunk)]
+
+
+def test_events_are_read_as_the_standard_says():
+    """Comments, ids and what is cut off are no events; a field without a colon is empty."""
+    assert EVENTS == events_of([STREAM])
+
+
+@given(st.lists(st.integers(0, len(STREAM)), max_size=30))
+def test_f24_f27_cuts_change_nothing(cuts):
+    """Cut in the middle of a character, of a CRLF or of the byte order mark, the events are the same."""
+    places = [0, *sorted(cuts), len(STREAM)]
+    assert EVENTS == events_of(STREAM[a:b] for a, b in zip(places, places[1:], strict=False))
+
+
+def test_byte_by_byte_is_the_same():
+    """The worst cut there is."""
+    assert EVENTS == events_of(STREAM[at : at + 1] for at in range(len(STREAM)))
+
+
+@given(st.lists(st.binary(max_size=50), max_size=20))
+def test_no_bytes_break_it(chunks):
+    """Garbage gives events or none, never an error."""
+    events_of(chunks)
+
+
+@pytest.mark.parametrize("line", [b"x", b"data: y\n"])
+def test_an_event_without_end_is_refused(line):
+    """What would fill the memory is an error, as one line and as many."""
+    parser = EventParser()
+    with pytest.raises(EventTooLong):
+        for _ in range(2 * MAX_EVENT_BYTES // 65_536 + 2):
+            parser.feed(line * (65_536 // len(line)))
+            parser.feed(line * (65_536 // len(line)))
+            parser.feed(line * (6 * 65_536))

@@ -1,0 +1,166 @@
+"""The fold of the journal: whatever was journaled, the transcript is one that a strict API takes."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.transcript import (
+    JOURNAL_EVENT,
+    NO_RESULT,
+    AssistantItem,
+    CallOutcome,
+    EndReason,
+    ModelResponded,
+    NoteItem,
+    Nudged,
+    NudgeReason,
+    Steered,
+    StopReason,
+    ToolCall,
+    ToolIntended,
+    ToolItem,
+    ToolResultRewritten,
+    ToolReturned,
+    TurnEnded,
+    TurnStarted,
+    UserItem,
+    fold,
+    open_calls,
+    spoken,
+)
+
+texts = st.sampled_from(["", " ", "a", "b c"])
+ids = st.sampled_from(["", "a", "b", "c"])
+keys = st.sampled_from(["t/0/0", "t/0/1", "t/1/0", "odd"])
+steps = st.integers(0, 3)
+people = st.lists(st.builds(UserItem, texts), max_size=2).map(tuple)
+made_calls = st.builds(ToolCall, ids, st.just("tool"), st.just("{}"))
+events = st.one_of(
+    st.builds(TurnStarted, people),
+    st.builds(
+        ModelResponded, steps, texts, st.lists(made_calls, max_size=3).map(tuple), stop=st.sampled_from(StopReason)
+    ),
+    st.builds(ToolIntended, steps, keys, st.just("tool"), st.just("{}")),
+    st.builds(ToolReturned, steps, keys, ids, st.just("tool"), st.just("{}"), st.sampled_from(CallOutcome)),
+    st.builds(ToolResultRewritten, steps, keys, ids, st.just('{"rewritten":1}')),
+    st.builds(Steered, steps, people),
+    st.builds(Nudged, steps, texts, st.sampled_from(NudgeReason)),
+    st.builds(TurnEnded, st.sampled_from(EndReason), texts),
+)
+
+
+def refuse(items):
+    """What a strict API would refuse of a transcript; empty when it takes it."""
+    seen = set()
+    waiting = []
+    for at, item in enumerate(items):
+        if waiting:
+            if not isinstance(item, ToolItem) or item.call_id != waiting.pop(0):
+                return f"{at}: not the result that is due"
+            continue
+        if isinstance(item, ToolItem):
+            return f"{at}: a result without a call"
+        if isinstance(item, AssistantItem):
+            if at and isinstance(items[at - 1], AssistantItem):
+                return f"{at}: two assistant items in a row"
+            if not item.text.strip() and not item.tool_calls:
+                return f"{at}: empty"
+            waiting = [call.id for call in item.tool_calls]
+            if "" in waiting or seen & set(waiting) or len(set(waiting)) < len(waiting):
+                return f"{at}: a call id twice or empty"
+            seen |= set(waiting)
+    return "calls without results" if waiting else ""
+
+
+@given(st.lists(events, max_size=25))
+def test_i8_any_journal_folds_to_what_a_strict_api_takes(journal):
+    """Every call has exactly one result right behind it, in order, whatever was journaled and wherever it was cut."""
+    items = fold(journal)
+    assert "" == refuse(items)
+    assert items == fold(journal)
+
+
+@given(st.lists(events, max_size=25))
+def test_nobodys_words_are_lost_or_doubled(journal):
+    """Each thing a person said appears exactly once, in the order it was said."""
+    said = [item for event in journal if isinstance(event, TurnStarted | Steered) for item in event.items]
+    assert said == [item for item in fold(journal) if isinstance(item, UserItem)]
+
+
+@given(st.lists(events, max_size=25))
+def test_events_survive_the_store(journal):
+    """Written as JSON and read again, an event is the same."""
+    assert journal == [JOURNAL_EVENT.validate_json(JOURNAL_EVENT.dump_json(event)) for event in journal]
+
+
+def test_an_event_of_the_first_version_is_read():
+    """A nudge journaled before it had a reason is a hint."""
+    assert Nudged(1, "x") == JOURNAL_EVENT.validate_json('{"kind":"nudged","step":1,"text":"x"}')
+
+
+A, B = ToolCall("a", "tool", "{}"), ToolCall("b", "tool", "{}")
+
+
+def result(id_, content="{}"):
+    return ToolReturned(0, f"t/0/{id_}", id_, "tool", content)
+
+
+def test_results_stand_in_the_order_asked_and_steering_behind_them():
+    """Late, swapped and missing results all end up behind their response, before what was said meanwhile."""
+    journal = [
+        TurnStarted((UserItem("q"),)), ModelResponded(0, "", (A, B)), result("b", "2"), Steered(0, (UserItem("s"),)),
+        result("b", "again"), result("orphan"), ModelResponded(1, "done"),
+    ]  # fmt: skip
+    assert (
+        UserItem("q"), AssistantItem("", (A, B)), ToolItem("a", "tool", NO_RESULT), ToolItem("b", "tool", "2"),
+        UserItem("s"), AssistantItem("done"),
+    ) == fold(journal)  # fmt: skip
+
+
+def test_a_rewritten_result_is_what_the_model_sees():
+    """The raw one stays in the journal only."""
+    journal = [ModelResponded(0, "", (A,)), result("a", "raw"), ToolResultRewritten(0, "t/0/0", "a", "shown")]
+    assert ToolItem("a", "tool", "shown") == fold(journal)[1]
+
+
+def test_a_failed_end_closes_the_turn_with_what_the_person_read():
+    """What was answered before is not said twice; the words of the failure stand as an answer."""
+    start, first = TurnStarted((UserItem("q"),)), ModelResponded(0, "First.")
+    steered, ended = Steered(1, (UserItem("s"),)), TurnEnded(EndReason.MODEL_ERROR, "First.\n\nSorry.")
+    assert (
+        UserItem("q"), AssistantItem("First."), UserItem("s"), AssistantItem("Sorry."),
+    ) == fold([start, first, steered, ended])  # fmt: skip
+
+
+def test_a_completed_end_adds_nothing():
+    """The last response is the answer, also when it was cleaned on its way out."""
+    journal = [TurnStarted((UserItem("q"),)), ModelResponded(0, "A <b>."), TurnEnded(EndReason.COMPLETED, "A .")]
+    assert (UserItem("q"), AssistantItem("A <b>.")) == fold(journal)
+
+
+def test_a_stop_in_mid_stream_keeps_what_was_said():
+    """A response that never came to be is in the transcript as far as the person read it."""
+    journal = [TurnStarted((UserItem("q"),)), TurnEnded(EndReason.STOPPED, "half\n\n(Stopped.)")]
+    assert (UserItem("q"), AssistantItem("half\n\n(Stopped.)")) == fold(journal)
+
+
+def test_notes_and_empty_responses():
+    """An empty response leaves nothing; the nudge it caused stays."""
+    journal = [TurnStarted((UserItem("q"),)), ModelResponded(0, " "), Nudged(0, "speak"), ModelResponded(1, "ok")]
+    assert (UserItem("q"), NoteItem("speak"), AssistantItem("ok")) == fold(journal)
+
+
+def test_open_calls_are_those_without_a_result():
+    """Of the last response alone."""
+    last = ModelResponded(1, "", (A, B))
+    assert ((last, 1),) == open_calls([ModelResponded(0, "", (A,)), result("a"), last, result("a")])
+    assert () == open_calls([last, result("a"), result("b")])
+    assert () == open_calls([])
+
+
+def test_spoken_joins_answers_and_continues_cut_ones():
+    """A new answer is a paragraph of its own; the rest of a cut one is not."""
+    journal = [
+        ModelResponded(0, "a", stop=StopReason.LENGTH), ModelResponded(1, "b"),
+        ModelResponded(2, "looking", (A,)), ModelResponded(3, "c"),
+    ]  # fmt: skip
+    assert "ab\n\nc" == spoken(journal)

@@ -1,0 +1,152 @@
+"""The command line as a person meets it, in a process of its own."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from gateway.cli.root import COMMANDS
+from gateway.cli.status import lines_of
+
+ROOT = Path(__file__).parents[3]
+TOKEN = "123456789:" + "AbC-_" * 7
+
+
+def tenk(*arguments: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run `tenk` in an empty directory with nothing but this environment."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    return subprocess.run(
+        [sys.executable, "-m", "gateway", *arguments],
+        cwd=home,
+        env=kept | {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var")} | environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=15,
+    )
+
+
+def test_help_lists_every_command(tmp_path: Path) -> None:
+    """Name and summary of each, and nothing on stderr."""
+    done = tenk("--help", home=tmp_path)
+    assert (0, "") == (done.returncode, done.stderr)
+    assert [] == [name for name, (_, summary) in COMMANDS.items() if f"{name}" not in done.stdout]
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(tmp_path: Path, name: str) -> None:
+    """`tenk NAME --help` works for each, without a configuration."""
+    done = tenk(name, "--help", home=tmp_path)
+    assert (0, "") == (done.returncode, done.stderr)
+    assert f"tenk {name}" in done.stdout
+
+
+def test_a_wrong_command_is_told(tmp_path: Path) -> None:
+    """A wrong use exits with 2."""
+    done = tenk("rum", home=tmp_path)
+    assert (2, True) == (done.returncode, "No such command 'rum'" in done.stderr)
+
+
+def test_a_bad_configuration_is_one_line_and_no_traceback(tmp_path: Path) -> None:
+    """Exit status 1, file, line, key and the nearest right name."""
+    (tmp_path / "mine.toml").write_text("[http]\nlisen = 1\n")
+    done = tenk("config", "check", "--config", "mine.toml", home=tmp_path)
+    expected = 'error: mine.toml:2: http.lisen: there is no such key; did you mean "listen"?\n'
+    assert (1, "", expected) == (done.returncode, done.stdout, done.stderr)
+
+
+def test_config_check_says_what_could_be_set(tmp_path: Path) -> None:
+    """A usable configuration is confirmed, with hints."""
+    done = tenk("config", "check", home=tmp_path)
+    assert (0, "The configuration can be used.") == (done.returncode, done.stdout.splitlines()[0])
+    assert "TELEGRAM_BOT_TOKEN" in done.stdout
+
+
+def test_config_show_masks_secrets_and_names_sources(tmp_path: Path) -> None:
+    """What is in force, where it comes from, and no secret; it is TOML that could be loaded again."""
+    done = tenk("config", "show", home=tmp_path, TELEGRAM_BOT_TOKEN=TOKEN, TENK_HTTP="127.0.0.1:9")
+    assert 0 == done.returncode
+    assert 'token = "********"  # TELEGRAM_BOT_TOKEN' in done.stdout
+    assert 'listen = "127.0.0.1:9"  # TENK_HTTP' in done.stdout
+    assert "[channels.telegram.main]" in done.stdout
+    assert TOKEN not in done.stdout + done.stderr
+
+
+def test_pairing_works_without_a_running_gateway(tmp_path: Path) -> None:
+    """The store is opened by the command itself; a wrong code is an error and no traceback."""
+    listed = tenk("pairing", "list", home=tmp_path)
+    assert (0, "Nobody waits.\n") == (listed.returncode, listed.stdout)
+    refused = tenk("pairing", "approve", "ABCD2345", home=tmp_path)
+    assert (1, "error: ") == (refused.returncode, refused.stderr.splitlines()[-1][:7])
+    assert "Traceback" not in refused.stderr
+
+
+def test_pairing_approve_needs_a_code_or_a_number(tmp_path: Path) -> None:
+    """Neither, or both, is a wrong use."""
+    assert 2 == tenk("pairing", "approve", home=tmp_path).returncode
+    assert 2 == tenk("pairing", "approve", "ABCD2345", "--request", "1234", home=tmp_path).returncode
+
+
+def test_block_and_deny_answer(tmp_path: Path) -> None:
+    """A sender who never wrote can be blocked; an unknown request is told."""
+    blocked = tenk("pairing", "block", "telegram:42", home=tmp_path)
+    assert (0, "telegram:42 (telegram:42) is blocked.\n") == (blocked.returncode, blocked.stdout)
+    assert 1 == tenk("pairing", "deny", "zzzz9999", home=tmp_path).returncode
+
+
+def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path) -> None:
+    """Looking at a home where nothing runs leaves it as it is."""
+    done = tenk("status", home=tmp_path)
+    assert 3 == done.returncode
+    assert "No gateway runs on" in done.stdout
+    assert not (tmp_path / "var").exists()
+
+
+def test_db_upgrade_makes_the_store(tmp_path: Path) -> None:
+    """The schema can be brought up to date apart; twice does no harm, and status reads the store."""
+    for _ in range(2):
+        done = tenk("db", "upgrade", home=tmp_path)
+        assert (0, "The database is up to date.\n") == (done.returncode, done.stdout)
+    assert '"pairing_requests": 0' in tenk("status", "--json", home=tmp_path).stdout
+
+
+def test_a_home_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    """A file in the home's place is an error about TENK_HOME."""
+    (tmp_path / "var").write_text("")
+    done = tenk("db", "upgrade", home=tmp_path)
+    assert (1, True) == (done.returncode, "TENK_HOME" in done.stderr)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_taken_port_of_the_simulator_is_told(tmp_path: Path) -> None:
+    """The error names the port and the option."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        done = tenk("sim", "telegram", "--port", str(port), home=tmp_path)
+    assert (1, True) == (done.returncode, f"error: port {port} cannot be used" in done.stderr)
+
+
+def test_the_simulator_runs_alone(tmp_path: Path) -> None:
+    """It prints where it listens, and any token is a bot's."""
+    command = [sys.executable, "-m", "gateway", "sim", "telegram", "--port", "0"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
+        try:
+            assert running.stdout is not None
+            base = running.stdout.readline().strip().rpartition("TELEGRAM_API_BASE=")[2]
+            with urllib.request.urlopen(f"{base}/bot{TOKEN}/getMe", data=b"", timeout=10) as answer:
+                assert json.load(answer)["result"]["is_bot"]
+        finally:
+            running.terminate()
+
+
+def test_an_answer_is_shown_line_by_line() -> None:
+    """Tables are indented, empty values left out."""
+    answer = {"pid": 7, "parts": {"store": {"state": "ready", "detail": ""}}, "outbox": {}}
+    assert ["pid: 7", "parts:", "  store:", "    state: ready", "outbox: none"] == lines_of(answer)

@@ -1,0 +1,53 @@
+"""When the next call may go, on a clock of the test's own."""
+
+from dataclasses import replace
+
+from channels.base import Limits, TextUnit
+from gateway.delivery.pacing import Bucket, Pacer
+
+LIMITS = Limits(
+    max_text=4096, unit=TextUnit.UTF16, per_chat_per_s=1.0, per_group_per_min=20.0, overall_per_s=30.0
+)  # fmt: skip
+
+
+def test_nothing_is_held_back_before_the_first_429() -> None:
+    """Adaptive pacing costs nothing while the platform does not complain."""
+    pacer = Pacer(LIMITS, lambda: 0.0)
+    assert [0.0] * 100 == [pacer.reserve("42") for _ in range(100)]
+
+
+def test_after_a_429_the_chat_waits_as_long_as_it_was_told() -> None:
+    """P4: no request to that chat before `retry_after`, and then one a second."""
+    pacer = Pacer(LIMITS, lambda: 100.0)
+    pacer.refused("42", 600.0)
+    assert [600.0, 601.0, 602.0] == [pacer.reserve("42") for _ in range(3)]
+
+
+def test_other_chats_go_on_while_one_waits() -> None:
+    """P4: one chat that waits 600 s delays no other."""
+    pacer = Pacer(LIMITS, lambda: 100.0)
+    pacer.refused("42", 600.0)
+    pacer.reserve("42")
+    assert 0.0 == pacer.reserve("43")
+
+
+def test_strict_pacing_holds_from_the_start() -> None:
+    """`pacing = strict` spaces calls to a chat from the first on."""
+    pacer = Pacer(LIMITS, lambda: 0.0, strict=True)
+    assert [0.0, 1.0, 2.0] == [pacer.reserve("42") for _ in range(3)]
+
+
+def test_the_overall_limit_is_shared_by_all_chats() -> None:
+    """30 a second over all chats: the 31st waits."""
+    pacer = Pacer(replace(LIMITS, per_chat_per_s=None), lambda: 0.0, strict=True)
+    waits = [pacer.reserve(str(chat)) for chat in range(32)]
+    assert [0.0] * 30 == waits[:30]
+    assert waits[30] > 0.0
+
+
+def test_an_idle_bucket_refills() -> None:
+    """After a pause the next call goes at once."""
+    bucket = Bucket(per_s=1.0)
+    assert 0.0 == bucket.reserve(0.0)
+    assert 1.0 == bucket.reserve(0.0)
+    assert 0.0 == bucket.reserve(10.0)

@@ -1,0 +1,94 @@
+"""What follows from each kind of failure, for each kind of row."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from channels.errors import Permanent, PermanentKind, Retryable, Unknown
+from channels.messages import Address, Rendered
+from gateway.delivery.verdict import BACKOFF_S, judge
+from gateway.store.outbox import Action, OutboxRow, State
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+DAY_S = 86_400.0
+ROW = OutboxRow(
+    id=1, tenant="default", cause="turn", part=1, op=0, action=Action.SEND, address=Address("telegram", "main", "42"),
+    rendered=Rendered("bold", "[]"), plain="bold", idem_key="k", state=State.SENDING, attempts=1, created_at=NOW,
+)  # fmt: skip
+
+
+def test_an_unknown_send_goes_once_more_and_is_marked() -> None:
+    """D2: a send that may have arrived is resent once, marked as recovered."""
+    after = judge(ROW, Unknown("cut"), NOW, DAY_S).row
+    assert (State.READY, True) == (after.state, after.marked)
+
+
+def test_a_second_unknown_is_recorded_and_the_lane_goes_on() -> None:
+    """D3: a part whose second attempt is unknown too is left to the operator."""
+    verdict = judge(replace(ROW, marked=True), Unknown("cut"), NOW, DAY_S)
+    assert State.UNKNOWN == verdict.row.state
+    assert not verdict.drop_rest
+
+
+def test_an_edit_may_be_repeated_without_a_mark() -> None:
+    """An edit is idempotent: unknown means again."""
+    after = judge(replace(ROW, action=Action.EDIT), Unknown("cut"), NOW, DAY_S).row
+    assert (State.READY, False) == (after.state, after.marked)
+
+
+def test_a_platform_that_knows_keys_needs_no_mark() -> None:
+    """Where a repeated send is recognised, unknown means again."""
+    after = judge(ROW, Unknown("cut"), NOW, DAY_S, idempotent=True).row
+    assert (State.READY, False) == (after.state, after.marked)
+
+
+def test_an_unknown_placeholder_is_never_resent() -> None:
+    """A placeholder says nothing: the final goes as a send of its own."""
+    assert State.UNKNOWN == judge(replace(ROW, action=Action.PLACEHOLDER), Unknown("cut"), NOW, DAY_S).row.state
+
+
+def test_retry_after_is_obeyed_to_the_second() -> None:
+    """F01: nothing goes before the instant the platform named."""
+    after = judge(ROW, Retryable("429", retry_after_s=17.0), NOW, DAY_S).row
+    assert NOW + timedelta(seconds=17) == after.not_before
+
+
+@pytest.mark.parametrize(("attempts", "wait_s"), [(1, BACKOFF_S[0]), (3, BACKOFF_S[2]), (50, BACKOFF_S[-1])])
+def test_backoff_grows_to_its_last_step(attempts: int, wait_s: float) -> None:
+    """Without a word from the platform the waits grow and stay bounded."""
+    after = judge(replace(ROW, attempts=attempts), Retryable("refused"), NOW, DAY_S).row
+    assert NOW + timedelta(seconds=wait_s) == after.not_before
+
+
+def test_a_part_older_than_a_day_is_given_up() -> None:
+    """What could not be said for a day is dead-lettered with the rest of its reply."""
+    verdict = judge(replace(ROW, created_at=NOW - timedelta(days=2)), Retryable("refused"), NOW, DAY_S)
+    assert (State.DEAD, True) == (verdict.row.state, verdict.drop_rest)
+
+
+def test_a_refused_rendering_goes_as_plain_text_once() -> None:
+    """SPEC 3.3: malformed, and only then, the same part goes plain, once."""
+    refused = Permanent("can't parse entities", PermanentKind.MALFORMED)
+    first = judge(ROW, refused, NOW, DAY_S).row
+    assert (State.READY, Rendered("bold")) == (first.state, first.rendered)
+    assert State.DEAD == judge(first, refused, NOW, DAY_S).row.state
+
+
+def test_an_edit_without_its_target_becomes_a_send() -> None:
+    """The placeholder was deleted: the answer is said anew."""
+    gone = Permanent("message to edit not found", PermanentKind.TARGET_GONE)
+    after = judge(replace(ROW, action=Action.EDIT), gone, NOW, DAY_S).row
+    assert (State.READY, Action.SEND) == (after.state, after.action)
+
+
+def test_a_person_who_blocked_the_bot_parks_their_lane() -> None:
+    """Nothing is given up: it waits until they are heard again."""
+    verdict = judge(ROW, Permanent("blocked", PermanentKind.BLOCKED), NOW, DAY_S)
+    assert (State.READY, True) == (verdict.row.state, verdict.park)
+
+
+def test_any_other_refusal_dead_letters_the_rest() -> None:
+    """A permanent failure ends this reply, and only this."""
+    verdict = judge(ROW, Permanent("chat is closed"), NOW, DAY_S)
+    assert (State.DEAD, True) == (verdict.row.state, verdict.drop_rest)

@@ -1,0 +1,144 @@
+"""Health, readiness and metrics, and who may ask for them."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+
+import aiohttp
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from channels.base import ChannelState
+from gateway.errors import GatewayError
+from gateway.http.config import HttpConfig
+from gateway.http.health import PartHealth
+from gateway.http.server import HttpServer
+
+KEY = "0123456789abcdef0123456789abcdef"
+
+
+class Parts(dict[str, PartHealth]):
+    """A health source that says what it is told to."""
+
+    def health(self) -> Mapping[str, PartHealth]:
+        """All parts."""
+        return self
+
+
+@asynccontextmanager
+async def serving(config: HttpConfig, parts: Parts) -> AsyncIterator[str]:
+    """A running server's base URL."""
+    server = HttpServer(config, parts)
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(server.run())
+        await server.started.wait()
+        yield f"http://127.0.0.1:{server.port}"
+        running.cancel()
+
+
+async def get(url: str, **headers: str) -> tuple[int, str]:
+    """Status and body."""
+    async with aiohttp.ClientSession() as session, session.get(url, headers=headers) as response:
+        return response.status, await response.text()
+
+
+ANY_PORT = HttpConfig(listen="127.0.0.1:0")
+READY = PartHealth(ChannelState.READY, heard_at=datetime(2026, 11, 20, tzinfo=UTC))
+
+
+async def test_health_says_how_every_part_is_doing() -> None:
+    """The process is alive whatever its parts are; each is shown with when it was last heard."""
+    parts = Parts({"telegram:main": READY, "store": PartHealth(ChannelState.FAILED, "disk full")})
+    async with serving(ANY_PORT, parts) as url:
+        status, body = await get(f"{url}/healthz")
+    assert 200 == status
+    assert '"telegram:main": {"state": "ready", "detail": "", "heard_at": "2026-11-20T00:00:00+00:00"}' in body
+    assert '"store": {"state": "failed", "detail": "disk full", "heard_at": null}' in body
+
+
+@pytest.mark.parametrize(
+    ("state", "status"),
+    [
+        (ChannelState.READY, 200),
+        (ChannelState.DEGRADED, 200),
+        (ChannelState.STARTING, 503),
+        (ChannelState.FAILED, 503),
+    ],
+)
+async def test_readiness_follows_the_parts(state: ChannelState, status: int) -> None:
+    """One part that starts or has failed makes the gateway not ready, and says why."""
+    async with serving(ANY_PORT, Parts({"store": READY, "telegram:main": PartHealth(state, "why")})) as url:
+        got, body = await get(f"{url}/readyz")
+    assert status == got
+    assert '"detail": "why"' in body
+
+
+async def test_nothing_known_yet_is_not_ready() -> None:
+    """Before any part has reported the answer is 503."""
+    async with serving(ANY_PORT, Parts()) as url:
+        assert 503 == (await get(f"{url}/readyz"))[0]
+
+
+async def test_metrics_are_served_in_the_text_format() -> None:
+    """Prometheus finds what is counted."""
+    async with serving(ANY_PORT, Parts()) as url:
+        status, body = await get(f"{url}/metrics")
+    assert 200 == status
+    assert "# HELP tenk_turns_total" in body
+
+
+async def test_with_a_key_details_need_it() -> None:
+    """A probe without the key learns alive and ready, and nothing else."""
+    config = HttpConfig(listen="127.0.0.1:0", api_key=SecretStr(KEY))
+    async with serving(config, Parts({"store": PartHealth(ChannelState.FAILED, "disk full")})) as url:
+        assert (200, '{"status": "alive"}') == await get(f"{url}/healthz")
+        assert (503, '{"status": "not ready"}') == await get(f"{url}/readyz", Authorization="Bearer wrong")
+        assert 401 == (await get(f"{url}/metrics"))[0]
+        assert 401 == (await get(f"{url}/metrics", Authorization="Bearer ключ"))[0]
+        assert 200 == (await get(f"{url}/metrics", Authorization=f"bearer {KEY}"))[0]
+        assert "disk full" in (await get(f"{url}/healthz", Authorization=f"Bearer {KEY}"))[1]
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "127.0.0.1.evil.example", "[::bad", "user@x"])
+async def test_a_foreign_host_header_is_refused(host: str) -> None:
+    """A20: a name that was rebound to our address reads nothing."""
+    async with serving(ANY_PORT, Parts()) as url:
+        assert 403 == (await get(f"{url}/healthz", Host=host))[0]
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1", "[::1]:8080", "bot.internal"])
+async def test_our_own_names_are_served(host: str) -> None:
+    """Addresses, localhost and the configured names are ours."""
+    config = HttpConfig(listen="127.0.0.1:0", allowed_hosts=("Bot.internal",))
+    async with serving(config, Parts()) as url:
+        assert 200 == (await get(f"{url}/healthz", Host=host))[0]
+
+
+async def test_a_port_in_use_is_named_with_its_variable() -> None:
+    """The second server on a port says which port and which variable."""
+    async with serving(ANY_PORT, Parts()) as url:
+        port = int(url.rpartition(":")[2])
+        with pytest.raises(GatewayError, match=rf"port {port} on 127\.0\.0\.1 is in use.*TENK_HTTP"):
+            await HttpServer(HttpConfig(listen=f"127.0.0.1:{port}"), Parts()).run()
+
+
+@pytest.mark.parametrize("listen", ["0.0.0.0:8080", "[::]:8080", "10.0.0.1:80", "gateway.example:80"])
+def test_off_loopback_without_a_key_is_refused(listen: str) -> None:
+    """A18: nothing that other machines reach is served without a key."""
+    with pytest.raises(ValidationError, match=r"can be reached from other machines.*http\.api_key"):
+        HttpConfig(listen=listen)
+    assert listen == HttpConfig(listen=listen, api_key=SecretStr(KEY)).listen
+
+
+@pytest.mark.parametrize("listen", ["8080", "127.0.0.1", "127.0.0.1:99999", "a b:1", "127.0.0.1:", ":80"])
+def test_an_address_that_is_none_is_refused(listen: str) -> None:
+    """An address is host:port, with a port that exists."""
+    with pytest.raises(ValidationError):
+        HttpConfig(listen=listen)
+
+
+@pytest.mark.parametrize("listen", ["127.0.0.1:1", "localhost:0", "[::1]:65535", "127.9.9.9:80"])
+def test_loopback_needs_no_key(listen: str) -> None:
+    """What only this machine reaches is open."""
+    assert HttpConfig(listen=listen).api_key is None

@@ -1,0 +1,172 @@
+"""Every value is traceable to its line, and every mistake names the nearest right key."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
+
+from gateway.config_sources import ConfigFile, Sources, annotation_at, explain, is_secret, read_file
+from gateway.errors import SettingsError
+
+TEXT = """\
+# a comment = 1
+title = "x"
+
+[rooms.kitchen]   # where it is warm
+size_m2 = 12
+"odd name" = 1
+window.width_m = 2
+
+[rooms."living room"]
+size_m2 = 30
+"""
+
+
+class Room(BaseModel):
+    """A table."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    size_m2: int = 1
+    key: SecretStr | None = None
+
+
+class House(BaseModel):
+    """A tree with tables by name."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    title: str
+    rooms: Mapping[str, Room] = {}
+
+
+def sources(text: str, **environment: tuple[tuple[str, ...], str]) -> Sources:
+    """One file and an environment."""
+    file = ConfigFile(Path("house.toml"), tomllib.loads(text), text)
+    return Sources(file, ConfigFile(Path("secrets.toml")), {path: (name, v) for name, (path, v) in environment.items()})
+
+
+def explained(given: Sources) -> str:
+    """The message that a bad tree gives."""
+    with pytest.raises(ValidationError) as bad:
+        House.model_validate(given.merged())
+    return str(explain(House, bad.value, given))
+
+
+@pytest.mark.parametrize(
+    ("path", "line"),
+    [
+        (("title",), 2),
+        (("rooms", "kitchen", "size_m2"), 5),
+        (("rooms", "kitchen", "odd name"), 6),
+        (("rooms", "kitchen", "window", "width_m"), 7),
+        (("rooms", "kitchen", "missing"), 4),
+        (("rooms", "living room", "size_m2"), 10),
+        (("nothing",), None),
+    ],
+)
+def test_a_key_is_found_on_its_line(path: tuple[str, ...], line: int | None) -> None:
+    """The line of the key, else of the nearest table around it, else none."""
+    assert line == ConfigFile(Path("x"), {}, TEXT).line_of(path)
+
+
+def test_an_unknown_key_names_the_nearest_right_one() -> None:
+    """File, line, key, and what was probably meant."""
+    text = 'title = "x"\n[rooms.kitchen]\nsize_m = 3\n'
+    expected = 'house.toml:3: rooms.kitchen.size_m: there is no such key; did you mean "size_m2"?'
+    assert expected == explained(sources(text))
+
+
+def test_an_unknown_key_like_nothing_lists_what_there_is() -> None:
+    """Where nothing is near, the names are listed."""
+    expected = "house.toml:2: zzz: there is no such key; there are title, rooms"
+    assert expected == explained(sources('title = "x"\nzzz = 1\n'))
+
+
+def test_a_bad_value_is_shown_with_its_line() -> None:
+    """What stands there is quoted."""
+    text = 'title = "x"\n[rooms.kitchen]\nsize_m2 = "wide"\n'
+    assert "house.toml:3: rooms.kitchen.size_m2: input should be a valid integer" in explained(sources(text))
+    assert "(it is 'wide')" in explained(sources(text))
+
+
+def test_a_bad_secret_is_never_quoted() -> None:
+    """A secret of the wrong type is named, not shown."""
+    message = explained(sources('title = "x"\n[rooms.kitchen]\nkey = 12345678\n'))
+    assert "house.toml:3: rooms.kitchen.key" in message
+    assert "12345678" not in message
+
+
+def test_a_value_of_the_environment_is_blamed_on_its_variable() -> None:
+    """The environment wins, and a mistake in it names the variable."""
+    given = sources('title = "x"\n', SIZE=(("rooms", "kitchen", "size_m2"), "wide"))
+    assert explained(given).startswith("SIZE: rooms.kitchen.size_m2: ")
+
+
+def test_all_problems_are_told_at_once() -> None:
+    """One line for each."""
+    assert 3 == len(explained(sources("a = 1\nb = 2\n")).splitlines())
+
+
+def test_later_sources_win_key_by_key() -> None:
+    """Secrets lie over the file, the environment over both; tables are merged."""
+    file = ConfigFile(Path("a"), {"t": {"x": 1, "y": 1, "z": 1}})
+    secrets = ConfigFile(Path("b"), {"t": {"y": 2, "z": 2}})
+    assert {"t": {"x": 1, "y": 2, "z": "3"}} == Sources(file, secrets, {("t", "z"): ("Z", "3")}).merged()
+
+
+def test_an_absent_file_is_empty(tmp_path: Path) -> None:
+    """Every file is optional."""
+    assert {} == read_file(tmp_path / "none.toml").values
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o640, 0o604, 0o660])
+def test_a_secrets_file_that_others_can_read_is_refused(tmp_path: Path, mode: int) -> None:
+    """The message says how to mend it; 0600 is accepted."""
+    path = tmp_path / "secrets.toml"
+    path.write_text("a = 1\n")
+    path.chmod(mode)
+    with pytest.raises(SettingsError, match=rf"mode {mode:04o}.*chmod 600"):
+        read_file(path, private=True)
+    path.chmod(0o600)
+    assert {"a": 1} == read_file(path, private=True).values
+
+
+@pytest.mark.parametrize(
+    ("raw", "message"),
+    [
+        (b"a = 1\nb = \n", r"x\.toml:2: this is not TOML"),
+        (b"a = 1\nb = '\xff'\n", r"x\.toml:2: this is not UTF-8"),
+        (b"a = 1\na = 2\n", r"x\.toml:2: this is not TOML"),
+    ],
+)
+def test_a_file_that_is_not_toml_names_the_line(tmp_path: Path, raw: bytes, message: str) -> None:
+    """Syntax errors are as clear as wrong keys."""
+    path = tmp_path / "x.toml"
+    path.write_bytes(raw)
+    with pytest.raises(SettingsError, match=message):
+        read_file(path)
+
+
+def test_a_directory_in_place_of_a_file_is_told(tmp_path: Path) -> None:
+    """What cannot be read is named with the reason."""
+    with pytest.raises(SettingsError, match=r"cannot be read \(Is a directory\)"):
+        read_file(tmp_path)
+
+
+@given(st.text())
+def test_no_text_breaks_the_search_for_a_line(text: str) -> None:
+    """Finding a line never fails, whatever the file holds."""
+    ConfigFile(Path("x"), {}, text).line_of(("rooms", "kitchen"))
+
+
+def test_declared_types_are_found_through_tables_and_options() -> None:
+    """The walk follows models, mappings and optional values."""
+    assert Room is annotation_at(House, ("rooms", "any"))
+    assert is_secret(House, ("rooms", "any", "key"))
+    assert not is_secret(House, ("rooms", "any", "size_m2"))
+    assert annotation_at(House, ("rooms", "any", "size_m2", "deeper")) is None

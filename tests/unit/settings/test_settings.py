@@ -1,0 +1,221 @@
+"""Files and environment become settings, or a message that says what to mend."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import SettingsError
+from gateway.settings import OPENAI_DEFAULT, Settings, load
+
+TOKEN = "123456789:" + "AbC-_" * 7
+OTHER = "987654321:" + "dEf-_" * 7
+
+Given = Callable[..., Settings]
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> Given:
+    """Load with this main file, this secrets file, and this environment."""
+
+    def loaded(main: str = "", secrets: str = "", **environ: str) -> Settings:
+        (tmp_path / "gateway.toml").write_text(main)
+        (tmp_path / "secrets.toml").write_text(secrets)
+        (tmp_path / "secrets.toml").chmod(0o600)
+        return load(tmp_path / "gateway.toml", environ)
+
+    return loaded
+
+
+def refusal(given: Given, main: str = "", secrets: str = "", **environ: str) -> str:
+    """The message that these sources give."""
+    with pytest.raises(SettingsError) as refused:
+        given(main, secrets, **environ)
+    return str(refused.value)
+
+
+def test_nothing_configured_is_enough(tmp_path: Path, given: Given) -> None:
+    """Without files and environment there are defaults, none of them open, and hints what to set."""
+    settings = given()
+    assert (Path("var"), "sqlite:///var/tenk.db") == (settings.home, settings.database_url)
+    assert ("pairing", "127.0.0.1:8080") == (settings.access.direct, settings.http.listen)
+    assert ("offline", {}) == (settings.model.name, settings.channels.telegram)
+    assert 2 == len(settings.hints())
+
+
+def test_the_environment_alone_is_enough(given: Given) -> None:
+    """Each shorthand sets its key, and wins over the file."""
+    settings = given(
+        '[http]\nlisten = "127.0.0.1:1"\n',
+        TENK_HOME="data",
+        DATABASE_URL="postgresql://tenk:hunter2@db/tenk",
+        TENK_HTTP="127.0.0.1:9090",
+        TENK_MODEL="openai:some-model",
+        TENK_ACCESS="allowlist",
+        TELEGRAM_BOT_TOKEN=TOKEN,
+        TELEGRAM_API_BASE="http://127.0.0.1:8081",
+        OPENAI_API_KEY="key-of-openai",
+        OPENAI_BASE_URL="http://127.0.0.1:8082/v1",
+    )
+    account = settings.channels.telegram["main"]
+    assert (Path("data"), "postgresql://tenk:hunter2@db/tenk") == (settings.home, settings.database_url)
+    assert ("127.0.0.1:9090", "allowlist") == (settings.http.listen, settings.access.direct)
+    assert ("openai:some-model", "http://127.0.0.1:8082/v1") == (settings.model.name, settings.model.base_url)
+    assert (TOKEN, "http://127.0.0.1:8081") == (account.token.get_secret_value(), account.api_base)
+    assert () == settings.hints()
+
+
+def test_empty_variables_count_as_not_set(given: Given) -> None:
+    """Compose files and service managers pass empty strings for what is not there."""
+    assert given() == given(TENK_HOME="", TENK_MODEL=" ", TELEGRAM_BOT_TOKEN="", OPENAI_API_KEY="")
+
+
+@pytest.mark.parametrize(
+    ("environ", "name"),
+    [
+        ({}, "offline"),
+        ({"OPENAI_API_KEY": "key-of-openai"}, OPENAI_DEFAULT),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, OPENAI_DEFAULT),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "TENK_MODEL": "openai:llama3"}, "openai:llama3"),
+        ({"OPENAI_API_KEY": "key-of-openai", "TENK_MODEL": "offline"}, "offline"),
+    ],
+)
+def test_the_model_is_whichever_key_is_there(given: Given, environ: dict[str, str], name: str) -> None:
+    """Without TENK_MODEL a key or a base URL decides; with neither the offline coach answers."""
+    assert name == given(**environ).model.name
+
+
+def test_a_key_of_an_unused_provider_stays_out(given: Given) -> None:
+    """The offline coach is not handed a key that lies around in the environment."""
+    assert given(OPENAI_API_KEY="key-of-openai", TENK_MODEL="offline").model.api_key is None
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("anthropic:claude", "anthropic wire comes in a later release"),
+        ("openai", "write offline or openai:NAME (it is 'openai')"),
+        ("openai:", "write offline or openai:NAME"),
+        ("gpt", "write offline or openai:NAME"),
+        ("openai:some-model", "needs a key; set OPENAI_API_KEY, or OPENAI_BASE_URL"),
+    ],
+)
+def test_a_model_that_cannot_be_used_is_refused(given: Given, name: str, message: str) -> None:
+    """The refusal names the variable and what would do."""
+    told = refusal(given, TENK_MODEL=name)
+    assert told.startswith("TENK_MODEL: model.")
+    assert message in told
+
+
+def test_an_account_is_named_by_its_table(given: Given) -> None:
+    """Several bots stand side by side; TELEGRAM_API_BASE moves all of them."""
+    settings = given(
+        '[channels.telegram.coach]\npacing = "strict"\n',
+        f'[channels.telegram.coach]\ntoken = "{TOKEN}"\n',
+        TELEGRAM_BOT_TOKEN=OTHER,
+        TELEGRAM_API_BASE="http://127.0.0.1:8081",
+    )
+    accounts = settings.channels.telegram
+    names = {key: (account.name, account.api_base, account.pacing) for key, account in accounts.items()}
+    expected = {
+        "coach": ("coach", "http://127.0.0.1:8081", "strict"),
+        "main": ("main", "http://127.0.0.1:8081", "adaptive"),
+    }
+    assert expected == names
+
+
+def test_a_base_without_a_token_makes_no_account(given: Given) -> None:
+    """TELEGRAM_API_BASE alone configures nothing."""
+    assert {} == given(TELEGRAM_API_BASE="http://127.0.0.1:8081").channels.telegram
+
+
+def test_a_missing_token_says_where_it_belongs(given: Given) -> None:
+    """An account without its token is refused with the file to put it in."""
+    told = refusal(given, "[channels.telegram.coach]\n")
+    assert "gateway.toml:1: channels.telegram.coach.token: is missing; it belongs in" in told
+
+
+def test_a_bad_token_is_refused_without_being_shown(given: Given) -> None:
+    """The message tells how a token looks, not how this one does."""
+    told = refusal(given, TELEGRAM_BOT_TOKEN="not-a-token-but-secret")
+    assert told.startswith("TELEGRAM_BOT_TOKEN: channels.telegram.main.token: is not a bot token")
+    assert "not-a-token-but-secret" not in told
+
+
+def test_a_secret_in_the_main_file_is_refused(given: Given) -> None:
+    """Secrets are kept apart, so that the main file can be shared and committed."""
+    told = refusal(given, f'[channels.telegram.main]\ntoken = "{TOKEN}"\n')
+    assert "gateway.toml:2: channels.telegram.main.token: secrets do not belong in this file" in told
+    assert TOKEN not in told
+
+
+@pytest.mark.parametrize(
+    ("main", "message"),
+    [
+        ("[http]\nlisen = 1\n", 'gateway.toml:2: http.lisen: there is no such key; did you mean "listen"?'),
+        ("[htp]\n", 'gateway.toml:1: htp: there is no such key; did you mean "http"?'),
+        ("[sessions]\n\nmode = 'x'\n", "toml:3: sessions.mode: input should be 'steer' or 'followup' (it is 'x')"),
+        ("[agent]\nmax_steps = 0\n", "gateway.toml:2: agent.max_steps: input should be greater than or equal to 1"),
+        ("agent = 3\n", "gateway.toml:1: agent: input should be a valid dictionary"),
+        ("[channels]\ntelegram = 3\n", "gateway.toml:2: channels.telegram: input should be a valid dictionary"),
+        ("[http]\nlisten = '0.0.0.0:80'\n", "gateway.toml:1: http: 0.0.0.0:80 can be reached from other machines"),
+        ("[access]\ndirect = 'opn'\n", "gateway.toml:2: access.direct: input should be 'pairing', 'allowlist' or"),
+    ],
+)
+def test_a_mistake_names_file_line_and_key(given: Given, main: str, message: str) -> None:
+    """Whatever is wrong stops the start with the place to mend it."""
+    assert message in refusal(given, main)
+
+
+def test_a_value_of_the_environment_is_blamed_on_its_variable(given: Given) -> None:
+    """A18: TENK_HTTP off loopback without a key is refused by that name."""
+    assert refusal(given, TENK_HTTP="0.0.0.0:8080").startswith("TENK_HTTP: http: 0.0.0.0:8080 can be reached")
+    assert refusal(given, TENK_ACCESS="everyone").startswith("TENK_ACCESS: access.direct: input should be 'pairing'")
+
+
+def test_the_coach_limits_lie_under_what_is_set(given: Given) -> None:
+    """Setting one limit of the agent leaves the coach's others."""
+    agent = given("[agent]\ndeadline_s = 99\n").agent
+    assert (5, 99) == (agent.max_steps, agent.deadline_s)
+    assert 7 == given("[agent]\nmax_steps = 7\n").agent.max_steps
+
+
+def test_a_named_file_has_to_be_there(tmp_path: Path) -> None:
+    """A wrong --config is told; the default place may be empty."""
+    with pytest.raises(SettingsError, match="there is no such file"):
+        load(tmp_path / "none.toml", {})
+
+
+def test_secrets_that_others_can_read_are_refused(tmp_path: Path, given: Given) -> None:
+    """The mode of the secrets file is checked before it is used."""
+    given()
+    (tmp_path / "secrets.toml").chmod(0o644)
+    with pytest.raises(SettingsError, match=r"mode 0644.*chmod 600"):
+        load(tmp_path / "gateway.toml", {})
+
+
+def test_every_secret_in_use_is_known_to_the_redactor(given: Given) -> None:
+    """Tokens, keys, and the password inside the database's URL."""
+    settings = given(
+        "",
+        '[http]\napi_key = "0123456789abcdef"\n',
+        TELEGRAM_BOT_TOKEN=TOKEN,
+        DATABASE_URL="postgresql://u:hunter2@h/d",
+    )
+    assert {"0123456789abcdef", TOKEN, "postgresql://u:hunter2@h/d", "hunter2"} == settings.secret_values()
+
+
+def test_settings_never_show_a_secret(given: Given) -> None:
+    """Printing the settings, as a traceback or a debugger may, shows none."""
+    settings = given(TELEGRAM_BOT_TOKEN=TOKEN, DATABASE_URL="postgresql://u:hunter2@h/d")
+    assert [] == [secret for secret in settings.secret_values() if secret in repr(settings) + str(settings)]
+
+
+def test_the_real_environment_is_not_read(given: Given) -> None:
+    """Only what is passed in counts."""
+    os.environ["TENK_MODEL"] = "nonsense"
+    try:
+        assert "offline" == given().model.name
+    finally:
+        del os.environ["TENK_MODEL"]

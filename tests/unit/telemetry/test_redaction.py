@@ -1,0 +1,80 @@
+"""Secrets and control characters leave text; everything else stays."""
+
+from urllib.parse import quote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.redaction import REDACTED, Redactor, escape_controls
+
+TELEGRAM_TOKEN = "123456789:" + "AbC-_" * 7
+KEYS = [
+    TELEGRAM_TOKEN,
+    "sk-" + "ant-api03-" + "x1Y" * 10,
+    "sk-" + "proj-" + "Ab1_" * 8,
+    "xoxb-" + "123456789012-abcdefABCDEF",
+    "xapp-" + "1-A0123456789-abcdef",
+    "ghp_" + "a1B2" * 9,
+    "AKIA" + "ABCDEFGH12345678",
+    "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "c2lnbmF0dXJl",
+    "MTk4NjIyNDgzNDcxOTI1MjQ4." + "Cl2FMQ." + "ZnCjm1XVW7vRze4b7Cq4se7kKWs",
+]
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("around", ["{}", "token={} used", "https://api.example/{}/getMe", '{{"key": "{}"}}'])
+def test_a_key_shape_is_redacted_wherever_it_stands(key: str, around: str) -> None:
+    """A key is found alone, in a sentence, in a URL's path and in JSON, without being known beforehand."""
+    assert around.format(REDACTED) == Redactor().redact(around.format(key))
+
+
+def test_a_bot_token_is_redacted_from_its_url() -> None:
+    """In a URL it follows the word bot directly, and its colon may be encoded."""
+    assert f"/bot{REDACTED}/x" == Redactor().redact(f"/bot{TELEGRAM_TOKEN}/x")
+    assert f"/bot{REDACTED}/x" == Redactor().redact(f"/bot{quote(TELEGRAM_TOKEN, safe='')}/x")
+
+
+def test_authorization_and_url_passwords_are_redacted() -> None:
+    """What follows `Bearer` and what stands before the @ of a URL is secret; the rest stays readable."""
+    redactor = Redactor()
+    assert f"Authorization: Bearer {REDACTED}" == redactor.redact("Authorization: Bearer abcdef123456")
+    assert f"postgresql://{REDACTED}@db/tenk" == redactor.redact("postgresql://tenk:hunter2@db/tenk")
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        "logged 45m of guitar at 19:00",
+        "http://127.0.0.1:8080/healthz",
+        "turn 0192f0c1-7b1e-7c3a-9b1d-2f6f0a1b2c3d ended",
+        "the bearer of good news",
+        "sk-8 is a skill",
+    ],
+)
+def test_ordinary_text_is_unchanged(harmless: str) -> None:
+    """Times, addresses, ids and words are not mistaken for keys."""
+    assert harmless == Redactor(["another-secret"]).redact(harmless)
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=6), st.text(), st.text())
+def test_a_live_secret_never_survives(secret: str, before: str, after: str) -> None:
+    """Whatever a secret in use looks like, no log line holds it."""
+    text = f"{before}{secret}{after}"
+    if secret in REDACTED:
+        return
+    assert secret not in Redactor([secret]).redact(text).replace(REDACTED, "\0")
+
+
+def test_a_secret_that_contains_another_leaves_no_rest() -> None:
+    """The longer secret is replaced whole."""
+    assert REDACTED == Redactor(["abcdef", "abcdefghij"]).redact("abcdefghij")
+
+
+@given(st.text())
+def test_escaped_text_is_one_line_without_control_characters(text: str) -> None:
+    """A67: no text can start a line of its own, move the cursor or turn the reading order."""
+    escaped = escape_controls(text)
+    assert [] == [character for character in escaped if ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0]
+    assert len(escaped.splitlines()) <= 1
+    assert "\u202e" not in escaped

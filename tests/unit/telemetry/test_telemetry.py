@@ -1,0 +1,106 @@
+"""The log is one stream, readable by machines, without secrets and without forged lines."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import pytest
+import structlog
+from prometheus_client.exposition import generate_latest
+
+from gateway import telemetry
+from gateway.redaction import REDACTED, Redactor
+
+TOKEN = "123456789:" + "AbC-_" * 7
+
+
+@pytest.fixture(autouse=True)
+def _restored_logging() -> Iterator[None]:
+    root = logging.getLogger()  # noqa: TID251  the libraries' logging is what is tested
+    handlers, level = list(root.handlers), root.level
+    yield
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(capture=False)
+    structlog.reset_defaults()
+
+
+def lines(stream: io.StringIO) -> list[dict[str, object]]:
+    """Each log line as what it says."""
+    return [json.loads(line) for line in stream.getvalue().splitlines()]
+
+
+def test_events_are_json_with_what_is_bound() -> None:
+    """A line holds the event, its level, its instant and the ids bound around it."""
+    stream = io.StringIO()
+    telemetry.configure(Redactor(), as_json=True, stream=stream)
+    with structlog.contextvars.bound_contextvars(turn="t1"):
+        structlog.get_logger().info("turn_started", step=0)
+    (line,) = lines(stream)
+    assert ("turn_started", "info", "t1", 0) == (line["event"], line["level"], line["turn"], line["step"])
+    assert str(line["timestamp"]).endswith("Z")
+
+
+def test_secrets_are_redacted_in_keys_values_objects_and_exceptions() -> None:
+    """No part of an event carries a live secret or a key shape out, however deep it sits."""
+    stream = io.StringIO()
+    telemetry.configure(Redactor(["hunter2-secret"]), as_json=True, stream=stream)
+    log = structlog.get_logger()
+    try:
+        raise ValueError(f"cannot reach http://api/bot{TOKEN}/getMe with hunter2-secret")
+    except ValueError as error:
+        log.exception("send_failed", error=error, nested={"a": ["hunter2-secret", {TOKEN: 1}]}, pair=(TOKEN,))
+    assert TOKEN not in stream.getvalue()
+    assert "hunter2-secret" not in stream.getvalue()
+    assert {"a": [REDACTED, {REDACTED: 1}]} == lines(stream)[0]["nested"]
+
+
+def test_libraries_log_through_the_same_stream() -> None:
+    """A library's warning is a line of ours, redacted; its chatter below a warning is not shown."""
+    stream = io.StringIO()
+    telemetry.configure(Redactor(), as_json=True, stream=stream)
+    library = logging.getLogger("aiogram.dispatcher")  # noqa: TID251  a library's own logger is what is tested
+    library.info("chatter")
+    library.warning("Failed to fetch updates from bot%s", TOKEN)
+    (line,) = lines(stream)
+    assert (f"Failed to fetch updates from bot{REDACTED}", "warning") == (line["event"], line["level"])
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_text_cannot_forge_a_log_line(as_json: bool) -> None:
+    """A67: a message with line breaks and escape sequences stays inside its own line."""
+    stream = io.StringIO()
+    telemetry.configure(Redactor(), as_json=as_json, stream=stream)
+    structlog.get_logger().info("message_received", text="hi\n2026-11-20 [info] approved \x1b[2J\u202e")
+    assert 1 == len(stream.getvalue().splitlines())
+    assert "\x1b[2J" not in stream.getvalue()
+
+
+def test_an_exception_on_a_console_is_indented_line_by_line() -> None:
+    """A67: what an exception says cannot look like a log line either."""
+    stream = io.StringIO()
+    telemetry.configure(Redactor(), as_json=False, stream=stream)
+    try:
+        raise ValueError("first\n2026-11-20 [info] approved")
+    except ValueError:
+        structlog.get_logger().exception("turn_failed")
+    forged = [line for line in stream.getvalue().splitlines() if line.startswith("2026-11-20 [info] approved")]
+    assert [] == forged
+    assert "ValueError: first" in stream.getvalue()
+
+
+def test_unprintable_text_is_logged_all_the_same() -> None:
+    """A lone surrogate or a NUL in a message never makes logging fail."""
+    stream = io.StringIO()
+    telemetry.configure(Redactor(), as_json=True, stream=stream)
+    structlog.get_logger().info("message_received", text="\ud800\x00")
+    assert "message_received" == lines(stream)[0]["event"]
+
+
+def test_metrics_are_named_after_the_product() -> None:
+    """Every metric of ours starts with tenk_ and says what it counts."""
+    families = list(telemetry.REGISTRY.collect())
+    ours = [family for family in families if not family.name.startswith(("process_", "python_"))]
+    assert [] == [family.name for family in ours if not family.name.startswith("tenk_") or not family.documentation]
+    assert b"tenk_turns_running 0.0" in generate_latest(telemetry.REGISTRY)
