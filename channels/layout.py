@@ -26,6 +26,7 @@ from channels.markdown import (
 )
 
 TABLE_WIDTH = 42  # columns a phone shows in one line of monospace
+TAB = 4  # columns; Telegram would show a tab as one space
 RULE = "──────────"
 BULLETS = ("•", "◦", "▪")
 
@@ -113,7 +114,7 @@ class _Writer:
             case Heading(_, spans):
                 self._spans(spans, indent, Style.BOLD)
             case CodeBlock(language, text):
-                self._say_marked(text, Look.CODE_BLOCK, language)
+                self._say_marked(text.expandtabs(TAB) if "\t" in text else text, Look.CODE_BLOCK, language)
             case ListBlock(items):
                 self._list(items, indent)
             case Quote(inner):

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import pairwise
-from urllib.parse import quote, unquote
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -25,30 +24,21 @@ from channels.markdown import (
     Rule,
     Span,
     Spans,
-    Style,
     Table,
     clean,
-    text_of,
 )
+from channels.markdown_inline import SYNTAX, read_spans
 
 MAX_SYNTAX = 12_000  # syntax characters in one text, a line counts as 3; 0.015 ms each at worst (November 2026)
-MAX_BRACKETS = 1_000  # "[" in one run of text; the parser is quadratic in them
-MAX_LINK_CHARS = 2_000
 MAX_NESTING = 40  # tree levels as markdown-it counts them, two a quote, four a list
 
-_INLINE_SYNTAX = r"[*_`\[\\|]|~~|&[#A-Za-z]|<\S"
-_INLINE = re.compile(_INLINE_SYNTAX)
-_SYNTAX = re.compile(_INLINE_SYNTAX + r"|^[ \t]*(?:[-+>#=]|\d{1,9}[.)])|^(?: {4}| {0,3}\t)", re.MULTILINE)
+_SYNTAX = re.compile(SYNTAX + r"|\|" + r"|^[ \t]*(?:[-+>#=]|\d{1,9}[.)])|^(?: {4}| {0,3}\t)", re.MULTILINE)
 _COSTLY = re.compile(r"[*_`~\[\]!<&\\|]")
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
-_LINK = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@[^\s@]).*", re.IGNORECASE | re.DOTALL)
-_LINK_BLANKS = re.compile(r"[\s<>\"]")
-_INDENT = re.compile(r"[ \t]*\n[ \t]*")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}\Z")
 _CELL_END = re.compile(r"(?<!\\)\|")
 
 _NOTHING = Paragraph(())
-_STYLES = {"strong": Style.BOLD, "em": Style.ITALIC, "s": Style.STRIKE}
 
 
 def parse(text: str) -> tuple[Block, ...]:
@@ -74,7 +64,7 @@ def _plain_blocks(text: str) -> tuple[Block, ...]:
 
 
 class _Markdown(MarkdownIt):
-    """Leaves the destination of a link as it was written; `_checked_link` judges it afterwards."""
+    """Leaves the destination of a link as it was written; `channels.markdown_inline` judges it."""
 
     def normalizeLink(self, url: str) -> str:  # noqa: N802  markdown-it's name
         return url
@@ -88,7 +78,7 @@ class _Markdown(MarkdownIt):
 
 @cache
 def _parser() -> MarkdownIt:
-    """Block syntax alone; text inside a block is read by `_inline`, and only where it has any syntax."""
+    """Block syntax alone; text inside a block is read by `read_spans`, where it has any syntax."""
     parser = _Markdown("commonmark", {"html": False, "maxNesting": MAX_NESTING})
     parser.enable(["table", "strikethrough"])
     parser.disable(["reference", "html_block", "html_inline"])
@@ -133,7 +123,7 @@ class _Reader:
         return _NOTHING  # what closes a block read by now
 
     def _spans(self) -> Spans:
-        return _inline(next(self._tokens).content)
+        return read_spans(next(self._tokens).content, _parser())
 
     def _list(self, end: str) -> ListBlock:
         numbers: list[int] = []
@@ -163,7 +153,7 @@ class _Reader:
                     cells.append(token.content)
                 case "tr_close":
                     cells[-1] += self._surplus(line, len(cells))
-                    rows.append(tuple([_inline(cell) for cell in cells]))
+                    rows.append(tuple([read_spans(cell, _parser()) for cell in cells]))
                 case "table_close":
                     break
         return Table(rows[0], tuple(rows[1:]))
@@ -189,104 +179,3 @@ def _code_block(token: Token) -> CodeBlock:
     if language and not _LANGUAGE.match(language):
         language, rest = "", token.info.strip()
     return CodeBlock(language, f"{rest}\n{text}".rstrip("\n") if rest else text)
-
-
-def _inline(content: str) -> Spans:
-    """The spans of one run of text; the text itself where it has no syntax or too much."""
-    if not content:
-        return ()
-    if _INLINE.search(content) is None or content.count("[") > MAX_BRACKETS:
-        return (Span(_INDENT.sub("\n", content) if "\n" in content else content),)
-    tokens: list[Token] = []
-    parser = _parser()
-    parser.inline.parse(content, parser, {}, tokens)
-    return _SpanReader().read(tokens)
-
-
-class _SpanReader:
-    """Reads the inline tokens of one run of text into spans; neighbours that look alike become one."""
-
-    def __init__(self) -> None:
-        self._spans: list[Span] = []
-        self._styles: list[int] = []
-        self._style = 0
-        self._url: str | None = None  # where the link we are in leads
-        self._link: str | None = None  # the same where it is one to the web
-        self._label_at = 0  # how many spans there were when the link began
-
-    def read(self, tokens: Sequence[Token]) -> Spans:
-        for token in tokens:
-            kind = token.type
-            if kind in ("text", "text_special"):
-                self._say(token.content)
-            elif kind in ("softbreak", "hardbreak"):
-                self._say("\n")
-            elif kind == "code_inline":
-                self._say(token.content, Style.CODE)
-            elif kind == "image":
-                self._say_image(token)
-            elif kind.startswith("link"):
-                self._turn_link(token)
-            else:
-                self._turn_style(kind)
-        return tuple(self._spans)
-
-    def _say(self, text: str, extra: int = 0) -> None:
-        if not text:
-            return
-        span = Span(text, self._style | extra, self._link)
-        if len(self._spans) > self._label_at:
-            last = self._spans[-1]
-            if last.style == span.style and last.link == span.link:
-                self._spans[-1] = Span(last.text + text, span.style, span.link)
-                return
-        self._spans.append(span)
-
-    def _turn_style(self, kind: str) -> None:
-        name, _, turn = kind.rpartition("_")
-        if turn == "open":
-            self._styles.append(_STYLES[name])
-        else:
-            self._styles.pop()
-        self._style = 0
-        for style in self._styles:
-            self._style |= style
-
-    def _turn_link(self, token: Token) -> None:
-        if token.type == "link_open":
-            self._url = _checked_link(str(token.attrs["href"]))
-            self._link = self._url if self._url and not self._url.startswith("mailto:") else None
-            self._label_at = len(self._spans)
-            if token.markup == "autolink" and self._url is None:
-                self._say("<")  # `<std:string>` is no link: it keeps its brackets
-            return
-        if token.markup == "autolink" and self._url is None:
-            self._say(">")
-        elif self._url:
-            self._show_address(self._url)
-        self._link = self._url = None
-        self._label_at = 0
-
-    def _show_address(self, url: str) -> None:
-        """A link without a label shows where it leads; a mailbox is always shown, for few platforms can link it."""
-        label = text_of(self._spans[self._label_at :])
-        address = unquote(url.removeprefix("mailto:").partition("?")[0]) if self._link is None else url
-        if not label:
-            self._say(address)
-        elif self._link is None and address not in label:
-            self._say(f" ({address})")
-
-    def _say_image(self, token: Token) -> None:
-        source = _checked_link(str(token.attrs["src"]))
-        outer, self._link = self._link, self._link or source
-        self._say("".join([child.content for child in token.children or ()]) or token.content or source or "")
-        self._link = outer
-
-
-def _checked_link(url: str) -> str | None:
-    """The URL when it leads to the web or a mailbox; None for every other scheme and for what is relative (A68)."""
-    url = url.strip()
-    if len(url) > MAX_LINK_CHARS or not _LINK.match(url):
-        return None
-    scheme, colon, rest = url.partition(":")
-    return scheme.lower() + colon + _LINK_BLANKS.sub(lambda found: quote(found.group()), rest)

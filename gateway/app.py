@@ -8,13 +8,13 @@ import os
 import signal
 import socket
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 
-import sqlalchemy as sa
 import structlog
 from pydantic import JsonValue
 
+from agent.coach.offline import OfflineCoach
 from agent.coach.plan import run_plan_turn
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
@@ -24,8 +24,8 @@ from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.tools.base import Tool, tools_of
 from agent.tools.results import succeeded
 from agent.transcript import EndReason
-from channels.base import Channel, ChannelState
-from channels.messages import Address, CommandInvoked, InboundMessage
+from channels.base import Channel
+from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import load_channel
 from gateway.access import codes, pairing
 from gateway.access.calls import access_calls
@@ -42,7 +42,6 @@ from gateway.delivery.outbox import Delivery
 from gateway.errors import GatewayError
 from gateway.failpoints import failpoint
 from gateway.guard import InputGuard
-from gateway.http.health import PartHealth
 from gateway.http.server import HttpServer
 from gateway.intake import Intake
 from gateway.lock import HomeLock
@@ -50,12 +49,14 @@ from gateway.manager import ChannelAccount, ChannelManager
 from gateway.output import Scrubber
 from gateway.sessions.commands import CommandRunner
 from gateway.sessions.items import Reader
+from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.turn import TurnTools
 from gateway.sessions.worker import RunTurn, SessionTools
 from gateway.settings import Settings
+from gateway.standing import Standing
 from gateway.store import inbox, journal, outbox, people, practice
-from gateway.store.engine import Store
+from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
 from gateway.store.practice import StoredPractice
@@ -114,7 +115,8 @@ class Gateway:
         self._snapshot = AccessSnapshot()
         self._reader = StoredPractice(store)
         self._table = CommandTable((*coach_commands(self._reader), *session_commands()))
-        self._model = build_model(settings.model)
+        self._model = build_model(settings.model, OfflineCoach())
+        self._kinds = Kinds(self._table)
         self._stop = asyncio.Event()
         self._started_at = utc_now()
         self._manager: ChannelManager | None = None
@@ -145,23 +147,20 @@ class Gateway:
     async def _serve(self, tasks: asyncio.TaskGroup, epoch: int) -> None:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
-        manager = self._manager = ChannelManager(
-            self._accounts(), store, utc_now, tasks, self._table.menus()
-        )
+        manager = self._manager = ChannelManager(self._accounts(), store, utc_now, tasks, self._table.menus())
         delivery = Delivery(store, manager, settings.delivery, utc_now, partial(codes.reveal, key), tasks)
         session_tools = self._session_tools(manager, delivery, epoch, tasks)
-        bus = Bus(settings.sessions.bus_size, self._load_waiting, self._is_urgent)
+        bus = Bus(settings.sessions.bus_size, self._load_waiting, self._kinds.is_urgent)
         commands = CommandRunner(
             store, self._table, delivery, manager, Known(self._snapshot), apply_change, utc_now, tasks
         )
         router = Router(bus, session_tools, commands, tasks)
-        intake = Intake(
-            store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now
-        )
+        intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now)
         await delivery.recover()
         await router.recover()
-        tasks.create_task(HttpServer(settings.http, self).run())
-        tasks.create_task(self._control(key, manager, delivery, router).run())
+        standing = Standing(store, manager, router, self._snapshot, self._model.name, self._started_at)
+        tasks.create_task(HttpServer(settings.http, standing).run())
+        tasks.create_task(self._control(key, manager, delivery, standing).run())
         tasks.create_task(self._keep_house())
         routing = tasks.create_task(router.run())
         reading = tasks.create_task(manager.run(intake))
@@ -202,9 +201,7 @@ class Gateway:
     ) -> SessionTools:
         settings = self._settings
         clean = Scrubber(settings.secret_values()).last_look
-        live = LiveTools(
-            self._store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, tasks
-        )
+        live = LiveTools(self._store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, tasks)
         reader = Reader(InputGuard(settings.guard))
         return SessionTools(
             config=settings.sessions,
@@ -213,7 +210,7 @@ class Gateway:
             channels=manager,
             people=Known(self._snapshot),
             agents=self._agents(),
-            kind_of=self._kind_of,
+            kind_of=self._kinds.kind_of,
             slots=asyncio.Semaphore(settings.sessions.max_turns),
             epoch=epoch,
             deadline_s=settings.agent.deadline_s,
@@ -238,35 +235,16 @@ class Gateway:
 
         return {"chat": chat, "plan": plan}
 
-    def _kind_of(self, row: InboxRow) -> str | None:
-        """The kind of turn a row starts; None where it is a command that answers by itself."""
-        text = _said(row)
-        if not text.startswith("/"):
-            return "chat"
-        parsed = self._table.parse(text)
-        return parsed[0].turn if parsed is not None and parsed[0] is not None else None
-
-    def _is_urgent(self, row: InboxRow) -> bool:
-        text = _said(row)
-        if not text.startswith("/"):
-            return False
-        parsed = self._table.parse(text)
-        return parsed is not None and parsed[0] is not None and parsed[0].urgent
-
     async def _load_waiting(self, after_id: int, limit: int) -> list[InboxRow]:
         rows = await self._store.read(partial(inbox.waiting, after_id=after_id, limit=limit))
         return [row for row in rows if self._manager is None or self._manager.configured(row.event.address)]
 
-    # ------------------------------------------------------------ what operators see
-
-    def _control(
-        self, key: bytes, manager: ChannelManager, delivery: Delivery, router: Router
-    ) -> ControlServer:
-        def say(connection: sa.Connection, address: Address, text: str, cause: str) -> None:
+    def _control(self, key: bytes, manager: ChannelManager, delivery: Delivery, standing: Standing) -> ControlServer:
+        def say(connection: Connection, address: Address, text: str, cause: str) -> None:
             channel = manager.now_loaded(address)
             if channel is None:
                 raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
-            outbox.put(connection, "default", compose(channel, address, cause, text), utc_now())
+            outbox.put(connection, DEFAULT_TENANT, compose(channel, address, cause, text), utc_now())
 
         def changed(change: AccessChange) -> None:
             if change.person is not None:
@@ -275,51 +253,22 @@ class Gateway:
                 delivery.reread(change.told)
             failpoint("pairing_approved")
 
+        async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
+            return await standing.status(utc_now())
+
         operations = AccessOperations(self._store, key, say, utc_now, changed)
-
-        async def status(arguments: dict[str, JsonValue]) -> JsonValue:
-            return await self._status(router)
-
         handlers: dict[str, Handler] = {**access_calls(operations), "status": status}
         return ControlServer(self._settings.control_path, handlers)
 
-    def health(self) -> Mapping[str, PartHealth]:
-        """How every part is doing."""
-        state = ChannelState.READY if self._store.healthy else ChannelState.FAILED
-        detail = "" if self._store.healthy else "commits fail: look at the disk, or at the database server"
-        parts = {"store": PartHealth(state, detail)}
-        if self._manager is not None:
-            parts |= {name: PartHealth(*how) for name, how in self._manager.states().items()}
-        return parts
-
-    async def _status(self, router: Router) -> JsonValue:
-        parts: dict[str, JsonValue] = {
-            name: part.state.value + (f" ({part.detail})" if part.detail else "") for name, part in self.health().items()
-        }
-        depths: dict[str, JsonValue] = dict(await self._store.read(outbox.depths))
-        waiting = await self._store.read(inbox.open_count)
-        return {
-            "process": os.getpid(),
-            "up_s": int((utc_now() - self._started_at) / timedelta(seconds=1)),
-            "model": self._model.name,
-            "parts": parts,
-            "turns_running": router.running,
-            "inbox_open": waiting,
-            "outbox": depths,
-            "people": len(self._snapshot),
-        }
-
 
 def apply_change(
-    connection: sa.Connection, principal: Principal, command: LocalCommand, key: str, now: datetime
+    connection: Connection, principal: Principal, command: LocalCommand, key: str, now: datetime
 ) -> Mapping[str, object]:
     """Apply a command of the agent's; each kind by the room that keeps its data."""
     return practice.apply(connection, principal, command, key, now)
 
 
-def apply_command(
-    connection: sa.Connection, principal: Principal, command: LocalCommand, key: str, now: datetime
-) -> str:
+def apply_command(connection: Connection, principal: Principal, command: LocalCommand, key: str, now: datetime) -> str:
     """As `apply_change`; the result as the model reads it."""
     return succeeded(apply_change(connection, principal, command, key, now))
 
@@ -328,13 +277,6 @@ def _make_channel(name: str, config: object) -> Channel:
     """Import an adapter and make it; slow, so it runs in a thread."""
     channel: Channel = load_channel(name)(config)
     return channel
-
-
-def _said(row: InboxRow) -> str:
-    event = row.event
-    if isinstance(event, CommandInvoked):
-        return f"/{event.name} {event.arguments}"
-    return event.text if isinstance(event, InboundMessage) and not event.edited else ""
 
 
 def _sorry(principal: Principal) -> str:

@@ -12,30 +12,9 @@ class FailpointRaised(RuntimeError):
     """A failpoint armed with `raise` was passed."""
 
 
-class _Armed:
-    def __init__(self, spec: str) -> None:
-        self.name, hit, self.action = spec.split(":")
-        self.left = int(hit)
-
-    def passed(self, name: str) -> None:
-        if name != self.name:
-            return
-        self.left -= 1
-        if self.left != 0:
-            return
-        if self.action == "exit":
-            os._exit(137)
-        if self.action == "stop":
-            os.kill(os.getpid(), signal.SIGSTOP)
-            return
-        raise FailpointRaised(name)
-
-
-_armed = _Armed(os.environ["TENK_FAILPOINT"]) if "TENK_FAILPOINT" in os.environ else None
-
 FAILPOINTS = (
     "received", "inbox_pre", "inbox_post", "acked", "routed",
-    "claim_pre", "claim_post", "model_asked", "model_first_text", "model_done",
+    "claim_pre", "claim_post", "model_asked", "model_first_text",
     "response_pre", "response_post", "intent_pre", "intent_post", "tool_done",
     "effect_pre", "effect_post", "result_pre", "result_post", "steer_pre", "steer_post",
     "final_pre", "final_post", "placeholder_pre", "placeholder_sent", "placeholder_post", "live_edit",
@@ -45,7 +24,38 @@ FAILPOINTS = (
 """Every name there is; a house test holds the code against it."""
 
 
+class _Armed:
+    """The one point that is armed, if any."""
+
+    def __init__(self, spec: str | None) -> None:
+        self.name: str | None = None
+        self.arm(spec)
+
+    def arm(self, spec: str | None) -> None:
+        self.name, hit, self.action = spec.split(":") if spec else (None, "0", "")
+        self.left = int(hit)
+
+    def passed(self) -> None:
+        self.left -= 1
+        if self.left != 0:
+            return
+        if self.action == "exit":
+            os._exit(137)
+        if self.action == "stop":
+            os.kill(os.getpid(), signal.SIGSTOP)
+            return
+        raise FailpointRaised(self.name)
+
+
+_armed = _Armed(os.environ.get("TENK_FAILPOINT"))
+
+
+def arm(spec: str | None) -> None:
+    """Arm `name:hit:action` in place of what was armed; None arms nothing."""
+    _armed.arm(spec)
+
+
 def failpoint(name: str) -> None:
     """Pass the point `name`."""
-    if _armed is not None:
-        _armed.passed(name)
+    if _armed.name == name:
+        _armed.passed()

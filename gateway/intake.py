@@ -10,7 +10,6 @@ from datetime import datetime
 from functools import partial
 from typing import Protocol
 
-import sqlalchemy as sa
 import structlog
 
 from channels.base import Channel, NotPersisted
@@ -35,7 +34,7 @@ from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.sessions.key import session_key
 from gateway.store import inbox, outbox, people
-from gateway.store.engine import Store
+from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import NewPart, OutboxRow
 from gateway.store.people import Person
@@ -140,7 +139,7 @@ class Intake:
 
     def _commit(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         channel: Channel,
         plans: Sequence[_Plan],
         rejected: Sequence[Rejected],
@@ -157,9 +156,7 @@ class Intake:
             inbox.move_cursor(connection, tenant, channel.name, channel.account, cursor, now)
         return done
 
-    def _admit(
-        self, connection: sa.Connection, channel: Channel, plan: _Plan, now: datetime, done: _Committed
-    ) -> None:
+    def _admit(self, connection: Connection, channel: Channel, plan: _Plan, now: datetime, done: _Committed) -> None:
         row = self._row(connection, plan, now, done)
         id_ = inbox.admit(connection, row, now)
         if id_ is None:
@@ -174,7 +171,7 @@ class Intake:
             text = _over_text(plan)
             self._reply(connection, channel, plan.event, f"inbox:{id_}", text, now, done)
 
-    def _row(self, connection: sa.Connection, plan: _Plan, now: datetime, done: _Committed) -> NewRow:
+    def _row(self, connection: Connection, plan: _Plan, now: datetime, done: _Committed) -> NewRow:
         """The row with the outcome that access gives it; open where a turn or a command follows."""
         event, decision = plan.event, plan.decision
         if isinstance(decision, Pair):
@@ -196,7 +193,7 @@ class Intake:
         return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail=event.type)
 
     def _pair(
-        self, connection: sa.Connection, channel: Channel, event: InboundEvent, id_: int, now: datetime, done: _Committed
+        self, connection: Connection, channel: Channel, event: InboundEvent, id_: int, now: datetime, done: _Committed
     ) -> None:
         if not isinstance(event, InboundMessage | CommandInvoked):
             return
@@ -214,7 +211,7 @@ class Intake:
 
     def _reply(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         channel: Channel,
         event: InboundEvent,
         cause: str,
@@ -226,9 +223,7 @@ class Intake:
         parts: list[NewPart] = compose(channel, event.address, cause, text, secret_ref=secret_ref)
         done.replies += outbox.put(connection, event.tenant, parts, now)
 
-    def _note_reachable(
-        self, connection: sa.Connection, event: InboundEvent, now: datetime, done: _Committed
-    ) -> None:
+    def _note_reachable(self, connection: Connection, event: InboundEvent, now: datetime, done: _Committed) -> None:
         """A person who blocked the bot parks their lane; one who is heard from again lets it go on."""
         lane = event.address.lane
         if isinstance(event, MembershipChanged) and event.change in (Membership.BLOCKED, Membership.LEFT):

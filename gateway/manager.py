@@ -15,8 +15,8 @@ import structlog
 
 from channels.base import Channel, ChannelState, HasCommands, Reacts, Sign
 from channels.errors import ChannelError, ConfigRefused
-from channels.registry import ChannelNotInstalled
 from channels.messages import DEFAULT_TENANT, Address, InboundEvent, Rejected
+from channels.registry import ChannelNotInstalled
 from gateway.delivery.pacing import Pacer
 from gateway.failpoints import failpoint
 from gateway.intake import Intake

@@ -53,6 +53,7 @@ def _opening(names: str) -> re.Pattern[str]:
 
 
 _THOUGHT, _TOOL_XML, _SYSTEM_XML = _opening(_THINKING), _opening(_TOOL), _opening(_SYSTEM)
+_FIRST_THOUGHT = re.compile(rf"\s*{_THOUGHT.pattern}", re.IGNORECASE)
 _THOUGHT_END = re.compile(rf"\A[\s\S]*</{_PREFIX}(?:{_THINKING})\s*>\s*", re.IGNORECASE)
 _TOOL_REST = re.compile(
     rf"""
@@ -92,7 +93,7 @@ def clean(text: str) -> str:
     """
     if _SUSPECT.search(text) is None:
         return text
-    text = _BAD_CHARACTERS.sub(_character, text)
+    text = _without_leading_thoughts(_BAD_CHARACTERS.sub(_character, text))
     held: list[str] = []
     text = _CODE.sub(lambda found: _hold(found[0], held), text)
     if _MACHINE.search(text):
@@ -113,6 +114,14 @@ def _hold(code: str, held: list[str]) -> str:
     if code not in held:
         held.append(code)
     return f"\ufdd0{held.index(code)}\ufdd1"
+
+
+def _without_leading_thoughts(text: str) -> str:
+    """A thought that begins the answer is nobody's code: it ends at its tag, whatever fences it opened."""
+    while found := _FIRST_THOUGHT.match(text):
+        end = re.compile(rf"(?:</{re.escape(found[1])}\s*>\s*)+", re.IGNORECASE).search(text, found.end())
+        text = "" if end is None else text[end.end() :]
+    return text
 
 
 def _without_machine_talk(text: str) -> str:

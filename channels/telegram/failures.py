@@ -62,7 +62,7 @@ def _kind(status: int, words: str) -> PermanentKind:
         return PermanentKind.BLOCKED
     if any(sign in words for sign in _GONE):
         return PermanentKind.TARGET_GONE
-    if any(sign in words for sign in _BAD_MARKUP):
+    if status == 400 and any(sign in words for sign in _BAD_MARKUP):
         return PermanentKind.MALFORMED
     return PermanentKind.REJECTED
 

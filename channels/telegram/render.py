@@ -66,7 +66,7 @@ def _fitting(laid: Laid) -> list[Mark]:
     if len(marks) > MAX_ENTITIES:
         marks.sort(key=lambda mark: mark.look in (Look.BOLD, Look.ITALIC, Look.STRIKE))  # looks go first, meaning stays
         del marks[MAX_ENTITIES:]
-    marks.sort(key=lambda mark: (mark.start, -mark.end))
+    marks.sort(key=lambda mark: (mark.start, -mark.end, mark.look is not Look.QUOTE))
     return marks
 
 

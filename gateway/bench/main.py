@@ -106,8 +106,8 @@ async def _loads(loads: Loads) -> dict[str, object]:
 
 ROWS: dict[str, Callable[[Loads], Awaitable[dict[str, object]]]] = {
     "loads": _loads,
-    "ingest": lambda loads: ingest.run(),
-    "boot": lambda loads: boot.run(),
+    "ingest": lambda _loads: ingest.run(),
+    "boot": lambda _loads: boot.run(),
 }
 
 

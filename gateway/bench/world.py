@@ -1,4 +1,4 @@
-"""What both bots are measured against: one simulated Telegram, one model server with a fixed delay, people in a loop."""
+"""What both bots are measured against: one simulated Telegram, one model server with a fixed delay, busy people."""
 
 import asyncio
 import time
@@ -13,17 +13,17 @@ from aiohttp import web
 from channels.telegram.simulator.server import TelegramSimulator
 from channels.telegram.simulator.state import Arrived
 
-TOKEN = "123456:AAHbenchbenchbenchbenchbenchbenchbe"
+TOKEN = "123456:AAHbenchbenchbenchbenchbenchbenchbe"  # noqa: S105  of the simulator
 
-SHORT_ANSWER = "You practised three times this week. Keep the next session short and slow, and stop while it still goes well."
+SHORT_ANSWER = "You practised three times this week. Keep the next session short, and stop while it still goes well."
 
 LONG_ANSWER = "\n\n".join(
     [
         "## Your week",
         "You practised **four times**, 3 h 40 min in all. _Scales_ took most of it, `etudes` the rest.",
         *(
-            f"{day}. **Day {day}**: 25 min slow scales in two keys, then 15 min of the hard bar at half speed; write down "
-            "where it breaks, and begin there tomorrow."
+            f"{day}. **Day {day}**: 25 min slow scales in two keys, then 15 min of the hard bar at half speed; write "
+            "down where it breaks, and begin there tomorrow."
             for day in range(1, 11)
         ),
         "```\n60 bpm  clean\n72 bpm  clean\n84 bpm  bar 12 breaks\n```",
@@ -62,7 +62,8 @@ class ModelServer:
         usage = {"prompt_tokens": 500, "completion_tokens": 60}
         if not asked.get("stream"):
             choice = {"message": {"role": "assistant", "content": self.answer}, "finish_reason": "stop"}
-            return web.Response(body=orjson.dumps({"choices": [choice], "usage": usage}), content_type="application/json")
+            body = orjson.dumps({"choices": [choice], "usage": usage})
+            return web.Response(body=body, content_type="application/json")
         return web.Response(body=_streamed(self.answer, usage), content_type="text/event-stream")
 
 

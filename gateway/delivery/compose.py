@@ -10,6 +10,7 @@ RECOVERED_MARK = "\n\n(↻ sent again: an interruption left it unclear whether t
 
 WAITING_TEXT = "…"
 
+
 def compose(
     channel: Channel,
     address: Address,
@@ -38,7 +39,12 @@ def compose(
     if not parts:
         return []
     first = parts[0]
-    own = not placeholder and len(parts) > 1 and isinstance(channel, EditsMessages) and not channel.limits.idempotent_sends
+    own = (
+        not placeholder
+        and len(parts) > 1
+        and isinstance(channel, EditsMessages)
+        and not channel.limits.idempotent_sends
+    )
     if placeholder or own:
         edits = [
             NewPart(cause, 0, op, Action.EDIT, address, first.rendered, first.plain, reply_to, secret_ref)

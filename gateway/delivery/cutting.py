@@ -28,6 +28,7 @@ Blocks = tuple[Block, ...]
 Cut = tuple[Blocks, Blocks]  # what goes into this part, () when nothing can; what is left
 
 WHOLE_CHARS = 200  # a link or code in a line up to this long is not cut through
+MOVED = 3  # headings and announcements at a part's end that go with what follows
 INTRO_CHARS = 200  # a line up to this long that ends in a colon stays with what it announces
 
 
@@ -58,9 +59,10 @@ def take(blocks: Blocks, room: Room) -> Cut:
         piece, left = cut_block(rest[0], room.after(head))
         if piece:
             return (*head, *piece), (*left, *rest[1:])
-    while fitting > 1 and _announces(blocks[fitting - 1]):
-        fitting -= 1
-    return blocks[:fitting], blocks[fitting:]
+    kept = fitting
+    while kept > max(1, fitting - MOVED) and _announces(blocks[kept - 1]):
+        kept -= 1
+    return blocks[:kept], blocks[kept:]
 
 
 def _announces(block: Block) -> bool:

@@ -110,9 +110,7 @@ class LiveAnswer:
     def finished(self) -> None:
         """The answer is out: take the working sign away."""
         if self._reacted and self._message_id and isinstance(self._channel, Reacts):
-            self._tools.tasks.create_task(
-                self._sign_only(self._channel.react(self._address, self._message_id, None))
-            )
+            self._tools.tasks.create_task(self._sign_only(self._channel.react(self._address, self._message_id, None)))
 
     def cancel(self) -> None:
         """Let go at once, for a turn that ends without an answer of its own."""
@@ -210,4 +208,3 @@ class LiveAnswer:
             log.debug("live_edit_refused", turn_id=self._turn_id, error=str(failure))
         self._shown = text
         return 0.0
-

@@ -5,26 +5,26 @@ holds up no other.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Protocol
 
-import sqlalchemy as sa
 import structlog
 
-from channels.base import Channel, EditsMessages
+from channels.base import Channel
 from channels.errors import ChannelError, Retryable, Unknown
-from channels.messages import Address, OutboundPart, Receipt, Rendered
-from gateway.delivery.compose import RECOVERED_MARK, compose
+from channels.messages import Address
+from gateway.delivery.compose import compose
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.pacing import Pacer
+from gateway.delivery.sender import FillSecret, Sender
 from gateway.delivery.verdict import Verdict, judge
 from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window
 from gateway.store import outbox
-from gateway.store.engine import Store
+from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, OutboxRow, State
 from gateway.telemetry import OUTBOUND
 
@@ -41,10 +41,6 @@ class Channels(Protocol):
     def pacer(self, channel: Channel) -> Pacer:
         """The pacer of a channel account."""
         ...
-
-
-FillSecret = Callable[[str, str], str]
-"""From a secret's reference and a text to the text with the secret in it, at the moment of sending."""
 
 
 class Delivery:
@@ -64,13 +60,12 @@ class Delivery:
         self._channels = channels
         self._config = config
         self._clock = clock
-        self._fill_secret = fill_secret
+        self._sender = Sender(store, config, fill_secret)
         self._tasks = tasks
         self._lanes: dict[str, Drained[OutboxRow]] = {}
         self._parked: set[str] = set()
         self._reserved: set[str] = set()  # idle lanes for which a commit with a first part is on its way
         self._claimed: set[int] = set()  # rows whose first attempt was persisted by the commit that made them
-        self._sent_ids: dict[tuple[str, int], str] = {}  # platform ids of placeholders whose final edit is to come
         self._waiting: dict[int, asyncio.Future[str | None]] = {}
 
     # ------------------------------------------------------------ what others call
@@ -160,7 +155,7 @@ class Delivery:
                 await self._store.write(partial(outbox.mark_sending, id_=row.id))
                 row = replace(row, attempts=row.attempts + 1)
             try:
-                receipt = await self._attempt(row, channel)
+                receipt = await self._sender.attempt(row, channel)
             except ChannelError as failure:
                 row = await self._failed(row, channel, failure)
                 continue
@@ -175,47 +170,13 @@ class Delivery:
         if wait_s > 0:
             await asyncio.sleep(wait_s)
 
-    async def _attempt(self, row: OutboxRow, channel: Channel) -> Receipt:
-        part = OutboundPart(
-            address=row.address, rendered=self._as_sent(row), idem_key=row.idem_key, reply_to=row.reply_to
-        )
-        target = None
-        if row.action is Action.EDIT:
-            target = row.target or await self._placeholder_id(row)
-        try:
-            async with asyncio.timeout(self._config.send_timeout_s):
-                if target is not None and isinstance(channel, EditsMessages):
-                    receipt = await channel.edit(part, target)
-                    failpoint("edit_done")
-                else:
-                    receipt = await channel.send(part)
-                    failpoint("placeholder_sent" if row.action is Action.PLACEHOLDER else "send_done")
-        except TimeoutError:
-            raise Unknown(f"no answer within {self._config.send_timeout_s:.0f} s") from None
-        return receipt
-
-    def _as_sent(self, row: OutboxRow) -> Rendered:
-        rendered = row.rendered
-        if row.secret_ref is not None:
-            rendered = replace(rendered, text=self._fill_secret(row.secret_ref, rendered.text))
-        if row.marked:
-            rendered = replace(rendered, text=rendered.text + RECOVERED_MARK)
-        return rendered
-
-    async def _placeholder_id(self, row: OutboxRow) -> str | None:
-        known = self._sent_ids.get((row.cause, row.part))
-        if known is not None:
-            return known
-        stored = await self._store.read(partial(outbox.placeholder_of, cause=row.cause))
-        return None if stored is None else stored.platform_id
-
     async def _record(self, row: OutboxRow, platform_id: str) -> OutboxRow:
         OUTBOUND.labels(row.address.channel, "sent").inc()
         failpoint("sent_pre")
         await self._store.write(partial(outbox.record_sent, id_=row.id, platform_id=platform_id, now=self._clock()))
         failpoint("placeholder_post" if row.action is Action.PLACEHOLDER else "sent_post")
         if row.action is Action.PLACEHOLDER:
-            self._sent_ids[row.cause, row.part] = platform_id
+            self._sender.placeholder_is(row, platform_id)
         return replace(row, state=State.SENT)
 
     async def _failed(self, row: OutboxRow, channel: Channel, failure: ChannelError) -> OutboxRow:
@@ -239,7 +200,7 @@ class Delivery:
             text = "⚠️ A part of my answer could not be delivered. Ask me again and I will try anew."
             apology = compose(channel, row.address, f"dead:{row.cause}", text)
 
-        def job(connection: sa.Connection) -> list[OutboxRow]:
+        def job(connection: Connection) -> list[OutboxRow]:
             outbox.save(connection, after, verdict.error, now := self._clock())
             if verdict.park:
                 outbox.park(connection, row.tenant, row.address.lane, verdict.error, now)
@@ -256,13 +217,10 @@ class Delivery:
         return after
 
     def _forget(self, row: OutboxRow, platform_id: str | None) -> None:
-        if row.action is not Action.PLACEHOLDER:
-            self._sent_ids.pop((row.cause, row.part), None)
+        self._sender.forget(row)
         waiting = self._waiting.get(row.id)
         if waiting is not None and not waiting.done():
             waiting.set_result(platform_id)
         held = self._lanes.get(row.address.lane)
         if held is not None and not held.window and row.address.lane not in self._parked:
             del self._lanes[row.address.lane]
-
-

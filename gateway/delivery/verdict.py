@@ -43,11 +43,11 @@ def judge(
     return Verdict(replace(row, state=State.READY, marked=True, not_before=None), error)
 
 
-def _later(
-    row: OutboxRow, error: str, now: datetime, give_up_after_s: float, retry_after_s: float | None
-) -> Verdict:
+def _later(row: OutboxRow, error: str, now: datetime, give_up_after_s: float, retry_after_s: float | None) -> Verdict:
     if row.created_at is not None and now - row.created_at > timedelta(seconds=give_up_after_s):
-        return Verdict(replace(row, state=State.DEAD), f"given up after {give_up_after_s:.0f} s: {error}", drop_rest=True)
+        return Verdict(
+            replace(row, state=State.DEAD), f"given up after {give_up_after_s:.0f} s: {error}", drop_rest=True
+        )
     if row.action is Action.PLACEHOLDER:  # by the time it could go, the answer may be there
         return Verdict(replace(row, state=State.UNKNOWN), error)
     wait_s = BACKOFF_S[min(max(row.attempts, 1), len(BACKOFF_S)) - 1]

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
-import sqlalchemy as sa
 import structlog
 
 from agent.ports import LocalCommand, Principal
@@ -25,7 +24,7 @@ from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window
 from gateway.sessions.worker import Session
 from gateway.store import inbox, journal, outbox, people
-from gateway.store.engine import Store
+from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
 from gateway.store.outbox import OutboxRow
@@ -33,7 +32,7 @@ from gateway.store.people import Person
 
 log = structlog.get_logger()
 
-ApplyChange = Callable[[sa.Connection, Principal, LocalCommand, str, datetime], Mapping[str, object]]
+ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], Mapping[str, object]]
 """Apply a local command within a commit, once a key; what it did."""
 
 
@@ -79,7 +78,7 @@ class _Queued:
         return self.row.id
 
 
-async def _nothing_more(after_id: int, limit: int) -> list[_Queued]:
+async def _nothing_more(_after_id: int, _limit: int) -> list[_Queued]:
     """Commands that do not fit into memory are read again by the bus, not here."""
     return []
 
@@ -172,7 +171,7 @@ class CommandRunner:
         state = await session.conversation.loaded()
         principal = self._people.principal(row.user_id) or Principal(row.user_id, row.tenant)
 
-        def job(connection: sa.Connection) -> _Done:
+        def job(connection: Connection) -> _Done:
             now = self._clock()
             if not inbox.settle(connection, row.id, outcome, now):
                 return _Done([])
@@ -193,7 +192,7 @@ class CommandRunner:
 
     def _act(
         self,
-        connection: sa.Connection,
+        connection: Connection,
         session: Session,
         state: SessionState,
         row: InboxRow,

@@ -15,7 +15,9 @@ class SessionsConfig(BaseModel):
     )
     max_turns: int = Field(default=1000, ge=1, description="Turns in flight over all sessions; more wait.")
     idle_s: float = Field(default=120.0, gt=0, description="Seconds after which an idle session leaves memory.")
-    mailbox_size: int = Field(default=20, ge=1, description="Messages of a session kept in memory; the rest stay in the store.")
+    mailbox_size: int = Field(
+        default=20, ge=1, description="Messages of a session kept in memory; the rest stay in the store."
+    )
     bus_size: int = Field(default=10_000, ge=1, description="Messages kept in memory between intake and sessions.")
     drain_s: float = Field(default=20.0, ge=0, description="Seconds that a graceful stop gives running turns.")
     missed_after_s: float = Field(

@@ -4,12 +4,10 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 
-import sqlalchemy as sa
-
 from agent.transcript import Item, JournalEvent, fold
 from gateway.sessions.config import SessionsConfig
 from gateway.store import journal
-from gateway.store.engine import Store
+from gateway.store.engine import Connection, Store
 from gateway.store.journal import SessionState
 
 HISTORY_ITEMS = 400
@@ -43,9 +41,7 @@ class Conversation:
 
     async def reload(self) -> SessionState:
         """As `loaded`, read anew."""
-        read = partial(
-            journal.load_session, tenant=self._tenant, key=self._key, limit=self._config.history_events
-        )
+        read = partial(journal.load_session, tenant=self._tenant, key=self._key, limit=self._config.history_events)
         state = await self._store.read(read)
         if state is None:
             state = await self._store.write(partial(self._open, generation=1))
@@ -54,10 +50,8 @@ class Conversation:
         self.use(state)
         return state
 
-    def _open(self, connection: sa.Connection, generation: int) -> SessionState:
-        return journal.open_session(
-            connection, self._tenant, self._key, self._config.mode, generation, self._clock()
-        )
+    def _open(self, connection: Connection, generation: int) -> SessionState:
+        return journal.open_session(connection, self._tenant, self._key, self._config.mode, generation, self._clock())
 
     def use(self, state: SessionState) -> None:
         """Go on in this generation and mode."""

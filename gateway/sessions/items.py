@@ -1,4 +1,4 @@
-"""From what somebody said to what the model reads: who wrote, what is attached, and what the input guard makes of it."""
+"""From what somebody said to what the model reads: who wrote, what is attached, what the input guard makes of it."""
 
 from agent.transcript import UserItem
 from channels.messages import Attachment, ChatKind, InboundEvent, InboundMessage

@@ -4,7 +4,6 @@ It starts no turn and runs no command itself. Sessions are made when they are fi
 """
 
 import asyncio
-from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -102,9 +101,7 @@ class Router:
         if original is None:
             session.offer(row)
         elif original.outcome is None and original.turn_id is None:
-            replaced = await self._store.write(
-                partial(inbox.replace, original_id=original.id, edit=row, now=now)
-            )
+            replaced = await self._store.write(partial(inbox.replace, original_id=original.id, edit=row, now=now))
             if replaced:
                 session.mailbox.change(original.id, row)
             else:
@@ -141,5 +138,3 @@ class Router:
             for where, used_at in list(self._used_at.items()):
                 if used_at < oldest and not self._sessions[where].busy:
                     del self._sessions[where], self._used_at[where]
-
-

@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
-import sqlalchemy as sa
-
 from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, TurnProgress
 from agent.transcript import (
     EndReason,
@@ -32,13 +30,13 @@ from gateway.sessions.conversation import Conversation
 from gateway.sessions.items import Reader
 from gateway.sessions.mailbox import Mailbox
 from gateway.store import inbox, journal, outbox
-from gateway.store.engine import Store
+from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, TurnRow
 from gateway.store.outbox import OutboxRow
 from gateway.telemetry import TURNS
 
-ApplyCommand = Callable[[sa.Connection, Principal, LocalCommand, str, datetime], str]
+ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], str]
 """Apply a local command within a commit, once a key; its result as a JSON object {"success", "data", "error"}."""
 
 
@@ -125,7 +123,7 @@ class RunningTurn:
         point = EVENT_FAILPOINTS.get(type(events[-1]), "response")
         seq = self._session.conversation.next_seq(len(events))
 
-        def job(connection: sa.Connection) -> None:
+        def job(connection: Connection) -> None:
             now = self._tools.clock()
             journal.hold(connection, self._fence)
             journal.append(connection, self._turn, seq, events, now)
@@ -142,7 +140,7 @@ class RunningTurn:
         """Apply a local effect and journal its result in one commit."""
         seq = self._session.conversation.next_seq(1)
 
-        def job(connection: sa.Connection) -> ToolReturned:
+        def job(connection: Connection) -> ToolReturned:
             journal.hold(connection, self._fence)
             earlier = journal.result_of(connection, returned.call_key)
             if earlier is not None:
@@ -173,7 +171,7 @@ class RunningTurn:
         events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, items))
         seq = self._session.conversation.next_seq(len(events))
 
-        def job(connection: sa.Connection) -> None:
+        def job(connection: Connection) -> None:
             journal.hold(connection, self._fence)
             journal.append(connection, self._turn, seq, events, self._tools.clock())
             inbox.claim(connection, [row.id for row in rows], self._turn.id)
@@ -240,7 +238,7 @@ class RunningTurn:
         claimed = bool(parts) and self._tools.delivery.reserve(turn.address.lane)
         self.ended = True  # from here on what comes in belongs to the next turn
 
-        def job(connection: sa.Connection) -> list[OutboxRow]:
+        def job(connection: Connection) -> list[OutboxRow]:
             now = self._tools.clock()
             journal.hold(connection, self._fence)
             journal.append(connection, turn, seq, events, now)

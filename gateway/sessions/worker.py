@@ -11,7 +11,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Protocol
 
-import sqlalchemy as sa
 import structlog
 
 from agent.errors import Fenced
@@ -27,6 +26,7 @@ from gateway.sessions.conversation import Conversation
 from gateway.sessions.mailbox import KindOf, Mailbox
 from gateway.sessions.turn import Begun, RunningTurn, TurnTools
 from gateway.store import inbox, journal, outbox
+from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, OpenTurn, SessionState, TurnRow
 from gateway.store.tables.base import new_id
@@ -163,7 +163,7 @@ class Session:
         channel = await self._tools.channels.loaded(row.event.address)
         parts = compose(channel, row.event.address, f"inbox:{row.id}", text)
 
-        def job(connection: sa.Connection) -> list[outbox.OutboxRow]:
+        def job(connection: Connection) -> list[outbox.OutboxRow]:
             now = self._tools.turns.clock()
             inbox.settle(connection, row.id, Outcome.REFUSED, now, detail)
             return outbox.put(connection, row.tenant, parts, now)
@@ -190,7 +190,7 @@ class Session:
         """Begin the turn in one commit; False where its message was taken back meanwhile."""
         seq = self.conversation.next_seq(1)
 
-        def job(connection: sa.Connection) -> bool:
+        def job(connection: Connection) -> bool:
             journal.hold(connection, self._fence)
             if not inbox.claim(connection, [begun.first_id], begun.turn.id):
                 return False

@@ -5,7 +5,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, Self, TypeVar
 
-from sqlalchemy import Connection, make_url
+import sqlalchemy as sa
+from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
 from gateway.errors import SettingsError
@@ -13,6 +14,9 @@ from gateway.store.postgres import PostgresEngine
 from gateway.store.schema import HEAD, probe
 from gateway.store.sqlite import SqliteEngine
 from gateway.store.writer import Job, Outcome, Writer
+
+Connection = sa.Connection
+"""What every job and every query takes; for rooms that may not import SQLAlchemy."""
 
 T = TypeVar("T")
 

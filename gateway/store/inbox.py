@@ -118,14 +118,14 @@ def cursor_of(connection: sa.Connection, channel: str, account: str) -> str | No
 
 _move_cursor = (
     sa.update(channel_accounts)
-    .where(channel_accounts.c.channel == sa.bindparam("b_channel"), channel_accounts.c.account == sa.bindparam("b_account"))
+    .where(
+        channel_accounts.c.channel == sa.bindparam("b_channel"), channel_accounts.c.account == sa.bindparam("b_account")
+    )
     .values(cursor=sa.bindparam("b_cursor"), last_heard_at=sa.bindparam("b_now"))
 )
 
 
-def move_cursor(
-    connection: sa.Connection, tenant: str, channel: str, account: str, cursor: str, now: datetime
-) -> None:
+def move_cursor(connection: sa.Connection, tenant: str, channel: str, account: str, cursor: str, now: datetime) -> None:
     """Commit how far a channel account has read."""
     moved = connection.execute(
         _move_cursor, {"b_channel": channel, "b_account": account, "b_cursor": cursor, "b_now": now}
@@ -180,9 +180,7 @@ _settle = (
 )
 
 
-def settle(
-    connection: sa.Connection, id_: int, outcome: Outcome, now: datetime, detail: str | None = None
-) -> bool:
+def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime, detail: str | None = None) -> bool:
     """Record the outcome of an open row; False where it had one already."""
     done = connection.execute(_settle, {"b_id": id_, "b_outcome": outcome, "b_detail": detail, "b_now": now})
     return done.rowcount == 1

@@ -164,7 +164,10 @@ def count_attempt(connection: sa.Connection, turn_id: str) -> int:
     """Count one more attempt at a turn; how many there are now."""
     return int(
         connection.execute(
-            sa.update(turns).where(turns.c.id == turn_id).values(attempts=turns.c.attempts + 1).returning(turns.c.attempts)
+            sa.update(turns)
+            .where(turns.c.id == turn_id)
+            .values(attempts=turns.c.attempts + 1)
+            .returning(turns.c.attempts)
         ).scalar_one()
     )
 
@@ -181,9 +184,7 @@ def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: da
     return connection.execute(_end_turn, {"b_id": turn_id, "b_reason": reason, "b_now": now}).rowcount == 1
 
 
-def append(
-    connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], now: datetime
-) -> None:
+def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], now: datetime) -> None:
     """Append events to the journal of a turn, from `seq` on. The same events at the same place change nothing."""
     rows = [
         {

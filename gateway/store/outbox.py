@@ -219,7 +219,9 @@ def mark_sending(connection: sa.Connection, id_: int) -> None:
     connection.execute(_mark, {"b_id": id_})
 
 
-def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime, next_id: int | None = None) -> None:
+def record_sent(
+    connection: sa.Connection, id_: int, platform_id: str, now: datetime, next_id: int | None = None
+) -> None:
     """Record the receipt; with `next_id` the attempt at the next part is persisted in the same commit."""
     connection.execute(_sent, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
     if next_id is not None:
@@ -308,4 +310,4 @@ def parked(connection: sa.Connection) -> list[str]:
 def depths(connection: sa.Connection) -> dict[str, int]:
     """How many parts stand in each state, for health and `tenk status`."""
     counted = connection.execute(sa.select(outbox.c.state, sa.func.count()).group_by(outbox.c.state))
-    return {state: count for state, count in counted}
+    return dict(counted.tuples().all())

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -271,7 +272,7 @@ async def test_a45_no_code_is_in_the_database_the_log_or_an_answer(store: Store,
     """A45: through a whole life of requests, right and wrong codes, and every listing."""
     with structlog.testing.capture_logs() as logs:
         outbox = Outbox()
-        requests = [await store.write(lambda c, who=who: asks(c, who)) for who in ("1", "2", "3")]
+        requests = [await store.write(partial(asks, sender=who)) for who in ("1", "2", "3")]
         codes = [code_of(KEY, request_id) for request_id in requests]
         operator = operations(store, outbox)
         answers: list[object] = [await operator.list_requests(), words.code_text("en"), words.code_text("es")]

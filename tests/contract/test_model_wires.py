@@ -38,7 +38,9 @@ SAME = {
         {"role": "tool", "tool_call_id": "c1", "content": '{"success":true,"data":42,"error":null}'},
         {"role": "user", "content": "(A note from the system, not from the person: be brief)"},
     ],
-    "tools": [{"type": "function", "function": {"name": "double", "description": "Doubles.", "parameters": SPEC.schema}}],
+    "tools": [
+        {"type": "function", "function": {"name": "double", "description": "Doubles.", "parameters": SPEC.schema}}
+    ],
 }
 REPLIES = [
     Reply("Hello, señora 👩‍🎤!", chunk_chars=3),
@@ -284,7 +286,10 @@ async def test_gzip_that_is_gzip_is_read(server, model):
 
 async def test_calls_without_number_or_with_object_arguments_are_read(server, model):
     """Servers that are only nearly compatible still call tools."""
-    fragment = [{"id": "a", "function": {"name": "double", "arguments": {"n": 1}}}, {"id": "b", "function": {"name": "x"}}]
+    fragment = [
+        {"id": "a", "function": {"name": "double", "arguments": {"n": 1}}},
+        {"id": "b", "function": {"name": "x"}},
+    ]
     chunk = {"choices": [{"delta": {"tool_calls": fragment}, "finish_reason": "stop"}]}
     server.script(Fault(body=b"data: " + json.dumps(chunk).encode() + b"\n\n", content_type="text/event-stream"))
     response, _ = await ask(model)

@@ -136,9 +136,7 @@ class FakeTurnPort:
         return text
 
 
-def a_turn(
-    port: FakeTurnPort, text: str = "hello", history: Sequence[Item] = (), principal: Principal = ANA
-) -> Turn:
+def a_turn(port: FakeTurnPort, text: str = "hello", history: Sequence[Item] = (), principal: Principal = ANA) -> Turn:
     """A turn that goes on from what the port has journaled; begun with this text when that is nothing."""
     if not port.events:
         port.events.append(TurnStarted((UserItem(text),)))

@@ -146,4 +146,4 @@ TestPairing.settings = settings(max_examples=15, stateful_step_count=30)
 @pytest.mark.timeout(900)
 def test_s8_pairing_300_times_40_steps() -> None:
     """S8: the same machine, for as long as the goal list asks."""
-    run_state_machine_as_test(Pairing, settings=settings(max_examples=300, stateful_step_count=40))  # type: ignore[no-untyped-call]  # hypothesis has no annotation here
+    run_state_machine_as_test(Pairing, settings=settings(max_examples=300, stateful_step_count=40))

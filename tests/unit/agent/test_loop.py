@@ -48,9 +48,7 @@ async def double(_context, arguments):
 
 
 def an_agent(model, *tools, **limits):
-    return Agent(
-        model=model, tools=tools, prompt=lambda *_: "be kind", limits=AgentConfig(**limits), clock=lambda: NOW
-    )
+    return Agent(model=model, tools=tools, prompt=lambda *_: "be kind", limits=AgentConfig(**limits), clock=lambda: NOW)
 
 
 def returned(port):
@@ -139,7 +137,9 @@ async def test_f55_a_stop_closes_the_stream_and_keeps_what_was_said():
     """A stop does not wait for the model; what had streamed is the answer, marked."""
     port = FakeTurnPort()
     port.on_progress = lambda event: port.stop() if event == TextDelta("two ") else None
-    model = ScriptedModel([Says("one two three four", word_s=30.0)], sleep=lambda s: asyncio.sleep(0 if not port.stopping() else s))
+    model = ScriptedModel(
+        [Says("one two three four", word_s=30.0)], sleep=lambda s: asyncio.sleep(0 if not port.stopping() else s)
+    )
     assert EndReason.STOPPED is await run_turn(a_turn(port), port, an_agent(model))
     assert "one two\n\n(Stopped.)" == port.answer
 
@@ -176,7 +176,9 @@ async def test_f55_a_stop_ends_a_cancellable_tool():
 async def test_past_the_step_limit_one_last_call_without_tools_answers():
     """The limit ends in an answer from what is known, marked as such (F54)."""
     port = FakeTurnPort()
-    model = ScriptedModel(lambda request: calls(("double", f'{{"n": {len(request.items)}}}')) if request.tools else Says("So far 8."))
+    model = ScriptedModel(
+        lambda request: calls(("double", f'{{"n": {len(request.items)}}}')) if request.tools else Says("So far 8.")
+    )
     agent = an_agent(model, a_tool("double", double), max_steps=5)
     assert EndReason.MAX_STEPS is await run_turn(a_turn(port), port, agent)
     assert 6 == len(model.requests)

@@ -41,7 +41,9 @@ class World:
                 raise Died
             return Add(1) if effect is Effect.LOCAL else name
 
-        return Tool(name=name, description=name, arguments=Nothing, run=run, effect=effect, concurrency_safe=name == "none")
+        return Tool(
+            name=name, description=name, arguments=Nothing, run=run, effect=effect, concurrency_safe=name == "none"
+        )
 
     @property
     def tools(self):

@@ -88,7 +88,8 @@ async def problem(path: Path, name: str, timeout_s: float = 5.0) -> str:
 async def test_a_call_gets_what_its_handler_gives(path: Path) -> None:
     """Any JSON, one request after the other."""
     async with serving(path):
-        for value in ("ñ\n", 7, None, ["a", {"b": 1.5}]):
+        values: list[JsonValue] = ["ñ\n", 7, None, ["a", {"b": 1.5}]]
+        for value in values:
             assert {"value": value} == await call(path, "echo", {"value": value}, 5.0)
 
 

@@ -65,7 +65,6 @@ def test_each_pattern_finds_its_kind(name: str, text: str) -> None:
         "I ignored the metronome and forgot all the rules of counting",
         "what are my instructions for this week?",
         "show me my plan and the stats",
-        "You are now my favourite coach",
         "My teacher acts as a guide; how do I end the session?",
         "at the end of the message I forgot: 20 min",
         "a < b and c > d, see `x</b>`",
@@ -76,7 +75,7 @@ def test_each_pattern_finds_its_kind(name: str, text: str) -> None:
 )
 def test_ordinary_talk_passes(text: str) -> None:
     """People who practise use these words too."""
-    assert set() == set(find(text)) - {"role_override"} if "favourite" in text else () == find(text)
+    assert () == find(text)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,9 @@ async def ask(model, request=REQUEST):
         return problem, events
 
 
-@pytest.mark.parametrize("kind", [FailureKind.SERVER, FailureKind.OVERLOADED, FailureKind.NETWORK, FailureKind.RATE_LIMIT])
+@pytest.mark.parametrize(
+    "kind", [FailureKind.SERVER, FailureKind.OVERLOADED, FailureKind.NETWORK, FailureKind.RATE_LIMIT]
+)
 async def test_f05_f07_f14_f15_what_may_pass_is_tried_three_times(kind):
     """5 and 10 s apart; the third answer counts."""
     model, pauses = resilient(ScriptedModel([failure(kind, "x"), failure(kind, "x"), "ok"]))

@@ -1,0 +1,162 @@
+"""One run of Markdown text becomes spans: emphasis, code, links, images.
+
+The usual cases, words in stars and code in backticks beside plain text, are read by one regular expression; everything
+else by markdown-it-py. Both give the same spans. Blocks are read in `channels.markdown_parse`.
+"""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import quote, unquote
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from channels.markdown import Span, Spans, Style, text_of
+
+MAX_BRACKETS = 1_000  # "[" in one run of text; markdown-it is quadratic in them
+MAX_LINK_CHARS = 2_000
+
+SYNTAX = r"[*_`\[\\]|~~|&[#A-Za-z]|<\S"
+_SYNTAX = re.compile(SYNTAX)
+_EASY = re.compile(
+    r"""(?P<plain>[^*_`\[\\~&<]+)
+    | `(?P<code>[^`\n]+)`(?!`)
+    | (?:(?<![^\s])(?=[*_]+\S) | (?<=[-("':;,./])(?=[*_]+[^\W_]))   # stars that cannot close anything
+      (?P<sign>\*\*?|__?)(?P<marked>[^*_`\[\\~&<\n]+)(?P=sign)
+      (?:(?<=\S[*_])(?!\S) | (?<=\S[*_]{2})(?!\S) | (?<=[^\W_][*_])(?=[-)"':;,.!?/]) | (?<=[^\W_][*_]{2})(?=[-)"':;,.!?/]))
+    """,
+    re.VERBOSE,
+)
+_INDENT = re.compile(r"[ \t]*\n[ \t]*")
+_LINK = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@[^\s@]).*", re.IGNORECASE | re.DOTALL)
+_LINK_BLANKS = re.compile(r"[\s<>\"]")
+_STYLES = {"strong": Style.BOLD, "em": Style.ITALIC, "s": Style.STRIKE}
+
+
+def read_spans(content: str, parser: MarkdownIt) -> Spans:
+    """The spans of one run of text; the text itself where it has no syntax or too much."""
+    if not content:
+        return ()
+    if _SYNTAX.search(content) is None or content.count("[") > MAX_BRACKETS:
+        return (Span(_unindented(content)),)
+    return _easy_spans(content) or parsed_spans(content, parser)
+
+
+def parsed_spans(content: str, parser: MarkdownIt) -> Spans:
+    """The spans as markdown-it reads them."""
+    tokens: list[Token] = []
+    parser.inline.parse(content, parser, {}, tokens)
+    return _SpanReader().read(tokens)
+
+
+def _easy_spans(content: str) -> Spans | None:
+    """The spans of text with nothing but simple emphasis and code; None where there is more to it."""
+    spans = []
+    at = 0
+    while at < len(content):
+        found = _EASY.match(content, at)
+        if found is None:
+            return None
+        at = found.end()
+        plain, code, sign, marked = found.groups()
+        if plain is not None:
+            spans.append(Span(_unindented(plain)))
+        elif code is not None:
+            has_padding = code[0] == code[-1] == " " and not code.isspace()
+            spans.append(Span(code[1:-1] if has_padding else code, Style.CODE))
+        else:
+            spans.append(Span(marked, Style.BOLD if len(sign) == 2 else Style.ITALIC))
+    return tuple(spans)
+
+
+def _unindented(text: str) -> str:
+    return _INDENT.sub("\n", text) if "\n" in text else text
+
+
+class _SpanReader:
+    """Reads the inline tokens of one run of text into spans; neighbours that look alike become one."""
+
+    def __init__(self) -> None:
+        self._spans: list[Span] = []
+        self._styles: list[int] = []
+        self._style = 0
+        self._url: str | None = None  # where the link we are in leads
+        self._link: str | None = None  # the same where it is one to the web
+        self._label_at = 0  # how many spans there were when the link began
+
+    def read(self, tokens: Sequence[Token]) -> Spans:
+        for token in tokens:
+            kind = token.type
+            if kind in ("text", "text_special"):
+                self._say(token.content)
+            elif kind in ("softbreak", "hardbreak"):
+                self._say("\n")
+            elif kind == "code_inline":
+                self._say(token.content, Style.CODE)
+            elif kind == "image":
+                self._say_image(token)
+            elif kind.startswith("link"):
+                self._turn_link(token)
+            else:
+                self._turn_style(kind)
+        return tuple(self._spans)
+
+    def _say(self, text: str, extra: int = 0) -> None:
+        if not text:
+            return
+        span = Span(text, self._style | extra, self._link)
+        if len(self._spans) > self._label_at:
+            last = self._spans[-1]
+            if last.style == span.style and last.link == span.link:
+                self._spans[-1] = Span(last.text + text, span.style, span.link)
+                return
+        self._spans.append(span)
+
+    def _turn_style(self, kind: str) -> None:
+        name, _, turn = kind.rpartition("_")
+        if turn == "open":
+            self._styles.append(_STYLES[name])
+        else:
+            self._styles.pop()
+        self._style = 0
+        for style in self._styles:
+            self._style |= style
+
+    def _turn_link(self, token: Token) -> None:
+        if token.type == "link_open":
+            self._url = _checked_link(str(token.attrs["href"]))
+            self._link = self._url if self._url and not self._url.startswith("mailto:") else None
+            self._label_at = len(self._spans)
+            if token.markup == "autolink" and self._url is None:
+                self._say("<")  # `<std:string>` is no link: it keeps its brackets
+            return
+        if token.markup == "autolink" and self._url is None:
+            self._say(">")
+        elif self._url:
+            self._show_address(self._url)
+        self._link = self._url = None
+        self._label_at = 0
+
+    def _show_address(self, url: str) -> None:
+        """A link without a label shows where it leads; a mailbox is always shown, for few platforms can link it."""
+        label = text_of(self._spans[self._label_at :])
+        address = unquote(url.removeprefix("mailto:").partition("?")[0]) if self._link is None else url
+        if not label:
+            self._say(address)
+        elif self._link is None and address not in label:
+            self._say(f" ({address})")
+
+    def _say_image(self, token: Token) -> None:
+        source = _checked_link(str(token.attrs["src"]))
+        outer, self._link = self._link, self._link or source
+        self._say("".join([child.content for child in token.children or ()]) or token.content or source or "")
+        self._link = outer
+
+
+def _checked_link(url: str) -> str | None:
+    """The URL when it leads to the web or a mailbox; None for every other scheme and for what is relative (A68)."""
+    url = url.strip()
+    if len(url) > MAX_LINK_CHARS or not _LINK.match(url):
+        return None
+    scheme, colon, rest = url.partition(":")
+    return scheme.lower() + colon + _LINK_BLANKS.sub(lambda found: quote(found.group()), rest)

@@ -1,0 +1,62 @@
+"""People and pairing mean the same on every engine."""
+
+from functools import partial
+
+from gateway.access import pairing
+from gateway.access.codes import code_of
+from gateway.access.pairing import Approved, NotApproved, TellCode, Why
+from gateway.store import people
+from gateway.store.engine import Store
+from gateway.store.people import BY_POLICY, Newcomer
+from tests.fakes.people import KEY, NOON, message, minutes
+
+
+async def test_a_request_lives_and_ends_alike(store: Store) -> None:
+    """Told, displaced, approved, used, expired: the same rows lead to the same answers."""
+    asked = []
+    for number in range(4):
+        event = message(str(number), name="Añ\x00a\n", locale="es")
+        told = await store.write(partial(pairing.request, event=event, now=NOON + minutes(5 * number)))
+        assert isinstance(told, TellCode)
+        asked.append(told.request.id)
+    at = NOON + minutes(16)
+    give = [
+        partial(pairing.approve_code, key=KEY, typed=code_of(KEY, request_id), approver="cli", now=at)
+        for request_id in (asked[0], asked[1], asked[1])
+    ]
+    outcomes = [await store.write(job) for job in give]
+    late = partial(pairing.approve_request, request_id=asked[2], approver="cli", now=NOON + minutes(70))
+    outcomes.append(await store.write(late))
+    assert [Why.DISPLACED, "owner", Why.USED, Why.EXPIRED] == [
+        one.why if isinstance(one, NotApproved) else one.person.role for one in outcomes
+    ]
+
+
+async def test_a_lock_is_counted_alike(store: Store) -> None:
+    """From rows, by one approver and by all."""
+    guess = partial(pairing.approve_code, key=KEY, typed="22222222", approver="cli", now=NOON)
+    outcomes = [await store.write(guess) for _ in range(6)]
+    assert [Why.WRONG] * 5 + [Why.LOCKED] == [one.why for one in outcomes if isinstance(one, NotApproved)]
+
+
+async def test_enrolling_twice_makes_one_user(store: Store) -> None:
+    """Whose grant by policy gives way to somebody's word, and not back."""
+    by_policy = Newcomer("default", "slack:T1:U2", "slack:main", "Ana", "member", BY_POLICY)
+    by_word = Newcomer("default", "slack:T1:U2", "slack:main", "Ana", "owner", "cli")
+    seen = [
+        await store.write(partial(people.enrol, newcomer=newcomer, now=NOON))
+        for newcomer in (by_policy, by_policy, by_word, by_policy)
+    ]
+    assert 1 == len({person.user_id for person in seen})
+    assert [False, False, True, True] == [person.grants == {"slack:main"} for person in seen]
+    assert [seen[-1]] == await store.read(people.everybody)
+
+
+async def test_a_block_denies_what_is_pending(store: Store) -> None:
+    """And stays when the person asks again."""
+    told = await store.write(partial(pairing.request, event=message("7"), now=NOON))
+    assert isinstance(told, TellCode)
+    block = partial(pairing.block, tenant="default", sender_key="telegram:7", name="Ben", by="cli", now=NOON)
+    assert "blocked" == (await store.write(block)).role
+    approve = partial(pairing.approve_request, request_id=told.request.id, approver="cli", now=NOON)
+    assert not isinstance(await store.write(approve), Approved)

@@ -1,0 +1,34 @@
+"""The gateway under torture, as a process: `python -P child.py CONFIG`. SIGUSR1 arms the failpoint named in the file
+`failpoint` of its home; the file is gone once it is armed.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+from agent.tools.base import tools_of
+from gateway import failpoints, telemetry
+from gateway.app import serve
+from gateway.redaction import Redactor
+from gateway.settings import Settings, load
+
+
+def _arm(home: Path) -> None:
+    asked = home / "failpoint"
+    failpoints.arm(asked.read_text() or None)
+    asked.unlink()
+
+
+async def _run(settings: Settings) -> None:
+    from tests.torture.ledger import LedgerTools  # noqa: PLC0415  only with settings that can be used
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, _arm, settings.home)
+    await serve(settings, tools_of(LedgerTools()))
+
+
+if __name__ == "__main__":
+    loaded = load(Path(sys.argv[1]), os.environ)
+    telemetry.configure(Redactor(loaded.secret_values()), level="info", as_json=False)
+    asyncio.run(_run(loaded))

@@ -1,0 +1,133 @@
+"""What people say and what the model makes of it: everything follows from the words of a message.
+
+A message is a token such as `m17pil`: its number and its kinds. `p` logs a minute of practice (a local effect), `i` and
+`u` have the ledger do something (idempotent, unsafe), `l` is answered at length, `s` slowly. The answer holds `re:m17`,
+a long one its numbered paragraphs `m17.1` to `m17.90`, too.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agent.transcript import SKIPPED, AssistantItem, Item, ToolItem
+from tests.fakes.model_server import Call, Reply
+
+TOKEN = re.compile(r"\bm(\d+)([pilsu]*)\b")
+PARAGRAPHS = 90
+FILLING = "slow steady work on one hard passage beats an hour of playing what goes well already, today too."
+
+TOOLS = {"p": "log_practice", "i": "note_down", "u": "pay"}
+
+
+class Model:
+    """The brain of the model server. Deterministic: the same conversation gets the same response."""
+
+    def __init__(self, pace_s: float = 0.1) -> None:
+        """`pace_s` is between two chunks of a slow answer; there are about ten."""
+        self.pace_s = pace_s
+        self.unsendable: list[str] = []  # what a strict API would have refused
+
+    def __call__(self, body: dict[str, Any]) -> Reply:
+        """The response to a request of the chat completions wire."""
+        messages = body["messages"]
+        self.unsendable += flaws_in_wire(messages)
+        pending = _pending(messages)
+        if body.get("tools"):
+            done = _settled_calls(messages)
+            calls = [
+                Call(TOOLS[kind], _arguments(kind, number))
+                for number, kinds in pending
+                for kind in kinds
+                if kind in TOOLS and (TOOLS[kind], number) not in done
+            ]
+            if calls:
+                return Reply(calls=tuple(calls), delay_s=0.01, chunk_chars=200)
+        text = "\n\n".join(answer(number, kinds) for number, kinds in pending) or "yes"
+        slow = any("s" in kinds for _, kinds in pending)
+        size = max(12, len(text) // 10)
+        return Reply(text, delay_s=0.01, chunk_chars=size, chunk_delay_s=self.pace_s if slow else 0.0)
+
+
+def answer(number: str, kinds: str) -> str:
+    """The whole answer to a message."""
+    first = f"re:m{number} is done. {FILLING}"
+    if "l" not in kinds:
+        return first
+    return "\n\n".join([first, *(f"m{number}.{at} {FILLING}" for at in range(1, PARAGRAPHS + 1))])
+
+
+def _arguments(kind: str, number: str) -> str:
+    if kind == "p":
+        return json.dumps({"skill": "guitar", "minutes": 1, "notes": f"m{number}"})
+    return json.dumps({"ref": f"m{number}"})
+
+
+def _pending(messages: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
+    """What people said since the last answer, as (number, kinds)."""
+    found: list[tuple[str, str]] = []
+    for message in messages:
+        if message["role"] == "user":
+            found += TOKEN.findall(_text(message))
+        elif message["role"] == "assistant" and not message.get("tool_calls"):
+            found = []
+    return found
+
+
+def _settled_calls(messages: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]]:
+    """The calls that ran, as (tool, number): skipped ones are asked for again."""
+    asked: dict[str, tuple[str, str]] = {}
+    settled = set()
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            number = re.search(r"m(\d+)", call["function"]["arguments"])
+            asked[call["id"]] = (call["function"]["name"], number[1] if number else "")
+        if message["role"] == "tool" and SKIPPED not in _text(message):
+            settled.add(asked.get(message["tool_call_id"], ("", "")))
+    return settled
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content") or ""
+    return content if isinstance(content, str) else " ".join(part.get("text", "") for part in content)
+
+
+def flaws_in_wire(messages: Sequence[Mapping[str, Any]]) -> list[str]:
+    """What a strict chat completions API refuses: calls and results that do not pair, roles out of order."""
+    calls: list[tuple[str, list[str]]] = []
+    for message in messages:
+        if message["role"] == "tool":
+            calls.append(("result", [message["tool_call_id"]]))
+        else:
+            calls.append(("other", [call["id"] for call in message.get("tool_calls") or ()]))
+    return list(_pairing_flaws(calls))
+
+
+def flaws_in_transcript(items: Sequence[Item]) -> list[str]:
+    """The same of a transcript folded from a journal."""
+    steps: list[tuple[str, list[str]]] = []
+    for item in items:
+        if isinstance(item, ToolItem):
+            steps.append(("result", [item.call_id]))
+        else:
+            steps.append(("other", [call.id for call in item.tool_calls] if isinstance(item, AssistantItem) else []))
+    return list(_pairing_flaws(steps))
+
+
+def _pairing_flaws(steps: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
+    open_: list[str] = []
+    seen: set[str] = set()
+    for kind, ids in steps:
+        if kind == "result":
+            if ids[0] not in open_:
+                yield f"a result for {ids[0]}, which is not open"
+            open_ = [id_ for id_ in open_ if id_ != ids[0]]
+            continue
+        if open_:
+            yield f"no result for {open_}"
+        if len(set(ids)) != len(ids) or seen & set(ids):
+            yield f"a call id twice: {ids}"
+        seen |= set(ids)
+        open_ = list(ids)
+    if open_:
+        yield f"no result for {open_}"

@@ -1,0 +1,79 @@
+"""Context: what the model is shown, and that its beginning never changes."""
+
+from datetime import UTC, datetime
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.context import (
+    BLANKED,
+    BOUNDARY,
+    compose,
+    estimated_tokens,
+    person_section,
+    trimmed,
+    with_old_results_blanked,
+)
+from agent.ports import Principal
+from agent.transcript import AssistantItem, NoteItem, ToolCall, ToolItem, UserItem
+from tests.unit.agent.test_transcript import refuse
+
+CALL = (AssistantItem("", (ToolCall("c", "t", "{}"),)), ToolItem("c", "t", "{}"))
+turns = st.lists(
+    st.sampled_from(
+        [
+            (UserItem("q"), AssistantItem("a")),
+            (UserItem("q"), *CALL, AssistantItem("a")),
+            (UserItem("q"), *CALL, UserItem("s"), NoteItem("n"), AssistantItem("a")),
+        ]
+    ),
+    max_size=8,
+)
+
+
+@given(turns, st.integers(0, 30), st.floats(-10, 300))
+def test_f44_a_trimmed_history_is_valid_and_newest(made, most, tokens):
+    """It is a tail of the history that begins with a person, within both bounds, no call without its result."""
+    history = [item for turn in made for item in turn]
+    # call ids repeat from turn to turn here: number them
+    history = [_numbered(item, at) for at, item in enumerate(history)]
+    kept = trimmed(history, most, tokens)
+    assert list(kept) == history[len(history) - len(kept) :]
+    assert len(kept) <= most
+    assert estimated_tokens(kept) <= max(tokens, 0)
+    assert not kept or isinstance(kept[0], UserItem)
+    assert "" == refuse(kept)
+
+
+def _numbered(item, at):
+    if isinstance(item, AssistantItem) and item.tool_calls:
+        return AssistantItem("", (ToolCall(f"c{at}", "t", "{}"),))
+    return ToolItem(f"c{at - 1}", "t", "{}") if isinstance(item, ToolItem) else item
+
+
+def test_old_results_are_left_out_and_their_calls_stay():
+    """All but the newest two; the model still sees what it asked."""
+    items = [UserItem("q"), *CALL, *CALL, *CALL]
+    slim = with_old_results_blanked(items)
+    assert [BLANKED, "{}", "{}"] == [item.content for item in slim if isinstance(item, ToolItem)]
+    assert len(items) == len(slim)
+    assert slim == with_old_results_blanked(slim)
+
+
+def test_the_prompt_begins_with_the_same_bytes_for_everybody():
+    """What is of the person and the day stands below the boundary."""
+    prompts = {
+        compose(["I am a coach.", "", "Be kind."], [person_section(Principal(name, "t", name), now)])
+        for name in ("Ana", "Bo")
+        for now in (datetime(2026, 3, 4, 5, tzinfo=UTC), datetime(2027, 3, 4, tzinfo=UTC))
+    }
+    assert 4 == len(prompts)
+    assert {"I am a coach.\n\nBe kind."} == {prompt.partition(BOUNDARY)[0] for prompt in prompts}
+
+
+def test_the_date_is_the_persons_own():
+    """Late evening in UTC is tomorrow in Tokyo; the hour is not told, it would change every call."""
+    now = datetime(2026, 3, 4, 20, 30, tzinfo=UTC)
+    told = person_section(Principal("u", "t", "Ana", timezone="Asia/Tokyo"), now)
+    assert "Thursday, 2026-03-05" in told
+    assert "30" not in told

@@ -1,0 +1,231 @@
+"""Pipeline and executor: one result for every call, whatever happens, and only what may run runs."""
+
+import asyncio
+import json
+
+import pytest
+from pydantic import BaseModel
+
+from agent.errors import Fenced
+from agent.journal import Journal
+from agent.permissions import Permissions
+from agent.ports import ToolEnded, ToolStarted
+from agent.tools.base import Effect, Tool, ToolError, tool, tools_of
+from agent.tools.executor import Executor
+from agent.tools.pipeline import Pipeline, ToolBox
+from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolResultRewritten, open_calls
+from tests.fakes.turn_port import ANA, NOW, FakeTurnPort
+
+
+class Number(BaseModel):
+    n: int = 0
+
+
+class Bench:
+    """Tools that note what they did."""
+
+    def __init__(self):
+        self.began = []
+        self.running = 0
+        self.most = 0
+
+    @tool(Number, effect=Effect.NONE, concurrency_safe=True, aliases=("peek",))
+    async def read(self, context, arguments):
+        """Read a number."""
+        self.began.append(arguments.n)
+        self.running += 1
+        self.most = max(self.most, self.running)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        self.running -= 1
+        return arguments.n
+
+    @tool(Number, effect=Effect.LOCAL)
+    async def edit(self, context, arguments):
+        """Change a number."""
+        self.began.append(f"edit {arguments.n}")
+        self.most = max(self.most, self.running + 10 * self.running)
+        return arguments
+
+    @tool(Number)
+    async def send(self, context, arguments):
+        """Send a number away."""
+        self.began.append(f"send {arguments.n}")
+        return "sent"
+
+
+def a_tool(name, run, effect=Effect.NONE, **flags):
+    return Tool(name=name, description=name, arguments=Number, run=run, effect=effect, **flags)
+
+
+async def run(port, tools, *wanted, allow=(), deny=(), max_calls=50, max_parallel=10, remaining_s=60.0):
+    """The results of these calls by their order, from one response."""
+    response = ModelResponded(0, "", tuple(ToolCall(f"c{i}", name, args) for i, (name, args) in enumerate(wanted)))
+    journal = Journal("t", [response], port)
+    pipeline = Pipeline(
+        tools=ToolBox(tools), permissions=Permissions(deny, allow), principal=ANA, port=port, journal=journal,
+        clock=lambda: NOW, tool_timeout_s=60.0, remaining_s=lambda: remaining_s,
+    )  # fmt: skip
+    executor = Executor(pipeline, journal, port, max_calls=max_calls, max_parallel=max_parallel)
+    ended = await executor.run(open_calls(journal.events))
+    assert () == open_calls(journal.events), "every call has its result"
+    assert port.events == journal.events[1:], "what is journaled is what is known"
+    return sorted((one.returned for one in ended), key=lambda returned: returned.call_id)
+
+
+def error(returned):
+    return json.loads(returned.content)["error"]
+
+
+async def test_read_read_edit_read_run_as_three():
+    """Safe calls side by side, the other alone, results in the order asked."""
+    bench, port = Bench(), FakeTurnPort(apply_command=lambda command: json.dumps({"data": command.n}))
+    wanted = [("read", '{"n": 1}'), ("peek", '{"n": 2}'), ("edit", '{"n": 3}'), ("read", '{"n": 4}')]
+    results = await run(port, tools_of(bench), *wanted)
+    assert [1, 2, 3, 4] == [json.loads(one.content)["data"] for one in results]
+    assert [1, 2, "edit 3", 4] == bench.began
+    assert 2 == bench.most
+
+
+async def test_f37_too_many_calls_are_refused_and_the_rest_run_a_few_at_a_time():
+    """Fifty of sixty run, ten at once; the model is told of the others."""
+    bench, port = Bench(), FakeTurnPort()
+    wanted = [("read", f'{{"n": {n}}}') for n in range(60)]
+    results = await run(port, tools_of(bench), *wanted)
+    assert 50 == len(bench.began)
+    assert 10 == bench.most
+    assert 10 == sum("at most 50" in (error(one) or "") for one in results)
+
+
+@pytest.mark.parametrize("name", ["", "Read", "reads", "no_such_tool", "x" * 5000])
+async def test_f35_an_unknown_tool_is_said_with_a_hint(name):
+    """Nothing runs; the model reads what there is."""
+    bench, port = Bench(), FakeTurnPort()
+    (returned,) = await run(port, tools_of(bench), (name, "{}"))
+    assert CallOutcome.FAILED is returned.outcome
+    assert "read" in error(returned)
+    assert [] == bench.began
+
+
+async def test_only_outside_effects_journal_an_intent():
+    """Reads need none and local effects are one commit; others say what they are about to do first (D4)."""
+    bench, port = Bench(), FakeTurnPort(apply_command=lambda _: "{}")
+    await run(port, tools_of(bench), ("read", "{}"), ("edit", "{}"), ("send", "{}"), allow=("send",))
+    assert ["t/0/2"] == [event.call_key for event in port.events if isinstance(event, ToolIntended)]
+
+
+@pytest.mark.parametrize(("rules", "words"), [({}, "confirmation"), ({"allow": ("*",), "deny": ("se*",)}, "forbid")])
+async def test_an_unsafe_tool_is_denied_unless_allowed(rules, words):
+    """Deny goes before allow; what would be asked for is denied and said so; nothing is journaled as intended."""
+    bench, port = Bench(), FakeTurnPort()
+    (returned,) = await run(port, tools_of(bench), ("send", "{}"), **rules)
+    assert CallOutcome.DENIED is returned.outcome
+    assert words in error(returned)
+    assert ([], 1) == (bench.began, len(port.events))
+
+
+@pytest.mark.parametrize("effect", list(Effect))
+async def test_f46_whatever_a_tool_raises_is_its_result(effect):
+    """No stack trace, no message that may hold a secret; of an outside effect it is unknown whether it happened."""
+
+    async def burst(_context, _arguments):
+        raise RuntimeError("password=hunter2")
+
+    port = FakeTurnPort()
+    (returned,) = await run(port, [a_tool("burst", burst, effect)], ("burst", "{}"), allow=("*",))
+    outside = effect in {Effect.UNSAFE, Effect.IDEMPOTENT}
+    assert (CallOutcome.UNKNOWN if outside else CallOutcome.FAILED) is returned.outcome
+    assert "RuntimeError" in error(returned)
+    assert "hunter2" not in returned.content
+
+
+async def test_f47_a_tool_that_hangs_is_timed_out():
+    """Its time is the least of its own, the agent's and the turn's."""
+
+    async def hang(_context, _arguments):
+        await asyncio.Event().wait()
+
+    (returned,) = await run(FakeTurnPort(), [a_tool("hang", hang)], ("hang", "{}"), remaining_s=0.02)
+    assert "timed out" in error(returned)
+
+
+async def test_f48_a_tool_that_ignores_cancellation_is_left_behind():
+    """The turn goes on; what the tool does later is nobody's."""
+    release = asyncio.Event()
+
+    async def stubborn(_context, _arguments):
+        while not release.is_set():
+            try:
+                await release.wait()
+            except asyncio.CancelledError:
+                continue
+
+    tool = a_tool("stubborn", stubborn, Effect.UNSAFE, timeout_s=0.01)
+    (returned,) = await run(FakeTurnPort(), [tool], ("stubborn", "{}"), allow=("*",))
+    assert CallOutcome.UNKNOWN is returned.outcome
+    assert "unknown" in error(returned)
+    release.set()
+
+
+async def test_f49_a_long_result_is_journaled_raw_and_shown_as_a_preview():
+    """What the model sees is a second event; the raw one stays in the journal."""
+
+    async def long(_context, _arguments):
+        return "x" * 5000
+
+    port = FakeTurnPort()
+    (returned,) = await run(port, [a_tool("long", long, max_result_chars=1000)], ("long", "{}"))
+    assert len(returned.content) <= 1000
+    raw, rewritten = port.events
+    assert len(raw.content) > 5000
+    assert ToolResultRewritten(0, "t/0/0", "c0", returned.content) == rewritten
+
+
+async def test_f52_one_of_three_fails_and_the_others_do_not():
+    """Each call has its own result."""
+
+    async def some(_context, arguments):
+        if arguments.n == 2:
+            raise ToolError("not two")
+        return arguments.n
+
+    wanted = [("some", f'{{"n": {n}}}') for n in (1, 2, 3)]
+    results = await run(FakeTurnPort(), [a_tool("some", some, concurrency_safe=True)], *wanted)
+    assert [None, "not two", None] == [error(one) for one in results]
+
+
+@pytest.mark.parametrize("calls", [1, 3])
+async def test_f62_a_fenced_write_ends_the_turn_as_such(calls):
+    """Another process owns the session: the one error that is no tool result, also from a batch."""
+    port = FakeTurnPort()
+
+    async def record(*_events):
+        raise Fenced("gone")
+
+    port.record = record
+    with pytest.raises(Fenced):
+        await run(port, tools_of(Bench()), *[("read", "{}")] * calls)
+
+
+async def test_a_local_command_may_be_refused_where_it_is_applied():
+    """What only the gateway can know is told to the model like any refusal."""
+
+    def refuse(_command):
+        raise ToolError("that session is not yours")
+
+    (returned,) = await run(FakeTurnPort(apply_command=refuse), tools_of(Bench()), ("edit", "{}"))
+    assert (CallOutcome.FAILED, "that session is not yours") == (returned.outcome, error(returned))
+
+
+async def test_a_turn_out_of_time_starts_nothing():
+    """Calls past the deadline are skipped, not half run."""
+    bench = Bench()
+    (returned,) = await run(FakeTurnPort(), tools_of(bench), ("read", "{}"), remaining_s=0.0)
+    assert (CallOutcome.SKIPPED, []) == (returned.outcome, bench.began)
+
+
+async def test_whoever_watches_sees_tools_begin_and_end():
+    """Each started call ends once, with how it went."""
+    port = FakeTurnPort()
+    await run(port, tools_of(Bench()), ("read", "{}"), ("nothing", "{}"))
+    assert [ToolStarted("read"), ToolEnded("read", True), ToolEnded("nothing", False)] == port.progressed

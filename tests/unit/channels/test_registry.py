@@ -1,0 +1,59 @@
+"""Channels are found by name, imported only when asked for, and missing ones are explained."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from channels.registry import ChannelNotInstalled, UnknownChannel, channel_names, load_channel
+from channels.telegram.adapter import TelegramChannel
+
+
+@pytest.fixture
+def offered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed package that offers channels, one of which lacks its SDK."""
+    info = tmp_path / "offering-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: offering\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(
+        "[tenk.channels]\n"
+        "telegramtoo = channels.telegram.adapter:TelegramChannel\n"
+        "lacking = adapter_that_lacks:Channel\n"
+        "noclass = channels.telegram.limits:TELEGRAM_LIMITS\n"
+    )
+    (tmp_path / "adapter_that_lacks.py").write_text("import an_sdk_nobody_has\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+
+@pytest.mark.usefixtures("offered")
+def test_offered_channels_are_listed_without_importing_them():
+    """Names come from the packages' own lists."""
+    assert {"telegramtoo", "lacking", "noclass"} <= set(channel_names())
+    assert "adapter_that_lacks" not in sys.modules
+
+
+@pytest.mark.usefixtures("offered")
+def test_channel_is_loaded_by_name():
+    """The class that the entry point names."""
+    assert TelegramChannel is load_channel("telegramtoo")
+
+
+@pytest.mark.usefixtures("offered")
+def test_missing_sdk_is_explained():
+    """The error names the package that is missing and the extra that brings it."""
+    with pytest.raises(ChannelNotInstalled, match=r"needs an_sdk_nobody_has: pip install 'tenk-gateway\[lacking\]'"):
+        load_channel("lacking")
+
+
+@pytest.mark.usefixtures("offered")
+def test_unknown_name_lists_what_there_is():
+    """A typing error in the configuration is answered with the right names."""
+    with pytest.raises(UnknownChannel, match=r"there are: .*telegramtoo"):
+        load_channel("telegrm")
+
+
+@pytest.mark.usefixtures("offered")
+def test_entry_point_that_names_no_class_is_refused():
+    """A channel must be a class."""
+    with pytest.raises(TypeError, match="names no class"):
+        load_channel("noclass")

@@ -1,0 +1,130 @@
+"""The simulator driven from outside: control endpoints, the text mode, rates, chats that move."""
+
+import asyncio
+import io
+
+import aiohttp
+import orjson
+import pytest
+
+from channels.errors import Retryable
+from channels.telegram.adapter import TelegramChannel
+from channels.telegram.simulator.serve import serve
+from channels.telegram.simulator.server import TelegramSimulator
+from tests.fakes.telegram import TOKEN, account, part, telegram
+
+
+async def _ask(http: aiohttp.ClientSession, method: str, path: str, body: object = None) -> tuple[int, object]:
+    async with http.request(method, path, data=orjson.dumps(body)) as answer:
+        return answer.status, orjson.loads(await answer.read())
+
+
+async def test_another_process_can_play_the_person():
+    """Say, edit, look, read the history, script a fault: all over HTTP."""
+    async with telegram() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http:
+        assert (200, {"message_id": 1}) == await _ask(http, "POST", "/sim/say", {"chat": 1, "text": "one"})
+        batch = [{"chat": 1, "text": "two"}, {"chat": 2, "text": "three"}]
+        assert (200, [{"message_id": 2}, {"message_id": 3}]) == await _ask(http, "POST", "/sim/say", batch)
+        await _ask(http, "POST", "/sim/edit", {"chat": 1, "message_id": 1, "text": "one!"})
+        await rig.channel.send(part("answer"))
+        _, shown = await _ask(http, "GET", "/sim/shown?chat=1")
+        assert isinstance(shown, list)
+        assert ["one!", "two", "answer"] == [one["text"] for one in shown]
+        _, history = await _ask(http, "GET", "/sim/history?chat=1&after=0&wait_s=5")
+        assert isinstance(history, list)
+        assert [("sendMessage", "answer", True)] == [(one["method"], one["text"], one["applied"]) for one in history]
+        script = [{"kind": "status", "status": 429, "retry_after_s": 2}]
+        assert (200, {"hits": 0}) == await _ask(http, "POST", "/sim/faults", script)
+        with pytest.raises(Retryable):
+            await rig.channel.send(part("again"))
+        assert (200, {"hits": 1}) == await _ask(http, "GET", "/sim/faults")
+        assert (200, {"hits": 0}) == await _ask(http, "DELETE", "/sim/faults")
+        _, status = await _ask(http, "GET", "/sim/status")
+        assert isinstance(status, dict)
+        assert 4 == status["bots"][0]["waiting"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body"),
+    [
+        ("POST", "/sim/say", {"chat": 1, "txt": "x"}),
+        ("POST", "/sim/say", {"chat": "one"}),
+        ("POST", "/sim/edit", {"chat": 1, "message_id": 9, "text": "x"}),
+        ("POST", "/sim/faults", [{"kind": "explode"}]),
+        ("POST", "/sim/nothing", {}),
+        ("GET", "/sim/shown", None),
+        ("GET", "/sim/nothing", None),
+    ],
+)
+async def test_wrong_control_calls_are_told(method: str, path: str, body: object):
+    """A mistake of the one who drives is answered 400 with what is wrong."""
+    async with telegram() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http:
+        status, answer = await _ask(http, method, path, body)
+        assert 400 == status
+        assert isinstance(answer, dict)
+        assert answer["error"]
+
+
+async def test_history_can_be_waited_for():
+    """The long poll of the history ends with the first call that arrives."""
+    async with telegram() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http:
+        rig.simulator.add_chat(1, "private")
+        async with asyncio.TaskGroup() as tasks:
+            asked = tasks.create_task(_ask(http, "GET", "/sim/history?chat=1&wait_s=10"))
+            tasks.create_task(rig.channel.send(part("now")))
+        _, history = asked.result()
+        assert isinstance(history, list)
+        assert ["now"] == [one["text"] for one in history]
+
+
+async def test_text_mode_says_lines_and_prints_answers():
+    """A terminal is person 1: what they type arrives, what the bot does is printed."""
+    out, lines = io.StringIO(), io.StringIO("too early\n")
+    async with asyncio.TaskGroup() as tasks:
+        serving = tasks.create_task(serve(port=0, out=out, lines=lines))
+        while "not sent" not in out.getvalue():
+            await asyncio.sleep(0)
+        base = out.getvalue().split("Simulated Telegram on ")[1].split()[0]
+        async with aiohttp.ClientSession(base) as http:
+            await _ask(http, "POST", "/sim/bots", {"token": TOKEN})
+            await _ask(http, "POST", "/sim/say", {"chat": 1, "text": "hello"})
+            for method, body in (
+                ("sendMessage", {"chat_id": 1, "text": "hi there"}),
+                ("editMessageText", {"chat_id": 1, "message_id": 2, "text": "hi you"}),
+                ("sendMessage", {"chat_id": 1, "text": " "}),
+            ):
+                async with http.post(f"/bot{TOKEN}/{method}", json=body):
+                    pass
+        while "is empty" not in out.getvalue():
+            await asyncio.sleep(0)
+        serving.cancel()
+    assert "bot [2]: hi there\n  bot changes [2]: hi you\n  ! sendMessage answered 400" in out.getvalue()
+
+
+async def test_rate_limits_answer_429_when_they_are_on():
+    """With limits on, a burst passes and then Telegram asks for a pause."""
+    async with TelegramSimulator(per_chat_per_s=1.0) as simulator:
+        simulator.add_bot(TOKEN)
+        simulator.add_chat(1, "private")
+        channel = TelegramChannel(account(simulator))
+        for n in range(3):
+            await channel.send(part(f"{n}"))
+        with pytest.raises(Retryable) as flood:
+            await channel.send(part("too fast"))
+        await channel.aclose()
+        assert flood.value.retry_after_s in (1.0, 2.0)
+
+
+async def test_group_that_moves_is_told_on_both_sides():
+    """The old chat refuses with the new id; both chats get their service message."""
+    async with telegram() as rig:
+        rig.simulator.add_chat(-5, "group")
+        rig.simulator.say(-5, "hello", person=7)
+        rig.simulator.migrate(-5, -1_000_000_000_005, person=7)
+        async with rig.running():
+            await rig.sink.until(lambda: len(rig.sink.events) == 2)
+        assert ["message", "migration"] == [event.type for event in rig.sink.events]
+        async with aiohttp.ClientSession(rig.simulator.base_url) as http:
+            _, answer = await _ask(http, "GET", f"/bot{TOKEN}/sendMessage?chat_id=-5&text=x")
+        assert isinstance(answer, dict)
+        assert {"migrate_to_chat_id": -1_000_000_000_005} == answer["parameters"]

@@ -1,0 +1,184 @@
+"""A log line without a model."""
+
+from datetime import date, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.coach.durations import find_duration, spell_minutes
+from agent.coach.log_line import LogLine, LogLineError, LogProblem, parse_log
+from tests.fakes.practice_reader import TODAY
+
+SKILLS = ("Guitar", "Bass guitar", "Piano")
+YESTERDAY = TODAY - timedelta(days=1)
+
+
+class TestDurations:
+    @pytest.mark.parametrize(
+        ("text", "minutes"),
+        [
+            ("45m", 45),
+            ("45 min", 45),
+            ("45'", 45),
+            ("90 minutes", 90),
+            ("1h30", 90),
+            ("1h 30m", 90),
+            ("1 h 30", 90),
+            ("1 hour and 30 minutes", 90),
+            ("1:30", 90),
+            ("1.5 h", 90),
+            ("1,5h", 90),
+            ("2 hrs", 120),
+            ("half an hour", 30),
+            ("an hour and a half", 90),
+            ("two and a half hours", 150),
+            ("three quarters of an hour", 45),
+            ("twenty minutes", 20),
+            ("media hora", 30),
+            ("hora y media", 90),
+            ("una hora", 60),
+            ("dos horas y media", 150),
+            ("tres cuartos de hora", 45),
+            ("1 hora y 20 minutos", 80),
+            ("cuarenta y cinco minutos", 45),
+            ("0.4 min", 0),
+            ("0.5 min", 1),
+        ],
+    )
+    def test_a_duration_is_read(self, text, minutes):
+        """English and Spanish, digits and words, whole minutes."""
+        found = find_duration(text)
+        assert found is not None
+        assert (minutes, 0, len(text)) == (found.minutes, found.start, found.end)
+
+    @pytest.mark.parametrize("text", ["", "45", "-45m", "−45m", "12.45.45m", "45mx", "h30", "9" * 50 + "h", "9" * 5000])
+    def test_what_is_no_duration_is_none(self, text):
+        """Nothing is guessed, no sign is overlooked, no number is too long to refuse."""
+        assert find_duration(text) is None
+
+    @given(st.integers(1, 1440))
+    def test_spelled_minutes_are_read_back(self, minutes):
+        """What we write, we can read."""
+        found = find_duration(spell_minutes(minutes))
+        assert found is not None
+        assert minutes == found.minutes
+
+    def test_thousands_are_set_apart(self):
+        """The same in English and Spanish, where a comma and a point mean different things."""
+        assert "10\u202f000 h" == spell_minutes(600_000)
+
+
+class TestLines:
+    @pytest.mark.parametrize(
+        ("text", "line"),
+        [
+            ("45m guitar scales", LogLine(45, "Guitar", "scales", TODAY)),
+            ("guitar 45m", LogLine(45, "Guitar", "", TODAY)),
+            ("guitar 45m scales", LogLine(45, "Guitar", "scales", TODAY)),
+            ("1h30 piano", LogLine(90, "Piano", "", TODAY)),
+            ("1.5 h GUITAR", LogLine(90, "Guitar", "", TODAY)),
+            ("45m bass guitar slow", LogLine(45, "Bass guitar", "slow", TODAY)),
+            ("45m violin: bars 5 to 8", LogLine(45, "violin", "bars 5 to 8", TODAY)),
+            ("45m jazz piano - comping", LogLine(45, "Piano", "jazz piano - comping", TODAY)),
+            ('45m "jazz trumpet" comping', LogLine(45, "jazz trumpet", "comping", TODAY)),
+            ("45m\nguitar\nscales", LogLine(45, "Guitar", "scales", TODAY)),
+            ("guitar\n45m", LogLine(45, "Guitar", "", TODAY)),
+            ("45m guitar\nbars 5\nbars 6", LogLine(45, "Guitar", "bars 5 bars 6", TODAY)),
+            ("20 min slow scales on guitar", LogLine(20, "Guitar", "slow scales on guitar", TODAY)),
+            ("I practised 45 minutes of guitar today", LogLine(45, "Guitar", "", TODAY)),
+            ("I just practiced guitar for 45 minutes", LogLine(45, "Guitar", "", TODAY)),
+            ("hoy practiqué guitarra 1 hora y 20 minutos", LogLine(80, "guitarra", "", TODAY)),
+            ("ayer media hora de guitarra", LogLine(30, "guitarra", "", YESTERDAY)),
+            ("tres horas de piano ayer", LogLine(180, "Piano", "", YESTERDAY)),
+        ],
+    )
+    def test_a_line_is_read_as_it_is_said(self, text, line):
+        """Minutes, a known skill's own spelling or a new name, notes and day."""
+        assert line == parse_log(text, TODAY, SKILLS)
+
+    @pytest.mark.parametrize(
+        ("said", "day"),
+        [
+            ("yesterday", YESTERDAY),
+            ("Yesterday:", YESTERDAY),
+            ("today", TODAY),
+            ("2026-02-28", date(2026, 2, 28)),
+            ("on 2026-02-28", date(2026, 2, 28)),
+            ("3 days ago", TODAY - timedelta(days=3)),
+            ("hace 3 días", TODAY - timedelta(days=3)),
+            ("the day before yesterday", TODAY - timedelta(days=2)),
+            ("anteayer", TODAY - timedelta(days=2)),
+            ("monday", date(2026, 3, 2)),
+            ("el domingo", date(2026, 3, 1)),
+            ("wednesday", TODAY),
+        ],
+    )
+    @pytest.mark.parametrize("line", ["{} 20 min guitar", "20 min guitar {}", "20 min {} guitar", "guitar {} 20 min"])
+    def test_a_day_may_stand_anywhere(self, said, day, line):
+        """Relative days are the person's own, weekdays the last one."""
+        assert LogLine(20, "Guitar", "", day) == parse_log(line.format(said), TODAY, SKILLS)
+
+    def test_a_day_inside_the_notes_is_a_note(self):
+        """Only at an edge is a word a date."""
+        assert LogLine(20, "Guitar", "yesterday's piece again", TODAY) == parse_log(
+            "20m guitar: yesterday's piece again", TODAY, SKILLS
+        )
+
+    def test_one_skill_needs_no_name(self):
+        """Who has one skill means that one."""
+        assert "Guitar" == parse_log("90 min", TODAY, ("Guitar",)).skill
+
+    @pytest.mark.parametrize(
+        ("text", "problem", "detail"),
+        [
+            ("", LogProblem.EMPTY, ""),
+            ("\x00 \u200b", LogProblem.EMPTY, ""),
+            ("guitar", LogProblem.NO_DURATION, ""),
+            ("-45m guitar", LogProblem.NO_DURATION, ""),
+            ("45 guitar", LogProblem.NO_UNIT, ""),
+            ("0m guitar", LogProblem.ZERO, "Guitar"),
+            ("25h guitar", LogProblem.TOO_LONG, "24"),
+            ("9999999h guitar", LogProblem.TOO_LONG, "24"),
+            ("2026-03-05 45m guitar", LogProblem.FUTURE, "2026-03-05"),
+            ("2026-02-30 45m guitar", LogProblem.BAD_DATE, "2026-02-30"),
+            ("3/4 45m guitar", LogProblem.BAD_DATE, "3/4"),
+            ("90 min", LogProblem.NO_SKILL, "Guitar, Bass guitar, Piano"),
+            ("45m 🎸", LogProblem.NO_NAME, "🎸"),
+            (f"45m {'g' * 65}", LogProblem.NAME_TOO_LONG, "64"),
+        ],
+    )
+    def test_what_is_unclear_is_refused_with_a_reason(self, text, problem, detail):
+        """Nothing is guessed; the detail is what the answer names."""
+        with pytest.raises(LogLineError) as error:
+            parse_log(text, TODAY, SKILLS)
+        assert (problem, detail) == (error.value.problem, error.value.detail)
+
+    @given(st.text(max_size=200))
+    def test_any_text_is_a_line_or_a_reason(self, text):
+        """No text breaks it, and what it accepts keeps every bound."""
+        try:
+            line = parse_log(text, TODAY, SKILLS)
+        except LogLineError:
+            return
+        assert 1 <= line.minutes <= 1440
+        assert line.day <= TODAY
+        assert 0 < len(line.skill) <= 64
+
+    @given(
+        st.lists(
+            st.sampled_from(["45m", "1h", "30", "guitar", "piano", "yesterday", "ayer", "2026-03-01", ":", "-", "for", "y"]),
+            max_size=8,
+        )
+    )
+    def test_any_order_of_words_is_a_line_or_a_reason(self, words):
+        """The same for what looks like a log line."""
+        try:
+            parse_log(" ".join(words), TODAY, SKILLS)
+        except LogLineError as error:
+            assert error.problem in LogProblem
+
+    def test_a_long_message_is_read_in_no_time(self):
+        """50,000 characters: the line is cut, not studied."""
+        line = parse_log("45m guitar " + "scales " * 7000, TODAY, SKILLS)
+        assert 1000 == len(line.notes)

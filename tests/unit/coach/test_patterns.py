@@ -1,0 +1,112 @@
+"""Habits in the last sessions."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.coach.patterns import (
+    Consistency,
+    Gaps,
+    Trend,
+    analyze_practice_patterns,
+    consistency_of,
+    gaps_of,
+    trend_of,
+)
+from agent.coach.practice import PracticeSession
+from tests.fakes.practice_reader import TODAY
+
+
+def sessions(*ago_and_minutes: tuple[int, int]) -> list[PracticeSession]:
+    """Sessions so many days ago."""
+    return [
+        PracticeSession(str(at), "guitar", minutes, TODAY - timedelta(days=day))
+        for at, (day, minutes) in enumerate(ago_and_minutes)
+    ]
+
+
+class TestTrend:
+    @pytest.mark.parametrize(
+        ("recent", "before", "trend"),
+        [
+            (111, 100, Trend.IMPROVING),
+            (110, 100, Trend.STABLE),
+            (100, 100, Trend.STABLE),
+            (90, 100, Trend.STABLE),
+            (89, 100, Trend.DECLINING),
+            (0, 1, Trend.DECLINING),
+            (1, 0, Trend.IMPROVING),
+            (0, 0, Trend.STABLE),
+        ],
+    )
+    def test_a_tenth_more_or_less_is_stable(self, recent, before, trend):
+        """SPEC 8: over 1.1 improves, under 0.9 declines, and the bounds themselves are stable."""
+        assert trend == trend_of(recent, before)
+
+    def test_four_weeks_are_28_days_with_today(self):
+        """Day 27 is recent, day 28 before, day 55 before, day 56 neither."""
+        patterns = analyze_practice_patterns(sessions((0, 1), (27, 10), (28, 100), (55, 1000), (56, 1440)), TODAY)
+        assert (11, 1100) == (patterns.recent_minutes, patterns.before_minutes)
+
+
+class TestConsistency:
+    @pytest.mark.parametrize(
+        ("days", "consistency"),
+        [
+            (30, Consistency.EXCELLENT),
+            (25, Consistency.EXCELLENT),
+            (24, Consistency.GOOD),
+            (18, Consistency.GOOD),
+            (17, Consistency.REGULAR),
+            (10, Consistency.REGULAR),
+            (9, Consistency.LOW),
+            (0, Consistency.LOW),
+        ],
+    )
+    def test_active_days_have_a_word(self, days, consistency):
+        """SPEC 8."""
+        assert consistency == consistency_of(days)
+
+    def test_thirty_days_are_counted_with_today(self):
+        """Day 29 is in, day 30 is not; two sessions on a day are one."""
+        assert 2 == analyze_practice_patterns(sessions((0, 5), (0, 5), (29, 5), (30, 5)), TODAY).active_days
+
+
+class TestGaps:
+    def test_no_practice_has_no_gaps(self):
+        """Nothing to measure."""
+        assert Gaps(0, 0.0, 0, 0) == gaps_of(set(), TODAY)
+
+    def test_gaps_are_days_without_practice(self):
+        """Days 10, 8 and 2: one day, then five, and one up to yesterday."""
+        days = {TODAY - timedelta(days=day) for day in (10, 8, 2)}
+        assert Gaps(5, 2.3, 1, 1) == gaps_of(days, TODAY)
+
+    def test_three_days_are_not_over_three(self):
+        """Only longer ones are counted."""
+        days = {TODAY - timedelta(days=day) for day in (4, 0)}
+        assert Gaps(3, 3.0, 0, 0) == gaps_of(days, TODAY)
+
+    def test_today_is_not_missed_yet(self):
+        """Who practised yesterday has no gap."""
+        assert 0 == gaps_of({TODAY - timedelta(days=1)}, TODAY).current_days
+
+    @given(st.sets(st.integers(0, 200), min_size=1))
+    def test_gaps_and_days_make_up_the_time(self, ago):
+        """Practice days and gap days together are the days since the first, today aside when it is open."""
+        days = {TODAY - timedelta(days=day) for day in ago}
+        missing = [day for day in range(1, max(ago)) if day not in ago]
+        gaps = gaps_of(days, TODAY)
+        assert gaps.longest_days <= len(missing)
+        assert (gaps.average_days > 0) == bool(missing)
+        assert gaps.current_days == max(min(ago) - 1, 0)
+
+
+class TestDays:
+    def test_minutes_fall_on_their_weekday(self):
+        """Today is a Wednesday."""
+        patterns = analyze_practice_patterns(sessions((0, 10), (7, 20), (1, 5)), TODAY)
+        assert (0, 5, 30, 0, 0, 0, 0) == patterns.minutes_by_weekday
+        assert (0, 1, 2, 0, 0, 0, 0) == patterns.sessions_by_weekday
