@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from channels.markdown import Span, Spans, Style, text_of
+from channels.markdown import Span, Spans, Style
 
 MAX_BRACKETS = 1_000  # "[" in one run of text; markdown-it is quadratic in them
 MAX_LINK_CHARS = 2_000
@@ -19,14 +19,9 @@ MAX_LINK_CHARS = 2_000
 SYNTAX = r"[*_`\[\\]|~~|&[#A-Za-z]|<\S"
 _SYNTAX = re.compile(SYNTAX)
 _EASY = re.compile(
-    r"""(?P<plain>[^*_`\[\\~&<]+)
-    | `(?P<code>[^`\n]+)`(?!`)
-    | (?:(?<![^\s])(?=[*_]+\S) | (?<=[-("':;,./])(?=[*_]+[^\W_]))   # stars that cannot close anything
-      (?P<sign>\*\*?|__?)(?P<marked>[^*_`\[\\~&<\n]+)(?P=sign)
-      (?:(?<=\S[*_])(?!\S) | (?<=\S[*_]{2})(?!\S) | (?<=[^\W_][*_])(?=[-)"':;,.!?/]) | (?<=[^\W_][*_]{2})(?=[-)"':;,.!?/]))
-    """,
-    re.VERBOSE,
+    r"(?P<plain>[^*_`\[\\~&<]+)|`(?P<code>[^`\n]+)`(?!`)|(?P<sign>\*\*?|__?)(?P<marked>[^*_`\[\\~&<\n]+)(?P=sign)"
 )
+_BESIDE = frozenset("-'\",.:;!?()/")  # signs that may stand right before or after emphasis
 _INDENT = re.compile(r"[ \t]*\n[ \t]*")
 _LINK = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@[^\s@]).*", re.IGNORECASE | re.DOTALL)
 _LINK_BLANKS = re.compile(r"[\s<>\"]")
@@ -64,9 +59,24 @@ def _easy_spans(content: str) -> Spans | None:
         elif code is not None:
             has_padding = code[0] == code[-1] == " " and not code.isspace()
             spans.append(Span(code[1:-1] if has_padding else code, Style.CODE))
-        else:
+        elif _is_free(content, found.start(), at, marked):
             spans.append(Span(marked, Style.BOLD if len(sign) == 2 else Style.ITALIC))
+        else:
+            return None
     return tuple(spans)
+
+
+def _is_free(content: str, begin: int, end: int, marked: str) -> bool:
+    """Whether the signs around `marked`, from `begin` to `end`, can mean nothing but its emphasis."""
+    before = content[begin - 1] if begin else " "
+    after = content[end] if end < len(content) else " "
+    return _is_beside(before, marked[0]) and _is_beside(after, marked[-1])
+
+
+def _is_beside(outer: str, inner: str) -> bool:
+    if outer.isspace():
+        return not inner.isspace()
+    return outer in _BESIDE and inner.isalnum()
 
 
 def _unindented(text: str) -> str:
@@ -82,7 +92,7 @@ class _SpanReader:
         self._style = 0
         self._url: str | None = None  # where the link we are in leads
         self._link: str | None = None  # the same where it is one to the web
-        self._label_at = 0  # how many spans there were when the link began
+        self._label = ""  # what that link said so far
 
     def read(self, tokens: Sequence[Token]) -> Spans:
         for token in tokens:
@@ -104,13 +114,14 @@ class _SpanReader:
     def _say(self, text: str, extra: int = 0) -> None:
         if not text:
             return
-        span = Span(text, self._style | extra, self._link)
-        if len(self._spans) > self._label_at:
-            last = self._spans[-1]
-            if last.style == span.style and last.link == span.link:
-                self._spans[-1] = Span(last.text + text, span.style, span.link)
-                return
-        self._spans.append(span)
+        if self._url:
+            self._label += text
+        style = self._style | extra
+        last = self._spans[-1] if self._spans else None
+        if last and last.style == style and last.link == self._link:
+            self._spans[-1] = Span(last.text + text, style, self._link)
+        else:
+            self._spans.append(Span(text, style, self._link))
 
     def _turn_style(self, kind: str) -> None:
         name, _, turn = kind.rpartition("_")
@@ -126,7 +137,7 @@ class _SpanReader:
         if token.type == "link_open":
             self._url = _checked_link(str(token.attrs["href"]))
             self._link = self._url if self._url and not self._url.startswith("mailto:") else None
-            self._label_at = len(self._spans)
+            self._label = ""
             if token.markup == "autolink" and self._url is None:
                 self._say("<")  # `<std:string>` is no link: it keeps its brackets
             return
@@ -135,15 +146,13 @@ class _SpanReader:
         elif self._url:
             self._show_address(self._url)
         self._link = self._url = None
-        self._label_at = 0
 
     def _show_address(self, url: str) -> None:
         """A link without a label shows where it leads; a mailbox is always shown, for few platforms can link it."""
-        label = text_of(self._spans[self._label_at :])
         address = unquote(url.removeprefix("mailto:").partition("?")[0]) if self._link is None else url
-        if not label:
+        if not self._label:
             self._say(address)
-        elif self._link is None and address not in label:
+        elif self._link is None and address not in self._label:
             self._say(f" ({address})")
 
     def _say_image(self, token: Token) -> None:

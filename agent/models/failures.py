@@ -101,7 +101,7 @@ def clean(text: str, secret: str) -> str:
 
 
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
-    """Seconds to wait, as the provider said in seconds or as an HTTP date, clamped to a day; None if unreadable (F04)."""
+    """Seconds to wait, said in seconds or as an HTTP date, clamped to a day; None if unreadable (F04)."""
     if (millis := _number(headers.get("retry-after-ms"))) is not None:
         return _clamped(millis / 1000)
     written = headers.get("Retry-After")

@@ -8,7 +8,6 @@ from agent.errors import FailureKind
 from agent.ports import CallStreamed, ModelFailure, ModelRequest, OnModelEvent, TextDelta
 from agent.transcript import ModelResponded, StopReason, ToolCall, Usage
 
-
 _NONE = Usage()
 
 

@@ -59,8 +59,8 @@ def _fitting(laid: Laid) -> list[Mark]:
     marks = []
     for start, end, look, detail in laid.marks:
         shown = laid.text[start:end].rstrip()
-        # the first line of a code block may be indented
-        blanks = 0 if look is Look.CODE_BLOCK else len(shown) - len(shown.lstrip())
+        # the first line of code may be indented, also where a quote begins with it
+        blanks = 0 if look in (Look.CODE_BLOCK, Look.QUOTE) else len(shown) - len(shown.lstrip())
         if shown:
             marks.append(Mark(start + blanks, start + len(shown), look, detail))
     if len(marks) > MAX_ENTITIES:

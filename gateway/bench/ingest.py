@@ -14,6 +14,8 @@ from gateway.bench.world import TOKEN, ModelServer, until
 BACKLOG = 10_000
 PACED_PER_S = 2000
 PACED_S = 3.0
+PEOPLE = 200
+"""Who writes, all known to the gateway before the clock starts."""
 
 
 async def run() -> dict[str, object]:
@@ -27,9 +29,12 @@ async def run() -> dict[str, object]:
             }  # fmt: skip
             async with gateway(Path(directory), environment) as subject:
                 await until(lambda: bot.updates.polls > 0, 60)
+                for person in range(PEOPLE):
+                    simulator.say(1000 + person, "hello")
+                await until(lambda: len(bot.updates) == 0, 60)
                 p99_ms = await _paced(simulator, lambda: len(bot.updates))
                 for number in range(BACKLOG):
-                    simulator.say(5000 + number, "hello")
+                    simulator.say(1000 + number % PEOPLE, "hello")
                 took_s = await until(lambda: len(bot.updates) == 0, 120)
                 rss_mb = subject.rss_mb()
                 await subject.end(signal.SIGKILL)
@@ -54,7 +59,7 @@ async def _paced(simulator: TelegramSimulator, waiting: Callable[[], int]) -> fl
     while (elapsed_s := time.monotonic() - begun_s) < PACED_S:
         due = int(elapsed_s * PACED_PER_S)
         for number in range(len(arrived), due):
-            simulator.say(100_000 + number, "hello")
+            simulator.say(1000 + number % PEOPLE, "hello")
             arrived.append(time.monotonic())
         unacknowledged = waiting()
         if unacknowledged:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
 
-from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, TurnProgress
+from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
 from agent.transcript import (
     EndReason,
     JournalEvent,
@@ -204,6 +204,8 @@ class RunningTurn:
             self._live.feed(event.text)
         elif isinstance(event, TextDiscarded):
             self._live.discard()
+        elif isinstance(event, ToolEnded):
+            failpoint("tool_done")
 
     def stopping(self) -> EndReason | None:
         """Why the turn should end now."""

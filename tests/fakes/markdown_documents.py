@@ -22,7 +22,10 @@ _leaf = st.one_of(
 _block = st.recursive(
     _leaf,
     lambda inner: st.one_of(
-        st.tuples(st.sampled_from(["bullets", "numbers"]), st.lists(st.lists(inner, min_size=1, max_size=2), min_size=1, max_size=6)),
+        st.tuples(
+            st.sampled_from(["bullets", "numbers"]),
+            st.lists(st.lists(inner, min_size=1, max_size=2), min_size=1, max_size=6),
+        ),
         st.tuples(st.just("quote"), st.lists(inner, min_size=1, max_size=3)),
     ),
     max_leaves=8,

@@ -14,7 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import orjson
 from aiohttp import web
@@ -96,7 +96,7 @@ class ModelServer:
         """What a client is given; ends in /v1."""
         return f"http://127.0.0.1:{self._port}/v1"
 
-    async def __aenter__(self) -> "ModelServer":
+    async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._answer)
         app.router.add_get("/v1/models", self._models)

@@ -61,7 +61,7 @@ def _entity_faults(entity, units: bytes) -> list[str]:
     if _is_low_surrogate(units, begin) or _is_low_surrogate(units, end):
         return [f"cuts through a surrogate pair: {entity}"]
     covered = units[2 * begin : 2 * end].decode("utf-16-le")
-    edges = covered.rstrip() if entity["type"] == "pre" else covered.strip()
+    edges = covered.rstrip() if entity["type"] in ("pre", "blockquote") else covered.strip()
     if not covered.strip() or edges != covered:
         return [f"blanks at the edges of {entity}: {covered!r}"]
     if entity["type"] == "text_link" and not entity["url"].startswith(("http://", "https://")):

@@ -62,7 +62,8 @@ async def test_the_first_person_approved_is_told_they_are_the_owner(gateway: Gat
     assert ["42", "43"] == [address.chat for address, _, _ in gateway.said]
     assert [f"approved:{first}", f"approved:{second}"] == [cause for _, _, cause in gateway.said]
     assert [True, False] == ["owner" in text for _, text, _ in gateway.said]
-    assert "owner" == (gateway.snapshot.find("default", "telegram:42") or gateway.snapshot._by_user["?"]).role  # noqa: SLF001
+    owner = gateway.snapshot.find("default", "telegram:42")
+    assert "owner" == (owner and owner.role)
 
 
 async def test_people_are_greeted_in_their_language(gateway: Gateway) -> None:

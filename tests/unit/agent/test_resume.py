@@ -1,4 +1,4 @@
-"""A turn killed at every commit goes on in another process: one answer, effects as their kind promises (D4, D5, F51)."""
+"""A turn killed at every commit goes on in another process: one answer, effects as their kind promises (D4, D5)."""
 
 import json
 from dataclasses import dataclass

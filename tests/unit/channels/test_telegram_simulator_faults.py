@@ -32,7 +32,7 @@ def test_which_calls_are_hit(fault: Fault, hit: list[int]):
 
 
 def test_any_method_is_not_getupdates():
-    """ "*" leaves the poll alone: it must be named to be hit."""
+    """Without a method named, the poll is left alone: it must be named to be hit."""
     faults = Faults()
     faults.script(Fault(kind="cut", times=None))
     assert [] == _hits(faults, 3, method="getupdates", chat=None)

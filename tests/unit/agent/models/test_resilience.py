@@ -43,6 +43,7 @@ class Stalling:
             await asyncio.sleep(pause_s)
             on_event(event)
         await asyncio.Event().wait()
+        raise AssertionError("it never speaks again")
 
     async def aclose(self):
         pass

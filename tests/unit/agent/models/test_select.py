@@ -17,7 +17,7 @@ class Silence:
 
 
 async def test_names_choose_wires():
-    """offline and openai:NAME; a key is not needed with a base URL of one's own."""
+    """Offline and openai:NAME; a key is not needed with a base URL of one's own."""
     assert "offline:rules" == build_model(ModelConfig(), Silence()).name
     assert "openai:gpt-9" == build_model(ModelConfig(name="openai:gpt-9", api_key=SecretStr("sk-x"))).name
     assert "openai:a:b" == build_model(ModelConfig(name="openai:a:b", base_url="http://127.0.0.1:1")).name

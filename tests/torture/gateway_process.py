@@ -1,0 +1,110 @@
+"""A gateway that can be killed: one process after another over the same home."""
+
+import asyncio
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+CHILD = Path(__file__).with_name("child.py")
+TOKEN = "4242:TORTURE-canary-bot-token"
+API_KEY = "sk-torture-canary-key"
+
+CONFIG = """
+[gateway]
+log_level = "{log_level}"
+[http]
+listen = "127.0.0.1:0"
+[access]
+direct = "{access}"
+[access.limits]
+waiting_messages = 1000
+messages_per_min = 6000
+burst_messages = 6000
+[sessions]
+mailbox_size = 3
+drain_s = 5.0
+[delivery]
+typing_after_s = 0.1
+placeholder_after_s = 0.3
+sign_after_s = 0.4
+[agent]
+max_steps = 25
+allow_tools = ["note_down", "pay"]
+[channels.telegram.main]
+poll_timeout_s = 5
+"""
+
+
+class GatewayProcess:
+    """The gateway of one home."""
+
+    def __init__(self, home: Path, env: dict[str, str], *, code: Path = ROOT, access: str = "open") -> None:
+        """`code` is where the three packages lie; `env` is laid over the environment."""
+        self.home = home
+        self.log = home.parent / f"{home.name}.log"
+        self.starts = 0
+        self._config = home.parent / f"{home.name}.toml"
+        self._config.write_text(CONFIG.format(access=access, log_level="info"))
+        path = os.pathsep.join((str(code), str(ROOT)))
+        self._env = {**os.environ, "PYTHONPATH": path, "TENK_HOME": str(home), **env}
+        self._process: asyncio.subprocess.Process | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether it lives."""
+        return self._process is not None and self._process.returncode is None
+
+    @property
+    def pid(self) -> int:
+        """Of the process started last."""
+        if self._process is None:
+            raise RuntimeError("nothing was started")
+        return self._process.pid
+
+    async def start(self, failpoint: str | None = None) -> None:
+        """Start it; `failpoint` is armed from its first breath on."""
+        env = self._env if failpoint is None else {**self._env, "TENK_FAILPOINT": failpoint}
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", str(CHILD), str(self._config), env=env, stdout=log, stderr=log, cwd=ROOT
+            )
+        self.starts += 1
+
+    async def arm(self, failpoint: str | None) -> None:
+        """Arm a point in the living process."""
+        asked = self.home / "failpoint"
+        asked.write_text(failpoint or "")
+        os.kill(self.pid, signal.SIGUSR1)
+        ends_s = time.monotonic() + 10
+        while asked.exists():
+            if time.monotonic() > ends_s or not self.running:
+                raise RuntimeError(f"the gateway did not arm {failpoint}: {self.tail()}")
+            await asyncio.sleep(0.005)
+
+    def signal(self, signum: int) -> None:
+        """Send a signal to it."""
+        os.kill(self.pid, signum)
+
+    async def kill(self) -> None:
+        """kill -9, and wait until it is gone."""
+        if self._process is not None:
+            if self._process.returncode is None:
+                self._process.kill()
+            await self._process.wait()
+
+    async def ended(self, timeout_s: float) -> int | None:
+        """Its exit status, or None when it lives on."""
+        if self._process is None:
+            return None
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await self._process.wait()
+        except TimeoutError:
+            return None
+
+    def tail(self, chars: int = 3000) -> str:
+        """The end of what it logged."""
+        return self.log.read_text(errors="replace")[-chars:] if self.log.exists() else ""

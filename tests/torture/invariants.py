@@ -1,0 +1,214 @@
+"""What must hold after any torture, looked at from outside (FAULTS 2.2): what people saw, what the ledger counted, and
+the store of the dead process.
+"""
+
+import sqlite3
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnEnded, UserItem, fold
+from channels.telegram.simulator.state import ShownMessage
+from gateway.delivery.compose import RECOVERED_MARK, WAITING_TEXT
+from tests.torture.gateway_process import API_KEY, TOKEN
+from tests.torture.script import PARAGRAPHS, TOKEN as MESSAGE
+from tests.torture.script import flaws_in_transcript
+from tests.torture.world import Said, World
+
+MARK = RECOVERED_MARK.strip()
+FIRST_POLL_S = 5.0
+
+
+@dataclass(slots=True)
+class Verdict:
+    """What was found."""
+
+    kills: int
+    messages: int
+    lost: list[str] = field(default_factory=list)  # neither answered nor told
+    doubled: list[str] = field(default_factory=list)  # said twice without a mark
+    wrong: list[str] = field(default_factory=list)  # any other broken promise, each with its number
+    marked: int = 0  # parts under a recovery mark
+    told: int = 0  # given up after three tries, and said so
+    unknown: int = 0  # parts whose second attempt was cut too: recorded for the operator
+    strays: int = 0  # placeholders left behind
+    repeats: int = 0  # idempotent requests made again with their key
+    first_poll_s: float = 0.0  # the slowest start
+
+    @property
+    def broken(self) -> list[str]:
+        """Every broken promise."""
+        return [*self.lost, *self.doubled, *self.wrong]
+
+    def line(self) -> str:
+        """One line for a table."""
+        return (
+            f"kills {self.kills:4}  messages {self.messages:5}  lost {len(self.lost)}  doubled {len(self.doubled)}  "
+            f"marked {self.marked}  other {len(self.wrong)}  told {self.told}  unknown {self.unknown}  "
+            f"strays {self.strays}  key repeats {self.repeats}  slowest first poll {self.first_poll_s:.1f} s"
+        )
+
+
+def examine(world: World) -> Verdict:
+    """Everything, after the gateway was ended."""
+    verdict = Verdict(world.kills, len(world.said))
+    verdict.repeats = world.ledger.repeats.total()
+    verdict.first_poll_s = max(world.recoveries_s, default=0.0)
+    with sqlite3.connect(world.database) as connection:
+        connection.row_factory = sqlite3.Row
+        store = _Store(connection)
+        verdict.wrong += store.flaws()
+        _check_inbox(world, store, verdict)
+        _check_answers(world, store, verdict)
+        _check_effects(world, store, verdict)
+        _check_transcripts(world, store, verdict)
+    connection.close()
+    if verdict.marked > world.cut_sends + store.unknown_sends:
+        verdict.wrong.append(f"I6: {verdict.marked} marked, but {world.cut_sends} sends were cut")
+    verdict.wrong += [f"I8: the model was sent what a strict API refuses: {flaw}" for flaw in world.model.unsendable]
+    log = world.gateway.tail(100_000_000)
+    verdict.wrong += [f"I13: {name} stands in the log" for name, secret in _SECRETS.items() if secret in log]
+    return verdict
+
+
+_SECRETS = {"the bot token": TOKEN, "the API key": API_KEY}
+
+
+class _Store:
+    """The store of the dead process."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self.inbox = {
+            (int(row["chat"]), int(row["message_id"])): row
+            for row in self.rows("SELECT * FROM inbox WHERE event_id LIKE 'msg:%'")
+        }
+        self.outbox = self.rows("SELECT * FROM outbox ORDER BY id")
+        self.turns = {row["id"]: row for row in self.rows("SELECT * FROM turns")}
+        self.unknown_sends = sum(1 for row in self.outbox if row["marked"])
+
+    def rows(self, query: str) -> list[sqlite3.Row]:
+        return self._connection.execute(query).fetchall()
+
+    def flaws(self) -> Iterator[str]:
+        """I2 and I11: nothing open, nothing broken."""
+        for (said,) in self._connection.execute("PRAGMA integrity_check").fetchall():
+            if said != "ok":
+                yield f"I11: {said}"
+        for row in self.rows("SELECT * FROM inbox WHERE outcome IS NULL"):
+            yield f"I1: row {row['id']} ({row['event_id']}) has no outcome"
+        for turn in self.turns.values():
+            if turn["end_reason"] is None:
+                yield f"I2: turn {turn['id']} has not ended"
+        for row in self.outbox:
+            if row["state"] in ("ready", "sending", "dead"):
+                yield f"I2: part {row['cause']}/{row['part']} is {row['state']}: {row['error']}"
+
+    def journals(self) -> dict[str, list[tuple[str, JournalEvent]]]:
+        """The events of each session, in order, with their turns."""
+        found: dict[str, list[tuple[str, JournalEvent]]] = defaultdict(list)
+        for row in self.rows("SELECT session_id, turn_id, payload FROM events ORDER BY session_id, seq"):
+            found[row["session_id"]].append((row["turn_id"], JOURNAL_EVENT.validate_json(row["payload"])))
+        return found
+
+
+def _check_inbox(world: World, store: _Store, verdict: Verdict) -> None:
+    """I1: each message is there once, with the outcome of one turn."""
+    for said in world.said:
+        row = store.inbox.get((said.chat, said.message_id))
+        if row is None:
+            verdict.lost.append(f"I1: m{said.number} was taken from Telegram and is not in the inbox")
+        elif row["outcome"] not in ("answered", "merged", "failed"):
+            verdict.wrong.append(f"I1: m{said.number} ended as {row['outcome']} ({row['detail']})")
+
+
+def _check_answers(world: World, store: _Store, verdict: Verdict) -> None:
+    for chat in sorted({said.chat for said in world.said}):
+        shown = world.sim.answers(chat)
+        verdict.marked += sum(MARK in one.text for one in shown)
+        verdict.strays += sum(one.text.strip() == WAITING_TEXT for one in shown)
+        own = [said for said in world.said if said.chat == chat]
+        for said in own:
+            _check_answer(said, shown, store, verdict)
+        foreign = {int(number) for one in shown for number, _ in _tokens(one)} - {said.number for said in own}
+        verdict.wrong += [f"I3: chat {chat} was shown the answer to m{number}" for number in sorted(foreign)]
+        order = [number for one in shown for number in _answered(one)]
+        firsts = list(dict.fromkeys(order))
+        inversions = [(a, b) for a, b in zip(firsts, firsts[1:], strict=False) if b < a]
+        verdict.wrong += [f"I4: chat {chat} was shown m{b} after m{a}" for a, b in inversions]
+
+
+def _check_answer(said: Said, shown: list[ShownMessage], store: _Store, verdict: Verdict) -> None:
+    """I2, I5, I6: the answer is there, whole, in order, once; or it is said that there is none."""
+    row = store.inbox.get((said.chat, said.message_id))
+    turn_id = row["turn_id"] if row is not None else None
+    parts = [part for part in store.outbox if part["cause"] == turn_id]
+    unknown = any(part["state"] == "unknown" and part["action"] != "placeholder" for part in parts)
+    verdict.unknown += unknown
+    telling = [one for one in shown if said.number in _answered(one)]
+    if not telling:
+        if row is not None and turn_id is not None and store.turns[turn_id]["attempts"] > 3:
+            verdict.told += 1
+        elif not unknown:
+            verdict.lost.append(f"I2: m{said.number} was never answered")
+        return
+    unmarked = [one for one in telling if MARK not in one.text]
+    if len(unmarked) > 1:
+        verdict.doubled.append(f"I6: m{said.number} was answered {len(unmarked)} times")
+    if "l" not in said.kinds or unknown:
+        return
+    clear = [one for one in shown if MARK not in one.text]
+    found = [int(at) for one in clear for at in _paragraphs(one, said.number)]
+    if len(set(found)) != len(found):
+        verdict.doubled.append(f"I6: a part of m{said.number} was said twice")
+    whole = list(dict.fromkeys(int(at) for one in shown for at in _paragraphs(one, said.number)))
+    if whole != list(range(1, PARAGRAPHS + 1)):
+        missing = sorted(set(range(1, PARAGRAPHS + 1)) - set(whole))
+        verdict.wrong.append(f"I5: m{said.number}: missing {missing[:5]}, order kept: {whole == sorted(whole)}")
+
+
+def _tokens(one: ShownMessage) -> list[tuple[str, str]]:
+    return MESSAGE.findall(one.text)
+
+
+def _answered(one: ShownMessage) -> list[int]:
+    return [int(word[4:]) for word in one.text.split() if word.startswith("re:m") and word[4:].isdigit()]
+
+
+def _paragraphs(one: ShownMessage, number: int) -> list[str]:
+    head = f"m{number}."
+    return [word[len(head) :] for word in one.text.split() if word.startswith(head) and word[len(head) :].isdigit()]
+
+
+def _check_effects(world: World, store: _Store, verdict: Verdict) -> None:
+    """I7: local and idempotent effects once, unsafe ones at most once."""
+    practised = Counter(row["notes"] for row in store.rows("SELECT notes FROM practice_sessions WHERE undone_at IS NULL"))
+    for said in world.said:
+        row = store.inbox.get((said.chat, said.message_id))
+        turn = store.turns.get(row["turn_id"]) if row is not None else None
+        finished = turn is not None and turn["end_reason"] == "completed"
+        ref = f"m{said.number}"
+        for kind, done in (("p", practised[ref]), ("i", world.ledger.noted[ref])):
+            least = 1 if finished and kind in said.kinds else 0
+            if not least <= done <= 1:
+                verdict.wrong.append(f"I7: {ref}: its {kind} effect happened {done} times")
+        if world.ledger.paid[ref] > 1:
+            verdict.wrong.append(f"I7: {ref}: its unsafe effect happened {world.ledger.paid[ref]} times")
+
+
+def _check_transcripts(world: World, store: _Store, verdict: Verdict) -> None:
+    """I8 and I9: every transcript can be sent as it is, and holds each message once."""
+    heard: Counter[int] = Counter()
+    for session_id, journal in store.journals().items():
+        items = fold(event for _, event in journal)
+        verdict.wrong += [f"I8: session {session_id}: {flaw}" for flaw in flaws_in_transcript(items)]
+        for item in items:
+            if isinstance(item, UserItem):
+                heard.update(int(number) for number, _ in MESSAGE.findall(item.text))
+        ended = Counter(turn_id for turn_id, event in journal if isinstance(event, TurnEnded))
+        for turn_id in {turn_id for turn_id, _ in journal}:
+            if ended[turn_id] != 1:
+                verdict.wrong.append(f"I8: turn {turn_id} has {ended[turn_id]} ends in its journal")
+    for said in world.said:
+        if heard[said.number] != 1:
+            verdict.wrong.append(f"I9: m{said.number} stands {heard[said.number]} times in its transcript")

@@ -1,0 +1,82 @@
+"""Languages and their words."""
+
+import string
+
+import pytest
+
+from agent.coach.language import TABLES, detect, escape, explain_log, language_of, say, say_days
+from agent.coach.log_line import LogLineError, LogProblem
+from agent.coach.practice import Refusal
+from gateway.commands.texts import TABLES as COMMAND_TABLES
+
+
+def fields(text: str) -> set[str]:
+    """The names a text is filled with."""
+    return {name for _, name, _, _ in string.Formatter().parse(text) if name}
+
+
+class TestTables:
+    @pytest.mark.parametrize("tables", [TABLES, COMMAND_TABLES])
+    def test_every_language_says_the_same_things(self, tables):
+        """The same keys with the same fields, so that no text fails in one language alone."""
+        english = {key: fields(text) for key, text in tables["en"].items()}
+        for table in tables.values():
+            assert english == {key: fields(text) for key, text in table.items()}
+
+    def test_every_refusal_has_words(self):
+        """Nobody reads a bare code."""
+        for problem in (*Refusal, *LogProblem):
+            assert f"problem_{problem.value}" in TABLES["en"]
+
+
+class TestChoice:
+    @pytest.mark.parametrize(
+        ("locale", "language"),
+        [("es", "es"), ("es-MX", "es"), ("ES_ar", "es"), ("en-GB", "en"), ("de", "en"), (None, "en"), ("", "en")],
+    )
+    def test_a_locale_has_a_language(self, locale, language):
+        """English for who speaks none of ours."""
+        assert language == language_of(locale)
+
+    def test_a_fixed_language_goes_first(self):
+        """An operator may set one for all."""
+        assert "es" == language_of("en", fixed="es")
+
+    @pytest.mark.parametrize(
+        ("text", "language"),
+        [
+            ("how am I doing?", "en"),
+            ("¿cómo voy?", "es"),
+            ("ayer practiqué piano", "es"),
+            ("thanks", "en"),
+            ("gracias", "es"),
+            ("45m", None),
+            ("", None),
+        ],
+    )
+    def test_a_text_tells_its_language_or_nothing(self, text, language):
+        """Cheap and careful."""
+        assert language == detect(text)
+
+
+class TestWords:
+    def test_a_persons_words_are_literal(self):
+        """Braces and Markdown in a name stay what they are."""
+        assert "You have no skill “{0}\\*x\\*”. /skills shows yours." == say(
+            "en", "problem_unknown_skill", detail=escape("{0}*x*")
+        )
+
+    def test_one_day_is_not_days(self):
+        """Both languages count."""
+        assert ("1 day", "2 days", "1 día", "0 días") == (
+            say_days("en", 1),
+            say_days("en", 2),
+            say_days("es", 1),
+            say_days("es", 0),
+        )
+
+    def test_a_missing_skill_names_the_known_ones(self):
+        """The answer is the list to choose from."""
+        error = LogLineError(LogProblem.NO_SKILL, "Guitar, Piano")
+        assert "You have: Guitar, Piano." in explain_log("en", error, ("Guitar", "Piano"))
+        assert "`/log 45m guitarra`" in explain_log("es", LogLineError(LogProblem.NO_SKILL))

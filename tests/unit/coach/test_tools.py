@@ -1,0 +1,193 @@
+"""The coach's tools, each through its declared schema."""
+
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+from pydantic import ValidationError
+
+from agent.coach.commands import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
+from agent.coach.practice import Insight, InsightType
+from agent.coach.tools import CoachTools
+from agent.tools.base import Effect, ToolContext, ToolError, tools_of
+from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, FakePractice, a_skill
+
+NAMES = {
+    "analyze_practice_patterns",
+    "create_skill",
+    "edit_session",
+    "get_journey_stats",
+    "get_practice_sessions",
+    "get_user_skills",
+    "log_practice",
+    "save_weekly_plan",
+    "undo_last_log",
+}
+READS = {"analyze_practice_patterns", "get_journey_stats", "get_practice_sessions", "get_user_skills"}
+
+
+def some_practice() -> FakePractice:
+    """Three sessions of guitar and an archived skill."""
+    practice = FakePractice()
+    practice.log("Guitar", TODAY - timedelta(days=40), 60)
+    practice.log("Guitar", TODAY - timedelta(days=1), 30, "scales")
+    practice.log("Guitar", TODAY, 45)
+    practice.known.append(a_skill("Chess", archived=True))
+    return practice
+
+
+async def call(name: str, arguments: dict[str, object], reader: FakePractice | None = None, principal=ANA):
+    """Run one tool as the pipeline does: arguments through the schema, the person from the context."""
+    tools = {tool.name: tool for tool in tools_of(CoachTools(reader or some_practice()))}
+    tool = tools[name]
+    return await tool.run(ToolContext(principal, NOW, "turn/0/0"), tool.arguments.model_validate(arguments))
+
+
+class TestDeclarations:
+    def test_the_tools_are_those_of_the_spec(self):
+        """Their names are fixed by SPEC 8."""
+        assert NAMES == {tool.name for tool in tools_of(CoachTools(FakePractice()))}
+
+    def test_reads_may_run_together_and_changes_are_commands(self):
+        """Flags decide what a crash allows."""
+        for tool in tools_of(CoachTools(FakePractice())):
+            reads = tool.name in READS
+            assert (Effect.NONE if reads else Effect.LOCAL) == tool.effect
+            assert (reads, reads) == (tool.read_only, tool.concurrency_safe)
+
+    def test_no_tool_has_an_argument_that_names_a_person(self):
+        """A49: there is nothing a model could fill in."""
+        for tool in tools_of(CoachTools(FakePractice())):
+            names = set(tool.spec.schema.get("properties", {}))
+            assert not {name for name in names if "user" in name or "tenant" in name or "person" in name}
+
+
+class TestReads:
+    async def test_a_made_up_user_id_changes_nothing(self):
+        """A49: the call answers with the caller's own data, here none."""
+        answer = await call("get_user_skills", {"user_id": "u1"}, principal=BEA)
+        assert {"skills": []} == answer
+
+    async def test_skills_come_with_their_numbers(self):
+        """Level and progress are worked out, so that no model has to."""
+        answer = await call("get_user_skills", {})
+        (guitar,) = answer["skills"]
+        assert (135, "2 h 15 min", "Seed", 100 * 60 - 135) == (
+            guitar["total_minutes"],
+            guitar["total"],
+            guitar["level"],
+            guitar["minutes_to_next_level"],
+        )
+
+    async def test_archived_skills_are_listed_when_asked_for(self):
+        """Else they stay away."""
+        answer = await call("get_user_skills", {"include_archived": True})
+        assert ["Guitar", "Chess"] == [skill["name"] for skill in answer["skills"]]
+
+    @pytest.mark.parametrize("skill", ["guitar", "GUITAR", " Guitar "])
+    async def test_sessions_of_the_last_days_by_id_or_name(self, skill):
+        """Thirty days with today, newest first."""
+        answer = await call("get_practice_sessions", {"skill_id": skill})
+        assert [("2026-03-04", 45, ""), ("2026-03-03", 30, "scales")] == [
+            (row["date"], row["minutes"], row["notes"]) for row in answer["sessions"]
+        ]
+        assert (75, 2) == (answer["total_minutes"], answer["found"])
+
+    async def test_an_unknown_skill_is_named_with_the_known_ones(self):
+        """The model can correct itself."""
+        with pytest.raises(ToolError, match="no skill 'violin'.*Guitar, Chess"):
+            await call("get_practice_sessions", {"skill_id": "violin"})
+
+    async def test_sql_in_a_skill_id_is_literal(self):
+        """A50."""
+        with pytest.raises(ToolError, match="no skill"):
+            await call("get_practice_sessions", {"skill_id": "' OR 1=1 --"})
+
+    async def test_the_journey_knows_streaks_bests_and_the_goal(self):
+        """Overall, and for each living skill."""
+        answer = await call("get_journey_stats", {})
+        assert (135, 2, 60) == (
+            answer["overall"]["total_minutes"],
+            answer["overall"]["current_streak_days"],
+            answer["overall"]["best_day"]["minutes"],
+        )
+        (guitar,) = answer["skills"]
+        assert 600_000 - 135 == guitar["goal"]["minutes_left"]
+
+    async def test_patterns_are_of_all_practice_or_one_skill(self):
+        """The skill may be left out."""
+        practice = some_practice()
+        practice.log("Piano", TODAY, 15)
+        overall = await call("analyze_practice_patterns", {}, practice)
+        piano = await call("analyze_practice_patterns", {"skill_id": "piano"}, practice)
+        assert (4, 1) == (overall["sessions_analysed"], piano["sessions_analysed"])
+
+    async def test_only_500_sessions_are_analysed(self):
+        """SPEC 8."""
+        practice = FakePractice()
+        for day in range(600):
+            practice.log("Guitar", TODAY - timedelta(days=day % 300), 5)
+        assert 500 == (await call("analyze_practice_patterns", {}, practice))["sessions_analysed"]
+
+
+class TestChanges:
+    async def test_a_log_uses_the_known_skill(self):
+        """In whatever case it is written; archived ones too."""
+        assert LogPractice("chess", 30, TODAY, "endgames") == await call(
+            "log_practice", {"skill": "CHESS", "minutes": 30, "notes": "endgames"}
+        )
+
+    @pytest.mark.parametrize(
+        ("said", "day"),
+        [(None, TODAY), ("today", TODAY), ("Yesterday", TODAY - timedelta(days=1)), ("2026-01-02", date(2026, 1, 2))],
+    )
+    async def test_a_day_is_said_in_words_or_iso(self, said, day):
+        """The person's own date."""
+        assert LogPractice("Violin", 30, day) == await call(
+            "log_practice", {"skill": "Violin", "minutes": 30, "date": said}
+        )
+
+    async def test_the_date_is_that_of_the_persons_zone(self):
+        """At noon UTC it is tomorrow on Kiritimati."""
+        principal = replace(ANA, timezone="Pacific/Kiritimati")
+        command = await call("log_practice", {"skill": "Violin", "minutes": 30}, principal=principal)
+        assert LogPractice("Violin", 30, TODAY + timedelta(days=1)) == command
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            ({"skill": "Violin", "minutes": 30, "date": "2026-03-05"}, "has not come yet"),
+            ({"skill": "Violin", "minutes": 30, "date": "soon"}, "is no date"),
+            ({"skill": "🎻", "minutes": 30}, "letters"),
+            ({"skill": "v" * 65, "minutes": 30}, "too long"),
+        ],
+    )
+    async def test_an_impossible_log_says_why(self, arguments, words):
+        """In words that a model can act on."""
+        with pytest.raises(ToolError, match=words):
+            await call("log_practice", arguments)
+
+    @pytest.mark.parametrize("minutes", [0, -1, 1441, "many", None])
+    async def test_minutes_out_of_range_are_refused_by_the_schema(self, minutes):
+        """Before the tool runs."""
+        with pytest.raises(ValidationError):
+            await call("log_practice", {"skill": "Violin", "minutes": minutes})
+
+    async def test_an_edit_names_what_changes(self):
+        """The last session where none is named."""
+        assert EditSession(None, 60) == await call("edit_session", {"minutes": 60})
+        with pytest.raises(ToolError, match="what to change"):
+            await call("edit_session", {"session_id": "s1"})
+
+    async def test_undo_and_create_are_commands(self):
+        """Applied by the gateway, with the call's key."""
+        assert UndoLastLog() == await call("undo_last_log", {})
+        assert CreateSkill("Bass guitar", None, None, 600_000) == await call("create_skill", {"name": " Bass  guitar"})
+
+    async def test_a_plan_is_of_the_persons_own_week(self):
+        """A week that begins on Sunday, and the skills that were analysed."""
+        principal = replace(ANA, week_start=6)
+        insight = {"type": "streak", "title": "Two days", "description": "in a row"}
+        command = await call("save_weekly_plan", {"content": "# Plan", "insights": [insight]}, principal=principal)
+        expected = (Insight(InsightType.STREAK, "Two days", "in a row"),)
+        assert SaveWeeklyPlan(date(2026, 3, 1), "# Plan", expected, ("guitar",)) == command

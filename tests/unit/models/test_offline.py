@@ -1,0 +1,64 @@
+"""The model that is none."""
+
+import json
+
+from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
+from agent.ports import CallStreamed, ModelRequest, TextDelta
+from agent.transcript import StopReason, UserItem
+
+REQUEST = ModelRequest("", (UserItem("hello"),))
+
+
+class Rules:
+    """Rules that always say the same."""
+
+    def __init__(self, answer: RuleAnswer) -> None:
+        self._answer = answer
+
+    def answer(self, request: ModelRequest) -> RuleAnswer:
+        """The same for every request."""
+        return self._answer
+
+
+async def respond(answer: RuleAnswer, words_per_s: float | None = None):
+    """The response, the events and the pauses of one call."""
+    events, pauses = [], []
+
+    async def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+
+    model = OfflineModel(Rules(answer), words_per_s, sleep)
+    return await model.respond(REQUEST, events.append), events, pauses
+
+
+class TestOfflineModel:
+    async def test_words_come_at_the_pace_that_is_set(self):
+        """One after another, and together they are the answer."""
+        text = "**Hello** there,\n\n- one\n- two"
+        response, events, pauses = await respond(RuleAnswer(text), words_per_s=20)
+        assert text == response.text == "".join(event.text for event in events)
+        assert [0.05] * len(events) == pauses
+        assert len(events) > 3
+
+    async def test_without_a_pace_it_says_all_at_once(self):
+        """No pause, one delta."""
+        _, events, pauses = await respond(RuleAnswer("Hello there"))
+        assert [TextDelta("Hello there")] == events
+        assert [] == pauses
+
+    async def test_calls_stream_in_and_have_their_own_ids(self):
+        """As from a real model; the same request gives the same ids."""
+        answer = RuleAnswer(calls=(RuleCall("a", {"n": 1}), RuleCall("b", {})))
+        response, events, _ = await respond(answer)
+        again, _, _ = await respond(answer)
+        assert StopReason.TOOLS == response.stop
+        assert response == again
+        assert [("a", {"n": 1}), ("b", {})] == [(call.name, json.loads(call.arguments)) for call in response.tool_calls]
+        assert [CallStreamed(index, call) for index, call in enumerate(response.tool_calls)] == events
+        assert 2 == len({call.id for call in response.tool_calls})
+
+    async def test_it_costs_nothing_and_says_what_it_is(self):
+        """Never passed off as a model."""
+        response, _, _ = await respond(RuleAnswer("Hello"))
+        assert (0, 0) == (response.usage.input_tokens, response.usage.output_tokens)
+        assert "offline:rules" == response.model
