@@ -34,6 +34,8 @@ async def run_turn(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
         return await run.end(stop.reason, run.said()) or stop.reason
     except ModelFailure as failure:
         return await run.end_failed(failure) or EndReason.MODEL_ERROR
+    finally:
+        run.close()
     return ended
 
 

@@ -81,7 +81,7 @@ class TextDelta:
 
 @dataclass(frozen=True, slots=True)
 class TextDiscarded:
-    """What was streamed of this response is void: it is asked again."""
+    """What was streamed of this response, text and calls, is void: it is asked again."""
 
 
 @dataclass(frozen=True, slots=True)

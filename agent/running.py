@@ -18,6 +18,7 @@ from agent.journal import Journal
 from agent.permissions import Permissions
 from agent.ports import (
     Alive,
+    CallStreamed,
     ChatModel,
     ModelEvent,
     ModelFailure,
@@ -32,7 +33,7 @@ from agent.ports import (
 from agent.responses import with_own_ids
 from agent.tools.base import Tool
 from agent.tools.executor import Executor
-from agent.tools.pipeline import Ended, Pipeline, ToolBox
+from agent.tools.pipeline import Asked, Ended, Pipeline, ToolBox
 from agent.transcript import (
     AssistantItem,
     CallOutcome,
@@ -88,27 +89,28 @@ class RunningTurn:
         self._slim = False  # old tool results are left out
         self._streamed: list[str] = []  # of the response under way
         self._joint = ""  # stands between what was answered before and the response under way
-        self._executor = self._new_executor()
-
-    def _new_executor(self) -> Executor:
-        limits = self.limits
-        pipeline = Pipeline(
-            tools=self.agent.toolbox,
+        limits = agent.limits
+        self._pipeline = Pipeline(
+            tools=agent.toolbox,
             permissions=Permissions(limits.deny_tools, limits.allow_tools),
-            principal=self._turn.principal,
-            port=self.port,
+            principal=turn.principal,
+            port=port,
             journal=self.journal,
-            clock=self.agent.clock,
+            clock=agent.clock,
             tool_timeout_s=limits.tool_timeout_s,
             remaining_s=self.remaining_s,
         )
-        return Executor(
-            pipeline,
+        self._executor = Executor(
+            self._pipeline,
             self.journal,
-            self.port,
+            port,
             max_calls=limits.max_calls,
             max_parallel=limits.max_parallel_calls,
         )
+
+    def close(self) -> None:
+        """Let nothing outlive the turn."""
+        self._pipeline.drop_begun()
 
     def remaining_s(self) -> float:
         """Seconds until the turn's deadline; below 0 when it has passed."""
@@ -158,7 +160,8 @@ class RunningTurn:
         self._streamed.clear()
 
     def raise_cap(self) -> bool:
-        """Ask the same again with the higher output cap; False when that was tried in this turn."""
+        """Ask the same again with the higher output cap; False when that was tried in this turn. Begun calls end."""
+        self._pipeline.drop_begun()
         if self._cap_was_raised or self.limits.raised_output_tokens <= self._cap:
             return False
         self._cap_was_raised, self._cap = True, self.limits.raised_output_tokens
@@ -193,6 +196,10 @@ class RunningTurn:
                 self._streamed.append(event.text)
             case TextDiscarded():
                 self._streamed.clear()
+                self._pipeline.drop_begun()
+            case CallStreamed() if event.index < self.limits.max_parallel_calls:
+                step = self.journal.steps
+                self._pipeline.begin(Asked(event.call, step, self.journal.call_key(step, event.index)))
             case Waiting():
                 self._patience_s = max(0.0, self._patience_s - event.seconds)
             case _:

@@ -4,6 +4,7 @@ Nothing is decided here; who may do what to whom can be read from the constructo
 """
 
 import asyncio
+import gc
 import os
 import signal
 import socket
@@ -157,13 +158,15 @@ class Gateway:
         router = Router(bus, session_tools, commands, tasks)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now)
         await delivery.recover()
+        reading = tasks.create_task(manager.run(intake))
         await router.recover()
         standing = Standing(store, manager, router, self._snapshot, self._model.name, self._started_at)
         tasks.create_task(HttpServer(settings.http, standing).run())
         tasks.create_task(self._control(key, manager, delivery, standing).run())
         tasks.create_task(self._keep_house())
         routing = tasks.create_task(router.run())
-        reading = tasks.create_task(manager.run(intake))
+        gc.collect()
+        gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         for hint in settings.hints():
             log.info("hint", text=hint)

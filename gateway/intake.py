@@ -50,6 +50,7 @@ class _Plan:
     event: InboundEvent
     decision: Decision
     over: Over | None = None  # the person's bound is reached
+    waiting: int = 0  # how many of their messages wait already
 
 
 @dataclass(slots=True)
@@ -129,11 +130,10 @@ class Intake:
 
     def _plan(self, event: InboundEvent) -> _Plan:
         decision = policy.decide(self._snapshot, self._access, event)
-        over = None
-        if isinstance(decision, Admit) and isinstance(event, InboundMessage | CommandInvoked):
-            user_id = decision.person.user_id
-            over = self._limits.take(user_id, self._waiting(session_key(event, event.kind)))
-        return _Plan(event, decision, over)
+        if not (isinstance(decision, Admit) and isinstance(event, InboundMessage | CommandInvoked)):
+            return _Plan(event, decision)
+        waiting = self._waiting(session_key(event, event.kind))
+        return _Plan(event, decision, self._limits.take(decision.person.user_id, waiting), waiting)
 
     # ------------------------------------------------------------ in the writer, one transaction
 
@@ -257,4 +257,4 @@ def _over_text(plan: _Plan) -> str:
     over, locale = plan.over, getattr(plan.event, "locale", None)
     if over is None or over.bound is Bound.RATE:
         return words.too_fast_text(locale, 1.0 if over is None else over.retry_after_s)
-    return words.too_many_text(locale, 20)
+    return words.too_many_text(locale, plan.waiting)

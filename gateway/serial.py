@@ -104,6 +104,7 @@ class Drained(Generic[T]):
         self._work = work
         self._tasks = tasks
         self._running = False
+        self._held = False
 
     @property
     def running(self) -> bool:
@@ -117,13 +118,23 @@ class Drained(Generic[T]):
 
     def wake(self) -> None:
         """See that what waits is worked off."""
-        if not self._running:
+        if not self._running and not self._held:
             self._running = True
             self._tasks.create_task(self._drain())
 
+    def hold(self) -> None:
+        """Start on no further row until `release`: what waits stays in the window, in order."""
+        self._held = True
+
+    def release(self) -> None:
+        """Go on."""
+        self._held = False
+        if self.window:
+            self.wake()
+
     async def _drain(self) -> None:
         try:
-            while (row := await self.window.next()) is not None:
+            while not self._held and (row := await self.window.next()) is not None:
                 await self._work(row)
         finally:
             self._running = False

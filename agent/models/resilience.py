@@ -15,6 +15,7 @@ from agent.config import ModelConfig
 from agent.errors import FailureKind
 from agent.models.failures import failure
 from agent.ports import (
+    CallStreamed,
     ChatModel,
     ModelEvent,
     ModelFailure,
@@ -58,7 +59,7 @@ class Resilient:
         `request.patience_s`. A stalled stream is asked again without streaming.
 
         Raises:
-            ModelFailure: of the last try; `retry_after_s` says when it is worth coming back, where the provider said so.
+            ModelFailure: of the last try; `retry_after_s` says when to come back, where the provider said so.
         """
         patience_s = request.patience_s
         for attempt in range(self._config.tries):
@@ -108,7 +109,7 @@ class Resilient:
 
 
 class _Listening:
-    """Passes events on and knows whether text was told."""
+    """Passes events on and knows whether any was told that binds."""
 
     def __init__(self, on_event: OnModelEvent) -> None:
         self.heard: Callable[[], None] = lambda: None
@@ -117,7 +118,7 @@ class _Listening:
 
     def __call__(self, event: ModelEvent) -> None:
         self.heard()
-        self._told = self._told or isinstance(event, TextDelta)
+        self._told = self._told or isinstance(event, TextDelta | CallStreamed)
         self._on_event(event)
 
     def discard(self) -> None:

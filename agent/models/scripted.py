@@ -1,6 +1,7 @@
 """A model that answers from a script: for tests and demonstrations. Deterministic; no network."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,7 @@ from agent.ports import CallStreamed, ModelFailure, ModelRequest, OnModelEvent, 
 from agent.transcript import ModelResponded, StopReason, ToolCall, Usage
 
 _NONE = Usage()
+_WORDS = re.compile(r"\S+\s*|\s+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,8 @@ class ScriptedModel:
         return ModelResponded(0, script.text, script.calls, stop=stop, usage=script.usage, model=self.name)
 
     async def _stream(self, script: Says, on_event: OnModelEvent) -> None:
-        for word in script.text.split(" ") if script.text else []:
-            on_event(TextDelta(word if word is script.text else f"{word} "))
+        for word in _WORDS.findall(script.text):
+            on_event(TextDelta(word))
             if script.word_s:
                 await self._sleep(script.word_s)
         for index, call in enumerate(script.calls):

@@ -73,7 +73,7 @@ class EventParser:
         value = value.removeprefix(b" ")
         if name == b"data":
             self._data.append(value)
-            self._data_bytes += len(value)
+            self._data_bytes += len(value) + 1
             if self._data_bytes > MAX_EVENT_BYTES:
                 raise EventTooLong
         elif name == b"event":

@@ -28,9 +28,9 @@ class Executor:
         """What became of these calls; steering or a stop overtakes those not yet started."""
         intents = {event.call_key for event in self._journal.events if isinstance(event, ToolIntended)}
         asked = [self._asked(response, index, intents) for response, index in open_]
-        begun = [one for one in asked if one.intended]
-        fresh = [one for one in asked if not one.intended]
-        ended = [await self._one(one) for one in begun]  # what a dead process began is settled, never skipped
+        begun = [one for one in asked if one.intended or self._pipeline.has_begun(one)]
+        fresh = [one for one in asked if one not in begun]
+        ended = [await self._one(one) for one in begun]  # also what a dead process began: settled, never skipped
         while fresh:
             if overtaken := await self._overtaken(fresh):
                 return ended + overtaken

@@ -3,6 +3,7 @@
 Each step may end the call with a result the model reads. Which calls run together is the executor's work.
 """
 
+import asyncio
 import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -79,7 +80,8 @@ class Pipeline:
     journal: Journal
     clock: Callable[[], datetime]
     tool_timeout_s: float
-    remaining_s: Callable[[], float] = field(default=lambda: float("inf"))
+    remaining_s: Callable[[], float]
+    _early: dict[str, tuple[ToolCall, "asyncio.Task[object]"]] = field(default_factory=dict)  # by call key
 
     async def run(self, asked: Asked) -> Ended:
         """The one result of this call, journaled."""
@@ -91,8 +93,7 @@ class Pipeline:
             arguments = self._read_arguments(tool, asked)
             self._permit(tool)
             await self._intend(tool, asked)
-            self.port.progress(ToolStarted(tool.name))
-            data = await self._run(tool, asked, arguments)
+            data = await (self._begun(asked) or self._run(tool, asked, arguments))
         except _Over as over:
             malformed, timed_out = over.malformed, over.timed_out
             returned = await self._journal(asked, failed(over.error), over.outcome)
@@ -102,6 +103,35 @@ class Pipeline:
             returned = await self._budget(tool, returned)
         self.port.progress(ToolEnded(asked.call.name, returned.outcome is CallOutcome.DONE))
         return Ended(returned, malformed, timed_out)
+
+    def begin(self, asked: Asked) -> None:
+        """Start a call while its response still streams, if it only reads; its result waits for `run`."""
+        tool = self.tools.find(asked.call.name)
+        if tool is None or tool.effect is not Effect.NONE or not tool.concurrency_safe:
+            return
+        try:
+            self._check_abort(asked)
+            arguments = self._read_arguments(tool, asked)
+            self._permit(tool)
+        except _Over:
+            return  # said when its turn comes
+        task = asyncio.create_task(self._run(tool, asked, arguments))  # noqa: TID251  ends in run() or in drop_begun()
+        task.add_done_callback(_seen)
+        self._early[asked.key] = (asked.call, task)
+
+    def has_begun(self, asked: Asked) -> bool:
+        """Whether exactly this call runs already."""
+        call, _ = self._early.get(asked.key, (None, None))
+        return call is not None and (call.name, call.arguments) == (asked.call.name, asked.call.arguments)
+
+    def drop_begun(self) -> None:
+        """Calls that were begun and are not wanted any more end."""
+        for _, task in self._early.values():
+            task.cancel()
+        self._early.clear()
+
+    def _begun(self, asked: Asked) -> "asyncio.Task[object] | None":
+        return self._early.pop(asked.key)[1] if self.has_begun(asked) else None
 
     def _look_up(self, asked: Asked) -> Tool:
         tool = self.tools.find(asked.call.name)
@@ -147,6 +177,7 @@ class Pipeline:
 
     async def _run(self, tool: Tool, asked: Asked, arguments: object) -> object:
         """The tool's data or local command; every way to fail ends as a result, never as an exception of the turn."""
+        self.port.progress(ToolStarted(tool.name))
         context = ToolContext(self.principal, self.clock(), asked.key)
         limit_s = min(tool.timeout_s, self.tool_timeout_s, self.remaining_s())
         outside = tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE}
@@ -185,6 +216,11 @@ class Pipeline:
             return returned
         await self.journal.record(ToolResultRewritten(returned.step, returned.call_key, returned.call_id, shown))
         return replace(returned, content=shown)
+
+
+def _seen(task: "asyncio.Task[object]") -> None:
+    if not task.cancelled():
+        task.exception()  # read in run(), or wanted by nobody
 
 
 async def _as_coroutine(tool: Tool, context: ToolContext, arguments: object) -> object:

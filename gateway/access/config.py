@@ -48,7 +48,7 @@ class LimitsConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    waiting_messages: int = Field(default=20, ge=1, le=1000, description="messages of one person that may wait")
+    waiting_messages: int = Field(default=200, ge=1, le=10_000, description="messages of one person that may wait")
     messages_per_min: int = Field(default=30, ge=1, le=6000, description="messages a minute, in the long run")
     burst_messages: int = Field(default=30, ge=1, le=6000, description="messages at once after a pause")
     notice_every_s: float = Field(default=60.0, ge=1.0, description="least time between two notices to one person")

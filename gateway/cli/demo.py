@@ -8,6 +8,6 @@ import click
 @click.command("demo")
 def command() -> None:
     """Start the gateway and a simulated Telegram, and play a short story with narration."""
-    from gateway.demo import main  # noqa: PLC0415  heavy: the whole gateway and the simulator
+    from gateway.demo.main import main  # noqa: PLC0415  heavy: the whole gateway and the simulator
 
     sys.exit(main())

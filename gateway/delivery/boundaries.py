@@ -17,19 +17,20 @@ EVEN_GUESSES = 4
 _LOOK_AHEAD = 64  # characters after the cut that decide whether it lies inside one character as people see it
 
 
-def cut_before(text: str, most: int, whole: Sequence[tuple[int, int]] = ()) -> int:
-    """The best place to cut `text` at or before `most`, at least 1: after a line, a sentence, a word or a character.
+def cut_before(text: str, most: int, whole: Sequence[tuple[int, int]] = (), *, parts_words: bool = True) -> int:
+    """The best place to cut `text` at or before `most`: after a line, a sentence, a word or a character.
 
     A coarser boundary wins while it leaves a good part of `most` in front of it. `whole` are ranges not to cut inside
-    of, kept where any line, sentence or word allows it.
+    of, kept where any line, sentence or word allows it. 0 when only a word could be cut and `parts_words` forbids that.
     """
     if most >= len(text):
         return len(text)
-    for ends, least in ((_line_ends, most // 2), (_sentence_ends, most // 2), (_word_ends, most // 4)):
-        found = [end for end in ends(text, most) if end > least and not _inside(end, whole)]
+    kinds = ((_line_ends, most // 2, whole), (_sentence_ends, most // 2, whole), (_word_ends, most // 4, whole))
+    for ends, least, kept in (*kinds, (_word_ends, most // 4, ())):
+        found = [end for end in ends(text, most) if end > least and not _inside(end, kept)]
         if found:
             return found[-1]
-    return _character_end(text, most)
+    return _character_end(text, most) if parts_words else 0
 
 
 def _line_ends(text: str, most: int) -> Iterator[int]:

@@ -40,6 +40,11 @@ class Room:
     size: Callable[[Blocks], int]  # of the part, were these blocks to be put here
     size_alone: Callable[[Blocks], int]  # of a part of nothing but these
 
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the part has hardly anything yet, so that another part would have no more room."""
+        return self.size(()) < self.limit // 3
+
     def after(self, head: Blocks) -> "Room":
         """The place behind `head`."""
         return Room(self.limit, lambda blocks: self.size((*head, *blocks)), self.size_alone)
@@ -113,9 +118,9 @@ def _cut_spans(spans: Spans, room: Room, made: Callable[[Spans], Block]) -> Cut:
         return room.size((made(_slice(spans, 0, count)),) if count else ())
 
     most = longest(len(text), size, room.limit, slack=room.limit // 64)
-    if most == 0:
+    end = cut_before(text, most, _whole_ranges(spans), parts_words=room.is_fresh) if most else 0
+    if end == 0:
         return (), (made(spans),)
-    end = cut_before(text, most, _whole_ranges(spans))
     begin = len(text) - len(text[end:].lstrip())
     head, rest = _slice(spans, 0, len(text[:end].rstrip())), _slice(spans, begin, len(text))
     return ((made(head),) if head else ()), ((made(rest),) if rest else ())
@@ -151,9 +156,9 @@ def _cut_code(code: CodeBlock, room: Room) -> Cut:
         return room.size((replace(code, text=code.text[:count]),) if count else ())
 
     most = longest(len(code.text), size, room.limit, slack=room.limit // 64)
-    if most == 0:
+    end = cut_before(code.text, most, parts_words=room.is_fresh) if most else 0
+    if end == 0:
         return (), (code,)
-    end = cut_before(code.text, most)
     head, rest = code.text[:end], code.text[end:].removeprefix("\n")
     return (replace(code, text=head),), ((replace(code, text=rest),) if rest and not rest.isspace() else ())
 

@@ -143,17 +143,11 @@ class Delivery:
     async def _deliver(self, row: OutboxRow) -> None:
         """Work a row until it has an end, or its lane is parked."""
         platform_id = None
+        channel = await self._channels.loaded(row.address)
         if row.state is State.SENDING and row.id not in self._claimed:
-            row = await self._apply(row, judge(row, Unknown("the process ended during the call"), self._clock(), 0.0))
+            row = await self._failed(row, channel, Unknown("the process ended during the call"))
         while row.state in outbox.OPEN and row.address.lane not in self._parked:
-            channel = await self._channels.loaded(row.address)
-            if row.id in self._claimed:
-                self._claimed.discard(row.id)
-            else:
-                await self._wait_for_turn(row, channel)
-                failpoint("send_pre")
-                await self._store.write(partial(outbox.mark_sending, id_=row.id))
-                row = replace(row, attempts=row.attempts + 1)
+            row = await self._begin(row, channel)
             try:
                 receipt = await self._sender.attempt(row, channel)
             except ChannelError as failure:
@@ -162,6 +156,18 @@ class Delivery:
             platform_id = receipt.platform_id
             row = await self._record(row, platform_id)
         self._forget(row, platform_id)
+
+    async def _begin(self, row: OutboxRow, channel: Channel) -> OutboxRow:
+        """Persist that the row is being sent, and as what; its commit may have done so already."""
+        aimed = await self._sender.aimed(row, channel)
+        claimed = row.id in self._claimed
+        self._claimed.discard(row.id)
+        if claimed and aimed.action is row.action:
+            return aimed
+        await self._wait_for_turn(row, channel)
+        failpoint("send_pre")
+        await self._store.write(partial(outbox.mark_sending, id_=row.id, action=aimed.action))
+        return replace(aimed, attempts=row.attempts + 1)
 
     async def _wait_for_turn(self, row: OutboxRow, channel: Channel) -> None:
         wait_s = self._channels.pacer(channel).reserve(row.address.chat)

@@ -37,6 +37,13 @@ class Sender:
         if row.action is not Action.PLACEHOLDER:
             self._sent_ids.pop((row.cause, row.part), None)
 
+    async def aimed(self, row: OutboxRow, channel: Channel) -> OutboxRow:
+        """The row with the message it edits. Where there is none to edit it is a send, and no longer repeatable."""
+        if row.action is not Action.EDIT or row.target is not None:
+            return row
+        target = await self._standing_id(row) if isinstance(channel, EditsMessages) else None
+        return replace(row, action=Action.SEND) if target is None else replace(row, target=target)
+
     async def attempt(self, row: OutboxRow, channel: Channel) -> Receipt:
         """Say it once, as it is to be said this time.
 
@@ -46,13 +53,10 @@ class Sender:
         part = OutboundPart(
             address=row.address, rendered=self._as_sent(row), idem_key=row.idem_key, reply_to=row.reply_to
         )
-        target = None
-        if row.action is Action.EDIT:
-            target = row.target or await self._placeholder_id(row)
         try:
             async with asyncio.timeout(self._config.send_timeout_s):
-                if target is not None and isinstance(channel, EditsMessages):
-                    receipt = await channel.edit(part, target)
+                if row.action is Action.EDIT and row.target is not None and isinstance(channel, EditsMessages):
+                    receipt = await channel.edit(part, row.target)
                     failpoint("edit_done")
                 else:
                     receipt = await channel.send(part)
@@ -69,9 +73,9 @@ class Sender:
             rendered = replace(rendered, text=rendered.text + RECOVERED_MARK)
         return rendered
 
-    async def _placeholder_id(self, row: OutboxRow) -> str | None:
+    async def _standing_id(self, row: OutboxRow) -> str | None:
+        """The message that an edit is of: what the part's earlier operations left standing."""
         known = self._sent_ids.get((row.cause, row.part))
         if known is not None:
             return known
-        stored = await self._store.read(partial(outbox.placeholder_of, cause=row.cause))
-        return None if stored is None else stored.platform_id
+        return await self._store.read(partial(outbox.standing_id, cause=row.cause, part=row.part, op=row.op))

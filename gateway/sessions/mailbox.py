@@ -40,6 +40,14 @@ class Mailbox:
         """Take a row; beyond the bound the store alone remembers it."""
         self._rows.offer(row)
 
+    def hold(self) -> None:
+        """Give out nothing until `release`; steering may still be taken."""
+        self._rows.hold()
+
+    def release(self) -> None:
+        """Give out again."""
+        self._rows.release()
+
     @property
     def busy(self) -> bool:
         """Whether anything waits or is being taken."""

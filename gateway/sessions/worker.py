@@ -106,9 +106,13 @@ class Session:
 
     async def resume(self, open_turn: OpenTurn) -> None:
         """Go on with a turn that was running when its process ended."""
-        async with self._serial, self._tools.slots:
-            failpoint("recovery_turn")
-            await self._run(open_turn.turn, None)
+        self.mailbox.hold()  # a row taken out to wait for this turn would be overtaken by what steers it
+        try:
+            async with self._serial, self._tools.slots:
+                failpoint("recovery_turn")
+                await self._run(open_turn.turn, None)
+        finally:
+            self.mailbox.release()
 
     @property
     def running(self) -> bool:

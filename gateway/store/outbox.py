@@ -210,22 +210,18 @@ _sent = (
 _mark = (
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"))
-    .values(state=State.SENDING, attempts=outbox.c.attempts + 1)
+    .values(state=State.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1)
 )
 
 
-def mark_sending(connection: sa.Connection, id_: int) -> None:
-    """Persist the attempt that is about to be made."""
-    connection.execute(_mark, {"b_id": id_})
+def mark_sending(connection: sa.Connection, id_: int, action: Action) -> None:
+    """Persist the attempt that is about to be made, and what it is: an edit may be repeated, a send not."""
+    connection.execute(_mark, {"b_id": id_, "b_action": action})
 
 
-def record_sent(
-    connection: sa.Connection, id_: int, platform_id: str, now: datetime, next_id: int | None = None
-) -> None:
-    """Record the receipt; with `next_id` the attempt at the next part is persisted in the same commit."""
+def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime) -> None:
+    """Record the receipt."""
     connection.execute(_sent, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
-    if next_id is not None:
-        mark_sending(connection, next_id)
 
 
 _put_back = (
@@ -288,6 +284,19 @@ def placeholder_of(connection: sa.Connection, cause: str) -> Placeholder | None:
         )
     ).first()
     return None if row is None else Placeholder(State(row.state), row.platform_id)
+
+
+def standing_id(connection: sa.Connection, cause: str, part: int, op: int) -> str | None:
+    """The platform's id of the message that the operations before `op` left standing; None where none arrived."""
+    return connection.execute(
+        sa.select(outbox.c.platform_id)
+        .where(
+            outbox.c.cause == cause, outbox.c.part == part, outbox.c.op < op,
+            outbox.c.state == State.SENT, outbox.c.platform_id.is_not(None),
+        )
+        .order_by(outbox.c.op.desc())
+        .limit(1)
+    ).scalar()  # fmt: skip
 
 
 def park(connection: sa.Connection, tenant: str, lane: str, reason: str, now: datetime) -> None:

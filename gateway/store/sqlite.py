@@ -110,7 +110,8 @@ class SqliteEngine:
     def _open(self) -> str | None:
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))  # its -wal and -shm take the same mode
+            if not self._path.exists():  # to close a file drops every lock this process has on it
+                os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))  # its -wal and -shm take the same mode
             with self._engine.connect() as connection:
                 _run(connection.connection.dbapi_connection, "PRAGMA foreign_keys = OFF")  # a migration rebuilds tables
                 found = schema.ensure(connection)

@@ -126,11 +126,12 @@ class ModelServer:
             return await self._fault(request, answer)
         if answer.plain_json or not body.get("stream"):
             return web.Response(body=orjson.dumps(_whole(answer, body)), content_type="application/json")
+        response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
         try:
-            return await self._stream(request, answer, body)
+            await self._stream(request, response, answer, body)
         except ConnectionError:
             self.closed_early += 1
-            raise
+        return response
 
     async def _fault(self, request: web.Request, fault: Fault) -> web.StreamResponse:
         if fault.hang:
@@ -141,8 +142,9 @@ class ModelServer:
         headers = {"Content-Type": fault.content_type, **fault.headers}
         return web.Response(status=fault.status, body=content, headers=headers)
 
-    async def _stream(self, request: web.Request, reply: Reply, body: dict[str, Any]) -> web.StreamResponse:
-        response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
+    async def _stream(
+        self, request: web.Request, response: web.StreamResponse, reply: Reply, body: dict[str, Any]
+    ) -> None:
         await response.prepare(request)
         end = b"\r\n\r\n" if reply.crlf else b"\n\n"
         if reply.noise:
@@ -151,7 +153,7 @@ class ModelServer:
             if sent == reply.cut_after_chunks:
                 await response.write(b'data: {"choices": [{"delta": {"content": "caf\xc3')
                 _cut(request)
-                return response
+                return
             if sent == reply.stall_after_chunks:
                 await self._stall(response)
             if reply.noise:
@@ -162,7 +164,6 @@ class ModelServer:
         if reply.done:
             await response.write(b"data: [DONE]" + end)
         await response.write_eof()
-        return response
 
     async def _stall(self, response: web.StreamResponse) -> None:
         while not self._released.is_set():

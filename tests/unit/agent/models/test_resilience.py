@@ -40,7 +40,9 @@ class Stalling:
         if not request.stream:
             return ModelResponded(0, "whole")
         for pause_s, event in self.beats:
-            await asyncio.sleep(pause_s)
+            due = asyncio.Event()
+            asyncio.get_running_loop().call_later(pause_s, due.set)
+            await due.wait()
             on_event(event)
         await asyncio.Event().wait()
         raise AssertionError("it never speaks again")

@@ -1,0 +1,190 @@
+"""The stage: a temporary home, the real gateway as a process of its own, the `tenk` command, a simulated Telegram.
+
+Whatever is started here is ended here, however the story ends.
+"""
+
+import asyncio
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from channels.telegram.simulator.server import TelegramSimulator
+from gateway.demo.errors import StoryBroken
+
+TOKEN = "1000001:demo-token-of-a-simulated-bot"  # noqa: S105  no secret: the simulator's bot has no other
+FOREIGN = ("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "NATS_URL")
+"""Environment variables that would change what is shown, or reach the outside."""
+
+START_S = 30.0
+COMMAND_S = 30.0
+END_S = 15.0
+TAIL_LINES = 15
+
+_CONFIG = """\
+[gateway]
+log_format = "console"
+
+[model]
+name = "offline"
+words_per_s = {words_per_s}
+"""
+
+
+class Stage:
+    """`async with` makes the temporary home and the simulated Telegram; the gateway runs between `start` and `end`."""
+
+    def __init__(self) -> None:
+        """Nothing exists yet."""
+        self.simulator = TelegramSimulator()
+        self._directory = tempfile.TemporaryDirectory(prefix="tenk-demo-", ignore_cleanup_errors=True)
+        self._home = Path(self._directory.name)
+        self._config = self._home / "gateway.toml"
+        self._log = self._home / "gateway.log"
+        self._gateway: asyncio.subprocess.Process | None = None
+        self._ending = False
+
+    async def __aenter__(self) -> Self:
+        await self.simulator.start()
+        self.simulator.add_bot(TOKEN, name="TenK Coach")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            if self._gateway is not None:
+                await _kill(self._gateway)
+            await self.simulator.aclose()
+        finally:
+            self._directory.cleanup()
+
+    # ------------------------------------------------------------ the gateway
+
+    async def start(self, words_per_s: float) -> None:
+        """Start the gateway and wait until it reads from Telegram.
+
+        Raises:
+            StoryBroken: it ended, or does not read.
+        """
+        self._config.write_text(_CONFIG.format(words_per_s=words_per_s))
+        with self._log.open("ab") as log:
+            self._gateway = await asyncio.create_subprocess_exec(
+                *self._command("run"), env=self._environment(), stdin=asyncio.subprocess.DEVNULL, stdout=log,
+                stderr=log, start_new_session=True,
+            )  # fmt: skip
+        self._ending = False
+        polls = self.simulator.world.bot().updates.polls
+        try:
+            await self.simulator.until(lambda: self.simulator.world.bot().updates.polls > polls, timeout_s=START_S)
+        except TimeoutError:
+            raise StoryBroken(f"the gateway did not read from Telegram within {START_S:.0f} s") from None
+
+    async def watch(self) -> None:
+        """Return never; the gateway ending by itself breaks the story.
+
+        Raises:
+            StoryBroken: it ended.
+        """
+        while True:
+            gateway = self._gateway
+            if gateway is not None and not self._ending and gateway.returncode is not None:
+                raise StoryBroken(f"the gateway ended by itself, with status {gateway.returncode}")
+            await asyncio.sleep(0.1)
+
+    async def kill(self) -> None:
+        """End the gateway as a power cut would: SIGKILL."""
+        self._ending = True
+        if self._gateway is not None:
+            await _kill(self._gateway)
+
+    async def end(self) -> None:
+        """Ask the gateway to end, as a service manager does, and wait for it.
+
+        Raises:
+            StoryBroken: it did not end, or not with status 0.
+        """
+        self._ending = True
+        gateway = self._running()
+        gateway.terminate()
+        try:
+            async with asyncio.timeout(END_S):
+                status = await gateway.wait()
+        except TimeoutError:
+            raise StoryBroken(f"the gateway was asked to end and still ran {END_S:.0f} s later") from None
+        if status != 0:
+            raise StoryBroken(f"the gateway was asked to end and did so with status {status}")
+
+    @property
+    def pid(self) -> int:
+        """The gateway's process id."""
+        return self._running().pid
+
+    def memory_mb(self) -> float | None:
+        """Resident memory of the gateway, MiB; None where the system does not tell (only Linux does, in /proc)."""
+        try:
+            pages = int(Path(f"/proc/{self._running().pid}/statm").read_text().split()[1])
+        except OSError:
+            return None
+        return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+    def log_tail(self) -> str:
+        """The last lines the gateway logged."""
+        if not self._log.exists():
+            return ""
+        return "\n".join(self._log.read_text(errors="replace").splitlines()[-TAIL_LINES:])
+
+    # ------------------------------------------------------------ the operator
+
+    async def tenk(self, *arguments: str) -> str:
+        """What the command `tenk` prints, run as a process of its own beside the gateway.
+
+        Raises:
+            StoryBroken: it failed.
+        """
+        shown = " ".join(arguments)
+        process = await asyncio.create_subprocess_exec(
+            *self._command(*arguments), env=self._environment(), stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, start_new_session=True,
+        )  # fmt: skip
+        try:
+            async with asyncio.timeout(COMMAND_S):
+                printed, _ = await process.communicate()
+        except TimeoutError:
+            raise StoryBroken(f"`tenk {shown}` did not end within {COMMAND_S:.0f} s") from None
+        finally:
+            await _kill(process)
+        said = printed.decode(errors="replace").strip()
+        if process.returncode != 0:
+            raise StoryBroken(f"`tenk {shown}` ended with status {process.returncode}: {said}")
+        return said
+
+    def _command(self, *arguments: str) -> tuple[str, ...]:
+        return (sys.executable, "-m", "gateway", *arguments, "--config", str(self._config))
+
+    def _environment(self) -> Mapping[str, str]:
+        """The environment of this process without settings of another gateway, and with those of this one."""
+        own = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+        return own | {
+            "TENK_HOME": str(self._home),
+            "TENK_HTTP": "127.0.0.1:0",
+            "TELEGRAM_BOT_TOKEN": TOKEN,
+            "TELEGRAM_API_BASE": self.simulator.base_url,
+            "PYTHONUTF8": "1",
+        }
+
+    def _running(self) -> asyncio.subprocess.Process:
+        if self._gateway is None or self._gateway.returncode is not None:
+            raise StoryBroken("the gateway is not running")
+        return self._gateway
+
+
+async def _kill(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()

@@ -1,0 +1,113 @@
+"""What happened on the stage, as entries that a screen prints and a picture draws. Pure; nothing is printed here."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from channels.telegram.simulator.checks import JsonObject
+
+BUBBLES = "•"
+_BLANKS = re.compile(r"[ \t]+")
+
+
+class Kind(StrEnum):
+    """What an entry is."""
+
+    SCENE = "scene"  # a heading
+    NOTE = "note"  # the narrator
+    COMMAND = "command"  # what the operator types
+    OUTPUT = "output"  # what they read
+    SAID = "said"  # a person writes
+    ANSWER = "answer"  # the bot writes, or finishes what it was writing
+    GROWING = "growing"  # a live answer as it stands; `text` is what is new
+    SIGN = "sign"  # a reaction on the person's message `text`, or "typing"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One thing that somebody saw."""
+
+    kind: Kind
+    text: str
+    at_s: float = 0.0  # since the story began
+    who: str = ""  # in chats: who writes; for SIGN and GROWING the bot
+    chat: str = ""  # whose chat it is; "" outside of chats
+    entities: tuple[JsonObject, ...] = ()  # as the Bot API gives them, in UTF-16 units of `text`
+    sign: str = ""  # the reaction, "" where it was taken away
+    words: int = 0  # of a GROWING answer so far
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a line in one look."""
+
+    text: str
+    look: str = ""  # "", "bold", "italic" or "code"
+
+
+_LOOKS = {"bold": "bold", "italic": "italic", "code": "code", "pre": "code"}
+
+
+def lines_of(text: str, entities: Sequence[JsonObject], width: int, widths: "Widths | None" = None) -> list[list[Span]]:
+    """The text cut into lines no wider than `width`, each a row of spans; an empty line is an empty list."""
+    looks = _looks_of(text, entities)
+    measure = widths or Widths()
+    lines: list[list[Span]] = []
+    start = 0
+    for line in text.split("\n"):
+        for first, last in _wrapped(line, width, measure):
+            lines.append(_spans(line, looks[start : start + len(line)], first, last))
+        start += len(line) + 1
+    return lines
+
+
+class Widths:
+    """How wide text is, in the unit of a line's width: here one a character."""
+
+    def of(self, text: str) -> float:
+        """The width of a piece of text."""
+        return len(text)
+
+
+def _looks_of(text: str, entities: Sequence[JsonObject]) -> list[str]:
+    """The look of each character."""
+    units = [0]
+    for character in text:
+        units.append(units[-1] + (2 if ord(character) > 0xFFFF else 1))
+    looks = [""] * len(text)
+    for entity in entities:
+        look, offset, length = _LOOKS.get(str(entity.get("type"))), entity.get("offset"), entity.get("length")
+        if look is None or not isinstance(offset, int) or not isinstance(length, int):
+            continue
+        for at in range(len(text)):
+            if offset <= units[at] < offset + length:
+                looks[at] = look
+    return looks
+
+
+def _wrapped(line: str, width: float, widths: Widths) -> Iterator[tuple[int, int]]:
+    """(start, end) of each piece of the line, cut between words; a word that is too long stands alone."""
+    start = end = 0
+    for word in re.finditer(r"\S+", line):
+        if end > start and widths.of(line[start : word.end()]) > width:
+            yield start, end
+            start = word.start()
+        end = word.end()
+    yield start, end
+
+
+def _spans(line: str, looks: Sequence[str], start: int, end: int) -> list[Span]:
+    spans: list[Span] = []
+    for character, look in zip(line[start:end], looks[start:end], strict=True):
+        if spans and spans[-1].look == look:
+            spans[-1] = Span(spans[-1].text + character, look)
+        else:
+            spans.append(Span(character, look))
+    return spans
+
+
+def one_line(text: str, most: int) -> str:
+    """The text without its line breaks; where it is too long, its end."""
+    flat = _BLANKS.sub(" ", " ".join(line.strip() for line in text.splitlines() if line.strip()))
+    return flat if len(flat) <= most else "..." + flat[-(most - 3) :].lstrip()

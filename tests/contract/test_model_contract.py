@@ -1,0 +1,126 @@
+"""What every ChatModel keeps, whichever wire it is."""
+
+import asyncio
+import json
+from contextlib import asynccontextmanager
+
+import pytest
+
+from agent.config import AgentConfig, ModelConfig
+from agent.loop import Agent, run_turn
+from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
+from agent.models.openai import OpenAIModel
+from agent.models.resilience import Resilient
+from agent.models.scripted import Says, ScriptedModel
+from agent.ports import CallStreamed, ModelRequest, TextDelta, ToolSpec
+from agent.transcript import EndReason, StopReason, ToolCall, UserItem
+from tests.fakes.model_server import Call, ModelServer, Reply
+from tests.fakes.turn_port import NOW, FakeTurnPort, a_turn
+
+TEXT = "Three hours of guitar, señora 👩‍🎤."
+SPEC = ToolSpec("double", "Doubles.", {"type": "object", "properties": {"n": {"type": "integer"}}})
+
+
+class Rules:
+    """Calls when there are tools, answers when there are none."""
+
+    def answer(self, request):
+        return RuleAnswer(calls=(RuleCall("double", {"n": 1}),)) if request.tools else RuleAnswer(TEXT)
+
+
+def wants(body_or_request):
+    tools = body_or_request.get("tools") if isinstance(body_or_request, dict) else body_or_request.tools
+    return bool(tools)
+
+
+@asynccontextmanager
+async def scripted():
+    calling = Says(calls=(ToolCall("c", "double", '{"n":1}'),))
+    yield ScriptedModel(lambda request: calling if wants(request) else Says(TEXT))
+
+
+@asynccontextmanager
+async def offline():
+    yield OfflineModel(Rules())
+
+
+@asynccontextmanager
+async def openai(**reply):
+    def brain(body):
+        return Reply(calls=(Call("double", '{"n":1}'),), **reply) if wants(body) else Reply(TEXT, **reply)
+
+    async with ModelServer(brain) as server:
+        config = ModelConfig(base_url=server.base_url)
+        yield Resilient(OpenAIModel("test", config), config)
+
+
+@asynccontextmanager
+async def openai_plain():
+    async with openai(plain_json=True) as model:
+        yield model
+
+
+@pytest.fixture(params=[scripted, offline, openai, openai_plain])
+async def model(request):
+    async with request.param() as model:
+        yield model
+        await model.aclose()
+        await model.aclose()
+
+
+class TestChatModel:
+    """One response, told as it comes."""
+
+    @pytest.mark.parametrize("stream", [True, False])
+    async def test_the_text_told_is_the_text_of_the_response(self, model, stream):
+        """Deltas add up to the response, or none was told."""
+        events = []
+        response = await model.respond(ModelRequest("", (UserItem("hi"),), stream=stream), events.append)
+        told = "".join(event.text for event in events if isinstance(event, TextDelta))
+        assert TEXT == response.text
+        assert told in ({TEXT} if stream else {TEXT, ""})
+        assert (0, StopReason.END, ()) == (response.step, response.stop, response.tool_calls)
+        assert model.name.partition(":")[0] == response.model.partition(":")[0]
+
+    async def test_the_calls_told_are_the_calls_of_the_response(self, model):
+        """Each once, by its place."""
+        events = []
+        response = await model.respond(ModelRequest("", (UserItem("hi"),), (SPEC,)), events.append)
+        told = [event for event in events if isinstance(event, CallStreamed)]
+        assert [*range(len(response.tool_calls))] == [event.index for event in told]
+        assert list(response.tool_calls) == [event.call for event in told]
+        assert [("double", {"n": 1})] == [(call.name, json.loads(call.arguments)) for call in response.tool_calls]
+        assert StopReason.TOOLS is response.stop
+
+    async def test_calls_beside_each_other_do_not_mix(self, model):
+        """One model serves many turns at once."""
+        async with asyncio.TaskGroup() as group:
+            asked = [
+                group.create_task(model.respond(ModelRequest("", (UserItem("hi"),)), lambda _event: None))
+                for _ in range(20)
+            ]
+        assert {TEXT} == {one.result().text for one in asked}
+
+
+@pytest.mark.parametrize("how", ["stop", "deadline"])
+async def test_f55_a_stop_closes_the_connection_at_once(how):
+    """The server sees its client go while it still speaks; what had come is the answer."""
+    port = FakeTurnPort()
+    if how == "stop":
+        port.on_progress = lambda event: port.stop() if isinstance(event, TextDelta) else None
+    endless = Reply("word " * 2000, chunk_chars=5, chunk_delay_s=0.005)
+    async with ModelServer(reply=endless) as server:
+        model = OpenAIModel("test", ModelConfig(base_url=server.base_url))
+        agent = Agent(
+            model=model,
+            prompt=lambda *_: "",
+            limits=AgentConfig(deadline_s=0.3 if how == "deadline" else 60.0),
+            clock=lambda: NOW,
+        )
+        reason = await run_turn(a_turn(port), port, agent)
+        async with asyncio.timeout(5):
+            while not server.closed_early:
+                await asyncio.sleep(0)
+        await model.aclose()
+    assert {"stop": EndReason.STOPPED, "deadline": EndReason.TIMEOUT}[how] is reason
+    assert port.answer.startswith("word")

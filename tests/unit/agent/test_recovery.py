@@ -1,0 +1,184 @@
+"""The recovery ladder: what is tried when a response is no answer, and that every way out has words."""
+
+import asyncio
+
+import pytest
+
+from agent.errors import FailureKind
+from agent.loop import run_turn
+from agent.models.scripted import Says, ScriptedModel, calls
+from agent.ports import ModelFailure
+from agent.transcript import (
+    AssistantItem,
+    CallOutcome,
+    EndReason,
+    NoteItem,
+    StopReason,
+    ToolCall,
+    ToolItem,
+    UserItem,
+)
+from tests.fakes.agents import a_tool, an_agent, double, returned
+from tests.fakes.turn_port import ANA, FakeTurnPort, a_turn
+
+
+async def test_past_the_step_limit_one_last_call_without_tools_answers():
+    """The limit ends in an answer from what is known, marked as such (F54)."""
+    port = FakeTurnPort()
+    model = ScriptedModel(
+        lambda request: calls(("double", f'{{"n": {len(request.items)}}}')) if request.tools else Says("So far 8.")
+    )
+    agent = an_agent(model, a_tool("double", double), max_steps=5)
+    assert EndReason.MAX_STEPS is await run_turn(a_turn(port), port, agent)
+    assert 6 == len(model.requests)
+    assert port.answer.startswith("So far 8.\n\n(")
+    assert isinstance(model.requests[-1].items[-1], NoteItem)
+
+
+async def test_f54_the_same_call_again_and_again_is_nudged_once_then_ended():
+    """Going in circles is told to the model once; then the next response is the last."""
+    port = FakeTurnPort()
+    model = ScriptedModel(lambda request: calls(("double", '{"n": 1}')) if request.tools else Says("It is 2."))
+    assert EndReason.STUCK is await run_turn(a_turn(port), port, an_agent(model, a_tool("double", double)))
+    assert 9 == len(model.requests)
+    assert port.answer.startswith("It is 2.")
+
+
+@pytest.mark.parametrize("written", ["", "   ", "<think>hm</think>"])
+async def test_f31_f32_nothing_said_is_nudged_twice_then_told(written):
+    """An empty response is asked again twice; then the person is told, never left in silence."""
+    port, model = FakeTurnPort(), ScriptedModel([written, written, written])
+    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port, an_agent(model))
+    assert 3 == len(model.requests)
+    assert port.answer
+
+
+async def test_f29_a_cut_answer_raises_the_cap_then_goes_on_three_times():
+    """The first cut asks the same again with the higher cap; later ones continue, and the pieces are one answer."""
+    port = FakeTurnPort()
+    cut = [Says(text, stop=StopReason.LENGTH) for text in ("gone", "a", "b", "c")]
+    model = ScriptedModel([*cut, Says("d")])
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(model))
+    assert "abcd" == port.answer == "".join(port.shown.split())
+    assert [8192, 65536, 65536, 65536, 65536] == [request.max_output_tokens for request in model.requests]
+
+
+async def test_f29_an_answer_cut_too_often_ends_as_too_long():
+    """After three continuations the person gets the pieces and is told that it is cut."""
+    port, model = FakeTurnPort(), ScriptedModel(lambda _: Says("x", stop=StopReason.LENGTH))
+    assert EndReason.MAX_TOKENS is await run_turn(a_turn(port), port, an_agent(model))
+    assert port.answer.startswith("xxxx\n\n(")
+
+
+async def test_f29_a_call_cut_in_its_arguments_never_runs():
+    """Half a call gets a result that says so."""
+    port, ran = FakeTurnPort(), []
+
+    async def run(_context, arguments):
+        ran.append(arguments)
+
+    cut = Says(calls=(ToolCall("c0", "double", '{"n": 1}'),), stop=StopReason.LENGTH)
+    model = ScriptedModel([cut, cut, "Done."])
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(model, a_tool("double", run)))
+    assert [] == ran
+    assert [CallOutcome.FAILED] == [event.outcome for event in returned(port)]
+
+
+async def test_the_raised_cap_is_given_up_when_the_model_refuses_it():
+    """A model whose own cap is lower is asked with the first one again."""
+    port = FakeTurnPort()
+
+    def answer(request):
+        if request.max_output_tokens > 8192:
+            return ModelFailure(FailureKind.BAD_REQUEST, "max_tokens is too large")
+        return Says("a", stop=StopReason.LENGTH) if len(request.items) == 1 else Says("b")
+
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(ScriptedModel(answer)))
+    assert "ab" == port.answer
+
+
+async def test_f30_a_refusal_is_an_answer():
+    """A filtered response ends in words."""
+    port, model = FakeTurnPort(), ScriptedModel([Says("", stop=StopReason.REFUSED)])
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, an_agent(model))
+    assert "I can't answer that." == port.answer
+
+
+async def test_f33_calling_without_a_call_is_told_three_times():
+    """stop_reason "tools" without a call is malformed: said how, at most three times."""
+    port, model = FakeTurnPort(), ScriptedModel(lambda _: Says("", stop=StopReason.TOOLS))
+    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port, an_agent(model))
+    assert 4 == len(model.requests)
+
+
+async def test_f34_malformed_arguments_are_told_then_an_answer_is_forced():
+    """Unreadable arguments come back as results; the third time the model must answer without tools."""
+    port = FakeTurnPort()
+    model = ScriptedModel(lambda request: calls(("double", "{oops")) if request.tools else Says("Sorry."))
+    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port, an_agent(model, a_tool("double", double)))
+    assert 4 == len(model.requests)
+    assert port.answer.startswith("Sorry.")
+
+
+async def test_f41_f42_too_long_a_request_drops_old_results_once_then_tells():
+    """The old tool results go first; when that is not enough the person is told."""
+    history = [UserItem("q"), AssistantItem("", (ToolCall("a", "double", "{}"),)), ToolItem("a", "double", "x" * 99),
+               AssistantItem("", (ToolCall("b", "double", "{}"),)), ToolItem("b", "double", "y"),
+               AssistantItem("", (ToolCall("c", "double", "{}"),)), ToolItem("c", "double", "z"),
+               AssistantItem("ok")]  # fmt: skip
+    port = FakeTurnPort()
+    model = ScriptedModel([ModelFailure(FailureKind.CONTEXT, "too long")] * 2)
+    reason = await run_turn(a_turn(port, history=history), port, an_agent(model))
+    assert EndReason.CONTEXT_EXHAUSTED is reason
+    first, second = model.requests
+    assert ["x" * 99, "y", "z"] == [item.content for item in first.items if isinstance(item, ToolItem)]
+    assert ["y", "z"] == [item.content for item in second.items if isinstance(item, ToolItem)][1:]
+    assert "left out" in second.items[2].content
+
+
+@pytest.mark.parametrize(
+    ("failure", "words"),
+    [
+        (ModelFailure(FailureKind.RATE_LIMIT, "429", retry_after_s=3600), "try again in about 60 min"),
+        (ModelFailure(FailureKind.RATE_LIMIT, "429", retry_after_s=61), "try again in about 2 min"),
+        (ModelFailure(FailureKind.OVERLOADED, "529"), "try again in about 1 min"),
+        (ModelFailure(FailureKind.AUTH, "401 key sk-secret"), "check its key"),
+        (ModelFailure(FailureKind.QUOTA, "402"), "out of credit"),
+        (ModelFailure(FailureKind.NETWORK, "reset"), "can't reach my model"),
+    ],
+)
+async def test_f02_f09_f10_a_failed_model_is_told_in_words(failure, words):
+    """The person reads what they can do; never the error, never the key."""
+    port = FakeTurnPort()
+    assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port, an_agent(ScriptedModel([failure])))
+    assert words in port.answer
+    assert "sk-secret" not in port.answer
+
+
+async def test_the_person_reads_their_own_language():
+    """Failures are told in Spanish to who speaks it."""
+    port = FakeTurnPort()
+    principal = type(ANA)("u", "t", locale="es-MX")
+    model = ScriptedModel([ModelFailure(FailureKind.RATE_LIMIT, "429", retry_after_s=200)])
+    await run_turn(a_turn(port, principal=principal), port, an_agent(model))
+    assert "unos 4 min" in port.answer
+
+
+async def test_five_timeouts_in_a_row_end_the_turn():
+    """Tools that time out again and again end the turn with words."""
+    port = FakeTurnPort()
+
+    async def hang(_context, _arguments):
+        await asyncio.Event().wait()
+
+    model = ScriptedModel(lambda request: calls(("hang", f'{{"n": {len(request.items)}}}')))
+    agent = an_agent(model, a_tool("hang", hang, timeout_s=0.01))
+    assert EndReason.TIMEOUT is await run_turn(a_turn(port), port, agent)
+    assert 5 == len(returned(port))
+
+
+async def test_f39_an_answer_beyond_measure_is_cut():
+    """10 MB of text do not reach a chat."""
+    port, model = FakeTurnPort(), ScriptedModel([Says("word" * 300_000)])
+    assert EndReason.MAX_TOKENS is await run_turn(a_turn(port), port, an_agent(model))
+    assert 1_000_000 < len(port.answer) < 1_000_100

@@ -1,0 +1,225 @@
+"""The weekly plan by prefetch, and every way in which it hands over to the loop."""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from agent.coach.commands import LogPractice
+from agent.coach.offline import OfflineCoach
+from agent.coach.plan import run_plan_turn
+from agent.coach.prefetch import plan_request, prefetch, read_prefetched
+from agent.coach.prompt import coach_prompt
+from agent.coach.tools import CoachTools
+from agent.config import COACH_LIMITS
+from agent.errors import FailureKind
+from agent.loop import Agent, run_turn
+from agent.models.offline import OfflineModel
+from agent.models.scripted import Says, ScriptedModel
+from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal
+from agent.tools.base import tools_of
+from agent.transcript import (
+    AssistantItem,
+    EndReason,
+    ModelResponded,
+    Steered,
+    StopReason,
+    ToolCall,
+    ToolItem,
+    ToolReturned,
+    TurnEnded,
+    UserItem,
+)
+from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, FakePractice, connected_practice
+from tests.fakes.turn_port import Died, FakeTurnPort, a_turn
+
+MONDAY = TODAY - timedelta(days=2)
+PLAN = "## Summary\n\nTwo hours.\n\n## Plan\n\n- Monday: 20 min"
+
+
+class Script:
+    """A model that says these things, and the requests it got."""
+
+    def __init__(self, *says: Says | ModelFailure | str) -> None:
+        self.requests: list[ModelRequest] = []
+        self._model = ScriptedModel(says)
+        self.name = "scripted"
+
+    async def respond(self, request, on_event):
+        """The next of the script."""
+        self.requests.append(request)
+        return await self._model.respond(request, on_event)
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+
+@pytest.fixture
+def practice() -> Iterator[ConnectedPractice]:
+    """Ana, with a week of guitar."""
+    with connected_practice() as connected:
+        for day in range(7):
+            connected.change(LogPractice("Guitar", 30, TODAY - timedelta(days=day)))
+        yield connected
+
+
+def agent_of(model: ChatModel, practice: ConnectedPractice) -> Agent:
+    """The coach on this model."""
+    tools = tools_of(CoachTools(practice))
+    return Agent(model=model, prompt=coach_prompt, tools=tools, limits=COACH_LIMITS, clock=lambda: NOW)
+
+
+async def run(model: ChatModel, practice: ConnectedPractice, port: FakeTurnPort, text: str = "/plan", history=()):
+    """One plan turn from wherever the port's journal stands."""
+    turn = a_turn(port, text, history)
+    return await run_plan_turn(turn, port, agent_of(model, practice), practice, run_turn)
+
+
+class TestPrefetch:
+    async def test_three_reads_run_at_once(self):
+        """None waits for another."""
+
+        class Slow(FakePractice):
+            """A reader that answers only when all three were asked."""
+
+            asked = asyncio.Barrier(3)
+
+            async def skills(self, principal, *, include_archived=False):
+                await self.asked.wait()
+                return await super().skills(principal)
+
+            async def days(self, principal):
+                await self.asked.wait()
+                return await super().days(principal)
+
+            async def sessions(self, principal, *, skill_id=None, since=None, limit=500):
+                await self.asked.wait()
+                return await super().sessions(principal, limit=limit)
+
+        async with asyncio.timeout(5):
+            assert 0 == (await prefetch(Slow(), ANA, NOW)).journey.overall.total_minutes
+
+    async def test_the_data_can_be_read_back(self, practice: ConnectedPractice):
+        """The offline coach answers from the same message a model gets."""
+        data = await prefetch(practice, ANA, NOW)
+        assert data == read_prefetched(plan_request(data, "es", "/plan").text)
+        assert read_prefetched("just words") is None
+        assert read_prefetched('```json\n{"skills": broken}\n```') is None
+
+
+class TestPlanTurn:
+    async def test_one_model_call_without_tools_makes_the_plan(self, practice: ConnectedPractice):
+        """It is said and kept in two commits, with insights from the data."""
+        model, port = Script(PLAN), FakeTurnPort(apply_command=practice.as_result)
+        assert EndReason.COMPLETED == await run(model, practice, port)
+        assert PLAN == port.answer == port.shown
+        (request,) = model.requests
+        assert () == request.tools
+        assert '"total_minutes":210' in request.items[-1].text
+        kept = await practice.plan(ANA, MONDAY)
+        assert kept is not None
+        assert PLAN == kept.content
+        assert "7 days in a row" in [insight.title for insight in kept.insights]
+        assert 2 == port.commits
+
+    async def test_the_model_hears_what_was_said_lately(self, practice: ConnectedPractice):
+        """Without calls and results, which need tools in the request."""
+        call = ToolCall("c", "get_user_skills", "{}")
+        history = (
+            UserItem("I travel until Friday"),
+            AssistantItem("", (call,)),
+            ToolItem("c", "get_user_skills", "{}"),
+            AssistantItem("Noted."),
+        )
+        model = Script(PLAN)
+        await run(model, practice, FakeTurnPort(apply_command=practice.as_result), "/plan short", history)
+        assert (UserItem("I travel until Friday"), AssistantItem("Noted.")) == tuple(model.requests[0].items[:2])
+        assert model.requests[0].items[2].text.startswith("/plan short\n")
+
+    async def test_the_offline_coach_plans_the_same_way(self, practice: ConnectedPractice):
+        """From the prefetched data, in the person's language."""
+        port = FakeTurnPort(apply_command=practice.as_result)
+        principal = replace(ANA, locale="es")
+        turn = a_turn(port, "/plan", principal=principal)
+        agent = agent_of(OfflineModel(OfflineCoach()), practice)
+        assert EndReason.COMPLETED == await run_plan_turn(turn, port, agent, practice, run_turn)
+        assert "## Resumen" in port.answer
+        assert "sin conexión" in port.answer
+
+
+class TestHandOver:
+    @pytest.mark.parametrize(
+        "first",
+        [
+            ModelFailure(FailureKind.SERVER, "broken", 500),
+            Says(""),
+            Says("half a pl", stop=StopReason.LENGTH),
+            Says(calls=(ToolCall("c", "get_user_skills", "{}"),)),
+        ],
+    )
+    async def test_what_gives_no_text_goes_to_the_loop(self, practice: ConnectedPractice, first):
+        """Nothing of it is journaled or shown."""
+        model, port = Script(first, "From the loop"), FakeTurnPort(apply_command=practice.as_result)
+        assert EndReason.COMPLETED == await run(model, practice, port)
+        assert "From the loop" == port.answer == port.shown
+        assert model.requests[1].tools
+        assert await practice.plan(ANA, MONDAY) is None
+
+    async def test_a_stop_ends_the_plan(self, practice: ConnectedPractice):
+        """`/stop` while the model speaks."""
+        port = FakeTurnPort(apply_command=practice.as_result)
+        port.on_progress = lambda event: port.stop()
+        assert EndReason.STOPPED == await run(Script(Says("word " * 50, word_s=0.01)), practice, port)
+        assert await practice.plan(ANA, MONDAY) is None
+
+    async def test_what_came_in_meanwhile_is_read_and_the_plan_stands(self, practice: ConnectedPractice):
+        """The answer holds both, the model is asked again with the new words."""
+        port = FakeTurnPort(apply_command=practice.as_result)
+        port.on_progress = lambda event: port.say("less on Monday") if not port.waiting and port.commits == 0 else None
+        model = Script(PLAN, "Then ten minutes.")
+        assert EndReason.COMPLETED == await run(model, practice, port)
+        assert f"{PLAN}\n\nThen ten minutes." == port.answer
+        assert 1 == sum(isinstance(event, Steered) for event in port.events)
+        assert "less on Monday" == model.requests[1].items[-1].text
+
+
+class TestCrashes:
+    @pytest.mark.parametrize("dies_after", [False, True])
+    @pytest.mark.parametrize("dies_at", [0, 1])
+    async def test_a_killed_plan_goes_on(self, practice: ConnectedPractice, dies_at: int, dies_after: bool):
+        """D5: killed around each of its two commits, it is answered and kept once."""
+        port = FakeTurnPort(apply_command=practice.as_result, dies_at=dies_at, dies_after=dies_after)
+        with pytest.raises(Died):
+            await run(Script(PLAN), practice, port)
+        port.dies_at = None
+        model = Script("Another plan")
+        if not any(isinstance(event, TurnEnded) for event in port.events):
+            assert EndReason.COMPLETED == await run(model, practice, port)
+        kept = await practice.plan(ANA, MONDAY)
+        assert kept is not None
+        assert port.answer == kept.content
+        assert 1 == sum(isinstance(event, ToolReturned) for event in port.events)
+        was_kept = (dies_at, dies_after) != (0, False)
+        assert (0 if was_kept else 1) == len(model.requests)
+
+    async def test_a_turn_the_loop_had_begun_stays_with_the_loop(self, practice: ConnectedPractice):
+        """Its journal has a response that is no plan."""
+        port = FakeTurnPort(apply_command=practice.as_result)
+        a_turn(port, "/plan")
+        port.events.append(ModelResponded(0, "", (ToolCall("c", "get_user_skills", "{}"),)))
+        assert EndReason.COMPLETED == await run(Script("From the loop"), practice, port)
+        assert "From the loop" == port.answer
+
+
+class TestWeeks:
+    @pytest.mark.parametrize(("week_start", "first"), [(0, MONDAY), (6, TODAY - timedelta(days=3)), (2, TODAY)])
+    async def test_a_plan_is_kept_under_the_persons_own_week(self, week_start: int, first):
+        """Monday, Sunday or Wednesday."""
+        principal: Principal = replace(ANA, week_start=week_start)
+        with connected_practice(principal) as practice:
+            port = FakeTurnPort(apply_command=practice.as_result)
+            turn = a_turn(port, "/plan", principal=principal)
+            await run_plan_turn(turn, port, agent_of(Script(PLAN), practice), practice, run_turn)
+            assert await practice.plan(principal, first) is not None
