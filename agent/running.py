@@ -225,7 +225,9 @@ class RunningTurn:
     def answer(self, response: ModelResponded) -> str:
         """What the turn has answered with this response, whether it is journaled yet or not."""
         events = self.journal.events
-        return spoken(events if events and events[-1] is response else [*events, response])
+        if response is self.journal.last:
+            return spoken(events)
+        return spoken([*events, replace(response, tool_calls=())])  # calls of a last response never run
 
     async def end(self, reason: EndReason, said: str, response: ModelResponded | None = None) -> EndReason | None:
         """End the turn with an answer the person can read; None when it should read on instead."""

@@ -180,7 +180,7 @@ class _Writer:
         if self._quotes > 1:
             self._say("> ")
             indent += "> "
-        self.blocks(blocks, indent, f"\n{indent}\n{indent}")
+        self.blocks(blocks, indent, f"\n{indent.rstrip()}\n{indent}")
         self._quotes -= 1
         if self._quotes == 0:
             self._mark(start, Look.QUOTE)

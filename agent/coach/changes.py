@@ -1,5 +1,6 @@
 """What to say of a change once it is applied; the results are those of `gateway.store.practice.apply`."""
 
+import json
 from collections.abc import Mapping
 from datetime import date, timedelta
 
@@ -9,6 +10,7 @@ from agent.coach.durations import spell_minutes
 from agent.coach.language import escape, say, say_date, say_level
 from agent.coach.mastery import level_of
 from agent.coach.practice import GOAL_MINUTES
+from agent.tools.results import succeeded
 
 
 class ChangeResult(BaseModel):
@@ -40,6 +42,13 @@ def read_change(result: Mapping[str, object]) -> ChangeResult | None:
         return ChangeResult.model_validate(result)
     except ValidationError:
         return None
+
+
+def change_content(result: Mapping[str, object]) -> str:
+    """A change's result as a tool gives it: a refusal is no success, and keeps its reason for whoever can read it."""
+    if "refused" not in result:
+        return succeeded(result)
+    return json.dumps({"success": False, "data": dict(result), "error": result.get("message")}, ensure_ascii=False)
 
 
 def change_text(language: str, change: ChangeResult, today: date) -> str:

@@ -7,9 +7,8 @@ in the order they were said, so that "45m guitar" counts in the "stats" said rig
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import TypeVar
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import JsonValue
 
 from agent.coach.changes import change_text, read_change
 from agent.coach.hearing import Hearing, Returned, listen
@@ -17,6 +16,7 @@ from agent.coach.insights import insights_of
 from agent.coach.intents import Intent, hear
 from agent.coach.language import TABLES, explain_log, say
 from agent.coach.log_line import LogLine, LogLineError, parse_log
+from agent.coach.offline_work import Calls, CannotTell, Work
 from agent.coach.practice import name_key
 from agent.coach.prefetch import read_prefetched
 from agent.coach.prompt import prompt_file
@@ -28,13 +28,6 @@ from agent.ports import ModelRequest
 
 HISTORY_DAYS = 90
 HISTORY_SKILLS = 8
-
-Calls = tuple[RuleCall, ...]
-Report = TypeVar("Report", bound=BaseModel)
-
-
-class _CannotTell(Exception):
-    """A task ends here with these words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +46,12 @@ class OfflineCoach:
 
     def answer(self, request: ModelRequest) -> RuleAnswer:
         """The next calls, or the answer to everything not answered yet."""
-        work = _Work(listen(request))
+        work = Work(listen(request))
         said = []
         for task in _tasks(work.hearing):
             try:
                 done = _DO[task.intent](work, task)
-            except _CannotTell as words:
+            except CannotTell as words:
                 done = str(words)
             if isinstance(done, tuple):
                 return RuleAnswer(calls=done)
@@ -67,66 +60,6 @@ class OfflineCoach:
         if not any(notice in work.hearing.said for notice in notices):
             said.insert(0, say(work.hearing.language, "offline_notice"))
         return RuleAnswer("\n\n".join(said))
-
-
-class _Work:
-    """One request being worked off: results are taken in the order their tasks asked for them."""
-
-    def __init__(self, hearing: Hearing) -> None:
-        self.hearing = hearing
-        self._changes = [one for one in hearing.returned if not one.skipped]
-        self._fresh_from = max((at + 1 for at, one in enumerate(hearing.returned) if one.is_change), default=0)
-
-    def say(self, key: str, **values: object) -> str:
-        return say(self.hearing.language, key, **values)
-
-    @property
-    def today(self) -> date:
-        """The person's date; the last there is where the prompt does not say, so that nothing counts as future."""
-        return self.hearing.today or date.max
-
-    def change(self, call: RuleCall) -> Returned | Calls:
-        """The result of this change, else the call that makes it."""
-        taken = next((one for one in self._changes if one.name == call.name), None)
-        if taken is None:
-            return self.wanted(call)
-        self._changes.remove(taken)
-        if not taken.success:
-            raise _CannotTell(self._refused(taken))
-        return taken
-
-    def read(self, name: str, model: type[Report], *, old: bool = False) -> Report | None:
-        """The newest result of a read, read back; `old` takes one from before the last change too."""
-        since = 0 if old else self._fresh_from
-        found = [one for one in self.hearing.returned[since:] if one.name == name and not one.skipped]
-        if not found:
-            return None
-        if not found[-1].success:
-            raise _CannotTell(self._refused(found[-1]))
-        return self._as(model, found[-1])
-
-    def reads(self, name: str, model: type[Report]) -> list[Report]:
-        """All fresh results of one read."""
-        found = self.hearing.returned[self._fresh_from :]
-        return [self._as(model, one) for one in found if one.name == name and one.success]
-
-    def wanted(self, *calls: RuleCall) -> Calls:
-        """These calls, where the request offers the tools."""
-        if not all(call.name in self.hearing.tools for call in calls):
-            raise _CannotTell(self.say("offline_no_tools"))
-        return calls
-
-    def _as(self, model: type[Report], returned: Returned) -> Report:
-        try:
-            return model.model_validate(returned.data)
-        except ValidationError:  # a shortened or foreign result
-            raise _CannotTell(self.say("offline_no_tools")) from None
-
-    def _refused(self, returned: Returned) -> str:
-        change = read_change(returned.data)
-        if change is not None and change.refused is not None:
-            return change_text(self.hearing.language, change, self.today)
-        return self.say("offline_failed", error=returned.error or returned.name)
 
 
 def _tasks(hearing: Hearing) -> list[_Task]:
@@ -164,7 +97,7 @@ def _skill_was_asked(hearing: Hearing) -> bool:
     return hear(hearing.previous).intent is Intent.LOG and any(question in hearing.answer for question in questions)
 
 
-def _log(work: _Work, task: _Task) -> str | Calls:
+def _log(work: Work, task: _Task) -> str | Calls:
     skills = work.read("get_user_skills", SkillsReport, old=True)
     if skills is None:
         return work.wanted(RuleCall("get_user_skills", {}))
@@ -186,7 +119,7 @@ def _log_arguments(line: LogLine, corrected: int | None, today: date) -> dict[st
     return arguments
 
 
-def _correct(work: _Work, task: _Task) -> str | Calls:
+def _correct(work: Work, task: _Task) -> str | Calls:
     arguments: dict[str, JsonValue] = {"minutes": task.minutes}
     if task.session_id is not None:
         arguments["session_id"] = task.session_id
@@ -194,24 +127,24 @@ def _correct(work: _Work, task: _Task) -> str | Calls:
     return done if isinstance(done, tuple) else _told(work, done)
 
 
-def _undo(work: _Work, _: _Task) -> str | Calls:
+def _undo(work: Work, _: _Task) -> str | Calls:
     done = work.change(RuleCall("undo_last_log", {}))
     return done if isinstance(done, tuple) else _told(work, done)
 
 
-def _create(work: _Work, task: _Task) -> str | Calls:
+def _create(work: Work, task: _Task) -> str | Calls:
     done = work.change(RuleCall("create_skill", {"name": task.name[:200]}))
     return done if isinstance(done, tuple) else _told(work, done)
 
 
-def _told(work: _Work, done: Returned) -> str:
+def _told(work: Work, done: Returned) -> str:
     change = read_change(done.data)
     if change is None:
         return work.say("offline_no_tools")
     return change_text(work.hearing.language, change, work.today)
 
 
-def _stats(work: _Work, task: _Task) -> str | Calls:
+def _stats(work: Work, task: _Task) -> str | Calls:
     journey = work.read("get_journey_stats", JourneyReport)
     patterns = work.read("analyze_practice_patterns", PatternsReport)
     if journey is None:
@@ -224,29 +157,29 @@ def _stats(work: _Work, task: _Task) -> str | Calls:
     return stats_text(language, journey, patterns)
 
 
-def _skills(work: _Work, _: _Task) -> str | Calls:
+def _skills(work: Work, _: _Task) -> str | Calls:
     report = work.read("get_user_skills", SkillsReport)
     if report is None:
         return work.wanted(RuleCall("get_user_skills", {}))
     return skills_text(work.hearing.language, report)
 
 
-def _history(work: _Work, _: _Task) -> str | Calls:
+def _history(work: Work, _: _Task) -> str | Calls:
     skills = work.read("get_user_skills", SkillsReport)
     if skills is None:
         return work.wanted(RuleCall("get_user_skills", {}))
     reports = work.reads("get_practice_sessions", SessionsReport)
-    if skills.skills and not reports:
+    if skills.skills and reports is None:
         return work.wanted(
             *(
                 RuleCall("get_practice_sessions", {"skill_id": skill.id, "days": HISTORY_DAYS})
                 for skill in skills.skills[:HISTORY_SKILLS]
             )
         )
-    return history_text(work.hearing.language, reports)
+    return history_text(work.hearing.language, reports or ())
 
 
-def _plan(work: _Work, task: _Task) -> str | Calls:
+def _plan(work: Work, task: _Task) -> str | Calls:
     prefetched, language = read_prefetched(task.text), work.hearing.language
     if prefetched is not None:
         return plan_text(language, prefetched.journey, prefetched.patterns)
@@ -266,15 +199,15 @@ def _plan(work: _Work, task: _Task) -> str | Calls:
     return saved if isinstance(saved, tuple) else text
 
 
-def _words(key: str) -> Callable[[_Work, _Task], str]:
+def _words(key: str) -> Callable[[Work, _Task], str]:
     return lambda work, _: work.say(key)
 
 
-def _guide(work: _Work, _: _Task) -> str:
+def _guide(work: Work, _: _Task) -> str:
     return prompt_file(f"guide.{work.hearing.language}.md").strip()
 
 
-_DO: dict[Intent, Callable[[_Work, _Task], str | Calls]] = {
+_DO: dict[Intent, Callable[[Work, _Task], str | Calls]] = {
     Intent.LOG: _log,
     Intent.CORRECT: _correct,
     Intent.UNDO: _undo,

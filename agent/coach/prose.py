@@ -1,4 +1,4 @@
-"""Reports as Markdown a person reads: what /stats, /skills and the offline coach say. Pure; the words are the texts'."""
+"""Reports as Markdown a person reads: what /stats, /skills and the offline coach say. Pure; words come from texts."""
 
 from collections.abc import Sequence
 from datetime import date

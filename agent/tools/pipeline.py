@@ -99,8 +99,6 @@ class Pipeline:
             returned = await self._journal(asked, failed(over.error), over.outcome)
         else:
             returned = await self._journal_success(tool, asked, data)
-        if tool is not None:
-            returned = await self._budget(tool, returned)
         self.port.progress(ToolEnded(asked.call.name, returned.outcome is CallOutcome.DONE))
         return Ended(returned, malformed, timed_out)
 
@@ -202,20 +200,25 @@ class Pipeline:
         return returned
 
     async def _journal_success(self, tool: Tool, asked: Asked, data: object) -> ToolReturned:
-        if tool.effect is not Effect.LOCAL:
-            return await self._journal(asked, succeeded(data), CallOutcome.DONE)
+        """The raw result, with the effect where it is local; above the tool's budget also what the model sees of it."""
         empty = ToolReturned(asked.step, asked.key, asked.call.id, asked.call.name, "")
-        try:
-            return await self.journal.apply(data, empty)
-        except ToolError as refusal:
-            return await self._journal(asked, failed(str(refusal)), CallOutcome.FAILED)
+        if tool.effect is not Effect.LOCAL:
+            raw = replace(empty, content=succeeded(data))
+            shown = _within_budget(tool, raw)
+            await self.journal.record(raw, *shown)
+        else:
+            try:
+                raw = await self.journal.apply(data, empty)
+            except ToolError as refusal:
+                return await self._journal(asked, failed(str(refusal)), CallOutcome.FAILED)
+            if shown := _within_budget(tool, raw):
+                await self.journal.record(*shown)
+        return replace(raw, content=shown[0].content) if shown else raw
 
-    async def _budget(self, tool: Tool, returned: ToolReturned) -> ToolReturned:
-        shown = fitted(returned.content, tool.max_result_chars)
-        if shown is returned.content:
-            return returned
-        await self.journal.record(ToolResultRewritten(returned.step, returned.call_key, returned.call_id, shown))
-        return replace(returned, content=shown)
+
+def _within_budget(tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
+    shown = fitted(raw.content, tool.max_result_chars)
+    return () if shown is raw.content else (ToolResultRewritten(raw.step, raw.call_key, raw.call_id, shown),)
 
 
 def _seen(task: "asyncio.Task[object]") -> None:

@@ -42,7 +42,6 @@ class Reply:
     text: str | Callable[[Results], str]
     changes: tuple[LocalCommand, ...] = ()  # applied in the commit of the reply, in order
     session: SessionAction | SetMode | SetTimezone | None = None
-    turn: str | None = None  # start a turn of this kind instead of replying ("plan")
     redact: bool = False  # the command held a secret: its row is blanked at its outcome
 
 

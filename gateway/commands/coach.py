@@ -96,7 +96,7 @@ async def _skills(reader: PracticeReader, asked: Invocation) -> Reply:
 
 async def _plan(_: Invocation) -> Reply:
     """Never called: the router starts a turn of the kind `plan`."""
-    return Reply("", turn="plan")
+    return Reply("")
 
 
 def _find(skills: tuple[Skill, ...], wanted: str) -> Skill | None:

@@ -22,7 +22,6 @@ class Said:
     message_id: int
     text: str
     at_s: float  # time.monotonic()
-    command: bool
     sign_after_s: float | None = None  # until the first thing they saw: typing, a reaction, a message
     answer_after_s: float | None = None  # until the answer was whole
     answer: list[int] = field(default_factory=list)  # the messages that answer it, in order
@@ -67,7 +66,7 @@ class Chat:
         """Write to the bot."""
         message_id = self._simulator.say(self.id, text)
         message = self._message(message_id)
-        said = Said(message_id, text, message.at_s, text.startswith("/"))
+        said = Said(message_id, text, message.at_s)
         self.said.append(said)
         self._tell(Kind.SAID, text, message.at_s, who=self.name)
         return said
@@ -136,7 +135,8 @@ class Chat:
         """Show what one call of the bot's changed for this person."""
         if call.method == "sendChatAction":
             self._signed(None, call.at_s)
-            self._tell(Kind.SIGN, "", call.at_s, sign="typing")
+            if self.open is None:  # else the growing answer says it better
+                self._tell(Kind.SIGN, "", call.at_s, sign="typing")
         elif call.method == "setMessageReaction" and call.message_id is not None:
             self._reacted(call.message_id, call.at_s)
         elif call.method in ("sendMessage", "editMessageText") and call.message_id is not None:
@@ -145,10 +145,11 @@ class Chat:
         news.set()
 
     def _reacted(self, message_id: int, at_s: float) -> None:
-        self._signed(message_id, at_s)
         message = self._message(message_id)
         reaction = next(iter(message.reactions.values()), "")
-        self._tell(Kind.SIGN, message.text, at_s, sign=reaction)
+        if reaction:  # a sign taken back is not worth a line
+            self._signed(message_id, at_s)
+            self._tell(Kind.SIGN, message.text, at_s, sign=reaction)
 
     def _wrote(self, message_id: int, text: str, at_s: float) -> None:
         before = self.seen.get(message_id)

@@ -29,7 +29,6 @@ class Screen:
         self._colours = out.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
         columns = shutil.get_terminal_size((100, 24)).columns if out.isatty() else 100
         self._width = max(40, min(columns, MAX_WIDTH))
-        self._chat = ""
         self.entries: list[Entry] = []
         self._printers: dict[Kind, Callable[[Entry], None]] = {
             Kind.SCENE: self._scene,
@@ -56,7 +55,6 @@ class Screen:
     # ------------------------------------------------------------ kinds of entries
 
     def _scene(self, entry: Entry) -> None:
-        self._chat = ""
         self.line()
         self.line(entry.text, "scene")
 
@@ -80,12 +78,7 @@ class Screen:
         self.line(self._lead(entry, "dim") + self._painted(text, "dim"))
 
     def _sign(self, entry: Entry) -> None:
-        if entry.sign == "typing":
-            text = "(is typing)"
-        elif entry.sign:
-            text = f"reacts {entry.sign} to {entry.chat}'s “{one_line(entry.text, 50)}”"
-        else:
-            text = f"takes the reaction on “{one_line(entry.text, 50)}” away"
+        text = "(is typing)" if entry.sign == "typing" else f"(reacts {entry.sign} to “{one_line(entry.text, 60)}”)"
         self.line(self._lead(entry, "dim") + self._painted(text, "dim"))
 
     def _lead(self, entry: Entry, look: str) -> str:

@@ -10,7 +10,7 @@ from gateway.demo.stage import Stage
 from gateway.demo.transcript import Entry, Kind
 
 ANA, BEN = 1001, 1002
-SLOW_WORDS_PER_S = 18.0
+SLOW_WORDS_PER_S = 20.0
 """How fast the offline coach speaks at first: slowly enough that somebody can interrupt it."""
 
 QUICK_WORDS_PER_S = 150.0
@@ -87,7 +87,7 @@ class Story:
     async def _a_correction(self) -> None:
         self._scene("3. She asks how it goes, and corrects herself while the answer is being written")
         asked = self.ana.say("How am I doing?")
-        await self._written(self.ana, edits=3)
+        await self._written(self.ana, edits=2)
         corrected = self.ana.say("Sorry, the piano was 30 minutes, not 20")
         await self.ana.answered(asked, corrected, by="Corrected")
         if not self.ana.reaction(corrected):
@@ -97,8 +97,8 @@ class Story:
     async def _a_kill(self) -> None:
         self._scene("4. The process is killed in the middle of an answer")
         logged = self.ana.say("30m guitar, the new song")
-        asked = self.ana.say("And how am I doing now?")
-        await self._written(self.ana, edits=3)
+        asked = self.ana.say("Now show me everything, please")
+        await self._written(self.ana, edits=1)
         open_before = self.ana.open
         self._command(f"kill -9 {self._stage.pid}")
         await self._stage.kill()
@@ -127,7 +127,7 @@ class Story:
         await self._approve(self.ben)
         await self.ben.told("You are in")
         stats = await self.ben.answered(self.ben.say("/stats"), by="Nothing is logged yet")
-        if "guitar" in stats[0].text.replace("45m guitar scales", ""):
+        if "guitar" in stats[0].text.removesuffix("/log 45m guitar scales."):
             raise StoryBroken("Ben sees Ana's data")
         self._note("Nothing of Ana's. He asks for something long, which Telegram takes in parts only:")
         asked = self.ben.say("Explain how deliberate practice works")

@@ -7,6 +7,9 @@ from statistics import quantiles
 
 from gateway.demo.chat import Chat, Said
 
+AT_ONCE = ("/log", "/stats")
+"""Commands that no model is asked for."""
+
 LEAST_CHARS = 25
 """Lines shorter than this may well stand twice in one answer."""
 
@@ -20,7 +23,7 @@ class Tally:
     lost: tuple[str, ...]  # what was not answered
     doubled: tuple[str, ...]  # what was said twice, or unasked
     sign_s: tuple[float, ...]  # until the first sign, message by message
-    command_s: tuple[float, ...]  # until a command was answered
+    command_s: tuple[float, ...]  # until one of AT_ONCE was answered
     memory_mb: float | None
     lasted_s: float
 
@@ -40,7 +43,7 @@ def tally(chats: Sequence[Chat], memory_mb: float | None, lasted_s: float, down:
         lost=tuple(one.text for one in said if not one.answer),
         doubled=tuple(text for chat in chats for text in _doubled(chat)),
         sign_s=tuple(one.sign_after_s for one in timed if one.sign_after_s is not None),
-        command_s=tuple(one.answer_after_s for one in timed if one.command and one.answer_after_s is not None),
+        command_s=tuple(one.answer_after_s for one in timed if one.text.startswith(AT_ONCE) and one.answer_after_s is not None),
         memory_mb=memory_mb,
         lasted_s=lasted_s,
     )
@@ -64,7 +67,7 @@ def table(figures: Tally) -> list[tuple[str, str]]:
         ("lost", str(len(figures.lost))),
         ("doubled", str(len(figures.doubled))),
         ("first sign (typing, reaction, text)", _spread(figures.sign_s)),
-        ("commands answered", _spread(figures.command_s)),
+        ("/log and /stats answered", _spread(figures.command_s)),
     ]
     if figures.memory_mb is not None:
         rows.append(("memory of the gateway", f"{figures.memory_mb:.0f} MB"))

@@ -7,7 +7,6 @@ from enum import StrEnum
 
 from channels.telegram.simulator.checks import JsonObject
 
-BUBBLES = "•"
 _BLANKS = re.compile(r"[ \t]+")
 
 
@@ -34,7 +33,7 @@ class Entry:
     who: str = ""  # in chats: who writes; for SIGN and GROWING the bot
     chat: str = ""  # whose chat it is; "" outside of chats
     entities: tuple[JsonObject, ...] = ()  # as the Bot API gives them, in UTF-16 units of `text`
-    sign: str = ""  # the reaction, "" where it was taken away
+    sign: str = ""  # the reaction
     words: int = 0  # of a GROWING answer so far
 
 
@@ -110,4 +109,4 @@ def _spans(line: str, looks: Sequence[str], start: int, end: int) -> list[Span]:
 def one_line(text: str, most: int) -> str:
     """The text without its line breaks; where it is too long, its end."""
     flat = _BLANKS.sub(" ", " ".join(line.strip() for line in text.splitlines() if line.strip()))
-    return flat if len(flat) <= most else "..." + flat[-(most - 3) :].lstrip()
+    return flat if len(flat) <= most else "... " + flat[-(most - 4) :].partition(" ")[2]

@@ -116,17 +116,17 @@ class SqliteEngine:
                 _run(connection.connection.dbapi_connection, "PRAGMA foreign_keys = OFF")  # a migration rebuilds tables
                 found = schema.ensure(connection)
             self._connection = self._engine.connect()
-            return found
         except (OSError, sa.exc.DBAPIError) as error:
             if is_outage(error):
                 raise unavailable(error) from error
             raise
+        return found
 
     def _commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         try:
             if self._connection is None:
                 self._connection = self._engine.connect()
-        except sa.exc.DBAPIError as error:
+        except (OSError, sa.exc.DBAPIError) as error:
             return [(None, unavailable(error)) for _ in jobs]
         outcomes = commit_group(self._connection, jobs, is_outage)
         if isinstance(outcomes[-1][1], StoreUnavailable):
@@ -152,10 +152,11 @@ def _reading_engine(path: Path) -> "AsyncEngine":
 
 def _set_up_writer(synchronous: str, busy_ms: int, connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # transactions are begun by us alone
+    _run(connection, f"PRAGMA busy_timeout = {busy_ms}")
+    if _run(connection, "PRAGMA journal_mode = WAL") != [("wal",)]:
+        raise OSError("the file system cannot keep a write-ahead log; the store needs a local disk")
     _run(
         connection,
-        f"PRAGMA busy_timeout = {busy_ms}",
-        "PRAGMA journal_mode = WAL",
         f"PRAGMA synchronous = {synchronous}",
         "PRAGMA foreign_keys = ON",
         f"PRAGMA journal_size_limit = {WAL_KEPT_BYTES}",
@@ -172,12 +173,16 @@ def _set_up_reader(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     )
 
 
-def _run(connection: DBAPIConnection | None, *statements: str) -> None:
+def _run(connection: DBAPIConnection | None, *statements: str) -> list[tuple[object, ...]]:
+    """The last one's rows; each statement is read to its end, where its error is."""
     assert connection is not None, "a connection that was invalidated"
     cursor = connection.cursor()
+    rows: list[tuple[object, ...]] = []
     for statement in statements:
         cursor.execute(statement)
+        rows = list(cursor.fetchall())
     cursor.close()
+    return rows
 
 
 def _begin_immediate(connection: Connection) -> None:

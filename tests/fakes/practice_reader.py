@@ -8,9 +8,9 @@ from datetime import UTC, date, datetime
 
 import sqlalchemy as sa
 
+from agent.coach.changes import change_content
 from agent.coach.practice import DayTotal, PracticeSession, Skill, WeeklyPlan, name_key
 from agent.ports import LocalCommand, Principal
-from agent.tools.results import failed, succeeded
 from gateway.store import practice, practice_rows
 from gateway.store.tables.base import EPOCH
 from gateway.store.tables.people import users
@@ -96,8 +96,7 @@ class ConnectedPractice:
 
     def as_result(self, command: LocalCommand) -> str:
         """Apply one change; the result as a tool gives it."""
-        result = self.change(command)
-        return failed(str(result["message"])) if "refused" in result else succeeded(result)
+        return change_content(self.change(command))
 
     async def skills(self, principal: Principal, *, include_archived: bool = False) -> tuple[Skill, ...]:
         """The skills."""

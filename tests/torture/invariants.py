@@ -13,7 +13,7 @@ from gateway.delivery.compose import RECOVERED_MARK, WAITING_TEXT
 from tests.torture.gateway_process import API_KEY, TOKEN
 from tests.torture.script import PARAGRAPHS, TOKEN as MESSAGE
 from tests.torture.script import flaws_in_transcript
-from tests.torture.world import Said, World
+from tests.torture.world import COMMANDS, Said, World
 
 MARK = RECOVERED_MARK.strip()
 FIRST_POLL_S = 5.0
@@ -61,6 +61,7 @@ def examine(world: World) -> Verdict:
         _check_inbox(world, store, verdict)
         _check_answers(world, store, verdict)
         _check_effects(world, store, verdict)
+        _check_commands(world, store, verdict)
         _check_transcripts(world, store, verdict)
     connection.close()
     if verdict.marked > world.cut_sends + store.unknown_sends:
@@ -194,6 +195,19 @@ def _check_effects(world: World, store: _Store, verdict: Verdict) -> None:
                 verdict.wrong.append(f"I7: {ref}: its {kind} effect happened {done} times")
         if world.ledger.paid[ref] > 1:
             verdict.wrong.append(f"I7: {ref}: its unsafe effect happened {world.ledger.paid[ref]} times")
+
+
+def _check_commands(world: World, store: _Store, verdict: Verdict) -> None:
+    """Each command took effect once and was answered once."""
+    minutes = Counter(row["minutes"] for row in store.rows("SELECT minutes FROM practice_sessions WHERE minutes >= 100"))
+    verdict.wrong += [f"I7: /log of {one} min happened {minutes[one]} times" for one in world.logged if minutes[one] != 1]
+    answers = world.sim.answers(COMMANDS)
+    clear = sum(MARK not in one.text for one in answers)
+    verdict.marked += len(answers) - clear
+    if clear > len(world.logged):
+        verdict.doubled.append(f"I6: {len(world.logged)} commands were answered {clear} times")
+    if len(answers) < len(world.logged):
+        verdict.lost.append(f"I2: {len(world.logged)} commands have {len(answers)} answers")
 
 
 def _check_transcripts(world: World, store: _Store, verdict: Verdict) -> None:

@@ -9,8 +9,9 @@ import sqlite3
 from pathlib import Path
 
 POINTER = ctypes.c_void_p
-OPEN = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_char_p, POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_int))
-DELETE = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_char_p, ctypes.c_int)
+# a file's name stays SQLite's own pointer: the VFS keeps it, a copy made by ctypes would be freed under it
+OPEN = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, POINTER, POINTER, ctypes.c_int, ctypes.POINTER(ctypes.c_int))
+DELETE = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, POINTER, ctypes.c_int)
 WRITE = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, POINTER, ctypes.c_int, ctypes.c_int64)
 TRUNCATE = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_int64)
 SYNC = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_int)
@@ -89,6 +90,10 @@ def _library_path() -> str | None:
     return next((path for path in mapped if Path(path).name.startswith("libsqlite3")), None)
 
 
+def _file_name(pointer: int) -> str:
+    return Path(ctypes.string_at(pointer).decode()).name
+
+
 class _Shim:
     """Wraps the functions of a VFS and of every file it opens; SQLite keeps pointers into it, so it lives forever."""
 
@@ -108,10 +113,10 @@ class _Shim:
         self.forever.append(thing)
         return None if thing is self else ctypes.cast(thing, POINTER).value  # type: ignore[arg-type]  a callback
 
-    def _opened(self, vfs: int, name: bytes | None, file: int, flags: int, out: "ctypes._Pointer[ctypes.c_int]") -> int:
+    def _opened(self, vfs: int, name: int | None, file: int, flags: int, out: "ctypes._Pointer[ctypes.c_int]") -> int:
         result = self._open(vfs, name, file, flags, out)
         if result == sqlite3.SQLITE_OK and name:
-            self._names[file] = Path(name.decode()).name
+            self._names[file] = _file_name(name)
             methods = ctypes.cast(file, ctypes.POINTER(POINTER))
             original = methods[0]
             if original not in self._wrapped:
@@ -119,10 +124,10 @@ class _Shim:
             methods[0] = ctypes.addressof(self._wrapped[original])
         return int(result)
 
-    def _deleted(self, vfs: int, name: bytes, sync_directory: int) -> int:
+    def _deleted(self, vfs: int, name: int, sync_directory: int) -> int:
         result = self._delete(vfs, name, sync_directory)
         if result == sqlite3.SQLITE_OK:
-            self._disk.deleted(Path(name.decode()).name)
+            self._disk.deleted(_file_name(name))
         return int(result)
 
     def _wrap(self, original: Methods) -> Methods:

@@ -16,6 +16,10 @@ from tests.torture.ledger import Ledger
 from tests.torture.script import Model
 
 
+COMMANDS = 900
+"""The chat that holds nothing but commands."""
+
+
 @dataclass(frozen=True, slots=True)
 class Said:
     """A message that wants an answer."""
@@ -36,6 +40,7 @@ class World:
         self.server = ModelServer(self.model)
         self.ledger = Ledger()
         self.said: list[Said] = []
+        self.logged: list[int] = []  # minutes of each `/log`, no two alike
         self.kills = 0
         self.cut_sends = 0  # outbox rows in `sending` at the kills
         self.recoveries_s: list[float] = []  # from each start to its first poll
@@ -91,6 +96,13 @@ class World:
         message_id = self.sim.say(chat, f"m{number}{kinds} please")
         self.said.append(Said(number, chat, kinds, message_id))
         return self.said[-1]
+
+    def log(self, chat: int = COMMANDS) -> int:
+        """Somebody logs practice by command; the minutes, which nobody else logs."""
+        minutes = 100 + len(self.logged)
+        self.logged.append(minutes)
+        self.sim.say(chat, f"/log {minutes}m cello")
+        return minutes
 
     def shows(self, said: Said) -> bool:
         """Whether the person sees the answer."""

@@ -182,3 +182,26 @@ async def test_f39_an_answer_beyond_measure_is_cut():
     port, model = FakeTurnPort(), ScriptedModel([Says("word" * 300_000)])
     assert EndReason.MAX_TOKENS is await run_turn(a_turn(port), port, an_agent(model))
     assert 1_000_000 < len(port.answer) < 1_000_100
+
+
+async def test_the_last_call_answers_even_if_it_asks_for_tools():
+    """A model that calls without being offered anything: its words count, its calls do not."""
+    port = FakeTurnPort()
+    model = ScriptedModel(lambda request: calls(("double", f'{{"n": {len(request.items)}}}'), text="So far 8."))
+    agent = an_agent(model, a_tool("double", double), max_steps=2)
+    assert EndReason.MAX_STEPS is await run_turn(a_turn(port), port, agent)
+    assert port.answer.startswith("So far 8.")
+    assert 2 == len(returned(port))
+    assert [] == [call for item in fold(port.events)[-1:] for call in item.tool_calls]
+
+
+async def test_a_forced_end_is_gone_on_with_after_a_crash():
+    """The journal says that the next response is the last, and how the turn ends with it."""
+    port = FakeTurnPort()
+    model = ScriptedModel(lambda request: calls(("double", '{"n": 1}')) if request.tools else Says("It is 2."))
+    agent = an_agent(model, a_tool("double", double))
+    await run_turn(a_turn(port), port, agent)
+    forced = next(at for at, event in enumerate(port.events) if getattr(event, "ends", None))
+    again = FakeTurnPort(events=port.events[: forced + 1])
+    assert EndReason.STUCK is await run_turn(a_turn(again), again, agent)
+    assert port.answer == again.answer

@@ -34,9 +34,10 @@ class TestInsights:
         practice = FakePractice()
         practice.log("Guitar", TODAY - timedelta(days=30), 60)
         practice.log("Guitar", TODAY - timedelta(days=3), 120)
-        assert "2 h in the last four weeks against 1 h in the four before." == (
-            await found(practice)
-        )[InsightType.PROGRESS].description
+        assert (
+            "2 h in the last four weeks against 1 h in the four before."
+            == (await found(practice))[InsightType.PROGRESS].description
+        )
         practice.log("Guitar", TODAY - timedelta(days=31), 1000)
         assert InsightType.PLATEAU in await found(practice)
 

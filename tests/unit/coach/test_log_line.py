@@ -1,5 +1,6 @@
 """A log line without a model."""
 
+from contextlib import suppress
 from datetime import date, timedelta
 
 import pytest
@@ -167,16 +168,16 @@ class TestLines:
 
     @given(
         st.lists(
-            st.sampled_from(["45m", "1h", "30", "guitar", "piano", "yesterday", "ayer", "2026-03-01", ":", "-", "for", "y"]),
+            st.sampled_from(
+                ["45m", "1h", "30", "guitar", "piano", "yesterday", "ayer", "2026-03-01", ":", "-", "for", "y"]
+            ),
             max_size=8,
         )
     )
     def test_any_order_of_words_is_a_line_or_a_reason(self, words):
         """The same for what looks like a log line."""
-        try:
-            parse_log(" ".join(words), TODAY, SKILLS)
-        except LogLineError as error:
-            assert error.problem in LogProblem
+        with suppress(LogLineError):
+            assert 0 < len(parse_log(" ".join(words), TODAY, SKILLS).skill) <= 64
 
     def test_a_long_message_is_read_in_no_time(self):
         """50,000 characters: the line is cut, not studied."""

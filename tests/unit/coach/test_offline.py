@@ -48,7 +48,9 @@ class Conversation:
                 port.say(waiting.pop(event.name))
 
         port.on_progress = watch
-        assert EndReason.COMPLETED == await run_turn(a_turn(port, text, self.history, self.practice.principal), port, self.agent)
+        assert EndReason.COMPLETED == await run_turn(
+            a_turn(port, text, self.history, self.practice.principal), port, self.agent
+        )
         self.history += fold(port.events)
         return port.answer
 

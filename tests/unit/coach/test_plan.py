@@ -170,14 +170,14 @@ class TestHandOver:
     async def test_a_stop_ends_the_plan(self, practice: ConnectedPractice):
         """`/stop` while the model speaks."""
         port = FakeTurnPort(apply_command=practice.as_result)
-        port.on_progress = lambda event: port.stop()
+        port.on_progress = lambda _: port.stop()
         assert EndReason.STOPPED == await run(Script(Says("word " * 50, word_s=0.01)), practice, port)
         assert await practice.plan(ANA, MONDAY) is None
 
     async def test_what_came_in_meanwhile_is_read_and_the_plan_stands(self, practice: ConnectedPractice):
         """The answer holds both, the model is asked again with the new words."""
         port = FakeTurnPort(apply_command=practice.as_result)
-        port.on_progress = lambda event: port.say("less on Monday") if not port.waiting and port.commits == 0 else None
+        port.on_progress = lambda _: port.say("less on Monday") if not port.waiting and port.commits == 0 else None
         model = Script(PLAN, "Then ten minutes.")
         assert EndReason.COMPLETED == await run(model, practice, port)
         assert f"{PLAN}\n\nThen ten minutes." == port.answer

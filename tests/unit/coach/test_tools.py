@@ -95,7 +95,7 @@ class TestReads:
 
     async def test_an_unknown_skill_is_named_with_the_known_ones(self):
         """The model can correct itself."""
-        with pytest.raises(ToolError, match="no skill 'violin'.*Guitar, Chess"):
+        with pytest.raises(ToolError, match=r"no skill 'violin'.*Guitar, Chess"):
             await call("get_practice_sessions", {"skill_id": "violin"})
 
     async def test_sql_in_a_skill_id_is_literal(self):

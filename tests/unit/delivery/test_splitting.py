@@ -23,7 +23,7 @@ from tests.fakes.telegram_entities import faults, shown
 
 TELEGRAM = TelegramRenderer()
 LIMITS = Limits(max_text=4096, unit=TextUnit.UTF16)
-GENERATED = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+GENERATED = settings(max_examples=50, deadline=None, suppress_health_check=list(HealthCheck))
 PLATFORMS = pytest.mark.parametrize(
     ("renderer", "unit"), [(TELEGRAM, TextUnit.UTF16), (StarredRenderer(), TextUnit.CHARS)], ids=["telegram", "starred"]
 )

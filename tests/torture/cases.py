@@ -1,0 +1,180 @@
+"""One death at one named point each, and what makes the gateway pass it."""
+
+import asyncio
+import signal
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gateway.control import call
+from tests.torture.world import World
+
+Provoke = Callable[[World, int], Awaitable[None]]
+"""Lets somebody in a chat of their own do what passes the point."""
+
+KILLED = 137
+
+
+async def plain(world: World, chat: int) -> None:
+    """A short question."""
+    world.say(chat)
+
+
+async def tools(world: World, chat: int) -> None:
+    """A question that takes all three kinds of effect."""
+    world.say(chat, "piu")
+
+
+async def practice(world: World, chat: int) -> None:
+    """A question that takes a local effect alone."""
+    world.say(chat, "p")
+
+
+async def noting(world: World, chat: int) -> None:
+    """A question that takes an idempotent effect alone."""
+    world.say(chat, "i")
+
+
+async def paying(world: World, chat: int) -> None:
+    """A question that takes an unsafe effect alone."""
+    world.say(chat, "u")
+
+
+async def long(world: World, chat: int) -> None:
+    """A question that is answered in three parts."""
+    world.say(chat, "l")
+
+
+async def slow(world: World, chat: int) -> None:
+    """A question whose answer takes long enough for a placeholder and an edit."""
+    world.say(chat, "s")
+
+
+async def burst(world: World, chat: int) -> None:
+    """Six questions at once: more than the mailbox holds."""
+    for _ in range(6):
+        world.say(chat)
+
+
+async def steering(world: World, chat: int) -> None:
+    """A slow answer, and another word while it is being given."""
+    world.say(chat, "s")
+    await world.until(lambda: len(world.sim.history(chat)) > 0 or not world.gateway.running, 10, "a busy sign")
+    world.say(chat)
+
+
+async def command(world: World, chat: int) -> None:
+    """Practice logged by command."""
+    world.log()
+
+
+async def terminate(world: World, chat: int) -> None:
+    """SIGTERM while an answer is being given."""
+    world.say(chat, "s")
+    await world.until(lambda: len(world.sim.history(chat)) > 0, 10, "a busy sign")
+    world.gateway.signal(signal.SIGTERM)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The gateway dies (or is stopped, or meets an error) at `point`; where `again` is named, there, too."""
+
+    point: str
+    provoke: Provoke = plain
+    again: str | None = None  # a second death, at this point, while it recovers
+    hit: int = 1
+    action: str = "exit"
+
+    @property
+    def name(self) -> str:
+        """As the test list has it."""
+        return f"{self.point}:{self.hit}:{self.action}" + (f"+{self.again}" if self.again else "")
+
+
+SINGLE = (
+    Case("received"), Case("inbox_pre"), Case("inbox_post"), Case("acked"), Case("routed"),
+    Case("claim_pre"), Case("claim_post"), Case("model_asked"), Case("model_first_text"),
+    Case("final_pre"), Case("final_post"), Case("send_done"), Case("sent_pre"), Case("sent_post"),
+    Case("response_pre", tools), Case("response_post", tools), Case("intent_pre", tools), Case("intent_post", tools),
+    Case("tool_done", tools), Case("effect_pre", practice), Case("effect_post", practice),
+    Case("result_pre", noting), Case("result_post", tools),
+    Case("steer_pre", steering), Case("steer_post", steering),
+    Case("placeholder_pre", slow), Case("placeholder_sent", slow), Case("placeholder_post", slow),
+    Case("live_edit", slow), Case("edit_done", slow),
+    Case("send_pre", long), Case("send_done", long), Case("send_done", long, hit=2),
+    Case("command_pre", command), Case("command_post", command),
+    Case("result_pre", paying), Case("shutdown_begun", terminate),
+)  # fmt: skip
+"""Every named point but those of a recovery and of a pairing."""
+
+DOUBLE = (
+    Case("model_first_text", again="recovery_begun"),
+    Case("response_post", tools, again="recovery_turn"),
+    Case("intent_post", paying, again="recovery_turn"),
+    Case("tool_done", noting, again="final_pre"),
+    Case("final_post", again="send_done"),
+    Case("placeholder_sent", slow, again="send_done"),
+    Case("edit_done", slow, again="edit_done"),
+    Case("send_done", long, again="send_pre"),
+    Case("steer_post", steering, again="recovery_turn"),
+    Case("acked", burst, again="claim_post"),
+)
+"""A second death in the recovery from the first."""
+
+
+async def run_case(world: World, case: Case, chat: int) -> None:
+    """One case in a world whose gateway runs and has nothing to do; it does so again in the end.
+
+    Raises:
+        AssertionError: the point was not passed, or what was begun did not come to its end.
+    """
+    await world.gateway.arm(f"{case.point}:{case.hit}:{case.action}")
+    await case.provoke(world, chat)
+    if case.action == "exit":
+        await _expect_death(world, case)
+    elif case.action == "stop":
+        await _thaw(world, case)
+    else:
+        await world.until(lambda: f"FailpointRaised: {case.point}" in world.gateway.tail(200_000), 15, case.name)
+        await world.gateway.ended(0.5)
+    if case.again is not None:
+        await world.start(f"{case.again}:1:exit", polls=False)
+        await _expect_death(world, case)
+    if world.gateway.running:
+        await world.gateway.arm(None)
+    else:
+        await world.start()
+    await world.settle()
+
+
+async def _expect_death(world: World, case: Case) -> None:
+    status = await world.gateway.ended(15.0)
+    if status != KILLED:
+        raise AssertionError(f"{case.name}: the point was never passed (status {status}): {world.gateway.tail()}")
+    world.note_death()
+
+
+async def _thaw(world: World, case: Case) -> None:
+    """Wait until the process has frozen at the point, keep it so for a while, let it go on."""
+    ends_s = time.monotonic() + 15
+    stat = Path(f"/proc/{world.gateway.pid}/stat")
+    while stat.read_text().rpartition(")")[2].split()[0] != "T":
+        if time.monotonic() > ends_s:
+            raise AssertionError(f"{case.name}: the point was never passed: {world.gateway.tail()}")
+        await asyncio.sleep(0.01)
+    await asyncio.sleep(0.5)
+    world.gateway.signal(signal.SIGCONT)
+
+
+async def approve_newest(world: World) -> None:
+    """The operator lets in who asked last; a gateway that dies over it gives no answer.
+
+    Raises:
+        GatewayError: it was refused, or the gateway has gone.
+    """
+    path = world.gateway.home / "control.sock"
+    waiting = await call(path, "pairing.list", {}, 5.0)
+    if not isinstance(waiting, list) or not waiting or not isinstance(waiting[-1], dict):
+        raise AssertionError(f"nobody waits: {waiting}")
+    await call(path, "pairing.approve", {"request": waiting[-1]["number"]}, 5.0)

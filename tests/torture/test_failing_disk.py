@@ -1,0 +1,59 @@
+"""R9, F50, F64: whichever disk operation fails, nothing unwritten is acknowledged, and the store recovers by itself."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.torture.failing_disk import ENOUGH_TOLD, FAULTS, ROWS
+from tests.torture.sqlite_disk import why_not
+
+ROOT = Path(__file__).parents[2]
+RECOVERY_S = 10.0
+
+pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
+
+
+def reports(directory: Path, fault: str, phase: str, lasting: str, numbers: list[int]) -> list[dict[str, object]]:
+    """What became of each failed operation, after the checks that hold for all of them."""
+    command = [sys.executable, "-m", "tests.torture.failing_disk", str(directory), fault, phase, lasting]
+    ended = subprocess.run([*command, *map(str, numbers)], cwd=ROOT, capture_output=True, text=True, timeout=280)
+    assert 0 == ended.returncode, ended.stderr
+    told = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
+    assert numbers == [report["n"] for report in told]
+    for report in told:
+        assert (0, "ok", True) == (report["lost"], report["integrity"], report["healthy"]), report
+        assert report["recovery_s"] < RECOVERY_S, report
+    return told
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_write_that_fails_once_costs_no_acknowledged_row(tmp_path: Path, fault: str) -> None:
+    """Who was acknowledged is in the file, who is not was told, and the next write holds."""
+    for report in reports(tmp_path, fault, "writing", "once", [1, 4, 9, 16, 33, 60]):
+        assert 1 == report["refused"], report
+        assert report["acknowledged"] + report["told"] == ROWS, report  # type: ignore[operator]  JSON numbers
+
+
+def test_a_disk_that_stays_broken_acknowledges_nothing(tmp_path: Path) -> None:
+    """While every operation fails every caller is told; after the repair the store goes on without a restart."""
+    for report in reports(tmp_path, "io_error", "writing", "lasting", [1, 6]):
+        assert ENOUGH_TOLD == report["told"], report
+
+
+def test_a_creation_that_fails_leaves_nothing_half_made(tmp_path: Path) -> None:
+    """R5: the database opens as a whole the next time, wherever its creation broke off."""
+    for report in reports(tmp_path, "io_error", "creation", "once", [1, 2, 5, 9, 40, 110]):
+        assert (1, 1) == (report["refused"], report["told"]), report
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("lasting", ["once", "lasting"])
+@pytest.mark.parametrize("phase", ["writing", "creation"])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_every_operation_may_fail(tmp_path: Path, fault: str, phase: str, lasting: str) -> None:
+    """R9: each of the first sixty operations, by every fault, once and lasting, while writing and while creating."""
+    assert 60 == len(reports(tmp_path, fault, phase, lasting, list(range(1, 61))))

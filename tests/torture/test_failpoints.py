@@ -1,0 +1,105 @@
+"""A death at every named point, and deaths in the recovery from a death (FAULTS R4, R5)."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import GatewayError
+from gateway.failpoints import FAILPOINTS
+from tests.torture.cases import DOUBLE, KILLED, SINGLE, Case, approve_newest, run_case
+from tests.torture.invariants import examine
+from tests.torture.world import World
+
+CASES_A_WORLD = 6
+ELSEWHERE = {"pairing_approved", "recovery_begun", "recovery_turn"}
+
+
+def _groups(cases: tuple[Case, ...]) -> list[tuple[Case, ...]]:
+    return [cases[at : at + CASES_A_WORLD] for at in range(0, len(cases), CASES_A_WORLD)]
+
+
+def _names(cases: tuple[Case, ...]) -> str:
+    return ",".join(case.name for case in cases)
+
+
+def test_no_point_is_left_out() -> None:
+    """Every named point is the end of a gateway in some test here."""
+    tried = {case.point for case in SINGLE} | {case.again for case in DOUBLE} | ELSEWHERE
+    assert set() == set(FAILPOINTS) - tried
+    assert set() == {case.point for case in (*SINGLE, *DOUBLE)} - set(FAILPOINTS)
+
+
+async def _survives(directory: Path, cases: tuple[Case, ...]) -> None:
+    async with World(directory) as world:
+        await world.start()
+        for at, case in enumerate(cases):
+            await run_case(world, case, chat=100 + at)
+        await world.gateway.kill()
+        verdict = examine(world)
+    assert [] == verdict.broken, verdict.line()
+    assert 0 == verdict.told, "nothing died often enough to be given up"
+
+
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("cases", _groups(SINGLE), ids=_names)
+async def test_a_death_at_a_named_point_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
+    """Whatever is cut there is there after the restart: nothing lost, nothing doubled unmarked, effects once."""
+    await _survives(tmp_path, cases)
+
+
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("cases", _groups(DOUBLE), ids=_names)
+async def test_a_death_in_the_recovery_from_a_death_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
+    """F51, R5: the same, where the recovery itself is cut."""
+    await _survives(tmp_path, cases)
+
+
+@pytest.mark.timeout(60)
+async def test_an_approval_that_was_cut_holds(tmp_path: Path) -> None:
+    """The person is in, is told so once, and is answered; the operator, who heard nothing, may ask again."""
+    async with World(tmp_path, access="pairing") as world:
+        await world.start()
+        world.sim.say(5, "hello")
+        await world.until(lambda: len(world.sim.answers(5)) == 1, 10, "the code")
+        await world.gateway.arm("pairing_approved:1:exit")
+        with pytest.raises(GatewayError):
+            await approve_newest(world)
+        assert KILLED == await world.gateway.ended(10)
+        world.note_death()
+        await world.start()
+        await world.until(lambda: len(world.sim.answers(5)) == 2, 10, "the welcome")
+        world.say(5)
+        await world.settle()
+        await world.gateway.kill()
+        verdict = examine(world)
+        assert [] == verdict.broken
+        assert 3 == len(world.sim.answers(5))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("action", ["raise", "stop"])
+@pytest.mark.parametrize("case", SINGLE, ids=lambda case: case.name)
+async def test_an_error_or_a_freeze_at_a_named_point_costs_nothing(tmp_path: Path, case: Case, action: str) -> None:
+    """R4: the same where the process meets an error there, or is stopped for a while and goes on."""
+    await _survives(tmp_path, (Case(case.point, case.provoke, None, case.hit, action),))
+
+
+@pytest.mark.long
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("hit", [2, 5])
+@pytest.mark.parametrize("case", SINGLE, ids=lambda case: case.name)
+async def test_a_later_death_at_a_named_point_costs_nothing(tmp_path: Path, case: Case, hit: int) -> None:
+    """R4: the same at the second and the fifth passing, with so many conversations at once."""
+
+    async def crowd(world: World, chat: int) -> None:
+        for each in range(hit):
+            await case.provoke(world, chat + each)
+
+    if case.point in ONCE:
+        pytest.skip("is passed once in a life")
+    await _survives(tmp_path, (Case(case.point, crowd, None, hit),))
+
+
+ONCE = {"shutdown_begun", "received", "inbox_pre", "inbox_post", "acked"}
+"""Batches: how many a crowd makes is not ours to say."""

@@ -1,0 +1,140 @@
+"""The coach's commands, over the store's own functions."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+import pytest
+
+from agent.coach.commands import LogPractice
+from agent.ports import Principal
+from gateway.commands.base import Invocation, Reply
+from gateway.commands.coach import coach_commands
+from gateway.commands.table import CommandTable
+from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, connected_practice
+
+
+@dataclass
+class Session:
+    """A session as a command sees it."""
+
+    mode: str = "steer"
+    running: bool = False
+
+
+@pytest.fixture
+def practice() -> Iterator[ConnectedPractice]:
+    """Ana's, with nothing logged."""
+    with connected_practice() as connected:
+        yield connected
+
+
+async def answer(practice: ConnectedPractice, text: str, who: Principal = ANA) -> str:
+    """What a command says, its changes applied as the router does."""
+    table = CommandTable(coach_commands(practice))
+    command, name, arguments = table.parse(text) or (None, "", "")
+    assert command is not None
+    reply: Reply = await command.handle(Invocation(name, arguments, who, NOW, Session(), "inbox:1"))
+    results = [practice.change(change) for change in reply.changes]
+    return reply.text if isinstance(reply.text, str) else reply.text(results)
+
+
+class TestLog:
+    async def test_it_is_answered_with_total_and_level(self, practice: ConnectedPractice):
+        """And says how to take it back."""
+        practice.change(LogPractice("Guitar", 690, TODAY))
+        assert "Logged **45 min** 🎸 Guitar (scales). Total 12 h 15 min, 🌱 Seed. /undo takes it back." == await answer(
+            practice, "/log 45m guitar scales"
+        )
+
+    async def test_a_new_skill_is_named(self, practice: ConnectedPractice):
+        """So that a slip of the finger is seen."""
+        assert "“guitr” is a new skill of yours, with a goal of 10\u202f000 h." in await answer(
+            practice, "/log 45m guitr"
+        )
+
+    async def test_another_day_is_named(self, practice: ConnectedPractice):
+        """Yesterday by word, others by date."""
+        assert "(yesterday)" in await answer(practice, "/log yesterday 20 min guitar")
+        assert "on 2026-02-27" in await answer(practice, "/log 2026-02-27 20 min guitar")
+
+    async def test_arguments_may_have_lines(self, practice: ConnectedPractice):
+        """The rest are notes."""
+        assert "(bars 5 to 8 slowly)" in await answer(practice, "/log 45m guitar\nbars 5 to 8\nslowly")
+
+    async def test_a_new_level_is_celebrated(self, practice: ConnectedPractice):
+        """When this entry reached it."""
+        for day in range(5):
+            practice.change(LogPractice("Guitar", 1190, TODAY - timedelta(days=day)))
+        assert "You have reached 📘 Apprentice!" in await answer(practice, "/log 50m guitar")
+
+    @pytest.mark.parametrize(
+        ("text", "words"),
+        [
+            ("/log", "`/log 45m guitar scales`"),
+            ("/log guitar", "How long was it?"),
+            ("/log 45 guitar", "Minutes or hours?"),
+            ("/log 0m guitar", "Zero minutes"),
+            ("/log 25h guitar", "24 hours"),
+            ("/log 2026-03-05 45m guitar", "2026-03-05 has not come yet"),
+            ("/log 2026-13-05 45m guitar", "“2026-13-05”"),
+            ("/log 45m", "Which skill was it?"),
+            ("/log 45m 🎸", "letters"),
+        ],
+    )
+    async def test_what_it_cannot_read_it_explains(self, practice: ConnectedPractice, text: str, words: str):
+        """With what to write instead; nothing is logged."""
+        assert words in await answer(practice, text)
+        assert () == await practice.sessions(ANA)
+
+    async def test_a_full_day_is_refused_in_the_persons_language(self, practice: ConnectedPractice):
+        """The store's refusal, in words."""
+        practice.change(LogPractice("Guitar", 1400, TODAY))
+        spanish = replace(ANA, locale="es")
+        assert "Serían más de 24 horas el 2026-03-04" in await answer(practice, "/log 1h guitar", spanish)
+
+    async def test_markdown_in_a_name_is_shown_as_it_is(self, practice: ConnectedPractice):
+        """Nobody's skill name becomes a link or a heading."""
+        assert "\\*\\*x\\*\\* \\[a\\](b)" in await answer(practice, '/log 45m "**x** [a](b)"')
+
+
+class TestUndo:
+    async def test_it_says_what_it_took_back(self, practice: ConnectedPractice):
+        """And that a skill went with it."""
+        await answer(practice, "/log 45m guitr")
+        said = await answer(practice, "/undo")
+        assert "Took back 45 min 🎯 guitr (today). Total 0 min." in said
+        assert "archived" in said
+        assert "nothing to undo" in await answer(practice, "/undo")
+
+
+class TestReading:
+    async def test_nothing_logged_says_how_to_begin(self, practice: ConnectedPractice):
+        """Instead of a page of zeros."""
+        for text in ("/stats", "/skills"):
+            assert "Start with your first entry" in await answer(practice, text)
+
+    async def test_stats_are_overall_or_of_one_skill(self, practice: ConnectedPractice):
+        """The beginning of a name is enough where it is the only one."""
+        practice.change(LogPractice("Guitar", 60, TODAY))
+        practice.change(LogPractice("Piano", 30, TODAY))
+        overall = await answer(practice, "/stats")
+        assert "**1 h 30 min** in 1 day" in overall
+        assert "Piano" in overall
+        one = await answer(practice, "/stats gui")
+        assert "**1 h** in 1 day" in one
+        assert "Piano" not in one
+
+    async def test_an_unknown_skill_is_told(self, practice: ConnectedPractice):
+        """With where to look."""
+        assert "You have no skill “violin”. /skills shows yours." == await answer(practice, "/stats violin")
+
+    async def test_skills_are_a_line_each(self, practice: ConnectedPractice):
+        """With total and level."""
+        practice.change(LogPractice("Guitar", 60, TODAY))
+        assert "- 🎸 **Guitar**: 1 h, 🌱 Seed, 0.01 % of 10\u202f000 h" in await answer(practice, "/skills")
+
+    async def test_plan_starts_a_turn(self, practice: ConnectedPractice):
+        """It needs a model, so it is no reply."""
+        (plan,) = (command for command in coach_commands(practice) if command.name == "plan")
+        assert "plan" == plan.turn

@@ -1,0 +1,101 @@
+"""The one table of commands."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from gateway.access.roles import Role
+from gateway.commands.base import Command, Invocation, Reply
+from gateway.commands.coach import coach_commands
+from gateway.commands.session import session_commands
+from gateway.commands.table import CommandTable
+from tests.fakes.practice_reader import ANA, NOW, FakePractice
+
+
+async def _nothing(asked: Invocation) -> Reply:
+    return Reply("")
+
+
+@dataclass
+class Session:
+    """A session as a command sees it."""
+
+    mode: str = "steer"
+    running: bool = False
+
+
+PAIR = Command("pair", {"en": "Let somebody in"}, _nothing, least_role=Role.OPERATOR)
+TABLE = CommandTable((*coach_commands(FakePractice()), *session_commands(), PAIR))
+
+
+class TestParsing:
+    @pytest.mark.parametrize(
+        ("text", "name", "arguments"),
+        [
+            ("/log 45m guitar", "log", "45m guitar"),
+            ("  /LOG   45m guitar  ", "log", "45m guitar"),
+            ("/log\n45m guitar\nscales", "log", "45m guitar\nscales"),
+            ("/stop", "stop", ""),
+            ("/help", "help", ""),
+        ],
+    )
+    def test_a_command_has_a_name_and_arguments(self, text, name, arguments):
+        """Names in any case, lines kept."""
+        command, called, said = TABLE.parse(text) or (None, "", "")
+        assert command is not None
+        assert (name, name, arguments) == (command.name, called, said)
+
+    @pytest.mark.parametrize(
+        "text", ["", "hello", "45m guitar", "/", "/ log", "/etc/passwd", "//", "/" + "x" * 33, "/lög 1"]
+    )
+    def test_other_text_is_no_command(self, text):
+        """It goes to the agent."""
+        assert TABLE.parse(text) is None
+
+    def test_an_unknown_command_is_known_as_one(self):
+        """It never reaches a model as a message."""
+        assert (None, "staats", "x") == TABLE.parse("/staats x")
+
+
+class TestWords:
+    def test_the_nearest_is_named(self):
+        """Where one is near."""
+        assert "I don't know /staats. Did you mean /stats? /help lists everything." == TABLE.unknown("staats", ANA)
+        assert "I don't know /qqq. /help lists everything." == TABLE.unknown("qqq", ANA)
+        assert "No conozco /qqq." in TABLE.unknown("qqq", replace(ANA, locale="es"))
+
+    def test_an_odd_name_is_literal(self):
+        """Nothing of it is Markdown."""
+        assert "/a\\_b" in TABLE.unknown("a_b*[x](y)", ANA)
+
+    def test_a_low_role_is_told(self):
+        """Which one it takes."""
+        assert "/pair is for operators of this bot." == TABLE.not_allowed(PAIR, ANA)
+
+    async def test_help_lists_what_this_person_may(self):
+        """By role, in their language."""
+        command, _, _ = TABLE.parse("/help") or (None, "", "")
+        assert command is not None
+        asked = Invocation("help", "", ANA, NOW, Session(), "inbox:1")
+        member = (await command.handle(asked)).text
+        operator = (await command.handle(replace(asked, principal=replace(ANA, role="operator")))).text
+        spanish = (await command.handle(replace(asked, principal=replace(ANA, locale="es")))).text
+        assert "/pair" not in str(member)
+        assert "/pair: Let somebody in" in str(operator)
+        assert "- /undo: Quitar la última anotación" in str(spanish)
+
+
+class TestMenus:
+    def test_members_see_their_commands_in_every_language(self):
+        """As Telegram takes them: 1 to 32 of a-z, 0-9 and _, descriptions up to 256 (Bot API 10, BotCommand)."""
+        menus = TABLE.menus()
+        assert {"en", "es"} == set(menus)
+        expected = ["log", "stats", "skills", "plan", "undo", "start", "new", "stop", "mode", "timezone", "help"]
+        for menu in menus.values():
+            assert expected == [name for name, _ in menu]
+            assert all(1 <= len(summary) <= 256 for _, summary in menu)
+
+    def test_two_of_one_name_are_an_error(self):
+        """At the start, not when somebody calls it."""
+        with pytest.raises(ValueError, match="/pair"):
+            CommandTable((PAIR, PAIR))
