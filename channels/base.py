@@ -4,13 +4,16 @@ An adapter only translates. Splitting, retry, pacing, dedupe, access and typing 
 Abilities beyond sending are Protocols, found at run time with `isinstance`; limits are data with a unit.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from channels.markdown import Block
-from channels.messages import Address, InboundEvent, OutboundPart, Receipt, Rejected, Rendered
+from channels.messages import Address, Attachment, InboundEvent, OutboundPart, Receipt, Rejected, Rendered
+
+if TYPE_CHECKING:
+    from aiohttp import web
 
 
 class TextUnit(StrEnum):
@@ -161,6 +164,67 @@ class DeletesMessages(Protocol):
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete it where the platform allows."""
+        ...
+
+
+@runtime_checkable
+class HasButtons(Protocol):
+    """Shows `OutboundPart.buttons`; presses come in as `ButtonPressed` with a route, or are answered by the adapter."""
+
+    async def close_buttons(self, address: Address, message_id: str) -> None:
+        """Take the buttons away from our message; failures are raised and never matter."""
+        ...
+
+
+@runtime_checkable
+class SendsMedia(Protocol):
+    """Takes `OutboundPart.media`."""
+
+    max_media_bytes: int
+
+
+@runtime_checkable
+class FetchesMedia(Protocol):
+    """Can fetch what somebody attached."""
+
+    async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
+        """The content.
+
+        Raises:
+            Permanent: it is larger than `max_bytes`, or gone.
+            Retryable: not now.
+        """
+        ...
+
+
+@runtime_checkable
+class FindsSent(Protocol):
+    """Can look up whether a part with this key was said; asked before a send whose outcome is unknown is repeated."""
+
+    async def find_sent(self, part: OutboundPart) -> Receipt | None:
+        """The receipt of the earlier attempt; None where it did not arrive.
+
+        Raises:
+            Retryable: it cannot be told now.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class HttpRoute:
+    """A path that a channel serves on the gateway's own HTTP server (webhooks, a web chat)."""
+
+    method: str  # GET | POST
+    path: str  # begins with "/": "/webhooks/slack/main/events", "/"
+    handler: "Callable[[web.Request], Awaitable[web.StreamResponse]]"
+
+
+@runtime_checkable
+class ServesHttp(Protocol):
+    """Hears people through the gateway's HTTP server. A request before `run` has its sink is answered 503."""
+
+    def http_routes(self) -> Sequence[HttpRoute]:
+        """The paths it wants; known as soon as it is made."""
         ...
 
 

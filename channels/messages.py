@@ -44,6 +44,16 @@ class ChatKind(StrEnum):
     GROUP = "group"
 
 
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A way of its own to answer one event, for a while: a Discord interaction, a Slack response URL."""
+
+    kind: str  # the adapter's word for it: "interaction", "response_url"
+    token: str  # what the adapter needs; a secret: never logged
+    expires_at: datetime  # aware UTC; afterwards the answer goes to the chat
+    uses: int = 1_000_000  # how many calls it takes at most
+
+
 class AttachmentKind(StrEnum):
     """The broad class of a file; the exact type is its MIME type."""
 
@@ -109,8 +119,10 @@ class ButtonPressed(_Event):
 
     type: Literal["button"] = "button"
     message_id: str
+    kind: ChatKind
     data: str  # what we put into the button
-    token: str | None = None  # what answering the press needs
+    locale: str | None = None
+    route: Route | None = None  # how this press is answered, where it has a way of its own
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +133,8 @@ class CommandInvoked(_Event):
     name: str  # without the slash
     arguments: str
     kind: ChatKind
-    token: str | None = None  # what answering the command needs
     locale: str | None = None
+    route: Route | None = None  # how this command is answered, where it has a way of its own
 
 
 class Membership(StrEnum):
@@ -173,6 +185,33 @@ class Rendered:
     markup: str | None = None  # the platform's own JSON beside the text (Telegram: entities)
 
 
+class ButtonStyle(StrEnum):
+    """How a button looks, where a platform can."""
+
+    PRIMARY = "primary"
+    SECONDARY = "secondary"
+    DANGER = "danger"
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """Something to press under a message. It works as long as the message stands, also after a restart."""
+
+    label: str  # ≤ 40 characters
+    data: str  # ≤ 64 bytes of ASCII: what comes back in `ButtonPressed.data`
+    style: ButtonStyle = ButtonStyle.SECONDARY
+
+
+@dataclass(frozen=True, slots=True)
+class OutboundMedia:
+    """A file to send with a part."""
+
+    kind: AttachmentKind
+    name: str
+    mime: str
+    content: bytes
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutboundPart:
     """One thing to send: small enough for one call, already rendered."""
@@ -182,6 +221,9 @@ class OutboundPart:
     idem_key: str  # ≤ 25 characters, the same for every attempt at this part
     reply_to: str | None = None  # message id in the same chat
     silent: bool = False  # no notification
+    route: Route | None = None  # answer this way; None: say it in the chat
+    buttons: tuple[Button, ...] = ()
+    media: tuple[OutboundMedia, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from functools import partial
 import structlog
 from pydantic import JsonValue
 
+from agent.coach.changes import change_content
 from agent.coach.offline import OfflineCoach
 from agent.coach.plan import run_plan_turn
 from agent.coach.prompt import coach_prompt
@@ -23,7 +24,6 @@ from agent.loop import Agent, run_turn
 from agent.models.select import build_model
 from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.tools.base import Tool, tools_of
-from agent.tools.results import succeeded
 from agent.transcript import EndReason
 from channels.base import Channel
 from channels.messages import DEFAULT_TENANT, Address
@@ -273,7 +273,7 @@ def apply_change(
 
 def apply_command(connection: Connection, principal: Principal, command: LocalCommand, key: str, now: datetime) -> str:
     """As `apply_change`; the result as the model reads it."""
-    return succeeded(apply_change(connection, principal, command, key, now))
+    return change_content(apply_change(connection, principal, command, key, now))
 
 
 def _make_channel(name: str, config: object) -> Channel:

@@ -39,7 +39,7 @@ def _pattern(words: str) -> re.Pattern[str]:
 
 
 _CORRECTION = _pattern(
-    r"^\W*(?:no\b|actually|sorry|wait|oops|correction|i\s+meant?|make\s+(?:it|that)|it\s+was|that\s+was|change\s+(?:it|that)"
+    r"^\W*(?:no\b|actually|sorry|wait|oops|correction|i\s+meant?|i\s+changed\s+my\s+earlier|make\s+(?:it|that)|it\s+was|that\s+was|change\s+(?:it|that)"
     r"|en\s+realidad|perd[oó]n|espera|corrige|correcci[oó]n|quise\s+decir|quer[ií]a\s+decir|eran|fueron|fue\b|cambia)"
     r"|\binstead\b|\brather\b|\bnot\s+[0-9]|\ben\s+vez\b"
 )

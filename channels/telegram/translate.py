@@ -225,8 +225,8 @@ def _pressed(raw: RawPress, us: Ourselves, now: datetime) -> ButtonPressed | Non
         sender=_person(raw.from_),
         received_at=now,
         message_id=str(raw.message.message_id),
+        kind=ChatKind.DIRECT if raw.message.chat.type == "private" else ChatKind.GROUP,
         data=clean(raw.data),
-        token=raw.id,
     )
 
 

@@ -1,13 +1,15 @@
 """`tenk demo`: the product shown on this machine alone."""
 
 import sys
+from pathlib import Path
 
 import click
 
 
 @click.command("demo")
-def command() -> None:
+@click.option("--svg", type=click.Path(path_type=Path, dir_okay=False, writable=True), help="Draw a picture of it too.")
+def command(svg: Path | None) -> None:
     """Start the gateway and a simulated Telegram, and play a short story with narration."""
     from gateway.demo.main import main  # noqa: PLC0415  heavy: the whole gateway and the simulator
 
-    sys.exit(main())
+    sys.exit(main(svg))

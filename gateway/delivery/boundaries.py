@@ -74,7 +74,7 @@ def longest(upper: int, size: Callable[[int], int], limit: int, slack: int = 0) 
     """
     low, high = 0, upper + 1
     empty = size(0)
-    probe = min(upper, max(limit - empty, 0))
+    probe = min(upper, max(limit - empty, 1))
     for tries in count():
         if not low < probe < high:
             return low

@@ -85,9 +85,13 @@ class LiveAnswer:
         """More of the answer."""
         self._text += text
 
-    def discard(self) -> None:
-        """What was fed is void."""
-        self._text = ""
+    def go_on_from(self, text: str) -> None:
+        """Take this as fed and shown: what an attempt before a crash had answered. Nothing changes until there is more."""
+        self._text = self._shown = text
+
+    def discard(self, back_to: str = "") -> None:
+        """What was fed is void, but for what stands already."""
+        self._text = back_to
 
     async def settle(self) -> Settled:
         """Stop showing; when this returns no live edit is in flight, or it is known that one may be."""

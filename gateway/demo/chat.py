@@ -2,8 +2,9 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from channels.telegram.simulator.checks import JsonObject
 from channels.telegram.simulator.server import TelegramSimulator
 from channels.telegram.simulator.state import Arrived, ShownMessage
 from gateway.demo.errors import StoryBroken
@@ -146,10 +147,8 @@ class Chat:
 
     def _reacted(self, message_id: int, at_s: float) -> None:
         message = self._message(message_id)
-        reaction = next(iter(message.reactions.values()), "")
-        if reaction:  # a sign taken back is not worth a line
-            self._signed(message_id, at_s)
-            self._tell(Kind.SIGN, message.text, at_s, sign=reaction)
+        self._signed(message_id, at_s)
+        self._tell(Kind.SIGN, message.text, at_s, sign=next(iter(message.reactions.values()), ""))
 
     def _wrote(self, message_id: int, text: str, at_s: float) -> None:
         before = self.seen.get(message_id)
@@ -158,14 +157,15 @@ class Chat:
         self._signed(None, at_s)
         now = Seen(message_id, text, at_s, 0 if before is None else before.edits + 1)
         self.seen[message_id] = now
+        shown = self._message(message_id)
+        entities = shown.entities if shown.text == text else ()
         if now.whole:
-            shown = self._message(message_id)
-            self._tell(Kind.ANSWER, text, at_s, entities=shown.entities if shown.text == text else ())
+            self._tell(Kind.ANSWER, text, at_s, entities=entities)
             return
-        grown, words = text.removesuffix(GOES_ON).rstrip(), len(text.split()) - 1
+        grown = text.removesuffix(GOES_ON).rstrip()
         earlier = before.text.removesuffix(GOES_ON).rstrip() if before is not None else ""
         new = grown.removeprefix(earlier) if grown.startswith(earlier) else grown
-        self._tell(Kind.GROWING, new.strip() or GOES_ON, at_s, words=words)
+        self._tell(Kind.GROWING, text, at_s, entities=entities, new=new.strip() or GOES_ON)
 
     def _signed(self, message_id: int | None, at_s: float) -> None:
         """Note the first sign of life: on one message, or for all that wait."""
@@ -173,9 +173,18 @@ class Chat:
             if one.sign_after_s is None and message_id in (None, one.message_id):
                 one.sign_after_s = at_s - one.at_s
 
-    def _tell(self, kind: Kind, text: str, at_s: float, *, who: str = BOT, **more: object) -> None:
-        entry = Entry(kind, text, at_s - self._begun_s, who, self.name)
-        self._show(replace(entry, **more))  # type: ignore[arg-type]  # fields of an Entry, named by this module
+    def _tell(
+        self,
+        kind: Kind,
+        text: str,
+        at_s: float,
+        *,
+        who: str = BOT,
+        entities: tuple[JsonObject, ...] = (),
+        sign: str = "",
+        new: str = "",
+    ) -> None:
+        self._show(Entry(kind, text, at_s - self._begun_s, who, self.name, entities, sign, new))
 
     def _message(self, message_id: int) -> ShownMessage:
         return self._simulator.world.bot().chats[self.id].messages[message_id]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from gateway.demo.chat import watch
 from gateway.demo.errors import StoryBroken
+from gateway.demo.picture import picture
 from gateway.demo.screen import Screen
 from gateway.demo.stage import Stage
 from gateway.demo.story import Story
@@ -32,6 +33,8 @@ def main(svg: Path | None = None) -> int:
         return INTERRUPTED
     if figures is None:
         return 1
+    if svg is not None:
+        svg.write_text(picture(screen.entries), encoding="utf-8")
     return _judged(figures, screen)
 
 

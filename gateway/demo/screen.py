@@ -73,11 +73,14 @@ class Screen:
             self.line((lead + "".join(self._painted(span.text, span.look) for span in spans)).rstrip())
 
     def _growing(self, entry: Entry) -> None:
-        count = "" if not entry.words else f"(writing, {entry.words} words) "
-        text = count + one_line(entry.text, self._width - INDENT - len(count))
+        words = len(entry.text.split()) - 1  # the last one says that it goes on
+        count = f"(writing, {words} words) " if words else ""
+        text = count + one_line(entry.new, self._width - INDENT - len(count))
         self.line(self._lead(entry, "dim") + self._painted(text, "dim"))
 
     def _sign(self, entry: Entry) -> None:
+        if not entry.sign:
+            return  # that a reaction is taken away is not worth a line
         text = "(is typing)" if entry.sign == "typing" else f"(reacts {entry.sign} to “{one_line(entry.text, 60)}”)"
         self.line(self._lead(entry, "dim") + self._painted(text, "dim"))
 

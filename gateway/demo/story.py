@@ -19,7 +19,8 @@ QUICK_WORDS_PER_S = 150.0
 PRACTISED = "3 h 30 min"
 """What Ana's entries add up to: 45 + 90 + 30 + 30 + 15 minutes."""
 
-_CODE = re.compile(r"^[A-HJ-NP-Z2-9]{8}$", re.MULTILINE)
+CODE = re.compile(r"^[A-HJ-NP-Z2-9]{8}$", re.MULTILINE)
+"""A pairing code, alone on its line."""
 
 
 class Story:
@@ -141,7 +142,7 @@ class Story:
 
     async def _approve(self, chat: Chat) -> None:
         """The operator lets somebody in by the code that stands in their chat."""
-        code = next((found[0] for seen in chat.seen.values() if (found := _CODE.search(seen.text))), None)
+        code = next((found[0] for seen in chat.seen.values() if (found := CODE.search(seen.text))), None)
         if code is None:
             raise StoryBroken(f"{chat.name} was given no pairing code")
         self._command(f"tenk pairing approve {code}")

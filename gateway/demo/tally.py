@@ -43,7 +43,9 @@ def tally(chats: Sequence[Chat], memory_mb: float | None, lasted_s: float, down:
         lost=tuple(one.text for one in said if not one.answer),
         doubled=tuple(text for chat in chats for text in _doubled(chat)),
         sign_s=tuple(one.sign_after_s for one in timed if one.sign_after_s is not None),
-        command_s=tuple(one.answer_after_s for one in timed if one.text.startswith(AT_ONCE) and one.answer_after_s is not None),
+        command_s=tuple(
+            one.answer_after_s for one in timed if one.text.startswith(AT_ONCE) and one.answer_after_s is not None
+        ),
         memory_mb=memory_mb,
         lasted_s=lasted_s,
     )

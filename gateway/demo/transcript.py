@@ -19,7 +19,7 @@ class Kind(StrEnum):
     OUTPUT = "output"  # what they read
     SAID = "said"  # a person writes
     ANSWER = "answer"  # the bot writes, or finishes what it was writing
-    GROWING = "growing"  # a live answer as it stands; `text` is what is new
+    GROWING = "growing"  # a live answer as it stands
     SIGN = "sign"  # a reaction on the person's message `text`, or "typing"
 
 
@@ -33,8 +33,8 @@ class Entry:
     who: str = ""  # in chats: who writes; for SIGN and GROWING the bot
     chat: str = ""  # whose chat it is; "" outside of chats
     entities: tuple[JsonObject, ...] = ()  # as the Bot API gives them, in UTF-16 units of `text`
-    sign: str = ""  # the reaction
-    words: int = 0  # of a GROWING answer so far
+    sign: str = ""  # the reaction, "" where it was taken away
+    new: str = ""  # what a GROWING answer has more than before
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from agent.transcript import (
     ToolReturned,
     TurnEnded,
     UserItem,
+    spoken,
 )
 from channels.base import Channel, Sign
 from gateway.delivery.compose import compose
@@ -38,6 +39,9 @@ from gateway.telemetry import TURNS
 
 ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], str]
 """Apply a local command within a commit, once a key; its result as a JSON object {"success", "data", "error"}."""
+
+
+WITHHELD = UserItem("(The input guard withheld a message here.)")
 
 
 class Surroundings(Protocol):
@@ -167,7 +171,7 @@ class RunningTurn:
             return ()
         rows = self._session.mailbox.take_steering(self._turn.user_id)
         read = (self._tools.reader.read(row.event) for row in rows)
-        items = tuple(item for item in read if item is not None)
+        items = tuple(item or WITHHELD for item in read)
         events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, items))
         seq = self._session.conversation.next_seq(len(events))
 
@@ -203,7 +207,7 @@ class RunningTurn:
                 failpoint("model_first_text")
             self._live.feed(event.text)
         elif isinstance(event, TextDiscarded):
-            self._live.discard()
+            self._live.discard(spoken(self.events))  # the response under way is void, not the answers before it
         elif isinstance(event, ToolEnded):
             failpoint("tool_done")
 

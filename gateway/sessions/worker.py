@@ -15,7 +15,7 @@ import structlog
 
 from agent.errors import Fenced
 from agent.ports import Principal, Turn, TurnPort
-from agent.transcript import EndReason, TurnStarted
+from agent.transcript import EndReason, TurnStarted, spoken
 from channels.base import Channel, Sign
 from channels.messages import Address, ChatKind, InboundMessage
 from gateway.delivery.compose import compose
@@ -245,6 +245,7 @@ class Session:
         self._turn = port
         try:
             live.start(begun.message_id, await self._placeholder(begun))
+            live.go_on_from(spoken(begun.events))
             if turn.attempts > MAX_ATTEMPTS:
                 await port.finish(EndReason.MODEL_ERROR, tools.sorry(principal), None)
             else:

@@ -147,4 +147,6 @@ def engine_for(url: str) -> Engine:
             raise SettingsError("a store in memory would forget what it acknowledged; write sqlite:///path/tenk.db")
         case "postgresql" | "postgres":
             return PostgresEngine(parsed.set(drivername="postgresql+asyncpg"))
-    raise SettingsError(f"no store for {parsed.drivername!r}; write sqlite:///path/tenk.db or postgresql://user@host/db")
+    raise SettingsError(
+        f"no store for {parsed.drivername!r}; write sqlite:///path/tenk.db or postgresql://user@host/db"
+    )

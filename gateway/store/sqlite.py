@@ -109,7 +109,7 @@ class SqliteEngine:
 
     def _open(self) -> str | None:
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_directory(self._path.parent)
             if not self._path.exists():  # to close a file drops every lock this process has on it
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))  # its -wal and -shm take the same mode
             with self._engine.connect() as connection:
@@ -138,6 +138,19 @@ class SqliteEngine:
         if connection is not None:
             connection.invalidate()
             connection.close()
+
+
+def _make_directory(directory: Path) -> None:
+    """Make what is missing of it, each directory its owner's only and on the disk before anything is put in it."""
+    if directory.exists():
+        return
+    _make_directory(directory.parent)
+    directory.mkdir(mode=0o700, exist_ok=True)
+    parent = os.open(directory.parent, os.O_RDONLY)
+    try:
+        os.fsync(parent)
+    finally:
+        os.close(parent)
 
 
 def _reading_engine(path: Path) -> "AsyncEngine":

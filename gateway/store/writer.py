@@ -8,6 +8,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import structlog
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import ExceptionContext
+from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StoreUnavailable
 
@@ -110,6 +111,7 @@ class Writer:
         self._probe = probe
         self._room_jobs = room_jobs
         self._queue: deque[_Entry[Any]] = deque()
+        self._group: list[_Entry[Any]] = []  # taken from the queue, not yet told
         self._work = asyncio.Event()
         self._closing = asyncio.Event()
 
@@ -133,15 +135,13 @@ class Writer:
 
     async def run(self) -> None:
         """Commit group after group until `close` was called and the queue is empty."""
-        pause_s = 0.0
-        while await self._next(pause_s):
-            group = [self._queue.popleft() for _ in range(min(GROUP_JOBS, len(self._queue)))]
-            outcomes = await self._commit([entry.job for entry in group] or [self._probe])
-            outage = next((e for _, e in outcomes if isinstance(e, StoreUnavailable)), None)
-            self._settle(group, outcomes)
-            if self.healthy != (outage is None):
-                self._turn(outage)
-            pause_s = 0.0 if outage is None else min(max(FIRST_PAUSE_S, 2 * pause_s), LONGEST_PAUSE_S)
+        try:
+            await self._run()
+        finally:  # where it ends by an error, nobody is left waiting for an answer that cannot come
+            self.close()
+            self.healthy = self.healthy and not self._group
+            for entry in (*self._group, *self._queue):
+                entry.fail(StoreUnavailable("the store has stopped"))
 
     def close(self) -> None:
         """Take no more; what is queued is tried once more, then told."""
@@ -162,7 +162,25 @@ class Writer:
             await self._work.wait()
         return True
 
-    def _settle(self, group: list["_Entry[Any]"], outcomes: list[Outcome]) -> None:
+    async def _run(self) -> None:
+        pause_s = 0.0
+        while await self._next(pause_s):
+            self._group = [self._queue.popleft() for _ in range(min(GROUP_JOBS, len(self._queue)))]
+            outcomes = await self._attempt([entry.job for entry in self._group] or [self._probe])
+            outage = next((e for _, e in outcomes if isinstance(e, StoreUnavailable)), None)
+            self._settle(outcomes)
+            if self.healthy != (outage is None):
+                self._turn(outage)
+            pause_s = 0.0 if outage is None else min(max(FIRST_PAUSE_S, 2 * pause_s), LONGEST_PAUSE_S)
+
+    async def _attempt(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        try:
+            return await self._commit(jobs)
+        except (OSError, RuntimeError, SQLAlchemyError) as error:  # an engine should not; it is an outage all the same
+            return [(None, unavailable(error)) for _ in jobs]
+
+    def _settle(self, outcomes: list[Outcome]) -> None:
+        group, self._group = self._group, []
         again: list[_Entry[Any]] = []
         for entry, (result, error) in zip(group, outcomes, strict=False):  # a probe has no entry
             if error is None:

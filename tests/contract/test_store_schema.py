@@ -1,4 +1,4 @@
-"""The schema on every store: created at once or migrated it is the same, and a database from the future is left alone."""
+"""The schema on every store: created at once or migrated it is the same; a database from the future is left alone."""
 
 import asyncio
 import subprocess
@@ -16,7 +16,7 @@ from gateway.store import migrate
 from gateway.store.engine import Store, upgrade
 from gateway.store.schema import HEAD, version, whole
 from gateway.store.tables.turns import shards
-from tests.contract.stores import PostgresCase, StoreCase, note, subjects
+from tests.contract.stores import StoreCase, note, subjects
 from tests.fakes.postgres import PostgresServer
 
 
@@ -106,10 +106,10 @@ class TestOpening:
     @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://h/d", "tenk.db", "", "nonsense:/x"])
     async def test_a_url_of_no_store_is_a_settings_error(self, url: str) -> None:
         """The message says what to write instead."""
-        with pytest.raises(SettingsError, match="sqlite:///path/tenk.db"):
+        with pytest.raises(SettingsError, match=r"sqlite:///path/tenk\.db"):
             await Store.open(url)
 
-    async def test_a_store_that_cannot_be_reached_is_unavailable(self, tmp_path: Path, postgres: PostgresServer) -> None:
+    async def test_what_cannot_be_reached_is_unavailable(self, tmp_path: Path, postgres: PostgresServer) -> None:
         """A directory where a file should be, a file that is no database, a port where nobody listens, a wrong name."""
         (tmp_path / "text.db").write_text("this is no database, and long enough to be looked at as one " * 100)
         sqlite = (f"sqlite:///{tmp_path}", f"sqlite:///{tmp_path}/text.db")
@@ -124,7 +124,7 @@ class TestOpening:
             await Store.open(wrong)
         assert "canary-3141" not in f"{caught.value!r} {caught.value} {caught.value.__cause__!r}"
 
-    async def test_a_boot_does_not_import_alembic(self, tmp_path: Path) -> None:
+    def test_a_boot_does_not_import_alembic(self, tmp_path: Path) -> None:
         """0.7 s that only a migration needs."""
         script = "import asyncio, sys; from gateway.store.engine import upgrade; asyncio.run(upgrade(sys.argv[1]));"
         script += "print('alembic' in sys.modules)"

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from channels.telegram.simulator.faults import Fault
 from gateway.control import call
 from tests.torture.world import World
 
@@ -57,6 +58,12 @@ async def burst(world: World, chat: int) -> None:
         world.say(chat)
 
 
+async def doubled_batch(world: World, chat: int) -> None:
+    """A question that Telegram delivers twice."""
+    world.sim.faults.script(Fault(kind="duplicate", method="getUpdates", times=2))
+    world.say(chat)
+
+
 async def steering(world: World, chat: int) -> None:
     """A slow answer, and another word while it is being given."""
     world.say(chat, "s")
@@ -83,13 +90,15 @@ class Case:
     point: str
     provoke: Provoke = plain
     again: str | None = None  # a second death, at this point, while it recovers
+    meanwhile: Provoke | None = None  # what somebody does while it is down
     hit: int = 1
     action: str = "exit"
 
     @property
     def name(self) -> str:
         """As the test list has it."""
-        return f"{self.point}:{self.hit}:{self.action}" + (f"+{self.again}" if self.again else "")
+        then = f"+{self.again}" if self.again else ""
+        return f"{self.point}:{self.hit}:{self.action}{then}" + (f"~{self.meanwhile.__name__}" if self.meanwhile else "")
 
 
 SINGLE = (
@@ -104,7 +113,7 @@ SINGLE = (
     Case("live_edit", slow), Case("edit_done", slow),
     Case("send_pre", long), Case("send_done", long), Case("send_done", long, hit=2),
     Case("command_pre", command), Case("command_post", command),
-    Case("result_pre", paying), Case("shutdown_begun", terminate),
+    Case("result_pre", paying), Case("claim_post", doubled_batch), Case("claim_post", burst), Case("shutdown_begun", terminate),
 )  # fmt: skip
 """Every named point but those of a recovery and of a pairing."""
 
@@ -119,15 +128,18 @@ DOUBLE = (
     Case("send_done", long, again="send_pre"),
     Case("steer_post", steering, again="recovery_turn"),
     Case("acked", burst, again="claim_post"),
+    Case("model_first_text", slow, meanwhile=burst),
+    Case("send_done", again="send_done"),
 )
-"""A second death in the recovery from the first."""
+"""A second death in the recovery from the first, or much to read after it."""
 
 
-async def run_case(world: World, case: Case, chat: int) -> None:
+async def run_case(world: World, case: Case, chat: int, *, settle_s: float = 30.0) -> None:
     """One case in a world whose gateway runs and has nothing to do; it does so again in the end.
 
     Raises:
-        AssertionError: the point was not passed, or what was begun did not come to its end.
+        NotSettled: what was begun did not come to its end within `settle_s`.
+        AssertionError: the point was not passed.
     """
     await world.gateway.arm(f"{case.point}:{case.hit}:{case.action}")
     await case.provoke(world, chat)
@@ -138,6 +150,8 @@ async def run_case(world: World, case: Case, chat: int) -> None:
     else:
         await world.until(lambda: f"FailpointRaised: {case.point}" in world.gateway.tail(200_000), 15, case.name)
         await world.gateway.ended(0.5)
+    if case.meanwhile is not None:
+        await case.meanwhile(world, chat)
     if case.again is not None:
         await world.start(f"{case.again}:1:exit", polls=False)
         await _expect_death(world, case)
@@ -145,7 +159,7 @@ async def run_case(world: World, case: Case, chat: int) -> None:
         await world.gateway.arm(None)
     else:
         await world.start()
-    await world.settle()
+    await world.settle(settle_s)
 
 
 async def _expect_death(world: World, case: Case) -> None:
@@ -177,4 +191,4 @@ async def approve_newest(world: World) -> None:
     waiting = await call(path, "pairing.list", {}, 5.0)
     if not isinstance(waiting, list) or not waiting or not isinstance(waiting[-1], dict):
         raise AssertionError(f"nobody waits: {waiting}")
-    await call(path, "pairing.approve", {"request": waiting[-1]["number"]}, 5.0)
+    await call(path, "pairing.approve", {"request": waiting[-1]["request"]}, 5.0)

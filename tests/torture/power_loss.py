@@ -1,7 +1,7 @@
 """The world of the power-loss test: a disk that keeps only what was synced, and a process that dies on it.
 
-As a program (`python -m tests.torture.power_loss DIRECTORY SYNCHRONOUS SEED`) it writes rows through a real Store, prints the
-number of each once its commit was acknowledged, and loses power in the middle of it.
+As a program (`python -m tests.torture.power_loss DIRECTORY SYNCHRONOUS SEED`) it writes rows through a real Store,
+prints the number of each once its commit was acknowledged, and loses power in the middle of it.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ SECTOR_BYTES = 512
 WRITERS = 6
 """Concurrent producers, so that groups have several jobs."""
 
-FIRST_CUT, LAST_CUT = 1, 8000
-"""Disk operations before the power goes: the first few hundred create the schema, a checkpoint comes about every 2,500."""
+FIRST_CUT, LAST_CUT = 1, 5000
+"""Disk operations before the power goes: the first hundred create the schema, a checkpoint comes every 2,500 or so."""
 
 
 class ShadowDisk(Disk):
     """Keeps in `shadow` what the disk really has, and cuts the power at the operation the seed chooses.
 
-    Of what was written and not synced, each write is lost, or (every other seed) arrives by chance, whole or torn at a sector.
+    What was written and not synced is lost; with an odd seed each such write may arrive, whole or torn at a sector.
     """
 
     def __init__(self, shadow: Path, seed: int) -> None:

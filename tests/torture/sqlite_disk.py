@@ -1,12 +1,13 @@
 """A disk under SQLite that a test can listen to and make fail: ctypes over the library the interpreter itself uses.
 
-`install` changes the process's default VFS for good, so it belongs into a child process. Structures: sqlite.org/c3ref/vfs.html
-and sqlite.org/c3ref/io_methods.html, as of SQLite 3.40.
+`install` changes the process's default VFS for good, so it belongs into a child process. Structures:
+sqlite.org/c3ref/vfs.html and sqlite.org/c3ref/io_methods.html, as of SQLite 3.40.
 """
 
 import ctypes
 import sqlite3
 from pathlib import Path
+from typing import ClassVar
 
 POINTER = ctypes.c_void_p
 # a file's name stays SQLite's own pointer: the VFS keeps it, a copy made by ctypes would be freed under it
@@ -97,7 +98,7 @@ def _file_name(pointer: int) -> str:
 class _Shim:
     """Wraps the functions of a VFS and of every file it opens; SQLite keeps pointers into it, so it lives forever."""
 
-    forever: "list[object]" = []  # noqa: RUF012  shared on purpose
+    forever: ClassVar[list[object]] = []
 
     def __init__(self, disk: Disk, vfs: Vfs) -> None:
         self._disk = disk
@@ -132,7 +133,8 @@ class _Shim:
 
     def _wrap(self, original: Methods) -> Methods:
         wrapped = Methods.from_buffer_copy(original)
-        real_write, real_truncate, real_sync = WRITE(original.xWrite), TRUNCATE(original.xTruncate), SYNC(original.xSync)
+        real_write, real_sync = WRITE(original.xWrite), SYNC(original.xSync)
+        real_truncate = TRUNCATE(original.xTruncate)
 
         def write(file: int, data: int, size: int, offset: int) -> int:
             result = self._disk.refuses("write", self._names[file]) or real_write(file, data, size, offset)

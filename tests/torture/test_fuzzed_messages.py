@@ -14,15 +14,17 @@ from tests.fakes.telegram_entities import faults
 
 pytestmark = [pytest.mark.long, pytest.mark.timeout(1800)]
 
+ROUNDS = pytest.mark.parametrize("fuzz_round", range(10))  # Hypothesis keeps in memory what one round generated
 FUZZED = settings(
-    max_examples=5000, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+    max_examples=500, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
 )
 TELEGRAM = TelegramRenderer()
 
 
+@ROUNDS
 @FUZZED
 @given(document=documents(), max_text=st.integers(150, 4096))
-def test_every_generated_document_arrives_whole(document: Document, max_text: int):
+def test_every_generated_document_arrives_whole(fuzz_round: int, document: Document, max_text: int):
     """Each part is one Telegram takes, none is an orphan, and together they say every word once and in order."""
     max_text = max(max_text, len(document.text) // 20)
     parts = split(document.text, TELEGRAM, Limits(max_text=max_text, unit=TextUnit.UTF16))
@@ -32,9 +34,10 @@ def test_every_generated_document_arrives_whole(document: Document, max_text: in
         assert ORPHAN <= TextUnit.UTF16.measure(parts[-1].rendered.text)
 
 
+@ROUNDS
 @FUZZED
 @given(text=st.text(st.sampled_from("abc XYZ\n\t*_~#>-+|[]()!<&;\\`.123😀é\u0301\u05d0\u200d\ud83d"), max_size=3000))
-def test_every_generated_noise_arrives_valid(text: str):
+def test_every_generated_noise_arrives_valid(fuzz_round: int, text: str):
     """Whatever stands in an answer, Telegram takes the parts."""
     for part in split(text, TELEGRAM, Limits(max_text=300, unit=TextUnit.UTF16)):
         assert [] == faults(part.rendered, 300)

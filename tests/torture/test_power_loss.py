@@ -40,7 +40,7 @@ def surviving(database: Path) -> set[str]:
 
 
 async def full_loses_nothing(directory: Path, seed: int) -> int:
-    """One loss of power under FULL: all acknowledged rows are there, and the store goes on from them. How many there were."""
+    """One loss of power under FULL: every acknowledged row is there, the store goes on. How many rows there were."""
     acknowledged = lose_power(directory, "FULL", seed)
     assert set() == acknowledged - surviving(directory / "shadow" / DATABASE), f"seed {seed}"
     store = await Store.open(f"sqlite:///{directory}/shadow/{DATABASE}")
@@ -56,7 +56,7 @@ def lost(directory: Path, synchronous: str, seed: int) -> int:
     return len(acknowledged - surviving(directory / "shadow" / DATABASE))
 
 
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", [20, 21])
 async def test_nothing_acknowledged_is_lost_with_the_power(tmp_path: Path, seed: int) -> None:
     """D1: with `synchronous=FULL`, whole or torn writes, every acknowledged row is on the disk."""
     assert 0 < await full_loses_nothing(tmp_path, seed)
@@ -65,7 +65,7 @@ async def test_nothing_acknowledged_is_lost_with_the_power(tmp_path: Path, seed:
 @pytest.mark.parametrize("synchronous", ["NORMAL", "OFF"])
 def test_the_test_notices_a_weaker_setting(tmp_path: Path, synchronous: str) -> None:
     """The same cut under NORMAL or OFF loses acknowledged rows: a test that cannot fail shows nothing."""
-    assert 0 < lost(tmp_path, synchronous, seed=2)
+    assert 0 < lost(tmp_path, synchronous, seed=20)
 
 
 @pytest.mark.long

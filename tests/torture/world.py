@@ -30,6 +30,10 @@ class Said:
     message_id: int
 
 
+class NotSettled(AssertionError):
+    """Something that was begun did not come to its end."""
+
+
 class World:
     """`async with World(tmp_path) as world`: everything on loopback, and the gateway process ended with it."""
 
@@ -163,14 +167,14 @@ class World:
         """Wait until everything has come to its end.
 
         Raises:
-            AssertionError: it did not, or the gateway died.
+            NotSettled: it did not, or the gateway died.
         """
         ends_s = time.monotonic() + timeout_s
         while not self.is_settled():
             if not self.gateway.running:
-                raise AssertionError(f"the gateway died: {self.gateway.tail()}")
+                raise NotSettled(f"the gateway died: {self.gateway.tail()}")
             if time.monotonic() > ends_s:
-                raise AssertionError(f"not everything came to its end within {timeout_s:.0f} s: {self.gateway.tail()}")
+                raise NotSettled(f"not everything came to its end within {timeout_s:.0f} s: {self.gateway.tail()}")
             await asyncio.sleep(0.03)
 
     def _count(self, query: str) -> int:

@@ -149,6 +149,7 @@ def press(sender: str) -> ButtonPressed:
         sender=Sender(sender, "Ana"),
         received_at=datetime(2026, 3, 2, tzinfo=UTC),
         message_id="1",
+        kind=ChatKind.DIRECT,
         data="approve",
     )
 

@@ -17,6 +17,7 @@ from agent.transcript import (
     ToolCall,
     ToolItem,
     UserItem,
+    fold,
 )
 from tests.fakes.agents import a_tool, an_agent, double, returned
 from tests.fakes.turn_port import ANA, FakeTurnPort, a_turn

@@ -235,6 +235,7 @@ class TestIntents:
             ("ayer practiqué media hora", Intent.LOG),
             ("should I do 45m guitar?", Intent.UNKNOWN),
             ("no, 50m", Intent.CORRECT),
+            ("(I changed my earlier message to:) 50m guitar", Intent.CORRECT),
             ("undo that", Intent.UNDO),
             ("deshaz eso", Intent.UNDO),
             ("make me a plan", Intent.PLAN),

@@ -12,7 +12,7 @@ from gateway.delivery.boundaries import cut_before, longest
     [
         ("one line\nanother line", 15, "one line"),
         ("One sentence. Another one here", 25, "One sentence."),
-        ("Is it? Yes! Dr. Who went on and on", 22, "Is it? Yes!"),
+        ("Is it? Yes! Dr. Who went on and on", 21, "Is it? Yes!"),
         ("It costs 3.50 euros, v1.2.3 too and more", 30, "It costs 3.50 euros, v1.2.3"),
         ("これは文です。それも文です。", 10, "これは文です。"),
         ("two words", 6, "two"),
@@ -31,9 +31,9 @@ def test_the_coarsest_boundary_near_the_end_wins(text, most, head):
 
 def test_a_range_is_kept_whole_where_a_word_ends_before_it():
     """A label is not cut, unless there is no other place."""
-    text = "see some long label here"
-    assert "see" == text[: cut_before(text, 14, [(4, 19)])]
-    assert "see some long" == text[: cut_before(text, 14, [(0, 24)])]
+    text = "now see some long label here"
+    assert "now see" == text[: cut_before(text, 18, [(8, 23)])]
+    assert "now see some long" == text[: cut_before(text, 18, [(0, 28)])]
 
 
 def test_a_word_is_not_parted_where_that_is_forbidden():
@@ -50,14 +50,14 @@ def test_a_cut_is_within_bounds(text, data):
 
 @given(st.lists(st.integers(0, 9), max_size=200), st.integers(0, 500), st.integers(0, 50))
 def test_the_longest_fit_is_found(sizes, limit, base):
-    """However unevenly size grows, no longer prefix would fit."""
+    """However unevenly size grows, no longer prefix would say more."""
 
     def size(count: int) -> int:
         return base + sum(sizes[:count])
 
     found = longest(len(sizes), size, limit)
     assert found == 0 or size(found) <= limit
-    assert found == len(sizes) or size(found + 1) > limit
+    assert found == len(sizes) or size(found) == limit or size(found + 1) > limit
 
 
 def test_the_longest_fit_is_asked_for_seldom():

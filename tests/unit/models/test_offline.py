@@ -24,10 +24,10 @@ async def respond(answer: RuleAnswer, words_per_s: float | None = None):
     """The response, the events and the pauses of one call."""
     events, pauses = [], []
 
-    async def sleep(seconds: float) -> None:
+    async def pause(seconds: float) -> None:
         pauses.append(seconds)
 
-    model = OfflineModel(Rules(answer), words_per_s, sleep)
+    model = OfflineModel(Rules(answer), words_per_s, pause)
     return await model.respond(REQUEST, events.append), events, pauses
 
 

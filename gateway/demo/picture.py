@@ -1,0 +1,154 @@
+"""Draws the first scenes of a story as chat bubbles in an SVG file. Pure: entries in, text out."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+
+from gateway.demo.transcript import Entry, Kind, Span, Widths, lines_of
+
+SCENES_DRAWN = 4
+COLUMN, GAP, EDGE = 420.0, 28.0, 24.0  # pixels, as everything here
+FONT, LEADING, PAD = 13.0, 18.0, 10.0
+BUBBLE, CODE_WIDTH = 330.0, 7.4
+LINES_DRAWN = 11
+"""A bubble of more lines is drawn without its middle."""
+
+_FONTS = {"": "Helvetica, Arial, sans-serif", "code": "ui-monospace, Menlo, Consolas, monospace"}
+_PAGE, _INK, _FAINT, _OURS, _THEIRS, _SHELL = "#dfe7ee", "#17212b", "#5b6b79", "#ffffff", "#e1fbd0", "#1f2933"
+
+
+class _Pixels(Widths):
+    """Widths as in Helvetica, roughly and rather too wide: viewers have fonts of their own."""
+
+    def of(self, text: str) -> float:
+        """The width of a piece of text."""
+        return sum(_em(character) for character in text) * FONT
+
+
+def _width(span: Span) -> float:
+    return len(span.text) * CODE_WIDTH if span.look == "code" else _Pixels().of(span.text)
+
+
+def _em(character: str) -> float:
+    if ord(character) > 0x2BFF:
+        return 1.3
+    if character in " iljtf.,;:'|!()[]/":
+        return 0.33
+    if character in "mwMW%@—":
+        return 0.9
+    return 0.7 if character.isupper() else 0.58
+
+
+@dataclass(slots=True)
+class _Column:
+    """One column of drawings, from top to bottom."""
+
+    left: float
+    y: float = EDGE
+    drawn: list[str] = field(default_factory=list)
+
+    def text(self, spans: Sequence[Span], x: float, y: float, *, colour: str = _INK, size: float = FONT) -> None:
+        """One line of text."""
+        pieces = "".join(f"<tspan{_style(span.look)}>{escape(span.text)}</tspan>" for span in spans)
+        self.drawn.append(f'<text x="{x:.0f}" y="{y:.0f}" fill="{colour}" font-size="{size:g}">{pieces}</text>')
+
+    def lines(self, text: str, *, colour: str, look: str = "", size: float = FONT, after: float = 8.0) -> None:
+        """Lines of text as wide as the column."""
+        for spans in lines_of(text, (), round(COLUMN * 0.92), _Pixels()):  # these are bold or italic: wider
+            self.y += LEADING
+            self.text([Span(span.text, look) for span in spans], self.left, self.y, colour=colour, size=size)
+        self.y += after
+
+    def box(self, rows: Sequence[Sequence[Span]], colour: str, *, right: bool, ink: str = _INK, dash: str = "") -> None:
+        """A bubble, on one side of the column."""
+        widest = max((sum(_width(span) for span in row) for row in rows), default=0.0)
+        width, height = min(widest, COLUMN - 2 * PAD) + 2 * PAD, len(rows) * LEADING + 2 * PAD - 4
+        x = self.left + (COLUMN - width if right else 0)
+        where = f'x="{x:.0f}" y="{self.y:.0f}" width="{width:.0f}" height="{height:.0f}"'
+        self.drawn.append(f'<rect {where} rx="10" fill="{colour}"{dash}/>')
+        for number, row in enumerate(rows):
+            self.text(row, x + PAD, self.y + PAD + 10 + number * LEADING, colour=ink)
+        self.y += height + 6
+
+    def badge(self, text: str, *, right: bool) -> None:
+        """A small note under the last bubble; "" is none."""
+        if not text:
+            return
+        x = self.left + (COLUMN - PAD - _Pixels().of(text) * 0.85 if right else PAD)
+        self.text([Span(text)], x, self.y + 8, colour=_FAINT, size=11)
+        self.y += 14
+
+
+def picture(entries: Sequence[Entry]) -> str:
+    """The story's first scenes as an SVG, two columns wide."""
+    scenes = _scenes(entries)[:SCENES_DRAWN]
+    half = len(scenes) // 2
+    columns = (_Column(EDGE), _Column(EDGE + COLUMN + GAP))
+    for number, scene in enumerate(scenes):
+        _draw(scene, columns[number >= half])
+    width, height = 2 * EDGE + 2 * COLUMN + GAP, max(column.y for column in columns) + EDGE
+    body = "\n".join(line for column in columns for line in column.drawn)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
+        f'height="{height:.0f}" font-family="{_FONTS[""]}">\n'
+        f'<rect width="100%" height="100%" rx="12" fill="{_PAGE}"/>\n{body}\n</svg>\n'
+    )
+
+
+def _scenes(entries: Iterable[Entry]) -> list[list[Entry]]:
+    scenes: list[list[Entry]] = []
+    for entry in entries:
+        if entry.kind is Kind.SCENE:
+            scenes.append([])
+        if scenes:
+            scenes[-1].append(entry)
+    return scenes
+
+
+def _draw(scene: Sequence[Entry], column: _Column) -> None:
+    """One scene; a live answer becomes one bubble, drawn half-way only where a command ends it."""
+    signs = {entry.text: entry.sign for entry in scene if entry.kind is Kind.SIGN and entry.text}
+    growing: list[Entry] = []
+    for entry in scene:
+        if entry.kind is Kind.SCENE:
+            column.lines(entry.text, colour=_INK, look="bold", after=10)
+        elif entry.kind is Kind.NOTE:
+            column.lines(entry.text, colour=_FAINT, look="italic")
+        elif entry.kind is Kind.GROWING:
+            growing.append(entry)
+        elif entry.kind is Kind.SAID:
+            _bubble(entry, column)
+            column.badge(signs.get(entry.text, ""), right=True)
+        elif entry.kind is Kind.ANSWER:
+            _bubble(entry, column)
+            column.badge(f"grew while it was written, {len(growing)} edits" if growing else "", right=False)
+            growing = []
+        elif entry.kind in (Kind.COMMAND, Kind.OUTPUT):
+            _typed(entry, growing, column)
+            growing = []
+    column.y += 14
+
+
+def _typed(entry: Entry, growing: Sequence[Entry], column: _Column) -> None:
+    """What the operator types or reads, under the answer that was being written then."""
+    if growing:
+        _bubble(growing[-1], column, dash=f' stroke="{_FAINT}" stroke-dasharray="4 3"')
+    lead = "$ " if entry.kind is Kind.COMMAND else ""
+    column.box([[Span(lead + entry.text, "code")]], _SHELL, right=False, ink="#e4e7eb")
+
+
+def _bubble(entry: Entry, column: _Column, dash: str = "") -> None:
+    rows = lines_of(entry.text, entry.entities, round(BUBBLE - 2 * PAD), _Pixels())
+    if len(rows) > LINES_DRAWN:
+        rows = [*rows[: LINES_DRAWN - 4], [Span("…")], *rows[-3:]]
+    mine = entry.kind is Kind.SAID
+    column.box(rows, _THEIRS if mine else _OURS, right=mine, dash=dash)
+
+
+def _style(look: str) -> str:
+    styles = {
+        "bold": ' font-weight="bold"',
+        "italic": ' font-style="italic"',
+        "code": f' font-family="{_FONTS["code"]}" font-size="12"',
+    }
+    return styles.get(look, "")

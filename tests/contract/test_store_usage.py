@@ -1,0 +1,50 @@
+"""Sums of tokens are the same on every store."""
+
+from datetime import UTC, date, datetime, timedelta
+
+import sqlalchemy as sa
+
+from gateway.store.engine import Store
+from gateway.store.tables.turns import usage
+from gateway.store.usage import UsageSum, usage_sums
+
+MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
+
+
+def used(
+    at: datetime, user: str = "ada", model: str = "m", tokens: int | None = 10, tenant: str = "t"
+) -> dict[str, object]:
+    """A call's row; a provider that does not count gives None."""
+    ids = {"tenant_id": tenant, "user_id": user, "session_id": "s", "turn_id": "t", "model": model, "at": at}
+    return ids | {"input_tokens": tokens, "output_tokens": tokens, "cache_read_tokens": None, "cache_write_tokens": 1}
+
+
+async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> None:
+    """A call one microsecond before midnight is the day before's; another tenant's calls are nobody's business."""
+    rows = [
+        used(MIDNIGHT - timedelta(microseconds=1)),
+        used(MIDNIGHT),
+        used(MIDNIGHT + timedelta(hours=23), tokens=None),
+        used(MIDNIGHT, user="bob", model="n", tokens=2_000_000_000),
+        used(MIDNIGHT, user="bob", model="n", tokens=2_000_000_000),
+        used(MIDNIGHT, tenant="other"),
+        used(MIDNIGHT + timedelta(days=1)),
+    ]
+    await store.write(lambda connection: connection.execute(sa.insert(usage), rows) and None)
+
+    def query(connection: sa.Connection) -> list[UsageSum]:
+        return usage_sums(connection, "t", MIDNIGHT - timedelta(days=1), MIDNIGHT + timedelta(days=1))
+
+    assert [
+        UsageSum(date(2026, 11, 19), "ada", "m", 1, 10, 10, None, 1),
+        UsageSum(date(2026, 11, 20), "ada", "m", 2, 10, 10, None, 2),
+        UsageSum(date(2026, 11, 20), "bob", "n", 2, 4_000_000_000, 4_000_000_000, None, 2),
+    ] == await store.read(query)
+
+
+async def test_one_person_sees_their_own(store: Store) -> None:
+    """With a user id nobody else's calls are counted."""
+    rows = [used(MIDNIGHT), used(MIDNIGHT, user="bob")]
+    await store.write(lambda connection: connection.execute(sa.insert(usage), rows) and None)
+    sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, MIDNIGHT + timedelta(days=1), user_id="bob"))
+    assert [UsageSum(MIDNIGHT.date(), "bob", "m", 1, 10, 10, None, 1)] == sums

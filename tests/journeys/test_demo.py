@@ -1,0 +1,69 @@
+"""`tenk demo` as somebody without a terminal runs it: the story is told to its end, and counts nothing lost or doubled."""
+
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+DEMO = (sys.executable, "-m", "gateway", "demo")
+
+
+@pytest.mark.timeout(120)
+def test_the_demo_loses_and_doubles_nothing(tmp_path: Path) -> None:
+    """It exits with 0, its table says lost 0 and doubled 0, it prints no escape codes and leaves no files (D1, D2)."""
+    drawn = tmp_path / "demo.svg"
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    done = subprocess.run(
+        [*DEMO, "--svg", str(drawn)], env=environment(temporary), capture_output=True, text=True, timeout=110
+    )
+    assert (0, "") == (done.returncode, done.stderr), done.stdout
+    table = dict(re.findall(r"^  (\S.*?)  +(\S.*)$", done.stdout.partition("What it came to")[2], re.MULTILINE))
+    assert table["messages from people"] == table["answered"]
+    assert ("0", "0") == (table["lost"], table["doubled"])
+    assert "kill -9" in done.stdout
+    assert "\x1b" not in done.stdout
+    assert [] == list(temporary.iterdir())
+    assert "{http://www.w3.org/2000/svg}svg" == ElementTree.parse(drawn).getroot().tag
+
+
+@pytest.mark.timeout(60)
+def test_an_interrupted_demo_cleans_up(tmp_path: Path) -> None:
+    """Ctrl-C in the middle ends the gateway, takes the temporary files away and says so in one line."""
+    demo = subprocess.Popen(DEMO, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        assert demo.stdout is not None
+        until_said(demo.stdout, "It reads from Telegram")
+        gateway = gateway_of(tmp_path)
+        demo.send_signal(signal.SIGINT)
+        rest, errors = demo.communicate(timeout=30)
+    finally:
+        demo.kill()
+    assert (130, "") == (demo.returncode, errors)
+    assert "Stopped." in rest
+    assert [] == list(tmp_path.iterdir())
+    assert not Path(f"/proc/{gateway}").exists()
+
+
+def environment(temporary: Path) -> dict[str, str]:
+    """As little as a process needs; its temporary files go where we can see them."""
+    return {"PATH": "/usr/bin:/bin", "TMPDIR": str(temporary), "HOME": str(temporary), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def until_said(stdout, text: str) -> None:
+    """Read on until a line holds the text."""
+    while text not in (line := stdout.readline()):
+        assert line, f"it ended without saying {text!r}"
+
+
+def gateway_of(temporary: Path) -> int:
+    """The process id of the gateway that runs in a home under `temporary`."""
+    ends_at = time.monotonic() + 10
+    while not (locks := [path for path in temporary.glob("*/lock") if path.read_text().strip()]):
+        assert time.monotonic() < ends_at, "no gateway holds a home"
+    return int(locks[0].read_text())

@@ -1,0 +1,39 @@
+"""What a person sees of an answer in two pieces when the process is killed while the second is being written."""
+
+import asyncio
+import time
+
+import pytest
+
+from gateway.demo.chat import Chat, watch
+from gateway.demo.stage import Stage
+from gateway.demo.story import CODE
+from gateway.demo.transcript import Entry, Kind
+
+
+@pytest.mark.timeout(90)
+async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -> None:
+    """The first piece, journaled before the kill, never leaves the growing answer again (D5)."""
+    entries: list[Entry] = []
+    async with Stage() as stage:
+        ana = Chat(stage.simulator, 1001, "Ana", time.monotonic(), entries.append)
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(watch(stage.simulator, [ana]))
+            await stage.start(words_per_s=40)
+            hello = ana.say("hello")
+            seen = await ana.answered(hello, by="private")
+            await stage.tenk("pairing", "approve", CODE.findall(seen[0].text)[0])
+            await ana.told("You are in")
+            await ana.answered(ana.say("/log 45m guitar"), by="Logged")
+            asked = ana.say("How am I doing?")
+            await ana.until(lambda: ana.open is not None and ana.open.edits > 0, "a growing answer")
+            more = ana.say("Now show me everything, please")
+            await ana.until(lambda: ana.open is not None and "entry by entry" in ana.open.text, "the second piece")
+            await stage.kill()
+            at_kill = len(entries)
+            await stage.start(words_per_s=20)
+            await ana.answered(asked, more, by="Your journey")
+            watching.cancel()
+    after = [entry for entry in entries[at_kill:] if entry.kind in (Kind.GROWING, Kind.ANSWER)]
+    assert len(after) > 1, "it was not seen growing after the kill"
+    assert [] == [entry.text for entry in after if "Your journey" not in entry.text]

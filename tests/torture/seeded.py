@@ -1,0 +1,185 @@
+"""Bugs put into a copy of our own code, one at a time, to see that the torture would find them (FAULTS R7)."""
+
+import shutil
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.torture.cases import (
+    Case,
+    burst,
+    command,
+    doubled_batch,
+    long,
+    noting,
+    paying,
+    practice,
+    run_case,
+    slow,
+    steering,
+)
+from tests.torture.fence import take_over
+from tests.torture.gateway_process import ROOT
+from tests.torture.world import World
+
+PACKAGES = ("gateway", "channels", "agent")
+SETTLE_S = 6.0
+
+Scenario = Callable[[World], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Bug:
+    """One change of one file, and what must find it."""
+
+    number: int
+    claim: str
+    file: str
+    old: str
+    new: str
+    case: Case | Scenario
+
+    @property
+    def name(self) -> str:
+        """As the test list has it."""
+        return f"{self.number:02}-{self.claim.replace(' ', '-')}"
+
+
+BUGS = (
+    Bug(
+        1, "acknowledged before it is committed", "channels/telegram/polling.py",
+        "await self._sink.receive(events, rejected=rejected, cursor=str(confirmed))",
+        "await self._sink.receive((), cursor=str(confirmed))\n"
+        "                await self._sink.receive(events, rejected=rejected)",
+        Case("acked"),
+    ),
+    Bug(
+        2, "no dedupe", "gateway/store/inbox.py",
+        '"event_id": event.event_id,', '"event_id": f"{event.event_id}:{now.timestamp()}",',
+        Case("routed", doubled_batch),
+    ),
+    Bug(
+        3, "final outside the transaction", "gateway/sessions/turn.py",
+        "            rows = outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)\n"
+        '            failpoint("final_pre")\n'
+        "            return rows\n"
+        "\n"
+        "        await self._tools.store.write(job, self._tools.delivery.publish)\n",
+        "            return []\n"
+        "\n"
+        "        await self._tools.store.write(job)\n"
+        '        failpoint("final_pre")\n'
+        "        put = lambda c: outbox.put(c, turn.tenant, parts, self._tools.clock(), first_claimed=claimed)\n"
+        "        await self._tools.store.write(put, self._tools.delivery.publish)\n",
+        Case("final_pre"),
+    ),
+    Bug(
+        4, "resent without a mark", "gateway/delivery/verdict.py",
+        "state=State.READY, marked=True, not_before=None", "state=State.READY, not_before=None",
+        Case("send_done"),
+    ),
+    Bug(
+        5, "new key for every try", "agent/journal.py",
+        'return f"{self._turn_id}/{step}/{index}"', 'return f"{self._turn_id}/{step}.{id(self) % 9973}/{index}"',
+        Case("result_pre", noting),
+    ),
+    Bug(
+        6, "effect outside the journaling commit", "gateway/sessions/turn.py",
+        "        failpoint(\"effect_pre\")\n        event = await self._tools.store.write(job)\n",
+        "        own = lambda c: self._tools.apply(c, self._principal, command, str(seq + id(job)), self._tools.clock())\n"
+        "        done = await self._tools.store.write(own)\n"
+        "        failpoint(\"effect_pre\")\n"
+        "        event = replace(returned, content=done)\n"
+        "        await self.record(event)\n",
+        Case("effect_pre", practice),
+    ),
+    Bug(
+        7, "unsafe tool rerun", "agent/tools/pipeline.py",
+        "if asked.intended and (tool is None or tool.effect is Effect.UNSAFE):", "if asked.intended and tool is None:",
+        Case("result_pre", paying),
+    ),
+    Bug(
+        8, "intent not journaled", "agent/tools/pipeline.py",
+        "if tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE} and not asked.intended:", "if False:",
+        Case("result_pre", paying),
+    ),
+    Bug(
+        9, "steering not claimed", "gateway/sessions/turn.py",
+        "            inbox.claim(connection, [row.id for row in rows], self._turn.id)\n", "",
+        Case("steer_post", steering),
+    ),
+    Bug(
+        10, "no fence", "gateway/store/journal.py",
+        'if connection.execute(_holds, {"b_shard": fence.shard, "b_epoch": fence.epoch}).first() is None:', "if False:",
+        take_over,
+    ),
+    Bug(
+        11, "lanes and mailboxes out of order", "gateway/serial.py",
+        "return self._rows.popleft()", "return self._rows.pop()",
+        Case("claim_post", burst),
+    ),
+    Bug(
+        12, "open turns not taken up", "gateway/app.py",
+        "        await router.recover()\n", "",
+        Case("model_asked"),
+    ),
+    Bug(
+        13, "outbox not taken up", "gateway/app.py",
+        "        await delivery.recover()\n", "",
+        Case("final_post"),
+    ),
+    Bug(
+        14, "attempt not persisted", "gateway/store/outbox.py",
+        '    connection.execute(_mark, {"b_id": id_, "b_action": action})\n', "",
+        Case("send_done", long, hit=2),
+    ),
+    Bug(
+        15, "a send that counts as an edit", "gateway/delivery/outbox.py",
+        "id_=row.id, action=aimed.action", "id_=row.id, action=row.action",
+        Case("placeholder_sent", slow, again="send_done"),
+    ),
+    Bug(
+        16, "an edit cut by a death is given up", "gateway/delivery/outbox.py",
+        "self._config.give_up_after_s, idempotent", "0.0, idempotent",
+        Case("edit_done", slow),
+    ),
+    Bug(
+        17, "steering overtakes who waits for a resumed turn", "gateway/sessions/worker.py",
+        "        self.mailbox.hold()", "        pass",
+        Case("model_first_text", slow, meanwhile=burst),
+    ),
+    Bug(
+        18, "command effect ahead of its outcome", "gateway/sessions/commands.py",
+        "            if not inbox.settle(connection, row.id, outcome, now):\n                return _Done([])\n", "",
+        Case("command_post", command),
+    ),
+)  # fmt: skip
+
+
+def plant(bug: Bug, directory: Path) -> Path:
+    """A copy of the three packages with the bug in it; where it lies.
+
+    Raises:
+        AssertionError: the line it changes is not there any more: write the bug anew.
+    """
+    code = directory / "code"
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, code / package)
+    file = code / bug.file
+    text = file.read_text()
+    if text.count(bug.old) != 1:
+        raise AssertionError(f"bug {bug.number} changes a line that is not there: {bug.file}: {bug.old!r}")
+    file.write_text(text.replace(bug.old, bug.new))
+    return code
+
+
+async def provoke(world: World, bug: Bug) -> None:
+    """Do what must find the bug.
+
+    Raises:
+        NotSettled: it was found so.
+    """
+    if isinstance(bug.case, Case):
+        await run_case(world, bug.case, 100, settle_s=SETTLE_S)
+    else:
+        await bug.case(world)

@@ -1,0 +1,171 @@
+"""The writer over an engine that does what the test says: bounds, pauses, recovery, the end."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection
+
+from gateway.errors import StoreUnavailable
+from gateway.store.writer import GROUP_JOBS, Job, Outcome, Writer
+
+
+class Engine:
+    """Commits nothing; fails while it is told to, and keeps what it was asked to commit."""
+
+    def __init__(self) -> None:
+        self.down = False
+        self.groups: list[list[Job[Any]]] = []
+        self.asked = asyncio.Event()
+
+    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        """One group, at the next turn of the loop."""
+        await asyncio.sleep(0)
+        self.groups.append(list(jobs))
+        self.asked.set()
+        if self.down:
+            return [(None, StoreUnavailable("down")) for _ in jobs]
+        return [(job, None) for job in jobs]
+
+
+def probe(_: Connection) -> None:
+    """What the writer tries when nothing waits."""
+
+
+def job(_: Connection) -> None:
+    """A job that is never really run here."""
+
+
+@asynccontextmanager
+async def running(engine: Engine, **options: int) -> AsyncIterator[Writer]:
+    """A writer at work over this engine."""
+    writer = Writer(engine.commit, probe, **options)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(writer.run())
+        yield writer
+        writer.close()
+
+
+async def until(holds: Callable[[], bool], engine: Engine) -> None:
+    """Let commits go by until it holds."""
+    async with asyncio.timeout(10):
+        while not holds():
+            engine.asked.clear()
+            await engine.asked.wait()
+            await asyncio.sleep(0)
+
+
+async def test_what_waits_goes_as_one_group_and_one_job_alone_goes_at_once() -> None:
+    """A commit is never delayed to gather more; while one runs, the others gather."""
+    engine = Engine()
+    async with running(engine) as writer:
+        await writer.enqueue(job)
+        futures = [writer.enqueue(job) for _ in range(GROUP_JOBS + 44)]
+        await futures[-1]
+    assert [1, GROUP_JOBS, 44] == [len(group) for group in engine.groups]
+
+
+async def test_a_full_writer_refuses_at_once_what_is_not_lasting() -> None:
+    """D6: over the bound a job is told so; a lasting one, whose caller waits, is taken."""
+    engine = Engine()
+    async with running(engine, room_jobs=3) as writer:
+        futures = [writer.enqueue(job) for _ in range(3)]
+        lasting = writer.enqueue(job, lasting=True)
+        with pytest.raises(StoreUnavailable, match="full: 3 jobs"):
+            await writer.enqueue(job)
+        assert [job] * 4 == [await future for future in [*futures, lasting]]
+
+
+async def test_an_idle_store_that_is_down_is_tried_until_it_is_back() -> None:
+    """Health turns green without anybody asking: the writer writes something of its own."""
+    engine = Engine()
+    async with running(engine) as writer:
+        engine.down = True
+        with pytest.raises(StoreUnavailable):
+            await writer.enqueue(job)
+        assert not writer.healthy
+        await until(lambda: len(engine.groups) == 3, engine)
+        engine.down = False
+        await until(lambda: writer.healthy, engine)
+    assert [[job], [probe], [probe], [probe]] == engine.groups
+
+
+async def test_a_lasting_job_keeps_its_place_before_younger_ones() -> None:
+    """After an outage the oldest goes first, so that what depends on it still comes later."""
+    engine = Engine()
+    engine.down = True
+    order: list[str] = []
+    async with running(engine) as writer:
+        older = writer.enqueue(job, lambda _: order.append("older"), lasting=True)
+        await until(lambda: len(engine.groups) == 1, engine)
+        younger = writer.enqueue(job, lambda _: order.append("younger"))
+        engine.down = False
+        await older
+        await younger
+    assert ["older", "younger"] == order
+
+
+async def test_an_outage_is_not_hammered() -> None:
+    """Attempts come after 0.05, 0.1, 0.2 s and so on, whatever is queued meanwhile."""
+    engine = Engine()
+    engine.down = True
+    async with running(engine) as writer:
+        lasting = writer.enqueue(job, lasting=True)
+        await until(lambda: len(engine.groups) == 1, engine)
+        refused = [writer.enqueue(job) for _ in range(10)]
+        await asyncio.wait(refused)
+        assert 2 == len(engine.groups)
+        engine.down = False
+        await lasting
+        assert {StoreUnavailable} == {type(future.exception()) for future in refused}
+
+
+async def test_an_engine_that_raises_is_an_outage() -> None:
+    """Whatever goes wrong below, no caller waits forever, and the next commit is tried."""
+    engine = Engine()
+    broken = True
+
+    async def commit(jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        if broken:
+            raise RuntimeError("not foreseen")
+        return await engine.commit(jobs)
+
+    writer = Writer(commit, probe)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(writer.run())
+        with pytest.raises(StoreUnavailable, match="not foreseen"):
+            await writer.enqueue(job)
+        broken = False
+        assert job == await writer.enqueue(job)
+        writer.close()
+
+
+async def test_a_writer_that_ends_by_an_error_leaves_nobody_waiting() -> None:
+    """What nobody foresaw travels up to whoever runs it; each caller is told, later ones refused, health is red."""
+
+    async def commit(_: Sequence[Job[Any]]) -> list[Outcome]:
+        raise LookupError("not foreseen")
+
+    writer = Writer(commit, probe)
+    waiting = [writer.enqueue(job, lasting=True) for _ in range(GROUP_JOBS + 1)]
+    with pytest.raises(LookupError):
+        await writer.run()
+    assert {StoreUnavailable} == {type(future.exception()) for future in (*waiting, writer.enqueue(job))}
+    assert not writer.healthy
+
+
+async def test_a_closing_writer_tries_once_more_and_then_tells() -> None:
+    """A stop in an outage ends at once: lasting jobs too are told, later ones refused."""
+    engine = Engine()
+    engine.down = True
+    async with running(engine) as writer:
+        lasting = writer.enqueue(job, lasting=True)
+        await until(lambda: len(engine.groups) == 1, engine)
+        writer.close()
+        with pytest.raises(StoreUnavailable, match="down"):
+            await lasting
+        with pytest.raises(StoreUnavailable, match="closed"):
+            await writer.enqueue(job)
+    assert 2 == len(engine.groups)
