@@ -33,7 +33,7 @@ from gateway.delivery.outbox import Delivery
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.sessions.key import session_key
-from gateway.store import inbox, outbox, people
+from gateway.store import attempts, inbox, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import NewPart, OutboxRow
@@ -227,8 +227,8 @@ class Intake:
         """A person who blocked the bot parks their lane; one who is heard from again lets it go on."""
         lane = event.address.lane
         if isinstance(event, MembershipChanged) and event.change in (Membership.BLOCKED, Membership.LEFT):
-            outbox.park(connection, event.tenant, lane, event.change.value, now)
-        elif self._delivery.heard(lane) and outbox.unpark(connection, lane):
+            attempts.park(connection, event.tenant, lane, event.change.value, now)
+        elif self._delivery.heard(lane) and attempts.unpark(connection, lane):
             done.unparked.append(lane)
 
     # ------------------------------------------------------------ after the commit, in the event loop

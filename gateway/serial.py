@@ -36,6 +36,7 @@ class Window(Generic[T]):
         self._last_id = 0
         self._behind = behind
         self._unseen = 0  # rows offered that are in the store alone
+        self._rewound = 0  # what a read brings that began before the last rewinding is void
 
     def offer(self, row: T) -> None:
         """Take a row that was just committed; remember only that there is one when the window is full."""
@@ -56,9 +57,15 @@ class Window(Generic[T]):
 
     async def _refill(self) -> None:
         self._behind = False
-        self._unseen = 0
-        rows = await self._load(self._last_id, self._size)
-        if not rows:
+        unseen, self._unseen = self._unseen, 0
+        rewound = self._rewound
+        try:
+            rows = await self._load(self._last_id, self._size)
+        except BaseException:
+            self._behind = True  # nothing was read: what waits in the store still does
+            self._unseen += unseen
+            raise
+        if not rows or rewound != self._rewound:
             return
         if len(rows) == self._size:  # there may be more between these and what was offered meanwhile
             self._behind = True
@@ -90,9 +97,28 @@ class Window(Generic[T]):
         """Look into the store again: rows may be there that were never offered."""
         self._behind = True
 
+    def rewind(self) -> None:
+        """Read the store from its beginning, for queues whose rows leave it when they are done."""
+        self._rows.clear()
+        self._last_id = self._unseen = 0
+        self._rewound += 1
+        self._behind = True
+
     def __bool__(self) -> bool:
         """Whether there may be more."""
         return bool(self._rows) or self._behind
+
+
+async def load_wanted(load: Load[T], wanted: Callable[[T], bool], after_id: int, limit: int) -> list[T]:
+    """As `load`, of the wanted rows alone: fewer than `limit` still means that there are no more."""
+    found: list[T] = []
+    while len(found) < limit:
+        page = await load(after_id, limit)
+        found += [row for row in page if wanted(row)]
+        if len(page) < limit:
+            break
+        after_id = page[-1].id
+    return found[:limit]
 
 
 class Drained(Generic[T]):

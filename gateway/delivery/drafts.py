@@ -18,7 +18,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.outbox import Delivery
 from gateway.delivery.splitting import split
 from gateway.failpoints import failpoint
-from gateway.store import outbox
+from gateway.store import attempts, outbox
 from gateway.store.engine import Store
 from gateway.store.outbox import OutboxRow
 
@@ -73,7 +73,7 @@ class LiveAnswer:
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
-    def start(self, message_id: str | None, placeholder: outbox.Placeholder | None = None) -> None:
+    def start(self, message_id: str | None, placeholder: attempts.Placeholder | None = None) -> None:
         """Begin to watch the time; `placeholder` is one from before a crash."""
         self._message_id = message_id
         if placeholder is not None:

@@ -23,7 +23,7 @@ from gateway.delivery.sender import FillSecret, Sender
 from gateway.delivery.verdict import Verdict, judge
 from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window
-from gateway.store import outbox
+from gateway.store import attempts, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, OutboxRow, State
 from gateway.telemetry import OUTBOUND
@@ -72,7 +72,7 @@ class Delivery:
 
     async def recover(self) -> None:
         """Wake the lanes that have something to say from an earlier life."""
-        self._parked = set(await self._store.read(outbox.parked))
+        self._parked = set(await self._store.read(attempts.parked))
         for address in await self._store.read(outbox.open_lanes):
             self._lane(address.lane, behind=True).wake()
 
@@ -166,7 +166,7 @@ class Delivery:
             return aimed
         await self._wait_for_turn(row, channel)
         failpoint("send_pre")
-        await self._store.write(partial(outbox.mark_sending, id_=row.id, action=aimed.action))
+        await self._store.write(partial(attempts.mark_sending, id_=row.id, action=aimed.action))
         return replace(aimed, attempts=row.attempts + 1)
 
     async def _wait_for_turn(self, row: OutboxRow, channel: Channel) -> None:
@@ -179,7 +179,7 @@ class Delivery:
     async def _record(self, row: OutboxRow, platform_id: str) -> OutboxRow:
         OUTBOUND.labels(row.address.channel, "sent").inc()
         failpoint("sent_pre")
-        await self._store.write(partial(outbox.record_sent, id_=row.id, platform_id=platform_id, now=self._clock()))
+        await self._store.write(partial(attempts.record_sent, id_=row.id, platform_id=platform_id, now=self._clock()))
         failpoint("placeholder_post" if row.action is Action.PLACEHOLDER else "sent_post")
         if row.action is Action.PLACEHOLDER:
             self._sender.placeholder_is(row, platform_id)
@@ -207,12 +207,12 @@ class Delivery:
             apology = compose(channel, row.address, f"dead:{row.cause}", text)
 
         def job(connection: Connection) -> list[OutboxRow]:
-            outbox.save(connection, after, verdict.error, now := self._clock())
+            attempts.save(connection, after, verdict.error, now := self._clock())
             if verdict.park:
-                outbox.park(connection, row.tenant, row.address.lane, verdict.error, now)
+                attempts.park(connection, row.tenant, row.address.lane, verdict.error, now)
             if not apology:
                 return []
-            outbox.dead_letter_rest(connection, row.cause, row.id, verdict.error, now)
+            attempts.dead_letter_rest(connection, row.cause, row.id, verdict.error, now)
             return outbox.put(connection, row.tenant, apology, now)
 
         if verdict.park:

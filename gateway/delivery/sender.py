@@ -11,7 +11,7 @@ from channels.messages import OutboundPart, Receipt, Rendered
 from gateway.delivery.compose import RECOVERED_MARK
 from gateway.delivery.config import DeliveryConfig
 from gateway.failpoints import failpoint
-from gateway.store import outbox
+from gateway.store import attempts
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, OutboxRow
 
@@ -78,4 +78,4 @@ class Sender:
         known = self._sent_ids.get((row.cause, row.part))
         if known is not None:
             return known
-        return await self._store.read(partial(outbox.standing_id, cause=row.cause, part=row.part, op=row.op))
+        return await self._store.read(partial(attempts.standing_id, cause=row.cause, part=row.part, op=row.op))

@@ -25,7 +25,7 @@ from gateway.sessions.config import SessionsConfig
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.mailbox import KindOf, Mailbox
 from gateway.sessions.turn import Begun, RunningTurn, TurnTools
-from gateway.store import inbox, journal, outbox
+from gateway.store import attempts, inbox, journal, outbox
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, OpenTurn, SessionState, TurnRow
@@ -245,7 +245,6 @@ class Session:
         self._turn = port
         try:
             live.start(begun.message_id, await self._placeholder(begun))
-            live.go_on_from(spoken(begun.events))
             if turn.attempts > MAX_ATTEMPTS:
                 await port.finish(EndReason.MODEL_ERROR, tools.sorry(principal), None)
             else:
@@ -260,10 +259,10 @@ class Session:
             live.cancel()
         self.conversation.remember(turn.session_id, port.events)
 
-    async def _placeholder(self, begun: Begun) -> outbox.Placeholder | None:
+    async def _placeholder(self, begun: Begun) -> attempts.Placeholder | None:
         if not begun.resumed:
             return None
-        return await self._store.read(partial(outbox.placeholder_of, cause=begun.turn.id))
+        return await self._store.read(partial(attempts.placeholder_of, cause=begun.turn.id))
 
 
 def message_id_of(row: InboxRow) -> str | None:

@@ -9,14 +9,17 @@ import sqlalchemy as sa
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError
 
-from gateway.errors import SettingsError
+from gateway.errors import SettingsError, StoreUnavailable
 from gateway.store.postgres import PostgresEngine
 from gateway.store.schema import HEAD, probe
 from gateway.store.sqlite import SqliteEngine
-from gateway.store.writer import Job, Outcome, Writer
+from gateway.store.writer import FIRST_PAUSE_S, LONGEST_PAUSE_S, Job, Outcome, Writer
 
 Connection = sa.Connection
 """What every job and every query takes; for rooms that may not import SQLAlchemy."""
+
+VALUE_REFUSED = (sa.exc.StatementError, ValueError)
+"""What a job raises whose values the database, or an encoder on the way to it, does not take."""
 
 T = TypeVar("T")
 
@@ -100,13 +103,23 @@ class Store:
         """
         return await self._writer.enqueue(job, after, lasting=True)
 
-    async def read(self, query: Callable[[Connection], T]) -> T:
+    async def read(self, query: Callable[[Connection], T], *, lasting: bool = False) -> T:
         """The query's result over one consistent view of what is committed; a write in it is refused.
+
+        With `lasting` an outage is waited out, for those who can do nothing else.
 
         Raises:
             StoreUnavailable: the database does not answer; the query changed nothing.
         """
-        return await self._engine.read(query)
+        pause_s = FIRST_PAUSE_S
+        while True:
+            try:
+                return await self._engine.read(query)
+            except StoreUnavailable:
+                if not lasting or self._task is None:
+                    raise
+            await asyncio.sleep(pause_s)
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S)
 
     async def aclose(self) -> None:
         """Commit what is queued, then close. Nothing is taken from the first moment on; a second call does nothing."""

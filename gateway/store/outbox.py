@@ -11,8 +11,9 @@ from datetime import datetime
 from enum import StrEnum
 
 import sqlalchemy as sa
+from pydantic import TypeAdapter
 
-from channels.messages import Address, Rendered
+from channels.messages import Address, AttachmentKind, Button, Rendered
 from gateway.store.dialect import insert_new
 from gateway.store.tables.traffic import outbox, parked_lanes
 
@@ -40,6 +41,20 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class MediaRef:
+    """A file that goes with a part; its content is a blob until then."""
+
+    kind: AttachmentKind
+    name: str
+    mime: str
+    blob: str  # id in `gateway.store.blobs`
+
+
+_BUTTONS: TypeAdapter[tuple[Button, ...]] = TypeAdapter(tuple[Button, ...])
+_MEDIA: TypeAdapter[tuple[MediaRef, ...]] = TypeAdapter(tuple[MediaRef, ...])
+
+
+@dataclass(frozen=True, slots=True)
 class OutboxRow:
     """One part to be said, as a lane carries it."""
 
@@ -59,6 +74,9 @@ class OutboxRow:
     target: str | None = None
     reply_to: str | None = None
     secret_ref: str | None = None
+    answers: int | None = None  # the inbox row whose own way to answer it may use
+    buttons: tuple[Button, ...] = ()
+    media: tuple[MediaRef, ...] = ()
     not_before: datetime | None = None
     created_at: datetime | None = None
 
@@ -77,6 +95,9 @@ class NewPart:
     reply_to: str | None = None
     secret_ref: str | None = None
     target: str | None = None
+    answers: int | None = None
+    buttons: tuple[Button, ...] = ()
+    media: tuple[MediaRef, ...] = ()
 
 
 def idem_key(cause: str, part: int, op: int) -> str:
@@ -111,6 +132,9 @@ def put(
             target=part.target,
             reply_to=part.reply_to,
             secret_ref=part.secret_ref,
+            answers=part.answers,
+            buttons=part.buttons,
+            media=part.media,
             created_at=now,
         )
         id_ = connection.execute(insert_new(connection, outbox).returning(outbox.c.id), _values(row)).scalar()
@@ -141,6 +165,9 @@ def _values(row: OutboxRow) -> dict[str, object]:
         "markup": row.rendered.markup,
         "plain": row.plain,
         "secret_ref": row.secret_ref,
+        "answers": row.answers,
+        "buttons": _BUTTONS.dump_json(row.buttons).decode() if row.buttons else None,
+        "media": _MEDIA.dump_json(row.media).decode() if row.media else None,
         "idem_key": row.idem_key,
         "state": row.state,
         "not_before": None,
@@ -173,6 +200,9 @@ def _read(result: Iterable[sa.Row[tuple[object, ...]]]) -> list[OutboxRow]:
             target=row.target,
             reply_to=row.reply_to,
             secret_ref=row.secret_ref,
+            answers=row.answers,
+            buttons=_BUTTONS.validate_json(row.buttons) if row.buttons else (),
+            media=_MEDIA.validate_json(row.media) if row.media else (),
             not_before=row.not_before,
             created_at=row.created_at,
         )
@@ -200,120 +230,6 @@ def open_lanes(connection: sa.Connection) -> list[Address]:
         .distinct()
     )
     return [Address(row.channel, row.account, row.chat) for row in result]
-
-
-_sent = (
-    sa.update(outbox)
-    .where(outbox.c.id == sa.bindparam("b_id"))
-    .values(state=State.SENT, platform_id=sa.bindparam("b_platform_id"), done_at=sa.bindparam("b_now"), error=None)
-)
-_mark = (
-    sa.update(outbox)
-    .where(outbox.c.id == sa.bindparam("b_id"))
-    .values(state=State.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1)
-)
-
-
-def mark_sending(connection: sa.Connection, id_: int, action: Action) -> None:
-    """Persist the attempt that is about to be made, and what it is: an edit may be repeated, a send not."""
-    connection.execute(_mark, {"b_id": id_, "b_action": action})
-
-
-def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime) -> None:
-    """Record the receipt."""
-    connection.execute(_sent, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
-
-
-_put_back = (
-    sa.update(outbox)
-    .where(outbox.c.id == sa.bindparam("b_id"))
-    .values(
-        state=sa.bindparam("b_state"),
-        not_before=sa.bindparam("b_not_before"),
-        marked=sa.bindparam("b_marked"),
-        action=sa.bindparam("b_action"),
-        error=sa.bindparam("b_error"),
-        rendered=sa.bindparam("b_rendered"),
-        markup=sa.bindparam("b_markup"),
-        done_at=sa.bindparam("b_done_at"),
-    )
-)
-
-
-def save(connection: sa.Connection, row: OutboxRow, error: str | None, now: datetime) -> None:
-    """Store a row as an attempt left it: state, marks, when to try again, what goes instead."""
-    connection.execute(
-        _put_back,
-        {
-            "b_id": row.id,
-            "b_state": row.state,
-            "b_not_before": row.not_before,
-            "b_marked": row.marked,
-            "b_action": row.action,
-            "b_error": error,
-            "b_rendered": row.rendered.text,
-            "b_markup": row.rendered.markup,
-            "b_done_at": None if row.state in OPEN else now,
-        },
-    )
-
-
-def dead_letter_rest(connection: sa.Connection, cause: str, after_id: int, reason: str, now: datetime) -> int:
-    """Give up the parts of a reply behind a refused one; how many there were."""
-    done = connection.execute(
-        sa.update(outbox)
-        .where(outbox.c.cause == cause, outbox.c.id > after_id, outbox.c.state.in_(OPEN))
-        .values(state=State.DEAD, error=f"an earlier part was refused: {reason}", done_at=now)
-    )
-    return done.rowcount
-
-
-@dataclass(frozen=True, slots=True)
-class Placeholder:
-    """What became of a turn's placeholder."""
-
-    state: State
-    platform_id: str | None
-
-
-def placeholder_of(connection: sa.Connection, cause: str) -> Placeholder | None:
-    """The placeholder of a turn's answer; None where there is none."""
-    row = connection.execute(
-        sa.select(outbox.c.state, outbox.c.platform_id).where(
-            outbox.c.cause == cause, outbox.c.part == 0, outbox.c.op == 0, outbox.c.action == Action.PLACEHOLDER
-        )
-    ).first()
-    return None if row is None else Placeholder(State(row.state), row.platform_id)
-
-
-def standing_id(connection: sa.Connection, cause: str, part: int, op: int) -> str | None:
-    """The platform's id of the message that the operations before `op` left standing; None where none arrived."""
-    return connection.execute(
-        sa.select(outbox.c.platform_id)
-        .where(
-            outbox.c.cause == cause, outbox.c.part == part, outbox.c.op < op,
-            outbox.c.state == State.SENT, outbox.c.platform_id.is_not(None),
-        )
-        .order_by(outbox.c.op.desc())
-        .limit(1)
-    ).scalar()  # fmt: skip
-
-
-def park(connection: sa.Connection, tenant: str, lane: str, reason: str, now: datetime) -> None:
-    """Stop a lane until its person is heard again."""
-    connection.execute(
-        insert_new(connection, parked_lanes), {"tenant_id": tenant, "lane": lane, "reason": reason, "parked_at": now}
-    )
-
-
-def unpark(connection: sa.Connection, lane: str) -> bool:
-    """Let a lane go on; False where it was not parked."""
-    return connection.execute(sa.delete(parked_lanes).where(parked_lanes.c.lane == lane)).rowcount > 0
-
-
-def parked(connection: sa.Connection) -> list[str]:
-    """The lanes that are parked."""
-    return list(connection.execute(sa.select(parked_lanes.c.lane)).scalars())
 
 
 def depths(connection: sa.Connection) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""`tenk demo` as somebody without a terminal runs it: the story is told to its end, and counts nothing lost or doubled."""
+"""`tenk demo` as somebody without a terminal runs it: told to its end, nothing lost, nothing doubled."""
 
 import re
 import signal
@@ -6,7 +6,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -29,7 +29,7 @@ def test_the_demo_loses_and_doubles_nothing(tmp_path: Path) -> None:
     assert "kill -9" in done.stdout
     assert "\x1b" not in done.stdout
     assert [] == list(temporary.iterdir())
-    assert "{http://www.w3.org/2000/svg}svg" == ElementTree.parse(drawn).getroot().tag
+    assert "{http://www.w3.org/2000/svg}svg" == ET.parse(drawn).getroot().tag
 
 
 @pytest.mark.timeout(60)

@@ -23,7 +23,7 @@ from tests.torture.gateway_process import ROOT
 from tests.torture.world import World
 
 PACKAGES = ("gateway", "channels", "agent")
-SETTLE_S = 6.0
+SETTLE_S = 5.0
 
 Scenario = Callable[[World], Awaitable[None]]
 
@@ -55,7 +55,7 @@ BUGS = (
     ),
     Bug(
         2, "no dedupe", "gateway/store/inbox.py",
-        '"event_id": event.event_id,', '"event_id": f"{event.event_id}:{now.timestamp()}",',
+        '"event_id": event.event_id,', '"event_id": f"{event.event_id}:{__import__("uuid").uuid4()}",',
         Case("routed", doubled_batch),
     ),
     Bug(

@@ -68,6 +68,9 @@ outbox = sa.Table(
     sa.Column("markup", sa.Text),
     sa.Column("plain", sa.Text, nullable=False),  # sent instead when the rendering is refused
     sa.Column("secret_ref", sa.String(128)),  # what fills the eight bullets at the moment of sending
+    sa.Column("answers", Sequence64),  # the inbox row whose own way to answer it may use; None: the chat
+    sa.Column("buttons", sa.Text),  # JSON list of {label, data, style}
+    sa.Column("media", sa.Text),  # JSON list of {kind, name, mime, blob}
     sa.Column("idem_key", sa.String(32), nullable=False),
     sa.Column("state", sa.String(16), nullable=False),  # ready | sending | sent | unknown | dead | discarded
     sa.Column("not_before", Instant),
@@ -99,11 +102,10 @@ parked_lanes = sa.Table(
 reply_routes = sa.Table(
     "reply_routes",
     metadata,
-    sa.Column("id", Id, primary_key=True),
+    sa.Column("inbox_id", Sequence64, sa.ForeignKey("inbox.id"), primary_key=True, autoincrement=False),
     tenant_column(),
-    sa.Column("inbox_id", Sequence64, sa.ForeignKey("inbox.id"), nullable=False),
     sa.Column("kind", sa.String(32), nullable=False),  # interaction | response_url
     sa.Column("token", sa.Text, nullable=False),
     sa.Column("expires_at", Instant, nullable=False),
-    sa.Column("uses", sa.SmallInteger, nullable=False, default=0),
+    sa.Column("uses_left", sa.Integer, nullable=False),
 )

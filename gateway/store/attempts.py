@@ -1,0 +1,153 @@
+"""What attempts made of outbox rows: sending, sent, put back, given up; parked lanes, and answers' own routes.
+
+Plain functions over a connection. Which state follows which attempt is decided in `gateway.delivery`.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import sqlalchemy as sa
+
+from channels.messages import Route
+from gateway.store.dialect import insert_new
+from gateway.store.outbox import OPEN, Action, OutboxRow, State
+from gateway.store.tables.traffic import outbox, parked_lanes, reply_routes
+
+_sent = (
+    sa.update(outbox)
+    .where(outbox.c.id == sa.bindparam("b_id"))
+    .values(state=State.SENT, platform_id=sa.bindparam("b_platform_id"), done_at=sa.bindparam("b_now"), error=None)
+)
+_mark = (
+    sa.update(outbox)
+    .where(outbox.c.id == sa.bindparam("b_id"))
+    .values(state=State.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1)
+)
+
+
+def mark_sending(connection: sa.Connection, id_: int, action: Action) -> None:
+    """Persist the attempt that is about to be made, and what it is: an edit may be repeated, a send not."""
+    connection.execute(_mark, {"b_id": id_, "b_action": action})
+
+
+def record_sent(connection: sa.Connection, id_: int, platform_id: str, now: datetime) -> None:
+    """Record the receipt."""
+    connection.execute(_sent, {"b_id": id_, "b_platform_id": platform_id, "b_now": now})
+
+
+_put_back = (
+    sa.update(outbox)
+    .where(outbox.c.id == sa.bindparam("b_id"))
+    .values(
+        state=sa.bindparam("b_state"),
+        not_before=sa.bindparam("b_not_before"),
+        marked=sa.bindparam("b_marked"),
+        action=sa.bindparam("b_action"),
+        error=sa.bindparam("b_error"),
+        rendered=sa.bindparam("b_rendered"),
+        markup=sa.bindparam("b_markup"),
+        done_at=sa.bindparam("b_done_at"),
+    )
+)
+
+
+def save(connection: sa.Connection, row: OutboxRow, error: str | None, now: datetime) -> None:
+    """Store a row as an attempt left it: state, marks, when to try again, what goes instead."""
+    connection.execute(
+        _put_back,
+        {
+            "b_id": row.id,
+            "b_state": row.state,
+            "b_not_before": row.not_before,
+            "b_marked": row.marked,
+            "b_action": row.action,
+            "b_error": error,
+            "b_rendered": row.rendered.text,
+            "b_markup": row.rendered.markup,
+            "b_done_at": None if row.state in OPEN else now,
+        },
+    )
+
+
+def dead_letter_rest(connection: sa.Connection, cause: str, after_id: int, reason: str, now: datetime) -> int:
+    """Give up the parts of a reply behind a refused one; how many there were."""
+    done = connection.execute(
+        sa.update(outbox)
+        .where(outbox.c.cause == cause, outbox.c.id > after_id, outbox.c.state.in_(OPEN))
+        .values(state=State.DEAD, error=f"an earlier part was refused: {reason}", done_at=now)
+    )
+    return done.rowcount
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """What became of a turn's placeholder."""
+
+    state: State
+    platform_id: str | None
+
+
+def placeholder_of(connection: sa.Connection, cause: str) -> Placeholder | None:
+    """The placeholder of a turn's answer; None where there is none."""
+    row = connection.execute(
+        sa.select(outbox.c.state, outbox.c.platform_id).where(
+            outbox.c.cause == cause, outbox.c.part == 0, outbox.c.op == 0, outbox.c.action == Action.PLACEHOLDER
+        )
+    ).first()
+    return None if row is None else Placeholder(State(row.state), row.platform_id)
+
+
+def standing_id(connection: sa.Connection, cause: str, part: int, op: int) -> str | None:
+    """The platform's id of the message that the operations before `op` left standing; None where none arrived."""
+    return connection.execute(
+        sa.select(outbox.c.platform_id)
+        .where(
+            outbox.c.cause == cause, outbox.c.part == part, outbox.c.op < op,
+            outbox.c.state == State.SENT, outbox.c.platform_id.is_not(None),
+        )
+        .order_by(outbox.c.op.desc())
+        .limit(1)
+    ).scalar()  # fmt: skip
+
+
+def park(connection: sa.Connection, tenant: str, lane: str, reason: str, now: datetime) -> None:
+    """Stop a lane until its person is heard again."""
+    connection.execute(
+        insert_new(connection, parked_lanes), {"tenant_id": tenant, "lane": lane, "reason": reason, "parked_at": now}
+    )
+
+
+def unpark(connection: sa.Connection, lane: str) -> bool:
+    """Let a lane go on; False where it was not parked."""
+    return connection.execute(sa.delete(parked_lanes).where(parked_lanes.c.lane == lane)).rowcount > 0
+
+
+def parked(connection: sa.Connection) -> list[str]:
+    """The lanes that are parked."""
+    return list(connection.execute(sa.select(parked_lanes.c.lane)).scalars())
+
+
+def add_route(connection: sa.Connection, tenant: str, inbox_id: int, route: Route) -> None:
+    """Keep an event's own way to be answered."""
+    connection.execute(
+        insert_new(connection, reply_routes),
+        {
+            "inbox_id": inbox_id,
+            "tenant_id": tenant,
+            "kind": route.kind,
+            "token": route.token,
+            "expires_at": route.expires_at,
+            "uses_left": route.uses,
+        },
+    )
+
+
+def take_route(connection: sa.Connection, inbox_id: int, now: datetime) -> Route | None:
+    """Use an event's own way once more; None where it is spent or its time is over."""
+    taken = connection.execute(
+        sa.update(reply_routes)
+        .where(reply_routes.c.inbox_id == inbox_id, reply_routes.c.uses_left > 0, reply_routes.c.expires_at > now)
+        .values(uses_left=reply_routes.c.uses_left - 1)
+        .returning(reply_routes.c.kind, reply_routes.c.token, reply_routes.c.expires_at, reply_routes.c.uses_left)
+    ).first()
+    return None if taken is None else Route(taken.kind, taken.token, taken.expires_at, taken.uses_left)
