@@ -102,6 +102,7 @@ class InboundMessage(_Event):
     attachments: tuple[Attachment, ...] = ()
     edited: bool = False
     locale: str | None = None  # BCP 47 tag the platform told of the sender; a hint only
+    album: str | None = None  # the same for files that were sent as one
     forwarded: bool = False  # the words are somebody else's: data, not a wish of the sender's
 
 

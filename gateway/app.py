@@ -34,10 +34,11 @@ from gateway.access.operations import AccessChange, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.bus import Bus
 from gateway.commands.coach import coach_commands
+from gateway.commands.decisions import access_decisions
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.control import ControlServer, Handler
-from gateway.delivery.compose import compose
+from gateway.delivery.compose import Said, compose
 from gateway.delivery.drafts import LiveTools
 from gateway.delivery.outbox import Delivery
 from gateway.errors import GatewayError
@@ -48,7 +49,7 @@ from gateway.intake import Intake
 from gateway.lock import HomeLock
 from gateway.manager import ChannelAccount, ChannelManager
 from gateway.output import Scrubber
-from gateway.sessions.commands import CommandRunner
+from gateway.sessions.commands import CommandRunner, CommandTools
 from gateway.sessions.items import Reader
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
@@ -152,8 +153,11 @@ class Gateway:
         delivery = Delivery(store, manager, settings.delivery, utc_now, partial(codes.reveal, key), tasks)
         session_tools = self._session_tools(manager, delivery, epoch, tasks)
         bus = Bus(settings.sessions.bus_size, self._load_waiting, self._kinds.is_urgent)
+        operations = self._operations(key, manager, delivery)
+        decisions = access_decisions(operations)
+        known = Known(self._snapshot)
         commands = CommandRunner(
-            store, self._table, delivery, manager, Known(self._snapshot), apply_change, utc_now, tasks
+            CommandTools(store, self._table, delivery, manager, known, apply_change, decisions, utc_now), tasks
         )
         router = Router(bus, session_tools, commands, tasks)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now)
@@ -162,7 +166,7 @@ class Gateway:
         await router.recover()
         standing = Standing(store, manager, router, self._snapshot, self._model.name, self._started_at)
         tasks.create_task(HttpServer(settings.http, standing).run())
-        tasks.create_task(self._control(key, manager, delivery, standing).run())
+        tasks.create_task(self._control(operations, standing).run())
         tasks.create_task(self._keep_house())
         routing = tasks.create_task(router.run())
         gc.collect()
@@ -242,12 +246,12 @@ class Gateway:
         rows = await self._store.read(partial(inbox.waiting, after_id=after_id, limit=limit))
         return [row for row in rows if self._manager is None or self._manager.configured(row.event.address)]
 
-    def _control(self, key: bytes, manager: ChannelManager, delivery: Delivery, standing: Standing) -> ControlServer:
+    def _operations(self, key: bytes, manager: ChannelManager, delivery: Delivery) -> AccessOperations:
         def say(connection: Connection, address: Address, text: str, cause: str) -> None:
             channel = manager.now_loaded(address)
             if channel is None:
                 raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
-            outbox.put(connection, DEFAULT_TENANT, compose(channel, address, cause, text), utc_now())
+            outbox.put(connection, DEFAULT_TENANT, compose(channel, Said(address, cause, text)), utc_now())
 
         def changed(change: AccessChange) -> None:
             if change.person is not None:
@@ -256,10 +260,12 @@ class Gateway:
                 delivery.reread(change.told)
             failpoint("pairing_approved")
 
+        return AccessOperations(self._store, key, say, utc_now, changed)
+
+    def _control(self, operations: AccessOperations, standing: Standing) -> ControlServer:
         async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
             return await standing.status(utc_now())
 
-        operations = AccessOperations(self._store, key, say, utc_now, changed)
         handlers: dict[str, Handler] = {**access_calls(operations), "status": status}
         return ControlServer(self._settings.control_path, handlers)
 

@@ -12,8 +12,12 @@ from typing import Protocol
 
 import structlog
 
-from channels.base import Channel, NotPersisted
+from channels.base import Channel, HasButtons, NotPersisted
 from channels.messages import (
+    Address,
+    Button,
+    ButtonPressed,
+    ButtonStyle,
     ChatKind,
     CommandInvoked,
     InboundEvent,
@@ -28,15 +32,18 @@ from gateway.access.config import AccessConfig
 from gateway.access.limits import Bound, Over, PersonLimits
 from gateway.access.pairing import AlreadyIn, TellCode
 from gateway.access.policy import AccessSnapshot, Admit, Decision, Enrol, Pair
-from gateway.delivery.compose import compose
+from gateway.access.roles import Role
+from gateway.delivery.compose import Said, compose
 from gateway.delivery.outbox import Delivery
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.sessions.key import session_key
 from gateway.store import attempts, inbox, outbox, people
+from gateway.store import pairing as pairing_rows
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import NewPart, OutboxRow
+from gateway.store.pairing import Request
 from gateway.store.people import Person
 from gateway.telemetry import INBOUND
 
@@ -188,6 +195,8 @@ class Intake:
             return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
         if isinstance(event, InboundMessage | CommandInvoked):
             return _addressed(event, person)
+        if isinstance(event, ButtonPressed):
+            return NewRow(event, person.user_id, session_key(event, event.kind))
         if isinstance(event, MessageDeleted):
             return NewRow(event, person.user_id, session_key(event, ChatKind.DIRECT))
         return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail=event.type)
@@ -202,12 +211,38 @@ class Intake:
             text = words.code_text(event.locale)
             ref = codes.secret_ref(asked.request.id)
             self._reply(connection, channel, event, f"inbox:{id_}", text, now, done, secret_ref=ref)
+            if asked.request.created_at == now:
+                self._ask_owners(connection, channel, asked.request, now, done)
         elif isinstance(asked, AlreadyIn):  # approved between the decision and this commit
             done.people.append(asked.person)
             row = _addressed(event, asked.person)
             inbox.reopen(connection, id_, asked.person.user_id, row.session_key)
             if row.session_key is not None:
                 done.admitted.append(InboxRow(id_, event.tenant, row.session_key, asked.person.user_id, event, now))
+
+    def _ask_owners(
+        self, connection: Connection, channel: Channel, asked: Request, now: datetime, done: _Committed
+    ) -> None:
+        """Owners who talk to the bot on the same account decide with a button."""
+        buttons = tuple(
+            Button(label, f"{verb}:{asked.id}", style)
+            for label, verb, style in (
+                ("Approve", "approve", ButtonStyle.PRIMARY),
+                ("Deny", "deny", ButtonStyle.SECONDARY),
+                ("Block", "block", ButtonStyle.DANGER),
+            )
+        )
+        for let_in in pairing_rows.approved(connection, asked.tenant, asked.channel, asked.account):
+            person = self._snapshot.find(asked.tenant, let_in.sender)
+            if person is None or person.role != Role.OWNER:
+                continue
+            said = Said(
+                Address(asked.channel, asked.account, let_in.chat),
+                f"asked:{asked.id}:{let_in.id[-8:]}",
+                words.asked_text(asked),
+                buttons=buttons if isinstance(channel, HasButtons) else (),
+            )
+            done.replies += outbox.put(connection, asked.tenant, compose(channel, said), now)
 
     def _reply(
         self,
@@ -220,7 +255,10 @@ class Intake:
         done: _Committed,
         secret_ref: str | None = None,
     ) -> None:
-        parts: list[NewPart] = compose(channel, event.address, cause, text, secret_ref=secret_ref)
+        answers = int(cause.removeprefix("inbox:")) if inbox.route_of(event) is not None else None
+        parts: list[NewPart] = compose(
+            channel, Said(event.address, cause, text, secret_ref=secret_ref, answers=answers)
+        )
         done.replies += outbox.put(connection, event.tenant, parts, now)
 
     def _note_reachable(self, connection: Connection, event: InboundEvent, now: datetime, done: _Committed) -> None:

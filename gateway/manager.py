@@ -6,7 +6,7 @@ sent when is delivery's.
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -17,6 +17,7 @@ from channels.base import Channel, ChannelState, HasCommands, Reacts, Sign
 from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address, InboundEvent, Rejected
 from channels.registry import ChannelNotInstalled
+from gateway.delivery.calls import call
 from gateway.delivery.pacing import Pacer
 from gateway.failpoints import failpoint
 from gateway.intake import Intake
@@ -33,6 +34,9 @@ SIGN_TIMEOUT_S = 10.0
 SIGNS_AT_ONCE = 50
 
 Menus = Mapping[str, Sequence[tuple[str, str]]]
+
+Pause = Callable[[float], Awaitable[None]]
+"""Wait so many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +98,10 @@ class ChannelManager:
         clock: Callable[[], datetime],
         tasks: asyncio.TaskGroup,
         menus: Menus,
+        pause: Pause = asyncio.sleep,
     ) -> None:
-        """Nothing is loaded before `run`; `tasks` is the parent of signs."""
+        """Nothing is loaded before `run`; `tasks` is the parent of signs. `pause` is for tests."""
+        self._pause = pause
         self._store = store
         self._clock = clock
         self._tasks = tasks
@@ -179,11 +185,7 @@ class ChannelManager:
 
     async def _react(self, channel: Reacts, address: Address, message_id: str, sign: Sign) -> None:
         async with self._signs:
-            try:
-                async with asyncio.timeout(SIGN_TIMEOUT_S):
-                    await channel.react(address, message_id, sign)
-            except (ChannelError, TimeoutError) as failure:
-                log.debug("sign_failed", channel=address.channel, error=str(failure))
+            await self._sign(channel.react(address, message_id, sign), "sign_failed", address.channel)
 
     def states(self) -> Mapping[str, tuple[ChannelState, str, datetime | None]]:
         """How each account is doing, and when it was last really heard."""
@@ -195,28 +197,29 @@ class ChannelManager:
     # ------------------------------------------------------------ supervision
 
     async def _keep(self, held: _Held) -> None:
-        try:
-            channel = await asyncio.to_thread(held.spec.make)
-        except (ConfigRefused, ChannelNotInstalled) as refused:
-            self.note(held, ChannelState.FAILED, str(refused))
-            return
-        held.ready.set_result(channel)
-        self._tasks.create_task(self._set_commands(channel))
-        while await self._run_once(held, channel):
-            await asyncio.sleep(RESTART_S[min(held.failures, len(RESTART_S)) - 1])
+        while await self._run_once(held):
+            await self._pause(RESTART_S[min(held.failures, len(RESTART_S)) - 1])
 
     async def aclose(self) -> None:
         """Close every channel; `run` has ended, and nothing is sent any more."""
         for held in self._held.values():
             if held.ready.done():
-                await held.ready.result().aclose()
+                await self._sign(held.ready.result().aclose(), "channel_not_closed", held.spec.channel)
 
-    async def _run_once(self, held: _Held, channel: Channel) -> bool:
-        """Run a channel until it ends; whether it should be started again."""
+    async def _load(self, held: _Held) -> Channel:
+        """The adapter, made when it is first wanted."""
+        if not held.ready.done():
+            held.ready.set_result(await asyncio.to_thread(held.spec.make))
+            self._tasks.create_task(self._set_commands(held.ready.result()))
+        return held.ready.result()
+
+    async def _run_once(self, held: _Held) -> bool:
+        """Load a channel and run it until it ends; whether it should be started again."""
         try:
+            channel = await self._load(held)
             await channel.run(AccountSink(self, held, channel))
             reason = "it ended by itself"
-        except ConfigRefused as refused:
+        except (ConfigRefused, ChannelNotInstalled) as refused:
             self.note(held, ChannelState.FAILED, str(refused))
             return False
         except Exception as error:  # noqa: BLE001  one channel's run: recorded, shown in health, started again
@@ -229,8 +232,11 @@ class ChannelManager:
     async def _set_commands(self, channel: Channel) -> None:
         """Menus are signs: they may fail without harm."""
         if isinstance(channel, HasCommands):
-            try:
-                async with asyncio.timeout(SIGN_TIMEOUT_S):
-                    await channel.set_commands(self._menus)
-            except (ChannelError, TimeoutError) as failure:
-                log.warning("menu_not_set", channel=channel.name, error=str(failure))
+            await self._sign(channel.set_commands(self._menus), "menu_not_set", channel.name)
+
+    async def _sign(self, asked: Awaitable[None], failed: str, channel: str) -> None:
+        """Make a call that may fail without harm."""
+        try:
+            await call(asked, SIGN_TIMEOUT_S)
+        except ChannelError as failure:
+            log.info(failed, channel=channel, error=str(failure))

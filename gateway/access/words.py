@@ -5,6 +5,7 @@ from math import ceil
 
 from gateway.access.codes import BULLETS
 from gateway.access.pairing import Approved, NotApproved, Why
+from gateway.store.pairing import Request
 
 _CODE = {
     "en": (
@@ -90,4 +91,13 @@ def refusal(refused: NotApproved, now: datetime) -> str:
     return (
         f"too many wrong codes: none is taken for {minutes} min, not even a right one; "
         "at the machine, `tenk pairing approve --request NUMBER` goes on working"
+    )
+
+
+def asked_text(asked: Request) -> str:
+    """What an owner reads when somebody asks to be let in. The name is a stranger's own word, so it is quoted."""
+    name = asked.display_name.replace("`", "'")
+    return (
+        f"`{name}` ({asked.sender}) asks to be let in.\n\nThey were given a code; you can also decide here, or with "
+        f"`tenk pairing approve --request {asked.id[-8:]}`."
     )

@@ -1,9 +1,11 @@
 """From an answer's Markdown to the outbox parts that say it. Pure; sending them is the lane's work."""
 
+from dataclasses import dataclass, replace
+
 from channels.base import Channel, EditsMessages
-from channels.messages import Address
+from channels.messages import Address, Button, Rendered
 from gateway.delivery.splitting import split
-from gateway.store.outbox import Action, NewPart
+from gateway.store.outbox import Action, MediaRef, NewPart
 
 RECOVERED_MARK = "\n\n(↻ sent again: an interruption left it unclear whether this arrived)"
 """Stands under a part that may have been said before; room for it is kept when splitting."""
@@ -11,51 +13,57 @@ RECOVERED_MARK = "\n\n(↻ sent again: an interruption left it unclear whether t
 WAITING_TEXT = "…"
 
 
-def compose(
-    channel: Channel,
-    address: Address,
-    cause: str,
-    text: str,
-    *,
-    reply_to: str | None = None,
-    placeholder: bool = False,
-    again: bool = False,
-    secret_ref: str | None = None,
-) -> list[NewPart]:
-    """The parts of one answer, in order.
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Something to be said, before it is parts."""
+
+    address: Address
+    cause: str  # turn id, or what else it answers: unique a thing said
+    text: str  # Markdown
+    reply_to: str | None = None
+    secret_ref: str | None = None
+    answers: int | None = None  # the inbox row whose own route may be used
+    buttons: tuple[Button, ...] = ()  # under the last part
+    media: tuple[MediaRef, ...] = ()  # with the last part
+
+
+def compose(channel: Channel, said: Said, *, placeholder: bool = False, again: bool = False) -> list[NewPart]:
+    """The parts that say it, in order.
 
     Where a placeholder stands (`placeholder`), the first part is its edit. Where the platform cannot tell a repeated
     send from a new one, an answer of several parts begins with a placeholder of its own, because an edit may be
     repeated. `again` repeats the final edit: a live edit that timed out may still arrive behind the first.
     """
-    pieces = split(text, channel.renderer, channel.limits, reserve=channel.limits.unit.measure(RECOVERED_MARK))
-    parts = [
-        NewPart(
-            cause, index, 0, Action.SEND, address, piece.rendered, piece.plain,
-            reply_to if index == 0 else None, secret_ref,
-        )
-        for index, piece in enumerate(pieces)
-    ]  # fmt: skip
+    pieces = split(said.text, channel.renderer, channel.limits, reserve=channel.limits.unit.measure(RECOVERED_MARK))
+    parts = [_part(said, index, piece.rendered, piece.plain) for index, piece in enumerate(pieces)]
+    if not parts and said.media:
+        parts = [_part(said, 0, Rendered(""), "")]
     if not parts:
         return []
-    first = parts[0]
-    own = (
-        not placeholder
-        and len(parts) > 1
-        and isinstance(channel, EditsMessages)
-        and not channel.limits.idempotent_sends
-    )
+    parts[-1] = replace(parts[-1], buttons=said.buttons, media=said.media)
+    own = len(parts) > 1 and isinstance(channel, EditsMessages) and not channel.limits.idempotent_sends
     if placeholder or own:
-        edits = [
-            NewPart(cause, 0, op, Action.EDIT, address, first.rendered, first.plain, reply_to, secret_ref)
-            for op in ((1, 2) if again else (1,))
-        ]
-        parts[:1] = ([waiting_part(channel, address, cause, reply_to)] if own else []) + edits
+        edits = [replace(parts[0], op=op, action=Action.EDIT) for op in ((1, 2) if again else (1,))]
+        parts[:1] = edits if placeholder else [waiting_part(channel, said), *edits]
     return parts
 
 
-def waiting_part(channel: Channel, address: Address, cause: str, reply_to: str | None) -> NewPart:
-    """The placeholder of an answer that is still being written."""
+def _part(said: Said, index: int, rendered: Rendered, plain: str) -> NewPart:
+    reply_to = said.reply_to if index == 0 else None
     return NewPart(
-        cause, 0, 0, Action.PLACEHOLDER, address, channel.renderer.plain(WAITING_TEXT), WAITING_TEXT, reply_to
+        said.cause,
+        index,
+        0,
+        Action.SEND,
+        said.address,
+        rendered,
+        plain,
+        reply_to,
+        said.secret_ref,
+        answers=said.answers,
     )
+
+
+def waiting_part(channel: Channel, said: Said) -> NewPart:
+    """The placeholder of an answer that is still being written."""
+    return replace(_part(said, 0, channel.renderer.plain(WAITING_TEXT), WAITING_TEXT), action=Action.PLACEHOLDER)

@@ -12,8 +12,9 @@ import structlog
 
 from channels.base import Channel, EditsMessages, Reacts, ShowsTyping, Sign
 from channels.errors import ChannelError, Retryable, Unknown
-from channels.messages import Address, OutboundPart
-from gateway.delivery.compose import waiting_part
+from channels.messages import OutboundPart
+from gateway.delivery.calls import call
+from gateway.delivery.compose import Said, waiting_part
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.outbox import Delivery
 from gateway.delivery.splitting import split
@@ -53,15 +54,14 @@ class LiveTools:
 class LiveAnswer:
     """What a person sees of one turn before its answer is done."""
 
-    def __init__(
-        self, tools: LiveTools, channel: Channel, tenant: str, address: Address, turn_id: str, reply_to: str | None
-    ) -> None:
+    def __init__(self, tools: LiveTools, channel: Channel, tenant: str, said: Said) -> None:
+        """`said` is the answer to come, its text still empty."""
         self._tools = tools
         self._channel = channel
         self._tenant = tenant
-        self._address = address
-        self._turn_id = turn_id
-        self._reply_to = reply_to
+        self._said = said
+        self._address = said.address
+        self._turn_id = said.cause
         self._message_id: str | None = None
         self._text = ""
         self._shown = ""
@@ -130,6 +130,12 @@ class LiveAnswer:
         self._task = self._tools.tasks.create_task(self._show())
 
     async def _show(self) -> None:
+        try:
+            await self._keep_showing()
+        except Exception:  # noqa: BLE001  one live answer: recorded here; the turn and its final answer go on without
+            log.exception("live_answer_broken", turn_id=self._turn_id)
+
+    async def _keep_showing(self) -> None:
         config = self._tools.config
         begun_s = self._tools.now_s() - config.typing_after_s
         typed_s = edited_s = float("-inf")
@@ -141,7 +147,7 @@ class LiveAnswer:
                 typed_s = self._tools.now_s()
             if age_s >= config.placeholder_after_s and not self._has_placeholder:
                 await self._put_placeholder()
-            if age_s >= config.sign_after_s and not self._reacted:
+            if age_s >= config.sign_after_s and not self._reacted and config.signs != "off":
                 await self._react()
             if now_s - edited_s >= self._channel.limits.edit_interval_s and self._worth_an_edit():
                 edited_s = self._tools.now_s() + await self._edit()
@@ -161,15 +167,14 @@ class LiveAnswer:
 
     async def _react(self) -> None:
         self._reacted = True
-        if self._tools.config.signs != "off" and self._message_id and isinstance(self._channel, Reacts):
+        if self._message_id and isinstance(self._channel, Reacts):
             await self._sign_only(self._channel.react(self._address, self._message_id, Sign.WORKING))
 
-    async def _sign_only(self, call: Awaitable[None]) -> None:
+    async def _sign_only(self, asked: Awaitable[None]) -> None:
         """Signs may fail without harm."""
         try:
-            async with asyncio.timeout(self._tools.config.send_timeout_s):
-                await call
-        except (ChannelError, TimeoutError) as failure:
+            await call(asked, self._tools.config.send_timeout_s)
+        except ChannelError as failure:
             log.debug("sign_failed", turn_id=self._turn_id, error=str(failure))
 
     async def _put_placeholder(self) -> None:
@@ -177,7 +182,7 @@ class LiveAnswer:
         if not isinstance(self._channel, EditsMessages):
             self._has_placeholder = False
             return
-        part = waiting_part(self._channel, self._address, self._turn_id, self._reply_to)
+        part = waiting_part(self._channel, self._said)
         failpoint("placeholder_pre")
         rows: list[OutboxRow] = await self._tools.store.write(
             lambda connection: outbox.put(connection, self._tenant, [part], self._tools.delivery.now()),
@@ -201,13 +206,17 @@ class LiveAnswer:
         rendered = replace(pieces[0].rendered, text=pieces[0].rendered.text + GOES_ON)
         part = OutboundPart(address=self._address, rendered=rendered, idem_key="")
         try:
-            async with asyncio.timeout(self._tools.config.send_timeout_s):
-                await self._channel.edit(part, self._platform_id)
+            await call(self._channel.edit(part, self._platform_id), self._tools.config.send_timeout_s)
             failpoint("live_edit")
-        except (Unknown, TimeoutError):
+        except asyncio.CancelledError:
+            self._dangling = True
+            raise
+        except Unknown:
             self._dangling = True
         except Retryable as failure:
-            return failure.retry_after_s or 1.0
+            wait_s = failure.retry_after_s or 1.0
+            self._tools.delivery.refused(self._address, self._channel, wait_s)  # the final obeys it too
+            return wait_s
         except ChannelError as failure:
             log.debug("live_edit_refused", turn_id=self._turn_id, error=str(failure))
         self._shown = text

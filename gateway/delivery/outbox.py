@@ -16,7 +16,7 @@ import structlog
 from channels.base import Channel
 from channels.errors import ChannelError, Retryable, Unknown
 from channels.messages import Address
-from gateway.delivery.compose import compose
+from gateway.delivery.compose import Said, compose
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import FillSecret, Sender
@@ -34,8 +34,12 @@ log = structlog.get_logger()
 class Channels(Protocol):
     """How a lane finds the channel of an address."""
 
+    def configured(self, address: Address) -> bool:
+        """Whether the account of an address is configured."""
+        ...
+
     async def loaded(self, address: Address) -> Channel:
-        """The channel, as soon as it is loaded."""
+        """The channel of a configured address, as soon as it is loaded."""
         ...
 
     def pacer(self, channel: Channel) -> Pacer:
@@ -60,7 +64,7 @@ class Delivery:
         self._channels = channels
         self._config = config
         self._clock = clock
-        self._sender = Sender(store, config, fill_secret)
+        self._sender = Sender(store, config, fill_secret, clock)
         self._tasks = tasks
         self._lanes: dict[str, Drained[OutboxRow]] = {}
         self._parked: set[str] = set()
@@ -71,10 +75,11 @@ class Delivery:
     # ------------------------------------------------------------ what others call
 
     async def recover(self) -> None:
-        """Wake the lanes that have something to say from an earlier life."""
-        self._parked = set(await self._store.read(attempts.parked))
-        for address in await self._store.read(outbox.open_lanes):
-            self._lane(address.lane, behind=True).wake()
+        """Wake the lanes that have something to say from an earlier life; those of a removed account stay as they are."""
+        self._parked = set(await self._store.read(attempts.parked, lasting=True))
+        for address in await self._store.read(outbox.open_lanes, lasting=True):
+            if self._channels.configured(address):
+                self.reread(address)
 
     def publish(self, rows: Iterable[OutboxRow]) -> None:
         """Take rows that were just committed; called by the writer's post-commit hook, in row order."""
@@ -92,6 +97,10 @@ class Delivery:
             return False
         self._reserved.add(lane)
         return True
+
+    def release(self, lane: str) -> None:
+        """Give a reserved place back: the commit did not come."""
+        self._reserved.discard(lane)
 
     async def sent(self, row: OutboxRow) -> str | None:
         """Wait until a published row has its end: the platform's id, None where it was not sent."""
@@ -112,33 +121,44 @@ class Delivery:
         return any(lane.running for lane in self._lanes.values())
 
     def reread(self, address: Address) -> None:
-        """Look into the store for what a lane has to say: somebody else put it there."""
-        lane = self._lane(address.lane)
-        lane.window.reread()
-        lane.wake()
+        """Look into the store for what a lane has to say: it may hold rows that were never published."""
+        self._from_the_store(address.lane)
 
     def heard(self, lane: str) -> bool:
         """Note that a person is heard from; True where their lane was parked and must be unparked in the store."""
         return lane in self._parked
 
+    def park(self, lane: str) -> None:
+        """Let a lane say nothing more; the store has it parked already."""
+        self._parked.add(lane)
+
     def unpark(self, lane: str) -> None:
         """Let a lane go on; the store has it unparked already."""
         self._parked.discard(lane)
-        self._lanes.pop(lane, None)
-        self._lane(lane, behind=True).wake()
+        self._from_the_store(lane)
+
+    def refused(self, address: Address, channel: Channel, retry_after_s: float) -> None:
+        """The platform asked for less in a chat, also where it was asked for a sign or a live edit."""
+        self._channels.pacer(channel).refused(address.chat, retry_after_s)
 
     # ------------------------------------------------------------ one lane
 
-    def _lane(self, lane: str, *, behind: bool = False) -> Drained[OutboxRow]:
+    def _lane(self, lane: str) -> Drained[OutboxRow]:
         held = self._lanes.get(lane)
         if held is None:
-            load = partial(self._load, lane)
-            window = Window(self._config.lane_size, load, behind=behind)
+            window = Window(self._config.lane_size, partial(self._load, lane))
             held = self._lanes[lane] = Drained(window, self._deliver, self._tasks)
         return held
 
+    def _from_the_store(self, lane: str) -> None:
+        """Begin with the oldest open row; the one that is being worked on has its end before that."""
+        held = self._lane(lane)
+        held.window.rewind()
+        held.wake()
+
     async def _load(self, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
-        return await self._store.read(partial(outbox.open_parts, lane=lane, after_id=after_id, limit=limit))
+        query = partial(outbox.open_parts, lane=lane, after_id=after_id, limit=limit)
+        return await self._store.read(query, lasting=True)
 
     async def _deliver(self, row: OutboxRow) -> None:
         """Work a row until it has an end, or its lane is parked."""
@@ -162,9 +182,9 @@ class Delivery:
         aimed = await self._sender.aimed(row, channel)
         claimed = row.id in self._claimed
         self._claimed.discard(row.id)
+        await self._wait_for_turn(row, channel)
         if claimed and aimed.action is row.action:
             return aimed
-        await self._wait_for_turn(row, channel)
         failpoint("send_pre")
         await self._store.write(partial(attempts.mark_sending, id_=row.id, action=aimed.action))
         return replace(aimed, attempts=row.attempts + 1)
@@ -188,7 +208,7 @@ class Delivery:
     async def _failed(self, row: OutboxRow, channel: Channel, failure: ChannelError) -> OutboxRow:
         OUTBOUND.labels(row.address.channel, type(failure).__name__.lower()).inc()
         if isinstance(failure, Retryable) and failure.retry_after_s is not None:
-            self._channels.pacer(channel).refused(row.address.chat, failure.retry_after_s)
+            self.refused(row.address, channel, failure.retry_after_s)
         verdict = judge(
             row, failure, self._clock(), self._config.give_up_after_s, idempotent=channel.limits.idempotent_sends
         )
@@ -204,7 +224,7 @@ class Delivery:
         if verdict.drop_rest and not row.cause.startswith("dead:"):
             channel = await self._channels.loaded(row.address)
             text = "⚠️ A part of my answer could not be delivered. Ask me again and I will try anew."
-            apology = compose(channel, row.address, f"dead:{row.cause}", text)
+            apology = compose(channel, Said(row.address, f"dead:{row.cause}", text))
 
         def job(connection: Connection) -> list[OutboxRow]:
             attempts.save(connection, after, verdict.error, now := self._clock())

@@ -1,29 +1,36 @@
 """One attempt: an outbox row to one call of its channel. What a failure leads to is decided by the lane's verdict."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime
 from functools import partial
 
-from channels.base import Channel, EditsMessages
-from channels.errors import Unknown
-from channels.messages import OutboundPart, Receipt, Rendered
+from channels.base import Channel, EditsMessages, FindsSent
+from channels.errors import Permanent, Unknown
+from channels.messages import OutboundMedia, OutboundPart, Receipt, Rendered
+from gateway.delivery.calls import call
 from gateway.delivery.compose import RECOVERED_MARK
 from gateway.delivery.config import DeliveryConfig
 from gateway.failpoints import failpoint
-from gateway.store import attempts
+from gateway.store import attempts, blobs
 from gateway.store.engine import Store
-from gateway.store.outbox import Action, OutboxRow
+from gateway.store.outbox import Action, MediaRef, OutboxRow
 
 FillSecret = Callable[[str, str], str]
 """From a secret's reference and a text to the text with the secret in it, at the moment of sending."""
+
+SAID = {Action.PLACEHOLDER: "placeholder_sent", Action.SEND: "send_done", Action.EDIT: "edit_done"}
+"""The failpoint behind each kind of call."""
 
 
 class Sender:
     """Makes the calls of every lane."""
 
-    def __init__(self, store: Store, config: DeliveryConfig, fill_secret: FillSecret) -> None:
+    def __init__(
+        self, store: Store, config: DeliveryConfig, fill_secret: FillSecret, clock: Callable[[], datetime]
+    ) -> None:
         self._store = store
+        self._clock = clock
         self._config = config
         self._fill_secret = fill_secret
         self._sent_ids: dict[tuple[str, int], str] = {}  # platform ids of placeholders whose final edit is to come
@@ -50,26 +57,47 @@ class Sender:
         Raises:
             ChannelError: it was not said, or nobody knows.
         """
-        part = OutboundPart(
-            address=row.address, rendered=self._as_sent(row), idem_key=row.idem_key, reply_to=row.reply_to
-        )
-        try:
-            async with asyncio.timeout(self._config.send_timeout_s):
-                if row.action is Action.EDIT and row.target is not None and isinstance(channel, EditsMessages):
-                    receipt = await channel.edit(part, row.target)
-                    failpoint("edit_done")
-                else:
-                    receipt = await channel.send(part)
-                    failpoint("placeholder_sent" if row.action is Action.PLACEHOLDER else "send_done")
-        except TimeoutError:
-            raise Unknown(f"no answer within {self._config.send_timeout_s:.0f} s") from None
+        said = self._say(row, channel, await self._part(row, channel))
+        broken = Permanent if row.action is Action.EDIT else Unknown  # an edit that breaks would be repeated all day
+        receipt = await call(said, self._config.send_timeout_s, broken=broken)
+        failpoint(SAID[row.action])
         return receipt
 
-    def _as_sent(self, row: OutboxRow) -> Rendered:
+    async def _say(self, row: OutboxRow, channel: Channel, part: OutboundPart) -> Receipt:
+        if row.marked and row.action is not Action.EDIT and isinstance(channel, FindsSent):
+            found = await channel.find_sent(part)
+            if found is not None:
+                return found
+        if row.action is Action.EDIT and row.target is not None and isinstance(channel, EditsMessages):
+            return await channel.edit(part, row.target)
+        return await channel.send(part)
+
+    async def _part(self, row: OutboxRow, channel: Channel) -> OutboundPart:
+        route = None
+        if row.answers is not None:
+            now = self._clock()
+            route = await self._store.write(partial(attempts.take_route, inbox_id=row.answers, now=now))
+        return OutboundPart(
+            address=row.address,
+            rendered=self._as_sent(row, channel),
+            idem_key=row.idem_key,
+            reply_to=row.reply_to,
+            route=route,
+            buttons=row.buttons,
+            media=tuple([await self._file(ref) for ref in row.media]),
+        )
+
+    async def _file(self, ref: MediaRef) -> OutboundMedia:
+        content = await self._store.read(partial(blobs.get, id_=ref.blob), lasting=True)
+        if content is None:
+            raise Permanent(f"the file {ref.name!r} is not kept any more")
+        return OutboundMedia(ref.kind, ref.name, ref.mime, content)
+
+    def _as_sent(self, row: OutboxRow, channel: Channel) -> Rendered:
         rendered = row.rendered
         if row.secret_ref is not None:
             rendered = replace(rendered, text=self._fill_secret(row.secret_ref, rendered.text))
-        if row.marked:
+        if row.marked and not channel.limits.idempotent_sends:
             rendered = replace(rendered, text=rendered.text + RECOVERED_MARK)
         return rendered
 
@@ -78,4 +106,5 @@ class Sender:
         known = self._sent_ids.get((row.cause, row.part))
         if known is not None:
             return known
-        return await self._store.read(partial(attempts.standing_id, cause=row.cause, part=row.part, op=row.op))
+        query = partial(attempts.standing_id, cause=row.cause, part=row.part, op=row.op)
+        return await self._store.read(query, lasting=True)

@@ -36,8 +36,10 @@ def judge(
         return _later(row, error, now, give_up_after_s, failure.retry_after_s)
     if row.action is Action.PLACEHOLDER:
         return Verdict(replace(row, state=State.UNKNOWN), error)
-    if row.action is Action.EDIT or idempotent:
+    if row.action is Action.EDIT:
         return _later(row, error, now, give_up_after_s, None)
+    if idempotent:
+        return _later(replace(row, marked=True), error, now, give_up_after_s, None)
     if row.marked:
         return Verdict(replace(row, state=State.UNKNOWN), error)
     return Verdict(replace(row, state=State.READY, marked=True, not_before=None), error)

@@ -13,16 +13,18 @@ import structlog
 
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
-from channels.base import Channel
-from channels.messages import Address, CommandInvoked, InboundMessage
+from channels.base import Channel, HasButtons
+from channels.errors import ChannelError
+from channels.messages import Address, ButtonPressed, CommandInvoked, InboundMessage
 from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply, SessionAction, SetMode, SetTimezone
+from gateway.commands.decisions import GONE, Decision
 from gateway.commands.table import CommandTable
-from gateway.delivery.compose import compose
+from gateway.delivery.compose import Said, compose
 from gateway.delivery.outbox import Delivery
 from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window
-from gateway.sessions.worker import Session
+from gateway.sessions.worker import Session, answering
 from gateway.store import inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
@@ -84,30 +86,36 @@ async def _nothing_more(_after_id: int, _limit: int) -> list[_Queued]:
 
 
 COMMANDS_KEPT = 1000
+CLOSE_TIMEOUT_S = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class CommandTools:
+    """What every command of a gateway shares."""
+
+    store: Store
+    table: CommandTable
+    delivery: Delivery
+    channels: Channels
+    people: People
+    apply: ApplyChange
+    decisions: Mapping[str, Decision]  # by the word in front of a button's data
+    clock: Callable[[], datetime]
 
 
 class CommandRunner:
     """Runs the commands of every session, one after another within each."""
 
-    def __init__(
-        self,
-        store: Store,
-        table: CommandTable,
-        delivery: Delivery,
-        channels: Channels,
-        known: People,
-        apply: ApplyChange,
-        clock: Callable[[], datetime],
-        tasks: asyncio.TaskGroup,
-    ) -> None:
+    def __init__(self, tools: CommandTools, tasks: asyncio.TaskGroup) -> None:
         """`tasks` is the parent of what runs."""
-        self._store = store
-        self._table = table
-        self._delivery = delivery
-        self._channels = channels
-        self._people = known
-        self._apply = apply
-        self._clock = clock
+        self._store = tools.store
+        self._table = tools.table
+        self._delivery = tools.delivery
+        self._channels = tools.channels
+        self._people = tools.people
+        self._apply = tools.apply
+        self._decisions = tools.decisions
+        self._clock = tools.clock
         self._tasks = tasks
         self._lanes: dict[str, Drained[_Queued]] = {}
         self._told_missed: set[str] = set()
@@ -144,6 +152,9 @@ class CommandRunner:
         if principal is None:
             await self._commit(session, row, Reply(""), Outcome.REFUSED)
             return
+        if isinstance(row.event, ButtonPressed):
+            await self._decide(session, row, row.event, principal)
+            return
         command, name, arguments = self._parse(row)
         if command is None:
             await self._commit(session, row, Reply(self._table.unknown(name, principal)), Outcome.ANSWERED)
@@ -155,6 +166,20 @@ class CommandRunner:
         asked = Invocation(name, arguments, principal, self._clock(), session, f"inbox:{row.id}")
         reply = await command.handle(asked)
         await self._commit(session, row, reply, Outcome.ANSWERED)
+
+    async def _decide(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
+        """What a button stands for; the person sees that it was taken."""
+        verb, _, subject = pressed.data.partition(":")
+        decide = self._decisions.get(verb)
+        reply = GONE if decide is None else await decide(subject, principal)
+        await self._commit(session, row, reply, Outcome.ANSWERED)
+        channel = await self._channels.loaded(pressed.address)
+        if isinstance(channel, HasButtons):
+            try:
+                async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                    await channel.close_buttons(pressed.address, pressed.message_id)
+            except (ChannelError, TimeoutError) as failure:
+                log.debug("buttons_stay", inbox_id=row.id, error=str(failure))
 
     def _parse(self, row: InboxRow) -> tuple[Command | None, str, str]:
         event = row.event
@@ -181,7 +206,7 @@ class CommandRunner:
             ]
             done = self._act(connection, session, state, row, reply, running, results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
-            parts = compose(channel, row.event.address, f"inbox:{row.id}", text)
+            parts = compose(channel, Said(row.event.address, f"inbox:{row.id}", text, answers=answering(row)))
             if reply.redact:
                 inbox.redact(connection, row.id)
             failpoint("command_pre")

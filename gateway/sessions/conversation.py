@@ -1,5 +1,6 @@
 """What a session remembers between turns: its place in the store, its mode, its next journal number, its history."""
 
+import asyncio
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
@@ -27,7 +28,8 @@ class Conversation:
         self._tenant = tenant
         self._key = key
         self._state: SessionState | None = None
-        self._seq = 0
+        self._reading = asyncio.Lock()
+        self._seqs: dict[str, int] = {}  # next place in the journal, by generation: a turn may outlive its own
         self.history: tuple[Item, ...] = ()
 
     @property
@@ -37,17 +39,25 @@ class Conversation:
 
     async def loaded(self) -> SessionState:
         """The living generation; begun where there is none."""
-        return self._state or await self.reload()
+        if self._state is None:
+            async with self._reading:
+                return self._state or await self._read()
+        return self._state
 
     async def reload(self) -> SessionState:
         """As `loaded`, read anew."""
+        async with self._reading:
+            return await self._read()
+
+    async def _read(self) -> SessionState:
         read = partial(journal.load_session, tenant=self._tenant, key=self._key, limit=self._config.history_events)
-        state = await self._store.read(read)
+        state = await self._store.read(read, lasting=True)
         if state is None:
             state = await self._store.write(partial(self._open, generation=1))
-        self._seq = state.next_seq
-        self.history = fold(state.events)
+        if self._state is not None and self._state.generation > state.generation:
+            return self._state  # `/new` went through meanwhile
         self.use(state)
+        self.history = fold(state.events)
         return state
 
     def _open(self, connection: Connection, generation: int) -> SessionState:
@@ -56,17 +66,26 @@ class Conversation:
     def use(self, state: SessionState) -> None:
         """Go on in this generation and mode."""
         if self._state is not None and state.id != self._state.id:
-            self._seq = state.next_seq
             self.history = ()
+        self.number_from(state.id, state.next_seq)
         self._state = state
+
+    def history_of(self, session_id: str) -> tuple[Item, ...]:
+        """What a turn of this generation starts from; nothing where `/new` has left it behind."""
+        return self.history if self._state is not None and self._state.id == session_id else ()
 
     def forget(self) -> None:
         """Read it anew next time: somebody else may have written."""
         self._state = None
 
-    def next_seq(self, count: int) -> int:
-        """Reserve places in the journal; the first of them. A gap is harmless."""
-        first, self._seq = self._seq, self._seq + count
+    def number_from(self, session_id: str, seq: int) -> None:
+        """Reserve no place before this one in the journal of a generation."""
+        self._seqs[session_id] = max(seq, self._seqs.get(session_id, 0))
+
+    def next_seq(self, session_id: str, count: int) -> int:
+        """Reserve places in the journal of a generation; the first of them. A gap is harmless."""
+        first = self._seqs.get(session_id, 0)
+        self._seqs[session_id] = first + count
         return first
 
     def remember(self, session_id: str, events: Iterable[JournalEvent]) -> None:

@@ -1,7 +1,7 @@
 """From what somebody said to what the model reads: who wrote, what is attached, what the input guard makes of it."""
 
 from agent.transcript import UserItem
-from channels.messages import Attachment, ChatKind, InboundEvent, InboundMessage
+from channels.messages import Attachment, ChatKind, CommandInvoked, InboundEvent, InboundMessage
 from gateway.guard import InputGuard
 
 
@@ -14,16 +14,22 @@ class Reader:
 
     def read(self, event: InboundEvent) -> UserItem | None:
         """The message as a user item; a group's says who wrote. None where the guard refuses it."""
-        if not isinstance(event, InboundMessage):
-            return UserItem(text="", at=event.received_at.isoformat())
-        verdict = self._guard.check(event.text)
+        verdict = self._guard.check(_text_of(event))
         if verdict.blocked:
             return None
+        at = event.received_at.isoformat()
+        if not isinstance(event, InboundMessage):
+            return UserItem(verdict.text, event.sender.display_name, at)
         text = "\n".join([verdict.text, *(_describe(attachment) for attachment in event.attachments)]).strip()
         if event.edited:
             text = f"(I changed my earlier message to:) {text}"
-        sender = event.sender.display_name if event.kind is ChatKind.GROUP else None
-        return UserItem(text=text, sender=sender, at=event.received_at.isoformat())
+        return UserItem(text, event.sender.display_name if event.kind is ChatKind.GROUP else None, at)
+
+
+def _text_of(event: InboundEvent) -> str:
+    if isinstance(event, InboundMessage):
+        return event.text
+    return event.arguments if isinstance(event, CommandInvoked) else ""
 
 
 def _describe(attachment: Attachment) -> str:

@@ -1,11 +1,14 @@
 """What a row is: a message that starts a turn, a command that answers by itself, or one that cannot wait. Pure."""
 
-from channels.messages import CommandInvoked, InboundMessage
+from channels.messages import ButtonPressed, CommandInvoked, InboundMessage
 from gateway.commands.base import Command
 from gateway.commands.table import CommandTable
 from gateway.store.inbox import InboxRow
 
 CHAT = "chat"
+
+TALK = "coach"
+"""The native command whose text is a message like any other."""
 
 
 class Kinds:
@@ -16,6 +19,8 @@ class Kinds:
 
     def kind_of(self, row: InboxRow) -> str | None:
         """The kind of turn a row starts; None where it is a command that answers by itself."""
+        if isinstance(row.event, ButtonPressed):
+            return None
         said = _said(row)
         if not said.startswith("/"):
             return CHAT
@@ -36,5 +41,5 @@ class Kinds:
 def _said(row: InboxRow) -> str:
     event = row.event
     if isinstance(event, CommandInvoked):
-        return f"/{event.name} {event.arguments}"
+        return event.arguments if event.name == TALK else f"/{event.name} {event.arguments}"
     return event.text if isinstance(event, InboundMessage) and not event.edited else ""

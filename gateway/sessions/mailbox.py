@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 
-from gateway.serial import Drained, Window
+from gateway.serial import Drained, Window, load_wanted
 from gateway.store import inbox
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
@@ -33,8 +33,11 @@ class Mailbox:
         self._rows = Drained(Window(size, self._load), take, tasks)
 
     async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
+        return await load_wanted(self._waiting, lambda row: self._kind_of(row) is not None, after_id, limit)
+
+    async def _waiting(self, after_id: int, limit: int) -> list[InboxRow]:
         query = partial(inbox.waiting, after_id=after_id, limit=limit, session_key=self._key)
-        return [row for row in await self._store.read(query) if self._kind_of(row) is not None]
+        return await self._store.read(query, lasting=True)
 
     def offer(self, row: InboxRow) -> None:
         """Take a row; beyond the bound the store alone remembers it."""
@@ -67,6 +70,13 @@ class Mailbox:
 
     def _may_steer(self, row: InboxRow, user_id: str) -> bool:
         return row.user_id == user_id and self._kind_of(row) == "chat"
+
+    def take_next(self, wanted: Callable[[InboxRow], bool]) -> InboxRow | None:
+        """Take the row in front, where it is wanted."""
+        first = next(iter(self._rows.window), None)
+        if first is None or not wanted(first):
+            return None
+        return self._rows.window.take(lambda row: row.id == first.id)[0]
 
     def drop(self, before_id: int) -> None:
         """Forget the rows before one: the store has them cleared."""

@@ -23,7 +23,7 @@ from agent.transcript import (
     spoken,
 )
 from channels.base import Channel, Sign
-from gateway.delivery.compose import compose
+from gateway.delivery.compose import Said, compose
 from gateway.delivery.drafts import LiveAnswer
 from gateway.delivery.outbox import Delivery
 from gateway.failpoints import failpoint
@@ -34,7 +34,7 @@ from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, TurnRow
-from gateway.store.outbox import OutboxRow
+from gateway.store.outbox import NewPart, OutboxRow
 from gateway.telemetry import TURNS
 
 ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], str]
@@ -43,12 +43,19 @@ ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], st
 
 WITHHELD = UserItem("(The input guard withheld a message here.)")
 
+NOTHING_LEFT = "My answer came out empty. Please ask me again."
+"""Said where the last look at an answer left nothing of it: nobody waits for silence."""
+
 
 class Surroundings(Protocol):
     """What a running turn sees of its session."""
 
     mailbox: Mailbox
     conversation: Conversation
+
+    def may_command(self, user_id: str) -> bool:
+        """Whether this person may command the bot at this moment."""
+        ...
 
     def sign(self, row: InboxRow, sign: Sign) -> None:
         """Show the person what became of a message."""
@@ -74,6 +81,7 @@ class Begun:
     turn: TurnRow
     first_id: int  # the inbox row that it answers
     message_id: str | None
+    answers: int | None  # the inbox row whose own way to answer it may use
     events: tuple[JournalEvent, ...]
 
     @property
@@ -110,22 +118,21 @@ class RunningTurn:
         self._session = session
         self._channel = channel
         self._live = live
+        self.begun = begun
         self._turn = begun.turn
         self._fence = fence
-        self._first_id = begun.first_id
         self._principal = principal
         self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
         self._fed = False
         self.events = list(begun.events)
         self.steers = True  # mode followup turns this off
-        self.ended = False
 
     # ------------------------------------------------------------ the agent's port
 
     async def record(self, *events: JournalEvent) -> None:
         """Append events, durable when this returns."""
         point = EVENT_FAILPOINTS.get(type(events[-1]), "response")
-        seq = self._session.conversation.next_seq(len(events))
+        seq = self._session.conversation.next_seq(self._turn.session_id, len(events))
 
         def job(connection: Connection) -> None:
             now = self._tools.clock()
@@ -142,7 +149,7 @@ class RunningTurn:
 
     async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
         """Apply a local effect and journal its result in one commit."""
-        seq = self._session.conversation.next_seq(1)
+        seq = self._session.conversation.next_seq(self._turn.session_id, 1)
 
         def job(connection: Connection) -> ToolReturned:
             journal.hold(connection, self._fence)
@@ -170,21 +177,25 @@ class RunningTurn:
         if not self.steering_waits():
             return ()
         rows = self._session.mailbox.take_steering(self._turn.user_id)
-        read = (self._tools.reader.read(row.event) for row in rows)
-        items = tuple(item or WITHHELD for item in read)
-        events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, items))
-        seq = self._session.conversation.next_seq(len(events))
+        read = [(row, self._tools.reader.read(row.event) or WITHHELD) for row in rows]
+        seq = self._session.conversation.next_seq(self._turn.session_id, len(overtaken) + 1)
 
-        def job(connection: Connection) -> None:
+        def job(connection: Connection) -> list[tuple[InboxRow, UserItem]]:
+            """What was cleared or deleted meanwhile is left out; where nothing is left, nothing was overtaken."""
             journal.hold(connection, self._fence)
-            journal.append(connection, self._turn, seq, events, self._tools.clock())
-            inbox.claim(connection, [row.id for row in rows], self._turn.id)
+            claimed = [(row, item) for row, item in read if inbox.claim(connection, [row.id], self._turn.id)]
+            if claimed:
+                events = (*overtaken, Steered(step, tuple(item for _, item in claimed)))
+                journal.append(connection, self._turn, seq, events, self._tools.clock())
+            return claimed
 
         failpoint("steer_pre")
-        await self._tools.store.write(job)
+        claimed = await self._tools.store.write(job)
         failpoint("steer_post")
-        self.events += events
-        for row in rows:
+        items = tuple(item for _, item in claimed)
+        if items:
+            self.events += (*overtaken, Steered(step, items))
+        for row, _ in claimed:
             self._session.sign(row, Sign.STEERED)
         return items
 
@@ -212,7 +223,9 @@ class RunningTurn:
             failpoint("tool_done")
 
     def stopping(self) -> EndReason | None:
-        """Why the turn should end now."""
+        """Why the turn should end now; asked before every step and every tool (A33)."""
+        if not self._stop.done() and not self._session.may_command(self._turn.user_id):
+            self.stop(EndReason.STOPPED)
         return self._stop.result() if self._stop.done() else None
 
     async def until_stopped(self) -> EndReason:
@@ -229,20 +242,18 @@ class RunningTurn:
     async def _end(
         self, reason: EndReason, text: str, response: ModelResponded | None, placeholder: bool, again: bool
     ) -> None:
-        text = self._tools.clean(text)
-        if reason is EndReason.STOPPED and not placeholder and not self._fed:
-            text = ""  # nothing was begun; whoever stopped it is told by the command
+        text = self._tools.clean(text).strip()
+        if reason is EndReason.STOPPED:
+            quiet = not placeholder and not self._fed  # nothing was begun; whoever stopped it is told by the command
+            text = "" if quiet else text or "⏹"
+        else:
+            text = text or NOTHING_LEFT
         ended = TurnEnded(reason, text)
         events: tuple[JournalEvent, ...] = (ended,) if response is None else (response, ended)
         turn = self._turn
-        if placeholder and not text.strip():
-            text = "⏹"  # the placeholder must not stay open
-        parts = compose(
-            self._channel, turn.address, turn.id, text, reply_to=turn.reply_to, placeholder=placeholder, again=again
-        )
-        seq = self._session.conversation.next_seq(len(events))
+        parts = self._parts(text, placeholder, again) or (self._parts(NOTHING_LEFT, placeholder, again) if text else [])
+        seq = self._session.conversation.next_seq(turn.session_id, len(events))
         claimed = bool(parts) and self._tools.delivery.reserve(turn.address.lane)
-        self.ended = True  # from here on what comes in belongs to the next turn
 
         def job(connection: Connection) -> list[OutboxRow]:
             now = self._tools.clock()
@@ -252,14 +263,23 @@ class RunningTurn:
                 journal.note_usage(connection, turn, response, now)
             journal.end_turn(connection, turn.id, reason, now)
             inbox.settle_turn(
-                connection, turn.id, self._first_id, OUTCOMES.get(reason, Outcome.ANSWERED), now, reason.value
+                connection, turn.id, self.begun.first_id, OUTCOMES.get(reason, Outcome.ANSWERED), now, reason.value
             )
             rows = outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
             failpoint("final_pre")
             return rows
 
-        await self._tools.store.write(job, self._tools.delivery.publish)
+        try:
+            await self._tools.store.write(job, self._tools.delivery.publish)
+        except BaseException:
+            self._tools.delivery.release(turn.address.lane)
+            raise
         failpoint("final_post")
         self.events += events
         self._live.finished()
         TURNS.labels(reason.value).inc()
+
+    def _parts(self, text: str, placeholder: bool, again: bool) -> list[NewPart]:
+        turn = self._turn
+        said = Said(turn.address, turn.id, text, reply_to=turn.reply_to, answers=self.begun.answers)
+        return compose(self._channel, said, placeholder=placeholder, again=again)

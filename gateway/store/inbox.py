@@ -10,7 +10,16 @@ from enum import StrEnum
 
 import sqlalchemy as sa
 
-from channels.messages import INBOUND_EVENT, InboundEvent, InboundMessage, Rejected
+from channels.messages import (
+    INBOUND_EVENT,
+    ButtonPressed,
+    CommandInvoked,
+    InboundEvent,
+    InboundMessage,
+    Rejected,
+    Route,
+)
+from gateway.store import attempts
 from gateway.store.dialect import insert_new
 from gateway.store.tables.traffic import channel_accounts, inbox
 
@@ -76,7 +85,16 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
             "done_at": now if row.outcome else None,
         },
     ).scalar()
-    return None if inserted is None else int(inserted)
+    if inserted is None:
+        return None
+    if (route := route_of(event)) is not None:
+        attempts.add_route(connection, event.tenant, inserted, route)
+    return int(inserted)
+
+
+def route_of(event: InboundEvent) -> Route | None:
+    """The event's own way to be answered; None where the answer goes to the chat."""
+    return event.route if isinstance(event, ButtonPressed | CommandInvoked) else None
 
 
 def quarantine(
@@ -216,13 +234,38 @@ def rows_of_turn(connection: sa.Connection, turn_id: str) -> list[tuple[int, Inb
 
 
 def clear_session(
-    connection: sa.Connection, session_key: str, before_id: int, now: datetime, why: str
+    connection: sa.Connection, session_key: str, before_id: int, now: datetime, why: str, user_id: str | None = None
 ) -> list[InboxRow]:
-    """Clear what waits in a session before a given row; what was cleared, in order."""
-    rows = [row for row in waiting(connection, 0, 1000, session_key) if row.id < before_id]
+    """Clear what waits in a session before a given row, of one person or of all; what was cleared, in order."""
+    query = _WAITING.where(inbox.c.session_key == session_key, inbox.c.id < before_id).order_by(inbox.c.id)
+    if user_id is not None:
+        query = query.where(inbox.c.user_id == user_id)
+    rows = _rows(connection.execute(query))
     for row in rows:
         settle(connection, row.id, Outcome.CLEARED, now, why)
     return rows
+
+
+def clear_claimed(
+    connection: sa.Connection, session_key: str, before_id: int, now: datetime, why: str, user_id: str | None = None
+) -> int:
+    """Record that what turns of a session are answering was stopped: a crash must not let them go on; how many rows."""
+    stopped = (
+        sa.update(inbox)
+        .where(
+            inbox.c.session_key == session_key, inbox.c.id < before_id,
+            inbox.c.outcome.is_(None), inbox.c.turn_id.is_not(None),
+        )
+        .values(outcome=Outcome.CLEARED, detail=why, done_at=now)
+    )  # fmt: skip
+    if user_id is not None:
+        stopped = stopped.where(inbox.c.user_id == user_id)
+    return connection.execute(stopped).rowcount
+
+
+def is_settled(connection: sa.Connection, id_: int) -> bool:
+    """Whether a row has its outcome."""
+    return connection.execute(sa.select(inbox.c.outcome).where(inbox.c.id == id_)).scalar() is not None
 
 
 def redact(connection: sa.Connection, id_: int) -> None:

@@ -111,6 +111,12 @@ def open_session(
     return replace(state, events=())
 
 
+def next_seq(connection: sa.Connection, session_id: str) -> int:
+    """The first free place in the journal of a generation."""
+    highest = connection.execute(sa.select(sa.func.max(events.c.seq)).where(events.c.session_id == session_id)).scalar()
+    return 0 if highest is None else int(highest) + 1
+
+
 def set_mode(connection: sa.Connection, session_id: str, mode: str) -> None:
     """Change how messages that arrive mid-turn are taken."""
     connection.execute(sa.update(sessions).where(sessions.c.id == session_id).values(mode=mode))

@@ -130,8 +130,9 @@ def deny_all(connection: Connection, tenant: str, sender: str, by: str, now: dat
 
 
 def forget(connection: Connection, before: datetime) -> None:
-    """Delete settled requests and guesses from before then; the audit log keeps what was decided."""
-    connection.execute(sa.delete(pairing_requests).where(_rows.state != State.PENDING, _rows.created_at < before))
+    """Delete refused and lapsed requests and guesses from before then; the audit log keeps what was decided."""
+    kept = (State.PENDING, State.APPROVED)
+    connection.execute(sa.delete(pairing_requests).where(_rows.state.not_in(kept), _rows.created_at < before))
     connection.execute(sa.delete(pairing_guesses).where(pairing_guesses.c.at < before))
 
 
@@ -168,3 +169,11 @@ def _read(rows: Iterable[Any]) -> list[Request]:
         )
         for row in rows
     ]
+
+
+def approved(connection: Connection, tenant: str, channel: str, account: str) -> list[Request]:
+    """Who was let in to this account by pairing, oldest first: where they can be reached directly."""
+    query = sa.select(pairing_requests).where(
+        _rows.tenant_id == tenant, _rows.channel == channel, _rows.account == account, _rows.state == State.APPROVED
+    )
+    return _read(connection.execute(query.order_by(_rows.created_at, _rows.id)))

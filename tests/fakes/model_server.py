@@ -91,6 +91,10 @@ class ModelServer:
         """Give these, in order, before the brain is asked again."""
         self._script.extend(answers)
 
+    def forget(self) -> None:
+        """Drop what is left of the script."""
+        self._script.clear()
+
     @property
     def base_url(self) -> str:
         """What a client is given; ends in /v1."""

@@ -8,6 +8,8 @@ from tests.house.tree import PACKAGES, Function, functions, named, python_files
 ALLOWED = {
     "agent/tools/pipeline.py:Pipeline._run",  # one tool call
     "gateway/control.py:ControlServer._answer",  # one request of an operator
+    "gateway/delivery/calls.py:call",  # one call of one channel
+    "gateway/delivery/drafts.py:LiveAnswer._show",  # one live answer
     "gateway/manager.py:ChannelManager._run_once",  # one channel's run
     "gateway/sessions/commands.py:CommandRunner._run",  # one command
     "gateway/sessions/worker.py:Session._run",  # one turn

@@ -19,14 +19,14 @@ LIVES_S = (0.1, 2.0)
 
 
 async def run_campaign(
-    directory: Path, *, kills: int, chats: int, seed: int, every_s: float = 0.25, code: Path = ROOT
+    directory: Path, *, kills: int, chats: int, seed: int, every_s: float = 0.3, code: Path = ROOT
 ) -> Verdict:
     """Kill so many times at random, then let it come to rest; what was found.
 
     A message arrives about every `every_s`, also while the gateway is down.
     """
     chance = random.Random(seed)
-    async with World(directory, code=code) as world:
+    async with World(directory, code=code, pace_s=0.05) as world:
         async with asyncio.TaskGroup() as tasks:
             talking = tasks.create_task(_talk(world, chance, chats, every_s))
             for _ in range(kills):

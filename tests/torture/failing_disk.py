@@ -17,16 +17,21 @@ import sqlalchemy as sa
 from gateway.errors import StoreUnavailable
 from gateway.store.dialect import insert_new
 from gateway.store.engine import Store, upgrade
+from gateway.store.sqlite import SqliteEngine
 from gateway.store.tables.traffic import channel_accounts
 from gateway.store.writer import Job
 from tests.torture.sqlite_disk import Disk, install
 
 FAULTS = {
-    "io_error": {"write": sqlite3.SQLITE_IOERR_WRITE, "truncate": sqlite3.SQLITE_IOERR_TRUNCATE,
-                 "sync": sqlite3.SQLITE_IOERR_FSYNC},
+    "io_error": {
+        "write": sqlite3.SQLITE_IOERR_WRITE,
+        "truncate": sqlite3.SQLITE_IOERR_TRUNCATE,
+        "sync": sqlite3.SQLITE_IOERR_FSYNC,
+    },
+    "unreadable": {"read": sqlite3.SQLITE_IOERR_READ},
     "full": {"write": sqlite3.SQLITE_FULL},
     "read_only": {"write": sqlite3.SQLITE_READONLY, "truncate": sqlite3.SQLITE_READONLY},
-    "locked": {"write": sqlite3.SQLITE_BUSY, "sync": sqlite3.SQLITE_BUSY},
+    "locked": {"lock": sqlite3.SQLITE_BUSY},
 }
 """What a refused operation answers; an operation that is not named goes through."""
 
@@ -81,6 +86,11 @@ class Report:
     healthy: bool  # after that
 
 
+async def opened(path: Path) -> Store:
+    """A store that does not wait long for a lock."""
+    return await Store(SqliteEngine(path, busy_timeout_ms=20)).start()
+
+
 def admit(key: str) -> Job[None]:
     """A job that bears repetition: one row a key, however often it runs."""
 
@@ -99,7 +109,7 @@ def checkpoint_often(connection: sa.Connection) -> None:
 async def fail(disk: FailingDisk, path: Path, n: int, *, lasting: bool) -> Report:
     """Write rows while the n-th operation fails, repair the disk, and look."""
     await upgrade(f"sqlite:///{path}")  # and checkpoint: the operations counted below are those of our rows
-    store = await Store.open(f"sqlite:///{path}")
+    store = await opened(path)
     await store.write(checkpoint_often)
     disk.arm(n, lasting=lasting)
     acknowledged, told = [], 0
@@ -127,14 +137,14 @@ async def fail_creation(disk: FailingDisk, path: Path, n: int, *, lasting: bool)
     disk.arm(n, lasting=lasting)
     told = 0
     try:
-        store = await Store.open(f"sqlite:///{path}")
+        store = await opened(path)
     except StoreUnavailable:
         told = 1
     else:
         await store.aclose()
     disk.repair()
     began = time.monotonic()
-    store = await Store.open(f"sqlite:///{path}")
+    store = await opened(path)
     await store.write(admit("after the repair"))
     recovery_s, healthy = time.monotonic() - began, store.healthy
     await store.aclose()

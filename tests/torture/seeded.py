@@ -129,7 +129,7 @@ BUGS = (
         Case("final_post"),
     ),
     Bug(
-        14, "attempt not persisted", "gateway/store/outbox.py",
+        14, "attempt not persisted", "gateway/store/attempts.py",
         '    connection.execute(_mark, {"b_id": id_, "b_action": action})\n', "",
         Case("send_done", long, hit=2),
     ),

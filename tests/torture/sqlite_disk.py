@@ -6,6 +6,7 @@ sqlite.org/c3ref/vfs.html and sqlite.org/c3ref/io_methods.html, as of SQLite 3.4
 
 import ctypes
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -16,6 +17,10 @@ DELETE = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, POINTER, ctypes.c_int)
 WRITE = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, POINTER, ctypes.c_int, ctypes.c_int64)
 TRUNCATE = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_int64)
 SYNC = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_int)
+LOCK = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_int, ctypes.c_int, ctypes.c_int)
+
+TAKE_EXCLUSIVE = 2 | 8
+"""SQLITE_SHM_LOCK and SQLITE_SHM_EXCLUSIVE: what a writer and a checkpoint ask for."""
 
 
 class Vfs(ctypes.Structure):
@@ -53,7 +58,11 @@ class Disk:
     """Lets everything through; a test overrides what it wants to hear. Names are file names without directories."""
 
     def refuses(self, operation: str, name: str) -> int:
-        """The SQLite result code to answer "write", "truncate" or "sync" with; 0 lets it through."""
+        """The SQLite result code to answer "read", "write", "truncate", "sync" or "lock" with; 0 lets it through.
+
+        A lock is one a writer takes. Only there may the answer be SQLITE_BUSY: a checkpoint takes a busy write for a
+        reader in its way, and goes on (`walCheckpoint` in wal.c).
+        """
         return sqlite3.SQLITE_OK
 
     def wrote(self, name: str, offset: int, data: bytes) -> None:
@@ -133,29 +142,49 @@ class _Shim:
 
     def _wrap(self, original: Methods) -> Methods:
         wrapped = Methods.from_buffer_copy(original)
-        real_write, real_sync = WRITE(original.xWrite), SYNC(original.xSync)
-        real_truncate = TRUNCATE(original.xTruncate)
+        wrapped.xRead = self._keep(self._reading(WRITE(original.xRead)))
+        wrapped.xWrite = self._keep(self._writing(WRITE(original.xWrite)))
+        wrapped.xTruncate = self._keep(self._truncating(TRUNCATE(original.xTruncate)))
+        wrapped.xSync = self._keep(self._syncing(SYNC(original.xSync)))
+        wrapped.xShmLock = self._keep(self._locking(LOCK(original.xShmLock))) if original.xShmLock else None
+        return wrapped
 
+    def _reading(self, real: Callable[..., int]) -> object:
+        def read(file: int, data: int, size: int, offset: int) -> int:
+            return self._disk.refuses("read", self._names[file]) or real(file, data, size, offset)
+
+        return WRITE(read)
+
+    def _writing(self, real: Callable[..., int]) -> object:
         def write(file: int, data: int, size: int, offset: int) -> int:
-            result = self._disk.refuses("write", self._names[file]) or real_write(file, data, size, offset)
+            result = self._disk.refuses("write", self._names[file]) or real(file, data, size, offset)
             if result == sqlite3.SQLITE_OK:
                 self._disk.wrote(self._names[file], offset, ctypes.string_at(data, size))
-            return int(result)
+            return result
 
+        return WRITE(write)
+
+    def _truncating(self, real: Callable[..., int]) -> object:
         def truncate(file: int, size: int) -> int:
-            result = self._disk.refuses("truncate", self._names[file]) or real_truncate(file, size)
+            result = self._disk.refuses("truncate", self._names[file]) or real(file, size)
             if result == sqlite3.SQLITE_OK:
                 self._disk.truncated(self._names[file], size)
-            return int(result)
+            return result
 
+        return TRUNCATE(truncate)
+
+    def _syncing(self, real: Callable[..., int]) -> object:
         def sync(file: int, flags: int) -> int:
-            result = self._disk.refuses("sync", self._names[file]) or real_sync(file, flags)
+            result = self._disk.refuses("sync", self._names[file]) or real(file, flags)
             if result == sqlite3.SQLITE_OK:
                 self._disk.synced(self._names[file])
-            return int(result)
+            return result
 
-        wrapped.xWrite = self._keep(WRITE(write))
-        wrapped.xTruncate = self._keep(TRUNCATE(truncate))
-        wrapped.xSync = self._keep(SYNC(sync))
-        self.forever += [real_write, real_truncate, real_sync]
-        return wrapped
+        return SYNC(sync)
+
+    def _locking(self, real: Callable[..., int]) -> object:
+        def lock(file: int, offset: int, count: int, flags: int) -> int:
+            refused = flags == TAKE_EXCLUSIVE and self._disk.refuses("lock", self._names[file])
+            return refused or real(file, offset, count, flags)
+
+        return LOCK(lock)

@@ -1,0 +1,90 @@
+"""What an operator says about one Slack app. No SDK is imported here."""
+
+from typing import Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+OFFICIAL_API = "https://slack.com"
+OFFICIAL_FILES = "files.slack.com"
+OFFICIAL_HOOKS = "hooks.slack.com"
+
+
+class SlackAccount(BaseModel):
+    """One app in one workspace. Validation errors never show a secret."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
+    bot_token: SecretStr  # xoxb-...: OAuth & Permissions
+    app_token: SecretStr | None = None  # xapp-...: Basic Information, App-Level Tokens; Socket Mode needs it
+    signing_secret: SecretStr | None = None  # Basic Information, App Credentials; HTTP mode needs it
+    mode: Literal["socket", "http"] = "socket"  # how events come: over our own WebSocket, or posted to us
+    api_base: str = OFFICIAL_API  # another server: the simulator
+    text_format: Literal["markdown", "mrkdwn"] = "markdown"  # Slack's Markdown block, or its own older markup
+    answer_in_threads: bool = True  # a mention in a channel is answered in a thread under it
+    call_timeout_s: float = Field(default=30.0, gt=0)
+    connect_timeout_s: float = Field(default=10.0, gt=0)
+    ping_every_s: float = Field(default=10.0, gt=0)  # a socket that misses an answer to it is given up
+    backfill_s: float = Field(default=2.0, ge=0)  # how long new events wait, after a gap, for the older ones
+    pacing: Literal["adaptive", "strict"] = "adaptive"  # limits engage after the first 429, or always
+
+    @field_validator("bot_token")
+    @classmethod
+    def _bot_token_shape(cls, token: SecretStr) -> SecretStr:
+        if not token.get_secret_value().startswith("xoxb-"):
+            raise ValueError(
+                "is not a bot token; it begins with xoxb- and stands under OAuth & Permissions at api.slack.com/apps"
+            )
+        return token
+
+    @field_validator("app_token")
+    @classmethod
+    def _app_token_shape(cls, token: SecretStr | None) -> SecretStr | None:
+        if token is not None and not token.get_secret_value().startswith("xapp-"):
+            raise ValueError(
+                "is not an app-level token; it begins with xapp- and is made under Basic Information, App-Level "
+                "Tokens, with the scope connections:write"
+            )
+        return token
+
+    @field_validator("api_base")
+    @classmethod
+    def _base_shape(cls, base: str) -> str:
+        parts = urlsplit(base)
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+            raise ValueError("must be an http(s) URL like https://slack.com")
+        return base.rstrip("/").removesuffix("/api")
+
+    @model_validator(mode="after")
+    def _has_what_its_mode_needs(self) -> Self:
+        if self.mode == "socket" and self.app_token is None:
+            raise ValueError(
+                "app_token is missing: Socket Mode needs it (api.slack.com/apps, Basic Information, App-Level Tokens, "
+                "scope connections:write); for HTTP set mode to http and signing_secret"
+            )
+        if self.mode == "http" and (self.signing_secret is None or not self.signing_secret.get_secret_value().strip()):
+            raise ValueError(
+                "signing_secret is missing: without it anybody could post events (A14); it stands at "
+                "api.slack.com/apps, Basic Information, App Credentials"
+            )
+        return self
+
+    @property
+    def api_url(self) -> str:
+        """Where the Web API's methods are."""
+        return f"{self.api_base}/api/"
+
+    @property
+    def file_hosts(self) -> frozenset[str]:
+        """The hosts, with a port where there is one, that may see the bot token for a download (A89)."""
+        return frozenset({OFFICIAL_FILES}) if self.api_base == OFFICIAL_API else frozenset({self._own_host})
+
+    @property
+    def hook_hosts(self) -> frozenset[str]:
+        """The hosts that response URLs lead to."""
+        return frozenset({OFFICIAL_HOOKS}) if self.api_base == OFFICIAL_API else frozenset({self._own_host})
+
+    @property
+    def _own_host(self) -> str:
+        return urlsplit(self.api_base).netloc

@@ -1,0 +1,65 @@
+"""Slack's own text markup, both ways: escaping what we say, reading what people say. Pure.
+
+Source: docs.slack.dev/messaging/formatting-message-text (read 2026-11): `&`, `<` and `>` are escaped as HTML does;
+`<@U…>`, `<#C…>`, `<!…>` and `<url|label>` are the only things in angle brackets.
+"""
+
+import re
+from collections.abc import Mapping
+
+MENTION = re.compile(r"<@([UW][A-Z0-9]{1,30})(?:\|[^<>]*)?>")
+_BRACKETS = re.compile(r"<([^<>]*)>")
+_ENTITY = re.compile(r"&(amp|lt|gt);")
+_CHARACTER: Mapping[str, str] = {"amp": "&", "lt": "<", "gt": ">"}
+_PINGING = re.compile(r"<(?=[!@#])")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+WORD_JOINER = "\u2060"  # shows nothing, and takes the meaning out of what stands behind a bracket
+
+
+def escaped(text: str) -> str:
+    """The text so that Slack shows it as it is: nothing in it mentions, links or pings (A63)."""
+    if "&" in text or "<" in text or ">" in text:
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text
+
+
+def unescaped(text: str) -> str:
+    """What `escaped` was given."""
+    return _ENTITY.sub(lambda found: _CHARACTER[found[1]], text) if "&" in text else text
+
+
+def defused(text: str) -> str:
+    """Text where brackets cannot be escaped (code in a Markdown block), with every mention made harmless."""
+    return _PINGING.sub("<" + WORD_JOINER, text)
+
+
+def clean(text: str) -> str:
+    """Without NUL; lone surrogates become the replacement character (A91)."""
+    return _SURROGATE.sub("\ufffd", text.replace("\x00", "") if "\x00" in text else text)
+
+
+def mentions(text: str, user: str) -> bool:
+    """Whether a person's text mentions this user."""
+    return f"<@{user}" in text and any(found[1] == user for found in MENTION.finditer(text))
+
+
+def as_said(text: str, us: str) -> str:
+    """What a person wrote, as they saw it; a mention of us at its start is left out."""
+    first = MENTION.match(text.lstrip())
+    if first is not None and first[1] == us:
+        text = text.lstrip()[first.end() :].lstrip(" ,:")
+    return clean(unescaped(_BRACKETS.sub(_shown, text) if "<" in text else text)).strip()
+
+
+def _shown(found: re.Match[str]) -> str:
+    """What one pair of brackets shows; still escaped."""
+    inner, _, label = found[1].partition("|")
+    if inner.startswith("@"):
+        return "@" + (label or inner[1:])
+    if inner.startswith("#"):
+        return "#" + (label or inner[1:])
+    if inner.startswith("!"):
+        name = inner[1:].partition("^")[0]
+        return label or f"@{name}"
+    url = inner.removeprefix("mailto:")
+    return url if not label or label in (url, inner) else f"{label} ({url})"

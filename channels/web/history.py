@@ -1,0 +1,79 @@
+"""The last messages of each chat, in memory: what a page that comes back, or a second one, is shown.
+
+It is a convenience, not the truth: inbox and outbox are. It starts empty with the process; across a restart a page shows
+what it kept itself.
+"""
+
+import secrets
+from collections import OrderedDict
+
+from pydantic import JsonValue
+
+from channels.screens import Frame
+
+MESSAGES_KEPT = 200  # of one chat
+CHARS_KEPT = 8_000_000  # over all chats; the chat unused for longest is forgotten first
+
+
+class History:
+    """What was said in every chat, newest state of each message, with a number that grows with each change."""
+
+    def __init__(self, *, messages: int = MESSAGES_KEPT, chars: int = CHARS_KEPT) -> None:
+        """Empty, with an epoch of its own."""
+        self.epoch = secrets.token_hex(8)
+        self._most_messages = messages
+        self._most_chars = chars
+        self._chats: OrderedDict[str, OrderedDict[str, Frame]] = OrderedDict()
+        self._chars = 0
+        self._seq = 0
+
+    def put(self, chat: str, frame: Frame) -> Frame:
+        """Keep a `message` or `said` frame under its id, in the place it had; the frame with its number."""
+        kept = self._chats.setdefault(chat, OrderedDict())
+        self._chats.move_to_end(chat)
+        self._seq += 1
+        numbered = {**frame, "seq": self._seq}
+        before = kept.get(str(frame["id"]))
+        kept[str(frame["id"])] = numbered
+        self._chars += _size(numbered) - (_size(before) if before is not None else 0)
+        if len(kept) > self._most_messages:
+            self._chars -= _size(kept.popitem(last=False)[1])
+        self._trim(chat)
+        return numbered
+
+    def get(self, chat: str, message_id: str) -> Frame | None:
+        """The message as it stands; None where it is not kept."""
+        return self._chats.get(chat, {}).get(message_id)
+
+    def change(self, chat: str, message_id: str, **fields: JsonValue) -> None:
+        """Change some of a message, if it is kept."""
+        frame = self.get(chat, message_id)
+        if frame is not None:
+            self.put(chat, {**frame, **fields})
+
+    def delete(self, chat: str, message_id: str) -> None:
+        """Keep no more than that there was a message."""
+        if self.get(chat, message_id) is not None:
+            self.put(chat, {"type": "deleted", "id": message_id})
+
+    def since(self, chat: str, epoch: str, seen: int) -> Frame:
+        """What a page has not seen, as one frame; a page of another epoch has seen nothing."""
+        least = seen if epoch == self.epoch else 0
+        messages: list[JsonValue] = [dict(frame) for frame in self._chats.get(chat, {}).values() if _seq(frame) > least]
+        return {"type": "history", "epoch": self.epoch, "seq": self._seq, "messages": messages}
+
+    def _trim(self, chat: str) -> None:
+        while self._chars > self._most_chars and len(self._chats) > 1:
+            oldest = next(iter(self._chats))
+            if oldest == chat:
+                break
+            self._chars -= sum(map(_size, self._chats.pop(oldest).values()))
+
+
+def _size(frame: Frame) -> int:
+    return len(str(frame.get("html") or frame.get("text") or "")) + 200
+
+
+def _seq(frame: Frame) -> int:
+    seq = frame.get("seq")
+    return seq if isinstance(seq, int) else 0

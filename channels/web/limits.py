@@ -1,0 +1,17 @@
+"""What the chat page takes, as data. All of it is our own choice; the page is ours."""
+
+from channels.base import Limits, TextUnit
+
+WEB_LIMITS = Limits(
+    max_text=16_000,
+    unit=TextUnit.CHARS,
+    edit_interval_s=0.4,
+    typing_every_s=4.5,  # the page shows it for 6 s
+    hints="Markdown is shown in full here: headings, lists, tables, code.",
+    idempotent_sends=True,  # a message is its key: the page shows a repeated one once
+)
+
+MAX_SAID_CHARS = 16_000  # what a person may say at once
+MAX_FRAME_BYTES = 512 * 1024  # from a page (SPEC 9)
+PING_S = 30.0
+WRITE_S = 10.0  # for one frame to travel

@@ -1,0 +1,146 @@
+"""Blocks of the Markdown tree become text and, beside it, what each range of it is; `channels.web.html` makes HTML.
+
+The text alone reads well too, and words may be put behind it or exchanged in it for others of the same length without
+touching the markup. Pure; nothing here knows a browser.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import orjson
+
+from channels.layout import BULLETS, RULE
+from channels.markdown import (
+    Block,
+    CodeBlock,
+    Heading,
+    ListBlock,
+    ListItem,
+    Paragraph,
+    Quote,
+    Rule,
+    Spans,
+    Style,
+    Table,
+    clean,
+)
+from channels.messages import Rendered
+
+Node = list["str | int | list[Node]"]
+"""A range of the text: [tag, detail, start, end, [nodes inside]]; code points, `end` exclusive."""
+
+_LOOKS = ((Style.BOLD, "b"), (Style.ITALIC, "i"), (Style.STRIKE, "s"), (Style.CODE, "code"))
+
+
+class WebRenderer:
+    """The Renderer of `channels.base` for the chat page. Has no state; one serves everybody."""
+
+    def render(self, blocks: Sequence[Block]) -> Rendered:
+        """The blocks as text; `markup` is a JSON list of nodes, None where the paragraphs are plain."""
+        writer = _Writer()
+        writer.blocks(blocks, "\n\n")
+        text = "".join(writer.pieces)
+        if all(isinstance(block, Paragraph) and _is_plain(block.spans) for block in blocks):
+            return Rendered(text.strip())
+        return Rendered(text, orjson.dumps(writer.nodes).decode())
+
+    def plain(self, text: str) -> Rendered:
+        """The text as it is, without what no message can hold and without blanks around it."""
+        return Rendered(clean(text).strip())
+
+
+def _is_plain(spans: Spans) -> bool:
+    return all(span.style == 0 and span.link is None and "\n\n" not in span.text for span in spans)
+
+
+class _Writer:
+    """Collects text and nodes in reading order."""
+
+    def __init__(self) -> None:
+        self.pieces: list[str] = []
+        self.nodes: list[Node] = []
+        self._inside = self.nodes  # where the next node goes
+        self._at = 0
+        self._lists = 0  # lists we are in
+
+    def blocks(self, blocks: Sequence[Block], between: str) -> None:
+        for index, block in enumerate(blocks):
+            if index:
+                self._say(between)
+            self._block(block)
+
+    def _block(self, block: Block) -> None:
+        match block:
+            case Paragraph(spans):
+                self._leaf("p", "", spans)
+            case Heading(level, spans):
+                self._leaf("h", str(level), spans)
+            case CodeBlock(language, text):
+                with self._node("pre", language):
+                    self._say(text)
+            case ListBlock(items):
+                self._list(items)
+            case Quote(inner):
+                with self._node("quote"):
+                    self.blocks(inner, "\n")
+            case Table(header, rows):
+                self._table(header, rows)
+            case Rule():
+                with self._node("hr"):
+                    self._say(RULE)
+
+    def _list(self, items: Sequence[ListItem]) -> None:
+        bullet = BULLETS[min(self._lists, len(BULLETS) - 1)]
+        self._lists += 1
+        with self._node("ul" if all(item.number is None for item in items) else "ol"):
+            for index, item in enumerate(items):
+                if index:
+                    self._say("\n" + "  " * (self._lists - 1))
+                marker = f"{bullet} " if item.number is None else f"{item.number}. "
+                detail = "" if item.number is None else str(item.number)
+                with self._node("li", "+" if item.continued else detail):
+                    self._say("" if item.continued else marker)
+                    self.blocks(item.blocks, "\n" + "  " * self._lists)
+        self._lists -= 1
+
+    def _table(self, header: Sequence[Spans], rows: Sequence[Sequence[Spans]]) -> None:
+        with self._node("table"):
+            for number, row in enumerate([header, *rows]):
+                if number == 0 and not any(header):
+                    continue
+                if number:
+                    self._say("\n")
+                with self._node("tr"):
+                    for column, cell in enumerate(row):
+                        if column:
+                            self._say(" | ")
+                        self._leaf("td" if number else "th", "", cell)
+
+    def _leaf(self, tag: str, detail: str, spans: Spans) -> None:
+        with self._node(tag, detail):
+            for span in spans:
+                looks = [("a", span.link)] if span.link is not None else []
+                looks += [(look, "") for bit, look in _LOOKS if span.style & bit]
+                self._styled(span.text, looks)
+
+    def _styled(self, text: str, looks: Sequence[tuple[str, str]]) -> None:
+        if not looks:
+            self._say(text)
+            return
+        with self._node(*looks[0]):
+            self._styled(text, looks[1:])
+
+    @contextmanager
+    def _node(self, tag: str, detail: str = "") -> Iterator[None]:
+        """Everything said inside is of this kind."""
+        outside, inside, start = self._inside, [], self._at  # type: tuple[list[Node], list[Node], int]
+        node: Node = [tag, detail, start, start, inside]
+        outside.append(node)
+        self._inside = inside
+        yield
+        self._inside = outside
+        node[3] = self._at
+
+    def _say(self, text: str) -> None:
+        self.pieces.append(text)
+        self._at += len(text)

@@ -1,0 +1,132 @@
+"""The real gateway in this process, with the simulated Telegram on one side and a model server on the other."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+
+from channels.telegram.simulator.server import TelegramSimulator
+from channels.telegram.simulator.state import ShownMessage
+from gateway.app import Gateway
+from gateway.control import call
+from gateway.settings import load
+from gateway.store.engine import Store
+from tests.fakes.model_server import ModelServer, Reply
+
+TOKEN = "4711:JOURNEY-made-up-token"
+WAIT_S = 10.0
+
+CONFIG = """
+[http]
+listen = "127.0.0.1:0"
+[delivery]
+typing_after_s = 0.05
+placeholder_after_s = 0.2
+sign_after_s = 0.3
+[channels.telegram.main]
+poll_timeout_s = 5
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """A running gateway and both its ends."""
+
+    sim: TelegramSimulator
+    model: ModelServer
+    store: Store
+    home: Path
+
+    def texts(self, chat: int) -> list[str]:
+        """What the bot has said in a chat, as it reads now."""
+        return [shown.text for shown in self.sim.answers(chat)]
+
+    async def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for something that people see.
+
+        Raises:
+            AssertionError: it did not come; says what it was and what is seen instead.
+        """
+        try:
+            async with asyncio.timeout(WAIT_S):
+                while not condition():
+                    await asyncio.sleep(0.01)
+        except TimeoutError:
+            seen = {chat: self.texts(chat) for chat in self.sim.world.bot().chats}
+            raise AssertionError(f"{what} did not come; seen: {seen}") from None
+
+    async def told(self, chat: int, words: str) -> ShownMessage:
+        """Wait until the bot has said something with these words in a chat."""
+        await self.until(lambda: any(words in text for text in self.texts(chat)), f"{words!r} in {chat}")
+        return next(shown for shown in self.sim.answers(chat) if words in shown.text)
+
+    async def asked(self, count: int = 1) -> None:
+        """Wait until the model has had so many requests."""
+        await self.until(lambda: len(self.model.requests) >= count, f"request {count} of the model")
+
+    async def operator(self, name: str, arguments: Mapping[str, str] | None = None) -> Any:
+        """What the operator does from another process, by the control socket."""
+        return await call(self.home / "control.sock", name, dict(arguments or {}), 5.0)
+
+    async def rows(self, query: str) -> list[dict[str, Any]]:
+        """Rows of the store, for what nobody sees."""
+        return await self.store.read(lambda connection: [dict(row) for row in connection.execute(sa.text(query)).mappings()])
+
+    async def settled(self) -> None:
+        """Wait until everything that came in has its outcome and everything to be said was said."""
+        async with asyncio.timeout(WAIT_S):
+            while await self._open():
+                await asyncio.sleep(0.01)
+
+    async def _open(self) -> bool:
+        if len(self.sim.world.bot().updates):
+            return True
+        query = (
+            "SELECT (SELECT count(*) FROM inbox WHERE outcome IS NULL)"
+            " + (SELECT count(*) FROM outbox WHERE state IN ('ready', 'sending')) AS open"
+        )
+        return bool((await self.rows(query))[0]["open"])
+
+
+@asynccontextmanager
+async def house(
+    directory: Path, *, access: str = "open", model: str | None = "openai:journey", config: str = ""
+) -> AsyncIterator[House]:
+    """A gateway that runs; `model` None is the offline coach, `config` is added to its file."""
+    file = directory / "gateway.toml"
+    file.write_text(CONFIG + config)
+    async with TelegramSimulator() as sim, ModelServer() as server:
+        sim.add_bot(TOKEN)
+        environ = {
+            "TENK_HOME": str(directory / "home"), "TENK_ACCESS": access,
+            "TELEGRAM_BOT_TOKEN": TOKEN, "TELEGRAM_API_BASE": sim.base_url,
+        }  # fmt: skip
+        if model is not None:
+            environ |= {"TENK_MODEL": model, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-journey"}
+        settings = load(file, environ)
+        settings.home.mkdir(mode=0o700)
+        store = await Store.open(settings.database_url)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                running = tasks.create_task(Gateway(settings, store).run())
+                here = House(sim, server, store, settings.home)
+                await here.until(lambda: sim.world.bot().updates.polls > 0 or running.done(), "the first poll")
+                yield here
+                running.cancel()
+        finally:
+            await store.aclose()
+
+
+def slow(text: str, seconds: float = 1.0) -> Reply:
+    """An answer that takes its time to be written."""
+    size = max(1, len(text) // 20)
+    return Reply(text, chunk_chars=size, chunk_delay_s=seconds / 20)
+
+
+def said(body: dict[str, Any]) -> list[str]:
+    """What the model was told that people said, oldest first."""
+    return [str(message["content"]) for message in body["messages"] if message["role"] == "user"]

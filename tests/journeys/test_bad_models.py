@@ -1,0 +1,65 @@
+"""A model that misbehaves: the person gets words, and the next message works."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.model_server import Answer, Call, Fault, Reply
+from tests.journeys.house import house
+
+QUICK = """
+[model]
+first_byte_s = 0.3
+idle_abort_s = 0.3
+whole_s = 0.5
+tries = 2
+[agent]
+deadline_s = 3.0
+patience_s = 0.5
+"""
+
+PAGE = Fault(body=b"<html><body>Sign in to the hotel network</body></html>", content_type="text/html")
+
+
+@pytest.mark.parametrize(
+    ("answers", "words"),
+    [
+        pytest.param([PAGE] * 6, "can't reach my model", id="F17 a page of HTML"),
+        pytest.param([Fault(body=b"")] * 6, "can't reach my model", id="F18 an empty body"),
+        pytest.param([Reply("")] * 6, "no answer", id="F31 nothing said"),
+        pytest.param([Fault(hang=True)] * 6, "", id="F21 never a byte"),
+        pytest.param([Fault(status=401, body={"error": {"message": "bad key"}})], "not connected", id="F09 a bad key"),
+        pytest.param([Reply("half", stall_after_chunks=2)] * 6, "", id="F22 a stream that stalls"),
+        pytest.param([Reply(calls=(Call("log_practice", '{"minutes": '),))] * 8, "", id="F34 malformed arguments"),
+        pytest.param([Reply(calls=(Call("no_such_tool"),))] * 8, "", id="F35 an unknown tool"),
+    ],
+)
+async def test_a_model_that_fails_is_told_and_the_next_message_is_answered(
+    tmp_path: Path, answers: list[Answer], words: str
+) -> None:
+    """F01–F38: one outcome that the person sees, within the deadline; then all is well again."""
+    async with house(tmp_path, config=QUICK) as here:
+        here.model.script(*answers)
+        here.sim.say(1, "hello")
+        await here.settled()
+        assert 1 == len(here.texts(1))
+        assert words in here.texts(1)[0]
+        assert "Traceback" not in here.texts(1)[0]
+        rows = await here.rows("SELECT outcome FROM inbox")
+        assert rows[0]["outcome"] in {"answered", "failed"}
+        here.model.forget()  # what the failing turn did not ask for
+        here.sim.say(1, "and now?")
+        await here.told(1, "A short answer.")
+
+
+async def test_malformed_arguments_are_told_to_the_model_which_mends_them(tmp_path: Path) -> None:
+    """F34: the error is a tool's result, nothing ran, and the second try counts."""
+    async with house(tmp_path) as here:
+        here.model.script(
+            Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 30,'),)),
+            Reply(calls=(Call("log_practice", '{"skill": "guitar", "minutes": 30}'),)),
+            Reply("Noted."),
+        )
+        here.sim.say(1, "30 minutes of guitar")
+        await here.told(1, "Noted.")
+        assert 1 == len(await here.rows("SELECT id FROM practice_sessions"))

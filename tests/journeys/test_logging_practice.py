@@ -1,0 +1,43 @@
+"""A person logs practice and asks how it goes."""
+
+import json
+from pathlib import Path
+
+from tests.fakes.model_server import Call, Reply
+from tests.journeys.house import house
+
+
+async def test_practice_is_logged_by_command_and_told(tmp_path: Path) -> None:
+    """`/log` is answered without a model, and `/stats` knows of it."""
+    async with house(tmp_path) as here:
+        here.sim.say(1, "/log 45m guitar scales")
+        await here.told(1, "45")
+        here.sim.say(1, "/stats")
+        await here.until(lambda: len(here.texts(1)) == 2, "the answer to /stats")
+        assert "guitar" in here.texts(1)[1].lower()
+        rows = await here.rows("SELECT minutes, notes FROM practice_sessions")
+        assert [(45, "scales")] == [(row["minutes"], row["notes"]) for row in rows]
+        assert 0 == len(here.model.requests)
+
+
+async def test_practice_is_logged_by_the_model_for_who_wrote(tmp_path: Path) -> None:
+    """A49: the model's tool call logs for the person of the chat, whatever user it makes up."""
+    async with house(tmp_path) as here:
+        arguments = json.dumps({"skill": "guitar", "minutes": 30, "user_id": "somebody else"})
+        here.model.script(Reply(calls=(Call("log_practice", arguments),)), Reply("Thirty minutes, noted."))
+        here.sim.say(1, "I practised guitar for half an hour")
+        await here.told(1, "Thirty minutes, noted.")
+        here.sim.say(2, "/stats")
+        await here.until(lambda: len(here.texts(2)) == 1, "the stats of somebody else")
+        assert "guitar" not in here.texts(2)[0].lower()
+        assert 1 == len(await here.rows("SELECT id FROM practice_sessions WHERE minutes = 30"))
+
+
+async def test_an_undone_log_counts_no_more(tmp_path: Path) -> None:
+    """`/undo` takes the last log back."""
+    async with house(tmp_path) as here:
+        here.sim.say(1, "/log 20m piano")
+        await here.told(1, "20")
+        here.sim.say(1, "/undo")
+        await here.until(lambda: len(here.texts(1)) == 2, "the answer to /undo")
+        assert 0 == len(await here.rows("SELECT id FROM practice_sessions WHERE undone_at IS NULL"))

@@ -1,0 +1,53 @@
+"""A stranger writes, the operator lets them in, they talk."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import GatewayError
+from tests.fakes.model_server import Reply
+from tests.journeys.house import house
+
+CODE = re.compile(r"\b[2-9A-HJ-NP-Z]{8}\b")
+
+
+async def test_a_stranger_is_let_in_by_the_code_they_were_shown(tmp_path: Path) -> None:
+    """A23: before that no model is asked; afterwards they are the owner, are told so, and are answered."""
+    async with house(tmp_path, access="pairing") as here:
+        here.model.script(Reply("Glad to meet you."))
+        here.sim.say(5, "hello?")
+        shown = await here.told(5, "private")
+        code = CODE.findall(shown.text)[0]
+        assert 0 == len(here.model.requests)
+        assert 1 == len(await here.operator("pairing.list"))
+        await here.operator("pairing.approve", {"code": code})
+        await here.told(5, "owner")
+        here.sim.say(5, "hello again")
+        await here.told(5, "Glad to meet you.")
+        assert 3 == len(here.texts(5))
+
+
+async def test_a_code_holds_once_and_a_wrong_one_never(tmp_path: Path) -> None:
+    """A38: what the operator typed wrong, or twice, is refused with a reason."""
+    async with house(tmp_path, access="pairing") as here:
+        here.sim.say(5, "hello?")
+        code = CODE.findall((await here.told(5, "private")).text)[0]
+        wrong = ("A" if code[0] != "A" else "B") + code[1:]
+        with pytest.raises(GatewayError, match="nobody's code"):
+            await here.operator("pairing.approve", {"code": wrong})
+        await here.operator("pairing.approve", {"code": code})
+        with pytest.raises(GatewayError, match="used already"):
+            await here.operator("pairing.approve", {"code": code})
+
+
+async def test_a_stranger_who_insists_is_answered_once(tmp_path: Path) -> None:
+    """A41: ten messages of a stranger bring one code and no model call."""
+    async with house(tmp_path, access="pairing") as here:
+        for _ in range(10):
+            here.sim.say(6, "let me in")
+        await here.told(6, "private")
+        await here.settled()
+        assert 1 == len(here.texts(6))
+        assert 0 == len(here.model.requests)
+        assert {"refused"} == {row["outcome"] for row in await here.rows("SELECT outcome FROM inbox")}

@@ -1,0 +1,74 @@
+"""What a client split by itself is one message again, by the rows alone."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from channels.base import Limits, TextUnit
+from channels.messages import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Sender
+from gateway.sessions.joining import JOIN_WITHIN, belongs, joined, open_until
+from gateway.store.inbox import InboxRow
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+LIMITS = Limits(max_text=4096, unit=TextUnit.UTF16)
+
+
+def row(id_: int, text: str = "", *, after_s: float = 0.0, album: str | None = None, user: str = "ana") -> InboxRow:
+    """A message admitted so many seconds after the first."""
+    at = NOW + timedelta(seconds=after_s)
+    files = (Attachment(AttachmentKind.PHOTO, f"file{id_}"),) if album else ()
+    event = InboundMessage(
+        event_id=f"msg:1:{id_}", address=Address("telegram", "main", "1"), sender=Sender("1", "Ana"), received_at=at,
+        message_id=str(id_), kind=ChatKind.DIRECT, text=text, attachments=files, album=album,
+    )  # fmt: skip
+    return InboxRow(id_, "default", "key", user, event, at)
+
+
+def test_a_short_text_is_whole_at_once() -> None:
+    """Nobody waits for more of an ordinary message."""
+    assert open_until(row(1, "hello"), LIMITS) is None
+
+
+def test_a_text_near_the_limit_may_go_on_for_a_moment() -> None:
+    """A paste over the limit comes as several messages within 1.5 s."""
+    assert NOW + JOIN_WITHIN == open_until(row(1, "x" * 4000), LIMITS)
+
+
+@pytest.mark.parametrize(("after_s", "expected"), [(0.2, True), (1.5, True), (1.6, False)])
+def test_only_what_comes_in_time_belongs(after_s: float, expected: bool) -> None:
+    """The moment is measured by admission, so that a restart joins alike."""
+    assert expected == belongs(row(1, "x" * 4090), row(2, "the rest", after_s=after_s), LIMITS)
+
+
+def test_another_persons_message_never_belongs() -> None:
+    """In a group nobody's words are put into another's mouth."""
+    assert not belongs(row(1, "x" * 4090), row(2, "mine", after_s=0.1, user="ben"), LIMITS)
+
+
+def test_an_album_is_one_message_with_its_files_in_order() -> None:
+    """Files that were sent as one come as one, with the caption."""
+    rows = [row(1, "my week", album="a"), row(2, album="a", after_s=0.1), row(3, album="a", after_s=0.2)]
+    assert belongs(rows[0], rows[1], LIMITS) and belongs(rows[1], rows[2], LIMITS)
+    one = joined(rows).event
+    assert isinstance(one, InboundMessage)
+    assert ("my week", ["file1", "file2", "file3"]) == (one.text, [file.handle for file in one.attachments])
+
+
+def test_two_albums_stay_apart() -> None:
+    """The next album is a message of its own."""
+    assert not belongs(row(1, album="a"), row(2, album="b", after_s=0.1), LIMITS)
+
+
+def test_joined_text_carries_everything() -> None:
+    """Nothing of a paste is lost or glued together."""
+    rows = [row(1, "one two"), row(2, "three "), row(3, "four")]
+    one = joined(rows).event
+    assert isinstance(one, InboundMessage)
+    assert "one two\nthree four" == one.text
+
+
+def test_one_row_stays_as_it_is() -> None:
+    """Joining one is nothing."""
+    only = replace(row(7, "hello"))
+    assert only == joined([only])
