@@ -55,6 +55,7 @@ from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.turn import TurnTools
 from gateway.sessions.worker import RunTurn, SessionTools
+from gateway.serial import load_wanted
 from gateway.settings import Settings
 from gateway.standing import Standing
 from gateway.store import inbox, journal, outbox, people, practice
@@ -152,7 +153,7 @@ class Gateway:
         manager = self._manager = ChannelManager(self._accounts(), store, utc_now, tasks, self._table.menus())
         delivery = Delivery(store, manager, settings.delivery, utc_now, partial(codes.reveal, key), tasks)
         session_tools = self._session_tools(manager, delivery, epoch, tasks)
-        bus = Bus(settings.sessions.bus_size, self._load_waiting, self._kinds.is_urgent)
+        bus = Bus(settings.sessions.bus_size, partial(self._load_waiting, manager), self._kinds.is_urgent)
         operations = self._operations(key, manager, delivery)
         decisions = access_decisions(operations)
         known = Known(self._snapshot)
@@ -185,6 +186,7 @@ class Gateway:
         log.info("gateway_stopping", running=router.running, drain_s=self._settings.sessions.drain_s)
         reading.cancel()
         routing.cancel()
+        router.close()
         ends_s = asyncio.get_running_loop().time() + self._settings.sessions.drain_s
         while (router.busy or delivery.busy) and asyncio.get_running_loop().time() < ends_s:
             await asyncio.sleep(0.05)
@@ -242,9 +244,13 @@ class Gateway:
 
         return {"chat": chat, "plan": plan}
 
-    async def _load_waiting(self, after_id: int, limit: int) -> list[InboxRow]:
-        rows = await self._store.read(partial(inbox.waiting, after_id=after_id, limit=limit))
-        return [row for row in rows if self._manager is None or self._manager.configured(row.event.address)]
+    async def _load_waiting(self, manager: ChannelManager, after_id: int, limit: int) -> list[InboxRow]:
+        """What waits, without that of accounts which were taken out of the configuration."""
+
+        async def load(after_id: int, limit: int) -> list[InboxRow]:
+            return await self._store.read(partial(inbox.waiting, after_id=after_id, limit=limit), lasting=True)
+
+        return await load_wanted(load, lambda row: manager.configured(row.event.address), after_id, limit)
 
     def _operations(self, key: bytes, manager: ChannelManager, delivery: Delivery) -> AccessOperations:
         def say(connection: Connection, address: Address, text: str, cause: str) -> None:

@@ -40,7 +40,7 @@ from gateway.failpoints import failpoint
 from gateway.sessions.key import session_key
 from gateway.store import attempts, inbox, outbox, people
 from gateway.store import pairing as pairing_rows
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import NewPart, OutboxRow
 from gateway.store.pairing import Request
@@ -67,6 +67,7 @@ class _Committed:
     admitted: list[InboxRow] = field(default_factory=list)
     replies: list[OutboxRow] = field(default_factory=list)
     people: list[Person] = field(default_factory=list)
+    parked: list[str] = field(default_factory=list)
     unparked: list[str] = field(default_factory=list)
     duplicates: int = 0
 
@@ -124,16 +125,40 @@ class Intake:
             NotPersisted: nothing is; the platform must not be told that we have it.
         """
         plans = [self._plan(event) for event in events]
-        job = partial(
-            self._commit, channel=channel, plans=plans, rejected=tuple(rejected), cursor=cursor, tenant=tenant
-        )
+        commit = partial(self._commit, channel=channel, tenant=tenant)
+        unread = tuple(rejected)
         failpoint("inbox_pre")
         try:
-            await self._store.enqueue(job, self._announce)
+            try:
+                whole = partial(commit, plans=plans, rejected=unread, cursor=cursor)
+                await self._store.enqueue(whole, self._announce)
+            except VALUE_REFUSED:
+                unread += await self._apart(commit, plans)
+                await self._store.enqueue(partial(commit, plans=(), rejected=unread, cursor=cursor), self._announce)
         except StoreUnavailable as error:
-            self._bus.reread()
+            self._look_again(plans)
             raise NotPersisted(str(error)) from error
         failpoint("inbox_post")
+
+    async def _apart(self, commit: Callable[..., _Committed], plans: Sequence[_Plan]) -> tuple[Rejected, ...]:
+        """Each event in a commit of its own, in order; those whose values the store does not take."""
+        refused: list[Rejected] = []
+        for plan in plans:
+            try:
+                await self._store.enqueue(partial(commit, plans=[plan], rejected=(), cursor=None), self._announce)
+            except VALUE_REFUSED as refusal:
+                reason = f"the store does not take it: {type(refusal).__name__}"
+                log.error("event_refused", event_id=ascii(plan.event.event_id), error=reason)
+                refused.append(Rejected(plan.event.event_id, ascii(plan.event), reason))
+        return tuple(refused)
+
+    def _look_again(self, plans: Sequence[_Plan]) -> None:
+        """A commit whose outcome is unknown may hold without having been announced; what it did not take is not counted."""
+        self._bus.reread()
+        for plan in plans:
+            self._delivery.reread(plan.event.address)
+            if isinstance(plan.decision, Admit) and plan.over is None:
+                self._limits.give_back(plan.decision.person.user_id)
 
     def _plan(self, event: InboundEvent) -> _Plan:
         decision = policy.decide(self._snapshot, self._access, event)
@@ -266,7 +291,9 @@ class Intake:
         lane = event.address.lane
         if isinstance(event, MembershipChanged) and event.change in (Membership.BLOCKED, Membership.LEFT):
             attempts.park(connection, event.tenant, lane, event.change.value, now)
-        elif self._delivery.heard(lane) and attempts.unpark(connection, lane):
+            done.parked.append(lane)
+        elif self._delivery.heard(lane):
+            attempts.unpark(connection, lane)
             done.unparked.append(lane)
 
     # ------------------------------------------------------------ after the commit, in the event loop
@@ -278,6 +305,8 @@ class Intake:
             INBOUND.labels(row.event.address.channel, "admitted").inc()
             self._bus.publish(row)
         self._delivery.publish(done.replies)
+        for lane in done.parked:
+            self._delivery.park(lane)
         for lane in done.unparked:
             self._delivery.unpark(lane)
         if done.duplicates:

@@ -135,6 +135,7 @@ TEXTS = {
     "**Plan.** “plan” looks at your last weeks and writes a plan for this one: summary, plan, focus, goal.\n\n"
     "**Learn how.** “guide” tells how deliberate practice works.\n\n"
     "Commands do the same: /log, /stats, /skills, /plan, /undo; /help lists all of them.",
+    "exported": "{count} entries as a file, the oldest first.",
     "offline_failed": "That did not work: {error}",
     "offline_no_tools": "I cannot look at your data just now. What you said is kept; please ask again.",
 }

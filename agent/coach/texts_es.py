@@ -138,6 +138,7 @@ TEXTS = {
     "**Planificar.** «plan» mira tus últimas semanas y escribe un plan para esta: resumen, plan, enfoque y meta.\n\n"
     "**Aprender cómo.** «guía» cuenta cómo funciona la práctica deliberada.\n\n"
     "Los comandos hacen lo mismo: /log, /stats, /skills, /plan, /undo; /help los muestra todos.",
+    "exported": "{count} anotaciones en un archivo, la más antigua primero.",
     "offline_failed": "No ha funcionado: {error}",
     "offline_no_tools": "Ahora mismo no puedo ver tus datos. Lo que dijiste está guardado; pregunta otra vez.",
 }

@@ -5,6 +5,7 @@ what it kept itself.
 """
 
 import secrets
+import time
 from collections import OrderedDict
 
 from pydantic import JsonValue
@@ -31,7 +32,7 @@ class History:
         """Keep a `message` or `said` frame under its id, in the place it had; the frame with its number."""
         kept = self._chats.setdefault(chat, OrderedDict())
         self._chats.move_to_end(chat)
-        self._seq += 1
+        self._seq = max(self._seq + 1, time.monotonic_ns() // 1000)  # says nothing of how much others write
         numbered = {**frame, "seq": self._seq}
         before = kept.get(str(frame["id"]))
         kept[str(frame["id"])] = numbered

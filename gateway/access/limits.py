@@ -61,6 +61,12 @@ class PersonLimits:
         bucket.tokens -= 1.0
         return None
 
+    def give_back(self, user_id: str) -> None:
+        """What was counted was not taken after all: it will be offered again."""
+        bucket = self._buckets.get(user_id)
+        if bucket is not None:
+            bucket.tokens = min(float(self._config.burst_messages), bucket.tokens + 1.0)
+
     @property
     def _per_s(self) -> float:
         return self._config.messages_per_min / 60.0

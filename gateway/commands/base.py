@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from agent.ports import LocalCommand, Principal
+from channels.messages import OutboundMedia
 from gateway.access.roles import Role
 
 
@@ -40,6 +41,7 @@ class Reply:
     """What a command wants: changes, and the words that follow from them (Markdown)."""
 
     text: str | Callable[[Results], str]
+    files: tuple[OutboundMedia, ...] = ()  # sent with the reply, where the channel can
     changes: tuple[LocalCommand, ...] = ()  # applied in the commit of the reply, in order
     session: SessionAction | SetMode | SetTimezone | None = None
     redact: bool = False  # the command held a secret: its row is blanked at its outcome

@@ -5,6 +5,7 @@ from functools import partial
 from agent.coach.calendar import today_of
 from agent.coach.changes import change_text, read_change
 from agent.coach.commands import LogPractice, UndoLastLog
+from agent.coach.export import practice_csv
 from agent.coach.language import escape, explain_log, language_of, say
 from agent.coach.log_line import LogLineError, parse_log
 from agent.coach.patterns import MAX_SESSIONS
@@ -12,11 +13,15 @@ from agent.coach.practice import Skill, clean, name_key
 from agent.coach.prose import skill_stats_text, skills_text, stats_text
 from agent.coach.reader import PracticeReader
 from agent.coach.reports import journey_report, patterns_report, skills_report
+from channels.messages import AttachmentKind, OutboundMedia
 from gateway.commands.base import Command, Invocation, Reply, Results
 
 
+MAX_EXPORTED = 100_000
+
+
 def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
-    """`/log /stats /skills /plan /undo` over what `reader` knows."""
+    """`/log /stats /skills /plan /export /undo` over what `reader` knows."""
     return (
         Command(
             "log",
@@ -38,6 +43,11 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
             {"en": "A plan for your week", "es": "Un plan para tu semana"},
             _plan,
             turn="plan",
+        ),
+        Command(
+            "export",
+            {"en": "All your practice as a file", "es": "Toda tu práctica en un archivo"},
+            partial(_export, reader),
         ),
         Command(
             "undo",
@@ -92,6 +102,18 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
 async def _skills(reader: PracticeReader, asked: Invocation) -> Reply:
     skills = await reader.skills(asked.principal)
     return Reply(skills_text(language_of(asked.principal.locale), skills_report(skills)))
+
+
+async def _export(reader: PracticeReader, asked: Invocation) -> Reply:
+    """Everything logged, as a CSV file."""
+    language = language_of(asked.principal.locale)
+    skills = await reader.skills(asked.principal, include_archived=True)
+    sessions = await reader.sessions(asked.principal, limit=MAX_EXPORTED)
+    if not sessions:
+        return Reply(say(language, "nothing_yet"))
+    name = f"practice-{today_of(asked.principal, asked.now).isoformat()}.csv"
+    file = OutboundMedia(AttachmentKind.DOCUMENT, name, "text/csv", practice_csv(skills, sessions))
+    return Reply(say(language, "exported", count=len(sessions)), files=(file,))
 
 
 async def _plan(_: Invocation) -> Reply:

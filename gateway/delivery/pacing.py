@@ -12,6 +12,10 @@ CHATS_KEPT = 10_000
 """Chats whose last call is remembered; the longest unused one is forgotten first."""
 
 
+UNLIMITED_PER_S = 1000.0
+"""The rate of a chat that has no limit of its own and was told to wait."""
+
+
 class Bucket:
     """One call every `1 / per_s` seconds on average, `burst` at once (GCRA)."""
 
@@ -55,15 +59,15 @@ class Pacer:
     def refused(self, chat: str, retry_after_s: float, *, group: bool = False) -> None:
         """The platform asked for less: from now on the limits hold, and this chat waits."""
         self._engaged = True
-        bucket = self._bucket(chat, group)
+        bucket = self._bucket(chat, group, UNLIMITED_PER_S)
         if bucket:
             bucket.pause(self._now_s() + retry_after_s)
 
-    def _bucket(self, chat: str, group: bool) -> Bucket | None:
+    def _bucket(self, chat: str, group: bool, otherwise_per_s: float | None = None) -> Bucket | None:
         if chat in self._chats:
             self._chats.move_to_end(chat)
             return self._chats[chat]
-        per_s = self._limits.per_chat_per_s
+        per_s = self._limits.per_chat_per_s or otherwise_per_s
         if group and self._limits.per_group_per_min:
             per_s = self._limits.per_group_per_min / 60
         if per_s is None:

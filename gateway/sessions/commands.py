@@ -6,14 +6,15 @@ What a command means is its handler's matter (`gateway.commands`); this carries 
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Protocol
 
 import structlog
 
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
-from channels.base import Channel, HasButtons
+from channels.base import Channel, HasButtons, SendsMedia
 from channels.errors import ChannelError
 from channels.messages import Address, ButtonPressed, CommandInvoked, InboundMessage
 from gateway.access.roles import Role
@@ -23,13 +24,13 @@ from gateway.commands.table import CommandTable
 from gateway.delivery.compose import Said, compose
 from gateway.delivery.outbox import Delivery
 from gateway.failpoints import failpoint
-from gateway.serial import Drained, Window
-from gateway.sessions.worker import Session, answering
-from gateway.store import inbox, journal, outbox, people
+from gateway.serial import Drained, Window, load_wanted
+from gateway.sessions.worker import Session, answering, missed_text
+from gateway.store import blobs, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
-from gateway.store.outbox import OutboxRow
+from gateway.store.outbox import MediaRef, OutboxRow
 from gateway.store.people import Person
 
 log = structlog.get_logger()
@@ -65,6 +66,16 @@ class _Done:
     replies: list[OutboxRow]
     state: SessionState | None = None
     person: Person | None = None
+    cleared: tuple[int, ...] = ()  # rows that wait no more
+    before: bool = False  # it had been made before
+
+
+@dataclass(frozen=True, slots=True)
+class _Stop:
+    """What a command that clears its session is to stop."""
+
+    whose: str | None  # this person's; None: everybody's
+    stopped: bool  # a turn was asked to end
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +91,10 @@ class _Queued:
         return self.row.id
 
 
-async def _nothing_more(_after_id: int, _limit: int) -> list[_Queued]:
-    """Commands that do not fit into memory are read again by the bus, not here."""
-    return []
+COMMANDS_KEPT = 100
+"""Commands of a session kept in memory; the rest stay in the store."""
 
-
-COMMANDS_KEPT = 1000
+TELL_MISSED_EVERY = timedelta(minutes=1)
 CLOSE_TIMEOUT_S = 10.0
 
 
@@ -117,8 +126,8 @@ class CommandRunner:
         self._decisions = tools.decisions
         self._clock = tools.clock
         self._tasks = tasks
-        self._lanes: dict[str, Drained[_Queued]] = {}
-        self._told_missed: set[str] = set()
+        self._lanes: dict[tuple[str, str], Drained[_Queued]] = {}
+        self._told_missed_at: dict[tuple[str, str], datetime] = {}
 
     @property
     def busy(self) -> bool:
@@ -127,10 +136,22 @@ class CommandRunner:
 
     def offer(self, session: Session, row: InboxRow) -> None:
         """Run a command after those before it in its session."""
-        lane = self._lanes.get(session.key)
+        lane = self._lanes.get(session.where)
         if lane is None:
-            lane = self._lanes[session.key] = Drained(Window(COMMANDS_KEPT, _nothing_more), self._run, self._tasks)
+            window = Window(COMMANDS_KEPT, partial(self._load, session))
+            lane = self._lanes[session.where] = Drained(window, self._run, self._tasks)
         lane.offer(_Queued(row, session))
+
+    def works_in(self, tenant: str, key: str) -> bool:
+        """Whether a command of this session runs or waits."""
+        return (tenant, key) in self._lanes
+
+    async def _load(self, session: Session, after_id: int, limit: int) -> list[_Queued]:
+        async def load(after_id: int, limit: int) -> list[InboxRow]:
+            query = partial(inbox.waiting, after_id=after_id, limit=limit, session_key=session.key)
+            return await self._store.read(query, lasting=True)
+
+        return [_Queued(row, session) for row in await load_wanted(load, session.takes_command, after_id, limit)]
 
     async def _run(self, queued: _Queued) -> None:
         for run in (self._execute, self._apologise):
@@ -139,9 +160,9 @@ class CommandRunner:
                 break
             except Exception:  # noqa: BLE001  one command: recorded here, then the person is told
                 log.exception("command_broken", inbox_id=queued.id)
-        lane = self._lanes.get(queued.session.key)
+        lane = self._lanes.get(queued.session.where)
         if lane is not None and not lane.window:
-            del self._lanes[queued.session.key]
+            del self._lanes[queued.session.where]
 
     async def _apologise(self, session: Session, row: InboxRow) -> None:
         text = "Something went wrong with that command; nothing was changed. The operator can see it in the log."
@@ -154,6 +175,9 @@ class CommandRunner:
             return
         if isinstance(row.event, ButtonPressed):
             await self._decide(session, row, row.event, principal)
+            return
+        if session.missed(row):
+            await self._tell_missed(session, row)
             return
         command, name, arguments = self._parse(row)
         if command is None:
@@ -190,23 +214,27 @@ class CommandRunner:
 
     async def _commit(self, session: Session, row: InboxRow, reply: Reply, outcome: Outcome) -> None:
         channel = await self._channels.loaded(row.event.address)
-        running = session.running
-        if isinstance(reply.session, SessionAction):
-            session.stop(EndReason.STOPPED)
         state = await session.conversation.loaded()
         principal = self._people.principal(row.user_id) or Principal(row.user_id, row.tenant)
+        whose = None if Role(principal.role).allows(Role.OPERATOR) else row.user_id  # in a group: of one's own
+        stopped = isinstance(reply.session, SessionAction) and session.stop(EndReason.STOPPED, row.id, whose)
 
         def job(connection: Connection) -> _Done:
             now = self._clock()
             if not inbox.settle(connection, row.id, outcome, now):
-                return _Done([])
+                return _Done([], before=True)
             results = [
                 self._apply(connection, principal, change, f"inbox:{row.id}/{index}", now)
                 for index, change in enumerate(reply.changes)
             ]
-            done = self._act(connection, session, state, row, reply, running, results, now)
+            done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
-            parts = compose(channel, Said(row.event.address, f"inbox:{row.id}", text, answers=answering(row)))
+            said = Said(row.event.address, f"inbox:{row.id}", text, answers=answering(row))
+            if isinstance(channel, SendsMedia):
+                said = replace(said, media=_kept(connection, row, reply, now))
+            elif reply.files:
+                said = replace(said, text=f"{text}\n\nThis channel takes no files; ask on another one.")
+            parts = compose(channel, said)
             if reply.redact:
                 inbox.redact(connection, row.id)
             failpoint("command_pre")
@@ -222,22 +250,24 @@ class CommandRunner:
         state: SessionState,
         row: InboxRow,
         reply: Reply,
-        running: bool,
+        stop: _Stop,
         results: list[Mapping[str, object]],
         now: datetime,
     ) -> _Done:
         """Carry out what the command does to its session or its person, and add what came of it to the results."""
         match reply.session:
             case SessionAction.STOP | SessionAction.NEW:
-                cleared = inbox.clear_session(connection, session.key, row.id, now, f"/{reply.session}")
+                why = f"/{reply.session}"
+                cleared = inbox.clear_session(connection, session.key, row.id, now, why, stop.whose)
+                running = inbox.clear_claimed(connection, session.key, row.id, now, why, stop.whose) > 0 or stop.stopped
                 texts = [one.event.text for one in cleared if isinstance(one.event, InboundMessage)]
                 results.append({"cleared": len(cleared), "texts": texts, "was_running": running})
+                done = _Done([], cleared=tuple(one.id for one in cleared))
                 if reply.session is SessionAction.STOP:
-                    return _Done([])
-                return _Done(
-                    [],
-                    journal.open_session(connection, row.tenant, session.key, state.mode, state.generation + 1, now),
-                )
+                    return done
+                generation = state.generation + 1
+                begun = journal.open_session(connection, row.tenant, session.key, state.mode, generation, now)
+                return replace(done, state=begun)
             case SetMode(mode):
                 journal.set_mode(connection, state.id, mode)
                 results.append({})
@@ -249,18 +279,31 @@ class CommandRunner:
         return _Done([])
 
     def _announce(self, session: Session, row: InboxRow, reply: Reply, done: _Done) -> None:
-        if isinstance(reply.session, SessionAction):
-            session.mailbox.drop(row.id)
+        if done.before:  # a commit nobody heard of held: what it made is in the store alone
+            session.conversation.forget()
+            self._delivery.reread(row.event.address)
         if done.state is not None:
             session.go_on_in(done.state)
+        session.mailbox.drop(done.cleared)
         if done.person is not None:
             self._people.put(done.person)
         self._delivery.publish(done.replies)
 
-    async def tell_missed(self, session: Session, row: InboxRow) -> None:
-        """Tell the person that a message waited too long; once a session, for all that did."""
-        hours = (self._clock() - row.admitted_at).total_seconds() / 3600
-        text = f"I was away for {hours:.0f} hours and missed what you wrote; please send it again."
-        told = session.key in self._told_missed
-        self._told_missed.add(session.key)
-        await self._commit(session, row, Reply("" if told else text), Outcome.FAILED)
+    async def _tell_missed(self, session: Session, row: InboxRow) -> None:
+        """Tell the person that a message waited too long; at most once a minute, for all that did."""
+        now = self._clock()
+        told_at = self._told_missed_at.get(session.where)
+        told = told_at is not None and now - told_at < TELL_MISSED_EVERY
+        await self._commit(session, row, Reply("" if told else missed_text(now - row.admitted_at)), Outcome.FAILED)
+        if not told:
+            self._told_missed_at[session.where] = now
+
+
+def _kept(connection: Connection, row: InboxRow, reply: Reply, now: datetime) -> tuple[MediaRef, ...]:
+    """The files of a reply, in the same commit."""
+    refs = []
+    for index, file in enumerate(reply.files):
+        blob = f"inbox:{row.id}/{index}"
+        blobs.put(connection, row.tenant, blob, file.content, now)
+        refs.append(MediaRef(file.kind, file.name, file.mime, blob))
+    return tuple(refs)

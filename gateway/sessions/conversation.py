@@ -39,9 +39,12 @@ class Conversation:
 
     async def loaded(self) -> SessionState:
         """The living generation; begun where there is none."""
-        if self._state is None:
-            async with self._reading:
-                return self._state or await self._read()
+        if self._state is not None:
+            return self._state
+        async with self._reading:
+            return self._known() or await self._read()
+
+    def _known(self) -> SessionState | None:
         return self._state
 
     async def reload(self) -> SessionState:

@@ -1,6 +1,6 @@
 """What a row is: a message that starts a turn, a command that answers by itself, or one that cannot wait. Pure."""
 
-from channels.messages import ButtonPressed, CommandInvoked, InboundMessage
+from channels.messages import ButtonPressed, CommandInvoked, InboundMessage, MessageDeleted
 from gateway.commands.base import Command
 from gateway.commands.table import CommandTable
 from gateway.store.inbox import InboxRow
@@ -19,7 +19,7 @@ class Kinds:
 
     def kind_of(self, row: InboxRow) -> str | None:
         """The kind of turn a row starts; None where it is a command that answers by itself."""
-        if isinstance(row.event, ButtonPressed):
+        if isinstance(row.event, ButtonPressed | MessageDeleted):
             return None
         said = _said(row)
         if not said.startswith("/"):

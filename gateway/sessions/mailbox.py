@@ -1,7 +1,7 @@
 """A session's one mailbox, for the next turn and for steering: a bounded window on its rows in the durable inbox."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from functools import partial
 
@@ -78,9 +78,10 @@ class Mailbox:
             return None
         return self._rows.window.take(lambda row: row.id == first.id)[0]
 
-    def drop(self, before_id: int) -> None:
-        """Forget the rows before one: the store has them cleared."""
-        self._rows.window.take(lambda row: row.id < before_id)
+    def drop(self, ids: Collection[int]) -> None:
+        """Forget these rows: the store has them cleared."""
+        if ids:
+            self._rows.window.take(lambda row: row.id in ids)
 
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Put the new text of a waiting message in its place: the store has it already."""

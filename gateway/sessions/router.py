@@ -9,12 +9,11 @@ from functools import partial
 
 import structlog
 
-from agent.transcript import EndReason
 from channels.messages import InboundMessage, MessageDeleted
 from gateway.bus import Bus
 from gateway.failpoints import failpoint
 from gateway.sessions.commands import CommandRunner
-from gateway.sessions.worker import Session, SessionTools
+from gateway.sessions.worker import Session, SessionTools, missed
 from gateway.store import inbox, journal
 from gateway.store.inbox import InboxRow, Outcome
 
@@ -45,7 +44,9 @@ class Router:
     async def recover(self) -> None:
         """Take up the turns that were running when the process ended; before anything is routed."""
         failpoint("recovery_begun")
-        for open_turn in await self._store.read(journal.open_turns):
+        for open_turn in await self._store.read(journal.open_turns, lasting=True):
+            if not self._tools.channels.configured(open_turn.turn.address):
+                continue  # its account was taken out of the configuration: it waits until that is back
             session = self.session(open_turn.turn.tenant, open_turn.session_key)
             log.info("turn_taken_up", turn_id=open_turn.turn.id, session=open_turn.session_key)
             self._tasks.create_task(session.resume(open_turn))
@@ -66,8 +67,13 @@ class Router:
 
     @property
     def busy(self) -> bool:
-        """Whether any session runs, or has something waiting in memory."""
-        return any(session.busy for session in self._sessions.values()) or self._commands.busy
+        """Whether any turn or command runs."""
+        return self.running > 0 or self._commands.busy
+
+    def close(self) -> None:
+        """Begin no further turn; what runs goes on."""
+        for session in self._sessions.values():
+            session.close()
 
     @property
     def running(self) -> int:
@@ -82,7 +88,7 @@ class Router:
         if isinstance(event, MessageDeleted):
             await self._deleted(session, row, event.message_id)
         elif self._missed(row):
-            await self._commands.tell_missed(session, row)
+            self._commands.offer(session, row)
         elif isinstance(event, InboundMessage) and event.edited:
             await self._edited(session, row, event.message_id)
         elif self._tools.kind_of(row) is not None:
@@ -91,20 +97,17 @@ class Router:
             self._commands.offer(session, row)
 
     def _missed(self, row: InboxRow) -> bool:
-        age = self._tools.turns.clock() - row.admitted_at
-        return age > timedelta(seconds=self._tools.config.missed_after_s)
+        return missed(row.admitted_at, self._tools.turns.clock(), self._tools.config)
 
     async def _edited(self, session: Session, row: InboxRow, message_id: str) -> None:
         """An edit of what nobody has answered takes its place; of what is being answered it steers; later: context."""
-        original = await self._store.read(partial(inbox.original_of, row=row, message_id=message_id))
+        original = await self._original(row, message_id)
         now = self._tools.turns.clock()
         if original is None:
             session.offer(row)
         elif original.outcome is None and original.turn_id is None:
-            replaced = await self._store.write(partial(inbox.replace, original_id=original.id, edit=row, now=now))
-            if replaced:
-                session.mailbox.change(original.id, row)
-            else:
+            session.change(original.id, row)  # before its commit: a claim queued after this has the new text
+            if not await self._store.write(partial(inbox.replace, original_id=original.id, edit=row, now=now)):
                 session.offer(row)
         elif original.outcome is None:
             session.offer(row)
@@ -113,10 +116,13 @@ class Router:
 
     async def _deleted(self, session: Session, row: InboxRow, message_id: str) -> None:
         """What nobody has answered yet is not answered any more."""
-        original = await self._store.read(partial(inbox.original_of, row=row, message_id=message_id))
+        original = await self._original(row, message_id)
         if original is not None and original.outcome is None and original.turn_id is None:
             await self._settle_id(original.id, Outcome.CLEARED, "deleted by its sender")
         await self._settle(row, Outcome.CONTEXT, "a deletion")
+
+    async def _original(self, row: InboxRow, message_id: str) -> inbox.Original | None:
+        return await self._store.read(partial(inbox.original_of, row=row, message_id=message_id), lasting=True)
 
     async def _settle(self, row: InboxRow, outcome: Outcome, detail: str) -> None:
         await self._settle_id(row.id, outcome, detail)
@@ -125,16 +131,11 @@ class Router:
         now = self._tools.turns.clock()
         await self._store.write(partial(inbox.settle, id_=id_, outcome=outcome, now=now, detail=detail))
 
-    def stop_all(self, reason: EndReason) -> None:
-        """Ask every running turn to end."""
-        for session in self._sessions.values():
-            session.stop(reason)
-
     async def _sweep(self) -> None:
         """Let idle sessions go: what they know is in the store."""
         while True:
             await asyncio.sleep(SWEEP_EVERY_S)
             oldest = self._tools.turns.clock() - timedelta(seconds=self._tools.config.idle_s)
             for where, used_at in list(self._used_at.items()):
-                if used_at < oldest and not self._sessions[where].busy:
+                if used_at < oldest and not self._sessions[where].busy and not self._commands.works_in(*where):
                     del self._sessions[where], self._used_at[where]

@@ -177,7 +177,7 @@ class RunningTurn:
         if not self.steering_waits():
             return ()
         rows = self._session.mailbox.take_steering(self._turn.user_id)
-        read = [(row, self._tools.reader.read(row.event) or WITHHELD) for row in rows]
+        read = [(row, await self._tools.reader.read(row.event, self._channel) or WITHHELD) for row in rows]
         seq = self._session.conversation.next_seq(self._turn.session_id, len(overtaken) + 1)
 
         def job(connection: Connection) -> list[tuple[InboxRow, UserItem]]:
@@ -185,7 +185,7 @@ class RunningTurn:
             journal.hold(connection, self._fence)
             claimed = [(row, item) for row, item in read if inbox.claim(connection, [row.id], self._turn.id)]
             if claimed:
-                events = (*overtaken, Steered(step, tuple(item for _, item in claimed)))
+                events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, tuple(item for _, item in claimed)))
                 journal.append(connection, self._turn, seq, events, self._tools.clock())
             return claimed
 

@@ -17,7 +17,7 @@ from agent.errors import Fenced
 from agent.ports import Principal, Turn, TurnPort
 from agent.transcript import EndReason, TurnStarted, spoken
 from channels.base import Channel, Sign
-from channels.messages import Address, ChatKind, InboundMessage
+from channels.messages import Address, ChatKind, InboundMessage, MessageDeleted
 from gateway.delivery.compose import Said, compose
 from gateway.delivery.drafts import LiveAnswer, LiveTools
 from gateway.failpoints import failpoint
@@ -29,7 +29,7 @@ from gateway.sessions.stops import Stops
 from gateway.sessions.turn import Begun, RunningTurn, TurnTools
 from gateway.store import attempts, inbox, journal, outbox
 from gateway.store.engine import Connection
-from gateway.store.inbox import InboxRow
+from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, OpenTurn, SessionState, TurnRow
 from gateway.store.tables.base import new_id
 
@@ -57,6 +57,10 @@ class Channels(Protocol):
 
     async def loaded(self, address: Address) -> Channel:
         """The channel of an address, as soon as it is loaded."""
+        ...
+
+    def configured(self, address: Address) -> bool:
+        """Whether the account of an address is configured."""
         ...
 
     def hints(self, address: Address) -> str:
@@ -97,7 +101,7 @@ class Session:
         self._fence = Fence(journal.shard_of(key), tools.epoch)
         self.conversation = Conversation(self._store, tools.config, tenant, key, tools.turns.clock)
         self.mailbox = Mailbox(self._store, key, tools.config.mailbox_size, tools.kind_of, self._take_turn, tasks)
-        self._taking: InboxRow | None = None  # taken from the mailbox, not claimed yet: an edit may still replace it
+        self._taking: list[InboxRow] = []  # taken from the mailbox, not claimed yet: an edit may still replace them
         self._begun: Begun | None = None  # what is answered now, from its claim on
         self._turn: RunningTurn | None = None
         self._stops = Stops()
@@ -115,8 +119,9 @@ class Session:
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Put the new text of a message in its place, as long as no turn has claimed it."""
         self.mailbox.change(original_id, edit)
-        if self._taking is not None and self._taking.id == original_id:
-            self._taking = replace(self._taking, event=edit.event)
+        for index, row in enumerate(self._taking):
+            if row.id == original_id:
+                self._taking[index] = replace(row, event=edit.event)
 
     def close(self) -> None:
         """Begin no further turn: what waits is left to the next start."""
@@ -144,6 +149,19 @@ class Session:
     def busy(self) -> bool:
         """Whether anything runs or waits in memory."""
         return self.mailbox.busy or self._serial.locked()
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """Tenant and key: what the session is known by."""
+        return self.tenant, self.key
+
+    def missed(self, row: InboxRow) -> bool:
+        """Whether a row waited too long to be answered."""
+        return missed(row.admitted_at, self._tools.turns.clock(), self._tools.config)
+
+    def takes_command(self, row: InboxRow) -> bool:
+        """Whether a waiting row is one for the commands, not for a turn."""
+        return self._tools.kind_of(row) is None and not isinstance(row.event, MessageDeleted)
 
     @property
     def mode(self) -> str:
@@ -177,25 +195,51 @@ class Session:
     # ------------------------------------------------------------ turns
 
     async def _take_turn(self, row: InboxRow) -> None:
-        async with self._serial, self._tools.slots:
-            if self._tools.people.principal(row.user_id) is None:
-                await self._refuse(row, "the sender may not command the bot any more", "")
-                return
-            rows = await self._gathered(row)
-            row = joined(rows)
-            item = self._tools.turns.reader.read(row.event)
-            if item is None:
-                await self._refuse(row, "the input guard", "I do not take messages that give me orders like this one.")
-                return
-            turn = self._new_turn(row, await self.conversation.loaded())
-            begun = Begun(turn, row.id, message_id_of(row), answering(row), (TurnStarted((item,)),))
-            if await self._claim(begun, [more.id for more in rows[1:]]):
-                await self._run(turn, begun)
+        self._taking = [row]
+        async with self._serial:
+            await self._gather(row)  # no slot is held: a channel may never come
+            async with self._tools.slots:
+                if not self._closed:
+                    await self._answer()
 
-    async def _gathered(self, row: InboxRow) -> list[InboxRow]:
-        """The row, with what its client split off it and sent right behind."""
+    async def _answer(self) -> None:
+        row = self._taking[0]
+        try:
+            begun = await self._begin()
+        except Fenced as fenced:
+            log.error("turn_fenced", inbox_id=row.id, session=self.key, error=str(fenced))
+            self.conversation.forget()
+        except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded here, and the person is told
+            log.exception("turn_not_begun", inbox_id=row.id, session=self.key)
+            text = self._tools.sorry(Principal(row.user_id, row.tenant))
+            await self._refuse(row, "it could not begin", text, Outcome.FAILED)
+        else:
+            if begun is not None:
+                await self._run(begun.turn, begun)
+        finally:
+            self._begun = None
+
+    async def _begin(self) -> Begun | None:
+        """Claim the message as it stands now; None where it is refused, or was taken back meanwhile."""
+        state = await self.conversation.loaded()
+        rows, self._taking = self._taking, []
+        row = joined(rows)
+        if not self.may_command(row.user_id):
+            await self._refuse(row, "the sender may not command the bot any more", "")
+            return None
+        channel = await self._tools.channels.loaded(row.event.address)
+        item = await self._tools.turns.reader.read(row.event, channel)
+        if item is None:
+            await self._refuse(row, "the input guard", "I do not take messages that give me orders like this one.")
+            return None
+        turn = self._new_turn(row, state)
+        begun = self._begun = Begun(turn, row.id, message_id_of(row), answering(row), (TurnStarted((item,)),))
+        return begun if await self._claim(begun, [more.id for more in rows[1:]]) else None
+
+    async def _gather(self, row: InboxRow) -> None:
+        """Wait for what its client split off the row and sent right behind."""
         limits = (await self._tools.channels.loaded(row.event.address)).limits
-        rows = [row]
+        rows = self._taking
         while (until := open_until(rows[-1], limits)) is not None:
             more = self.mailbox.take_next(lambda other: belongs(rows[-1], other, limits))
             wait_s = (until - self._tools.turns.clock()).total_seconds()
@@ -205,9 +249,8 @@ class Session:
                 await asyncio.sleep(min(wait_s, GATHER_EVERY_S))
             else:
                 break
-        return rows
 
-    async def _refuse(self, row: InboxRow, detail: str, text: str) -> None:
+    async def _refuse(self, row: InboxRow, detail: str, text: str, outcome: Outcome = Outcome.REFUSED) -> None:
         channel = await self._tools.channels.loaded(row.event.address)
         parts = compose(channel, Said(row.event.address, f"inbox:{row.id}", text, answers=answering(row)))
 

@@ -97,6 +97,14 @@ def route_of(event: InboundEvent) -> Route | None:
     return event.route if isinstance(event, ButtonPressed | CommandInvoked) else None
 
 
+RAW_CHARS = 16_384
+
+
+def _storable(text: str, chars: int) -> str:
+    """What every database takes of a text nobody could read."""
+    return text.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()[:chars]
+
+
 def quarantine(
     connection: sa.Connection, tenant: str, channel: str, account: str, rejected: Rejected, now: datetime
 ) -> None:
@@ -107,19 +115,19 @@ def quarantine(
             "tenant_id": tenant,
             "channel": channel,
             "account": account,
-            "event_id": rejected.event_id,
+            "event_id": _storable(rejected.event_id, 256),
             "kind": "rejected",
             "chat": "",
             "message_id": None,
             "sender": "",
             "user_id": None,
             "session_key": None,
-            "payload": rejected.raw,
+            "payload": _storable(rejected.raw, RAW_CHARS),
             "received_at": now,
             "admitted_at": now,
             "attempts": 0,
             "outcome": Outcome.QUARANTINED,
-            "detail": rejected.reason,
+            "detail": _storable(rejected.reason, RAW_CHARS),
             "done_at": now,
         },
     )

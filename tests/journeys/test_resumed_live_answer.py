@@ -18,7 +18,7 @@ async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -
     async with Stage() as stage:
         ana = Chat(stage.simulator, 1001, "Ana", time.monotonic(), entries.append)
         async with asyncio.TaskGroup() as tasks:
-            watching = tasks.create_task(watch(stage.simulator, [ana]))
+            watching = [tasks.create_task(each) for each in (stage.watch(), watch(stage.simulator, [ana]))]
             await stage.start(words_per_s=40)
             hello = ana.say("hello")
             seen = await ana.answered(hello, by="private")
@@ -33,7 +33,8 @@ async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -
             at_kill = len(entries)
             await stage.start(words_per_s=40)
             await ana.answered(asked, more, by="Your journey")
-            watching.cancel()
+            for task in watching:
+                task.cancel()
     after = [entry for entry in entries[at_kill:] if entry.kind in (Kind.GROWING, Kind.ANSWER)]
     assert len(after) > 1, "it was not seen growing after the kill"
     assert [] == [entry.text for entry in after if "Your journey" not in entry.text]

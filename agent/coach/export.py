@@ -1,0 +1,27 @@
+"""A person's practice as a CSV file that a spreadsheet opens as data and nothing else. Pure."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from agent.coach.practice import PracticeSession, Skill
+
+COLUMNS = ("date", "skill", "minutes", "notes")
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection, read 2026-11)."""
+
+
+def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession]) -> bytes:
+    """UTF-8 with a byte order mark, one row a session, the oldest first; text that could be a formula is quoted."""
+    names = {skill.id: skill.name for skill in skills}
+    out = io.StringIO()
+    rows = csv.writer(out)
+    rows.writerow(COLUMNS)
+    for one in sorted(sessions, key=lambda session: session.day):
+        rows.writerow((one.day.isoformat(), _text(names.get(one.skill_id, "")), one.minutes, _text(one.notes)))
+    return out.getvalue().encode("utf-8-sig")
+
+
+def _text(value: str) -> str:
+    return f"'{value}" if value.startswith(_FORMULA) else value

@@ -1,0 +1,231 @@
+"""The two dialects of Slack text, block by block: standard Markdown as its Markdown block reads it, and mrkdwn.
+
+Pure text in, pure text out. What may stand where in a message is `blocks`' matter.
+Source: docs.slack.dev/reference/block-kit/blocks/markdown-block and …/formatting-message-text (read 2026-11).
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from urllib.parse import urlsplit
+
+from channels.layout import Look, lay_out, rows_as_paragraphs
+from channels.markdown import (
+    Block,
+    CodeBlock,
+    Heading,
+    ListBlock,
+    Paragraph,
+    Quote,
+    Rule,
+    Span,
+    Spans,
+    Style,
+    Table,
+)
+from channels.slack.markup import WORD_JOINER, defused, escaped
+
+RULE = "──────────"
+SCHEMES = ("http", "https")  # of links; anything else stays text (A68)
+BETWEEN = "\u200b"  # shows nothing; keeps two markers apart
+
+_SPECIAL = re.compile(r"https?://\S+|[\\`*_~\[\]]")
+_LINE_START = re.compile(r"(?m)^(\s*)([-+=#|])")
+_NUMBERED = re.compile(r"(?m)^(\s*\d{1,9})([.)])(?=\s|$)")
+_BACKTICKS = re.compile("`+")
+_UNSAFE_IN_URL = re.compile(r"[\s()<>|\\`\"]")
+
+
+class Dialect:
+    """What both dialects share: which block stands how under which."""
+
+    bullet = "- "
+
+    def blocks(self, blocks: Iterable[Block]) -> str:
+        """The blocks, a blank line between them."""
+        return "\n\n".join([self.block(block) for block in blocks])
+
+    def block(self, block: Block) -> str:
+        """One block, of one or more lines."""
+        match block:
+            case Paragraph(spans):
+                return self.paragraph(spans)
+            case Heading(level, spans):
+                return self.heading(level, spans)
+            case CodeBlock(language, text):
+                return self.code(language, text)
+            case ListBlock():
+                return self.listed(block)
+            case Quote(inner):
+                return "\n".join([f"> {line}".rstrip() for line in self.blocks(inner).split("\n")])
+            case Table():
+                return self.table(block)
+            case Rule():
+                return RULE
+
+    def table(self, table: Table) -> str:
+        """Aligned columns as code where they fit a phone, else a paragraph a row."""
+        laid = lay_out((table,))
+        if [Look.CODE_BLOCK] == [mark.look for mark in laid.marks]:
+            return self.code("", laid.text)
+        return self.blocks(rows_as_paragraphs(table))
+
+    def listed(self, block: ListBlock) -> str:
+        """A line an entry, what belongs to it indented under it."""
+        entries = []
+        for item in block.items:
+            marker = self.bullet if item.number is None else f"{item.number}. "
+            inner = self._entry(item.blocks)
+            if item.continued:
+                entries.append(inner)
+            else:
+                entries.append(marker + inner.replace("\n", "\n" + " " * len(marker)))
+        return "\n".join(entries)
+
+    def _entry(self, blocks: Iterable[Block]) -> str:
+        text = ""
+        before: Block | None = None
+        for block in blocks:
+            if before is not None:
+                text += "\n\n" if isinstance(before, Paragraph) and isinstance(block, Paragraph) else "\n"
+            elif not isinstance(block, Paragraph | Heading):
+                text += "\n"
+            text += self.block(block)
+            before = block
+        return text
+
+    def paragraph(self, spans: Spans) -> str:
+        """Text on its own."""
+        return self.spans(spans)
+
+    def spans(self, spans: Spans, extra: int = 0) -> str:
+        """A run of styled text; `extra` styles all of it."""
+        pieces: list[str] = []
+        for span in spans:
+            piece = self.span(span, span.style | extra)
+            if pieces and piece and _touch(pieces[-1][-1:], piece[0]):
+                pieces.append(BETWEEN)
+            pieces.append(piece)
+        return "".join(pieces)
+
+    def span(self, span: Span, style: int) -> str:
+        """One run."""
+        raise AssertionError("a dialect says how")
+
+    def heading(self, level: int, spans: Spans) -> str:
+        """A title in one line."""
+        raise AssertionError("a dialect says how")
+
+    def code(self, language: str, text: str) -> str:
+        """Text shown letter by letter."""
+        raise AssertionError("a dialect says how")
+
+
+class Markdown(Dialect):
+    """Standard Markdown; special characters are escaped with a backslash, brackets and `&` as in HTML."""
+
+    def paragraph(self, spans: Spans) -> str:
+        """Text on its own, which begins nothing else."""
+        text = self.spans(spans).lstrip(" ")
+        return _NUMBERED.sub(r"\1\\\2", _LINE_START.sub(r"\1\\\2", text))
+
+    def heading(self, level: int, spans: Spans) -> str:
+        """A title."""
+        return "#" * level + " " + self.spans(spans).replace("\n", " ").strip()
+
+    def code(self, language: str, text: str) -> str:
+        """A fence longer than any in the text; mentions in it are broken, for brackets cannot be escaped there."""
+        fence = "`" * max(3, _longest(text) + 1)
+        return f"{fence}{_word(language)}\n{defused(text)}\n{fence}"
+
+    def span(self, span: Span, style: int) -> str:
+        """One run; code is nothing else, but a link that is code stays a link."""
+        if style & Style.CODE:
+            shown = _inline_code(defused(span.text))
+        else:
+            shown = _SPECIAL.sub(_escaped_special, escaped(span.text))
+        if _is_link(span.link):
+            return f"[{shown.strip()}]({_UNSAFE_IN_URL.sub(_percent, span.link or '')})" if shown.strip() else shown
+        if style & Style.CODE:
+            return shown
+        marks = [
+            mark for bit, mark in ((Style.BOLD, "**"), (Style.ITALIC, "*"), (Style.STRIKE, "~~")) if style & bit
+        ]
+        return _wrapped(shown, "".join(marks))
+
+
+class Mrkdwn(Dialect):
+    """Slack's own markup. It knows no escaping but of brackets and `&`, and no nesting of code."""
+
+    bullet = "• "
+
+    def heading(self, level: int, spans: Spans) -> str:
+        """A title is bold."""
+        return self.spans(spans, Style.BOLD).replace("\n", " ").strip()
+
+    def code(self, language: str, text: str) -> str:
+        """A block of code; a fence inside is broken."""
+        return f"```\n{escaped(text.replace('```', f'``{WORD_JOINER}`'))}\n```"
+
+    def span(self, span: Span, style: int) -> str:
+        """One run."""
+        shown = escaped(span.text)
+        if _is_link(span.link):
+            return f"<{escaped(_UNSAFE_IN_URL.sub(_percent, span.link or ''))}|{shown.replace(chr(10), ' ')}>"
+        if style & Style.CODE:
+            return _wrapped(shown, "`") if "`" not in shown else shown
+        marks = [mark for bit, mark in ((Style.BOLD, "*"), (Style.ITALIC, "_"), (Style.STRIKE, "~")) if style & bit]
+        return _wrapped(shown, "".join(marks))
+
+
+def _wrapped(text: str, mark: str) -> str:
+    """Each line of the text between marks, its blanks outside of them."""
+    if not mark:
+        return text
+    return "\n".join([_around(line, mark) for line in text.split("\n")])
+
+
+def _around(line: str, mark: str) -> str:
+    inner = line.strip()
+    if not inner:
+        return line
+    begin = len(line) - len(line.lstrip())
+    return f"{line[:begin]}{mark}{inner}{mark[::-1]}{line[begin + len(inner) :]}"
+
+
+def _touch(before: str, after: str) -> bool:
+    """Whether two pieces need something between them: a marker and a letter, or two markers."""
+    marks = "*_~`"
+    return (before in marks and not after.isspace()) or (after in marks and bool(before) and not before.isspace())
+
+
+def _is_link(url: str | None) -> bool:
+    return url is not None and urlsplit(url).scheme.lower() in SCHEMES
+
+
+def _escaped_special(found: re.Match[str]) -> str:
+    return found[0] if len(found[0]) > 1 else "\\" + found[0]
+
+
+def _percent(found: re.Match[str]) -> str:
+    return "".join([f"%{byte:02X}" for byte in found[0].encode()])
+
+
+def _longest(text: str) -> int:
+    return max([len(run) for run in _BACKTICKS.findall(text)], default=0)
+
+
+def _inline_code(text: str) -> str:
+    if not text.strip():
+        return text
+    ticks = "`" * (_longest(text) + 1)
+    pad = " " if text[0] == "`" or text[-1] == "`" else ""
+    return f"{ticks}{pad}{text}{pad}{ticks}"
+
+
+def _word(language: str) -> str:
+    """A fence's language, if it is a plain word."""
+    return language if re.fullmatch(r"[A-Za-z0-9_.+#-]{1,32}", language) else ""
+
+
+DIALECTS: dict[str, Callable[[], Dialect]] = {"markdown": Markdown, "mrkdwn": Mrkdwn}
+"""By the name that `Rendered.markup` carries."""

@@ -1,0 +1,209 @@
+"""Web API calls through slack_sdk's client, one try each. What the answers mean is decided in `failures`.
+
+The SDK's own handlers that try again are off: a post that may have arrived must not be made twice (FAULTS 1.3).
+"""
+
+import logging
+from collections.abc import AsyncIterator, Mapping
+from urllib.parse import urlsplit
+
+from aiohttp import ClientError, ClientSession, ClientTimeout
+from pydantic import JsonValue
+from slack_sdk.errors import SlackApiError
+from slack_sdk.web.async_client import AsyncWebClient
+from slack_sdk.web.async_slack_response import AsyncSlackResponse
+from slack_sdk.webhook.async_client import AsyncWebhookClient
+
+from channels.errors import ChannelError, Permanent, Retryable, Unknown
+from channels.slack.config import SlackAccount
+from channels.slack.failures import ApiRefusal, unanswered
+
+JsonObject = dict[str, JsonValue]
+
+USED_UP = (404, 410)  # of a response URL: expired, or used five times
+
+
+def quiet_logger() -> logging.Logger:
+    """A logger for the SDK, which would else write tokens' neighbours to the debug log and format every call."""
+    logger = logging.Logger("slack_sdk", logging.CRITICAL)  # no parent: what it says ends here
+    logger.addHandler(logging.NullHandler())
+    return logger
+
+
+class SlackWire:
+    """Makes calls for one app, over one session with kept connections. Its errors never hold a token."""
+
+    def __init__(self, config: SlackAccount) -> None:
+        """Nothing is connected yet."""
+        self._config = config
+        self._client: AsyncWebClient | None = None
+        self._session: ClientSession | None = None
+
+    def __repr__(self) -> str:
+        return f"SlackWire({self._config.api_base!r})"
+
+    @property
+    def session(self) -> ClientSession:
+        """The one session, made when it is first needed (it belongs to the running loop)."""
+        if self._session is None or self._session.closed:
+            timeout = ClientTimeout(total=self._config.call_timeout_s, connect=self._config.connect_timeout_s)
+            self._session = ClientSession(timeout=timeout)
+            self._client = None
+        return self._session
+
+    @property
+    def client(self) -> AsyncWebClient:
+        """The SDK's client over that session."""
+        session = self.session
+        if self._client is None:
+            self._client = AsyncWebClient(
+                token=self._config.bot_token.get_secret_value(),
+                base_url=self._config.api_url,
+                session=session,
+                retry_handlers=[],
+                logger=quiet_logger(),
+            )
+        return self._client
+
+    async def post(self, method: str, body: Mapping[str, object]) -> JsonObject:
+        """A call that changes something: its arguments are a JSON body.
+
+        Raises:
+            ApiRefusal: it was answered, and not done.
+            Retryable: no connection came about.
+            Unknown: no answer, or none that can be read.
+        """
+        return await self._call(method, "POST", json=dict(body))
+
+    async def get(self, method: str, **arguments: str | int | bool) -> JsonObject:
+        """A call that reads. Raises as `post` does."""
+        return await self._call(method, "GET", params=arguments)
+
+    async def form(self, method: str, *, token: str | None = None, **arguments: str | int) -> JsonObject:
+        """A call whose arguments go in the query, as the SDK sends reactions and files. Raises as `post` does."""
+        headers = {"Authorization": f"Bearer {token}"} if token is not None else None
+        return await self._call(method, "POST", params=arguments, headers=headers)
+
+    async def _call(self, method: str, verb: str, **arguments: object) -> JsonObject:
+        failure: ChannelError | ApiRefusal
+        try:
+            answer = await self.client.api_call(method, http_verb=verb, **arguments)  # type: ignore[arg-type]  # as above
+            data = answer.data
+            if isinstance(data, dict):
+                return data | _header_facts(answer)
+            failure = Unknown(f"{method}: an answer that is none")
+        except SlackApiError as error:
+            failure = _refusal(method, error)
+        except (ClientError, TimeoutError, OSError) as error:
+            failure = unanswered(error, self._scrubbed(f"{method}: {type(error).__name__}: {error}"))
+        except (ValueError, AttributeError, TypeError) as error:  # the SDK stumbles over what is no answer of Slack's
+            failure = Unknown(f"{method}: an answer that cannot be read ({type(error).__name__})")
+        raise failure  # outside the handler: what was caught may hold the token
+
+    async def respond(self, url: str, body: Mapping[str, object]) -> bool:
+        """Post to a response URL; False when it is used up.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`.
+        """
+        if urlsplit(url).netloc not in self._config.hook_hosts:
+            raise Permanent("a response URL that does not lead to Slack")
+        client = AsyncWebhookClient(url, session=self.session, retry_handlers=[], logger=quiet_logger())
+        try:
+            answer = await client.send_dict(dict(body))
+        except (ClientError, TimeoutError, OSError) as error:
+            raise unanswered(error, f"response_url: {type(error).__name__}") from None
+        if answer.status_code == 200:
+            return True
+        if answer.status_code in USED_UP:
+            return False
+        if answer.status_code == 429:
+            raise Retryable("response_url: 429", retry_after_s=_seconds(answer.headers))
+        if answer.status_code >= 500:
+            raise Unknown(f"response_url: {answer.status_code}")
+        raise Permanent(f"response_url: {answer.status_code} {answer.body[:100]}")
+
+    async def upload(self, url: str, content: bytes) -> None:
+        """Post a file's bytes to where Slack wants them; nobody sees them yet.
+
+        Raises:
+            Retryable: it did not go; a new upload may be made.
+        """
+        try:
+            async with self.session.post(url, data=content) as answer:
+                if answer.status == 200:
+                    return
+                words = f"upload: {answer.status}"
+        except (ClientError, TimeoutError, OSError) as error:
+            words = f"upload: {type(error).__name__}"
+        raise Retryable(words)
+
+    async def download(self, url: str, max_bytes: int) -> bytes:
+        """A file's content. The token goes to Slack's own file host alone, and along no redirect (A89).
+
+        Raises:
+            Permanent: too large, gone, or not from where files come.
+            Retryable: not now.
+        """
+        parts = urlsplit(url)
+        if parts.netloc not in self._config.file_hosts or parts.scheme != urlsplit(self._config.api_base).scheme:
+            raise Permanent("a file that is not on Slack's file host")
+        headers = {"Authorization": f"Bearer {self._config.bot_token.get_secret_value()}"}
+        try:
+            async with self.session.get(url, headers=headers, allow_redirects=False) as answer:
+                if answer.status >= 500 or answer.status == 429:
+                    raise Retryable(f"file: {answer.status}", retry_after_s=_seconds(answer.headers))
+                if answer.status != 200 or answer.content_type == "text/html":
+                    raise Permanent(f"file: {answer.status}; the app may miss the scope files:read")
+                return await _capped(answer.content.iter_chunked(65_536), answer.content_length, max_bytes)
+        except (ClientError, TimeoutError, OSError) as error:
+            raise Retryable(f"file: {type(error).__name__}") from None
+
+    def _scrubbed(self, text: str) -> str:
+        text = text.replace(self._config.bot_token.get_secret_value(), "<token>")
+        app_token = self._config.app_token
+        return text.replace(app_token.get_secret_value(), "<token>") if app_token is not None else text
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+
+async def _capped(chunks: AsyncIterator[bytes], told: int | None, max_bytes: int) -> bytes:
+    if told is not None and told > max_bytes:
+        raise Permanent(f"the file has {told:,} bytes; {max_bytes:,} are taken")
+    content = bytearray()
+    async for chunk in chunks:
+        content += chunk
+        if len(content) > max_bytes:
+            raise Permanent(f"the file has more than {max_bytes:,} bytes")
+    return bytes(content)
+
+
+def _refusal(method: str, error: SlackApiError) -> ApiRefusal | Unknown:
+    """What Slack said, out of the SDK's error."""
+    answer = error.response
+    if not isinstance(answer, AsyncSlackResponse) or not isinstance(answer.data, dict) or "error" not in answer.data:
+        status = getattr(answer, "status_code", None) or getattr(answer, "status", None)
+        if status == 429:
+            return ApiRefusal(method, "ratelimited", status=429, retry_after_s=1.0)
+        return Unknown(f"{method}: HTTP {status} and no answer of Slack's")
+    return ApiRefusal(
+        method,
+        str(answer.data["error"]),
+        status=answer.status_code,
+        needed=str(answer.data.get("needed") or ""),
+        retry_after_s=_seconds(answer.headers),
+    )
+
+
+def _header_facts(answer: AsyncSlackResponse) -> JsonObject:
+    """The scopes of the token that called, which Slack tells in a header."""
+    scopes = answer.headers.get("x-oauth-scopes")
+    return {"x_oauth_scopes": scopes} if isinstance(scopes, str) else {}
+
+
+def _seconds(headers: Mapping[str, str]) -> float | None:
+    value = headers.get("Retry-After") or headers.get("retry-after") or ""
+    return float(value) if value.isascii() and value.isdigit() else None

@@ -1,0 +1,103 @@
+"""`WebChannel`: the gateway's own chat page as a channel. How pages are reached is in `routes`, what they see in `frames`.
+
+A message is sent when an open page confirmed it; repeated, it is the same message. Nobody's page being open is
+Retryable for a minute and then parks the lane, until the person has the page open again.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
+from channels.messages import Address, OutboundPart, Receipt
+from channels.screens import Patience, Screens
+from channels.web.config import WebAccount
+from channels.web.desk import Desk
+from channels.web.frames import ACCOUNT, CHANNEL, message_frame
+from channels.web.limits import WEB_LIMITS
+from channels.web.render import WebRenderer
+from channels.web.routes import PageRoutes
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class WebChannel:
+    """The chat page: hears people over WebSocket, or server-sent events and POST; shows messages, edits and signs."""
+
+    name = CHANNEL
+    account = ACCOUNT
+    limits = WEB_LIMITS
+
+    def __init__(
+        self,
+        config: WebAccount,
+        *,
+        patience: Patience | None = None,
+        now_s: Callable[[], float] | None = None,
+        clock: Callable[[], datetime] = _utc_now,
+    ) -> None:
+        """Nobody is heard before `run`. `patience`, `now_s` and `clock` are for tests."""
+        self.renderer: Renderer = WebRenderer()
+        self._clock = clock
+        self._desk = Desk(Screens(patience, now_s) if now_s is not None else Screens(patience), clock)
+        self._routes = PageRoutes(self._desk, config.title)
+
+    async def run(self, sink: Sink) -> None:
+        """Hear pages until cancelled; then those that are open still see what is sent."""
+        self._desk.sink = sink
+        sink.report(ChannelState.READY)
+        try:
+            await asyncio.Event().wait()  # until cancelled
+        finally:
+            self._desk.sink = None
+
+    def http_routes(self) -> Sequence[HttpRoute]:
+        """The page at `/` and what it talks to under `/web/`."""
+        return self._routes.table()
+
+    async def aclose(self) -> None:
+        """Close every page's connection; `run` has ended before."""
+        self._desk.screens.close_all()
+
+    async def send(self, part: OutboundPart) -> Receipt:
+        """Show a message on the pages of its chat; the same key is the same message.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`; BLOCKED when nobody has had the page open for a while.
+        """
+        return await self.edit(part, f"b-{part.idem_key}")
+
+    async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
+        """Show our message as it is now; a page that has lost it gets it anew.
+
+        Raises:
+            Retryable, Permanent, Unknown: as `send`.
+        """
+        await self._desk.show(part.address.chat, message_frame(part, platform_id, self._clock()))
+        return Receipt(platform_id)
+
+    async def show_typing(self, address: Address) -> None:
+        """Show "writing" for 6 s, or until the next message."""
+        self._desk.tell(address.chat, {"type": "typing", "for_s": 6})
+
+    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+        """Show a sign beside what the person said, or take it away."""
+        shown = None if sign is None else sign.value
+        self._desk.history.change(address.chat, message_id, sign=shown)
+        self._desk.tell(address.chat, {"type": "reaction", "message": message_id, "sign": shown})
+
+    async def delete(self, address: Address, message_id: str) -> None:
+        """Take a message off the pages, whoever said it."""
+        self._desk.history.delete(address.chat, message_id)
+        self._desk.tell(address.chat, {"type": "deleted", "id": message_id})
+
+    async def close_buttons(self, address: Address, message_id: str) -> None:
+        """Take the buttons away from our message."""
+        self._desk.history.change(address.chat, message_id, buttons=[])
+        self._desk.tell(address.chat, {"type": "buttons", "message": message_id, "buttons": []})
+
+    async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        """Set the menus that pages show behind "/", by the browser's language."""
+        self._desk.menus = menus

@@ -1,0 +1,60 @@
+"""Paths that channels serve on the gateway's own server: found with each request, for channels load one by one."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from aiohttp import web
+
+from channels.base import HttpRoute, ServesHttp
+
+Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Mounted(Protocol):
+    """Knows the channels."""
+
+    def now_ready(self) -> Sequence[object]:
+        """Every channel that is loaded by now."""
+        ...
+
+    @property
+    def loading(self) -> bool:
+        """Whether one may still come."""
+        ...
+
+
+class Mounts:
+    """The paths of every channel that `ServesHttp`."""
+
+    def __init__(self, channels: Mounted) -> None:
+        self._channels = channels
+        self._tables: dict[int, Sequence[HttpRoute]] = {}
+
+    def find(self, method: str, path: str) -> Serve:
+        """Who serves this.
+
+        Raises:
+            HTTPNotFound, HTTPMethodNotAllowed: nobody does.
+            HTTPServiceUnavailable: somebody may, once every channel is loaded.
+        """
+        wanted = "GET" if method == "HEAD" else method
+        methods = {}
+        for channel in self._channels.now_ready():
+            for route in self._table(channel):
+                if route.path == path:
+                    methods.setdefault(route.method, route.handler)
+        if wanted in methods:
+            return methods[wanted]
+        if methods:
+            raise web.HTTPMethodNotAllowed(method, list(methods))
+        if self._channels.loading:
+            raise web.HTTPServiceUnavailable(text="starting\n", headers={"Retry-After": "1"})
+        raise web.HTTPNotFound(text="there is nothing here\n")
+
+    def _table(self, channel: object) -> Sequence[HttpRoute]:
+        """What a channel serves, asked once; channels live as long as the gateway."""
+        table = self._tables.get(id(channel))
+        if table is None:
+            table = tuple(channel.http_routes()) if isinstance(channel, ServesHttp) else ()
+            self._tables[id(channel)] = table
+        return table
