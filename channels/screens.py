@@ -144,7 +144,8 @@ class Screens:
         confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         held.waiting[number] = confirmed
         try:
-            if not any([screen.push({**frame, "n": number}) for screen in held.screens]):
+            pushed = [screen.push({**frame, "n": number}) for screen in held.screens]
+            if not any(pushed):
                 raise Retryable("no view keeps up", retry_after_s=1.0)
             async with asyncio.timeout(self._patience.confirm_s):
                 await confirmed

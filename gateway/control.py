@@ -8,28 +8,20 @@ the names do is given as handlers; nothing of it lives here.
 import asyncio
 import contextlib
 import json
-import os
 import socket
-import stat
-import tempfile
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import structlog
 from pydantic import JsonValue
 
-from gateway.errors import AlreadyRunning, GatewayError
+from gateway.errors import GatewayError
 
 SOCKET_NAME = "control.sock"
 MAX_REQUEST_BYTES = 64 * 1024
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 DEADLINE_S = 10.0
 MAX_CONNECTIONS = 16
-BACKLOG = 128
-
-MAX_SUN_PATH_BYTES = 103
-"""What every Unix takes: Linux has room for 107 bytes (unix(7)), macOS for 103."""
-
 Handler = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 
 log = structlog.get_logger()
@@ -56,17 +48,9 @@ class ControlServer:
             AlreadyRunning: another gateway answers on this path.
             GatewayError: the socket cannot be made there.
         """
-        try:
-            listener = _listen(self._path)  # at once: nothing to leak when cancelled
-        except OSError as error:
-            raise GatewayError(f"the control socket {self._path} cannot be made: {error.strerror}") from error
-        own = self._path.stat().st_ino
-        try:
+        with listening(self._path) as listener:
             async with asyncio.TaskGroup() as connections:
                 await self._accept(listener, connections)
-        finally:
-            listener.close()
-            _remove(self._path, own)
 
     async def _accept(self, listener: socket.socket, connections: asyncio.TaskGroup) -> None:
         loop = asyncio.get_running_loop()
@@ -146,7 +130,7 @@ async def _exchange(path: Path, request: bytes) -> bytes | None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
         peer.setblocking(False)
         try:
-            with _short(path) as short:
+            with short_name(path) as short:
                 await asyncio.get_running_loop().sock_connect(peer, short)
             peer.getpeername()  # on a full backlog Linux answers EAGAIN, which asyncio takes for a connection
         except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
@@ -183,68 +167,3 @@ async def _send(peer: socket.socket, line: bytes) -> None:
 def _failed(error: Exception) -> dict[str, JsonValue]:
     log.error("control_request_failed", error=repr(error), exc_info=error)
     return {"ok": False, "error": f"the gateway failed at this ({type(error).__name__}); its log has more"}
-
-
-def _listen(path: Path) -> socket.socket:
-    """A listening socket at `path`, never for a moment open to others: made in a private directory, then moved."""
-    _refuse_if_answered(path)
-    with tempfile.TemporaryDirectory(prefix=".control-", dir=path.parent) as private:
-        draft = Path(private) / "s"
-        with contextlib.ExitStack() as undo:
-            listener = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
-            with _short(draft) as short:
-                listener.bind(short)
-            draft.chmod(0o600)
-            listener.listen(BACKLOG)
-            listener.setblocking(False)
-            draft.replace(path)
-            undo.pop_all()
-    return listener
-
-
-def _refuse_if_answered(path: Path) -> None:
-    """A socket that nobody listens on is a dead gateway's and may be replaced; nothing else may."""
-    try:
-        mode = path.lstat().st_mode
-    except FileNotFoundError:
-        return
-    if not stat.S_ISSOCK(mode):
-        raise GatewayError(f"{path} is no socket; move it away, the gateway wants that name")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, _short(path) as short:
-        probe.settimeout(1.0)
-        try:
-            probe.connect(short)
-        except (ConnectionRefusedError, FileNotFoundError):
-            return
-        except TimeoutError:
-            pass
-    raise AlreadyRunning(f"another gateway answers on {path}; stop it, or set TENK_HOME to another directory")
-
-
-@contextlib.contextmanager
-def _short(path: Path) -> Iterator[str]:
-    """A name for the socket that fits into a socket address, good while this is held.
-
-    A home too deep for that is reached through a descriptor of the directory, where the system has /proc.
-
-    Raises:
-        GatewayError: the path is too long and there is no /proc.
-    """
-    if len(os.fsencode(path)) <= MAX_SUN_PATH_BYTES:
-        yield str(path)
-        return
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        through = Path(f"/proc/self/fd/{directory}")
-        if not through.exists():
-            raise GatewayError(f"{path} is too long for a socket; set TENK_HOME to a path of at most 80 bytes")
-        yield str(through / path.name)
-    finally:
-        os.close(directory)
-
-
-def _remove(path: Path, inode: int) -> None:
-    """Take the socket file away, unless another gateway has put its own there."""
-    with contextlib.suppress(OSError):
-        if path.stat().st_ino == inode:
-            path.unlink()

@@ -164,6 +164,17 @@ class ChannelManager:
         held = self._held.get((address.channel, address.account))
         return held.ready.result() if held is not None and held.ready.done() else None
 
+    def now_ready(self) -> list[Channel]:
+        """Every channel that is loaded by now."""
+        return [held.ready.result() for held in self._held.values() if held.ready.done()]
+
+    @property
+    def loading(self) -> bool:
+        """Whether a channel is still being loaded."""
+        return any(
+            not held.ready.done() and held.state is not ChannelState.FAILED for held in self._held.values()
+        )
+
     def pacer(self, channel: Channel) -> Pacer:
         """The pacer of a channel account."""
         held = self._held[channel.name, channel.account]

@@ -1,10 +1,11 @@
-"""`WebChannel`: the gateway's own chat page as a channel. How pages are reached is in `routes`, what they see in `frames`.
+"""`WebChannel`: the gateway's own chat page as a channel. Pages are reached in `routes`, what they see is in `pages`.
 
 A message is sent when an open page confirmed it; repeated, it is the same message. Nobody's page being open is
 Retryable for a minute and then parks the lane, until the person has the page open again.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -12,9 +13,9 @@ from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
 from channels.messages import Address, OutboundPart, Receipt
 from channels.screens import Patience, Screens
 from channels.web.config import WebAccount
-from channels.web.desk import Desk
 from channels.web.frames import ACCOUNT, CHANNEL, message_frame
 from channels.web.limits import WEB_LIMITS
+from channels.web.pages import Pages
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes
 
@@ -35,23 +36,23 @@ class WebChannel:
         config: WebAccount,
         *,
         patience: Patience | None = None,
-        now_s: Callable[[], float] | None = None,
+        now_s: Callable[[], float] = time.monotonic,
         clock: Callable[[], datetime] = _utc_now,
     ) -> None:
         """Nobody is heard before `run`. `patience`, `now_s` and `clock` are for tests."""
         self.renderer: Renderer = WebRenderer()
         self._clock = clock
-        self._desk = Desk(Screens(patience, now_s) if now_s is not None else Screens(patience), clock)
-        self._routes = PageRoutes(self._desk, config.title)
+        self._pages = Pages(Screens(patience, now_s), clock)
+        self._routes = PageRoutes(self._pages, config.title)
 
     async def run(self, sink: Sink) -> None:
         """Hear pages until cancelled; then those that are open still see what is sent."""
-        self._desk.sink = sink
+        self._pages.desk.sink = sink
         sink.report(ChannelState.READY)
         try:
             await asyncio.Event().wait()  # until cancelled
         finally:
-            self._desk.sink = None
+            self._pages.desk.sink = None
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """The page at `/` and what it talks to under `/web/`."""
@@ -59,7 +60,7 @@ class WebChannel:
 
     async def aclose(self) -> None:
         """Close every page's connection; `run` has ended before."""
-        self._desk.screens.close_all()
+        self._pages.screens.close_all()
 
     async def send(self, part: OutboundPart) -> Receipt:
         """Show a message on the pages of its chat; the same key is the same message.
@@ -75,29 +76,29 @@ class WebChannel:
         Raises:
             Retryable, Permanent, Unknown: as `send`.
         """
-        await self._desk.show(part.address.chat, message_frame(part, platform_id, self._clock()))
+        await self._pages.show(part.address.chat, message_frame(part, platform_id, self._clock()))
         return Receipt(platform_id)
 
     async def show_typing(self, address: Address) -> None:
         """Show "writing" for 6 s, or until the next message."""
-        self._desk.tell(address.chat, {"type": "typing", "for_s": 6})
+        self._pages.screens.tell(address.chat, {"type": "typing", "for_s": 6})
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Show a sign beside what the person said, or take it away."""
         shown = None if sign is None else sign.value
-        self._desk.history.change(address.chat, message_id, sign=shown)
-        self._desk.tell(address.chat, {"type": "reaction", "message": message_id, "sign": shown})
+        self._pages.history.change(address.chat, message_id, sign=shown)
+        self._pages.screens.tell(address.chat, {"type": "reaction", "message": message_id, "sign": shown})
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Take a message off the pages, whoever said it."""
-        self._desk.history.delete(address.chat, message_id)
-        self._desk.tell(address.chat, {"type": "deleted", "id": message_id})
+        self._pages.history.delete(address.chat, message_id)
+        self._pages.screens.tell(address.chat, {"type": "deleted", "id": message_id})
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away from our message."""
-        self._desk.history.change(address.chat, message_id, buttons=[])
-        self._desk.tell(address.chat, {"type": "buttons", "message": message_id, "buttons": []})
+        self._pages.history.change(address.chat, message_id, buttons=[])
+        self._pages.screens.tell(address.chat, {"type": "buttons", "message": message_id, "buttons": []})
 
     async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Set the menus that pages show behind "/", by the browser's language."""
-        self._desk.menus = menus
+        self._pages.menus = menus

@@ -1,7 +1,7 @@
 """The last messages of each chat, in memory: what a page that comes back, or a second one, is shown.
 
-It is a convenience, not the truth: inbox and outbox are. It starts empty with the process; across a restart a page shows
-what it kept itself.
+It is a convenience, not the truth: inbox and outbox are. It starts empty with the process; across a restart a page
+shows what it kept itself.
 """
 
 import secrets
@@ -44,7 +44,8 @@ class History:
 
     def get(self, chat: str, message_id: str) -> Frame | None:
         """The message as it stands; None where it is not kept."""
-        return self._chats.get(chat, {}).get(message_id)
+        kept = self._chats.get(chat)
+        return None if kept is None else kept.get(message_id)
 
     def change(self, chat: str, message_id: str, **fields: JsonValue) -> None:
         """Change some of a message, if it is kept."""

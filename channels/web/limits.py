@@ -11,7 +11,5 @@ WEB_LIMITS = Limits(
     idempotent_sends=True,  # a message is its key: the page shows a repeated one once
 )
 
-MAX_SAID_CHARS = 16_000  # what a person may say at once
-MAX_FRAME_BYTES = 512 * 1024  # from a page (SPEC 9)
 PING_S = 30.0
 WRITE_S = 10.0  # for one frame to travel

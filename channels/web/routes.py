@@ -1,9 +1,11 @@
-"""The web chat over HTTP: the page and its files, a WebSocket, and server-sent events with POST for where that is blocked.
+"""The web chat over HTTP: the page, a WebSocket, and server-sent events with POST for where that is blocked.
 
 Who may be asked from where (Host, Origin, size of a body) is the server's matter; what a page's words mean is not here.
 """
 
 import asyncio
+import contextlib
+import re
 from collections.abc import Sequence
 from typing import NoReturn
 
@@ -11,25 +13,33 @@ import orjson
 from aiohttp import WSMsgType, web
 
 from channels.base import HttpRoute, NotPersisted
+from channels.desk import FRAMES_WAITING, OFFER_AGAIN_S, Waiting, admit
 from channels.screens import Frame, Screen
-from channels.web.desk import Desk
+from channels.views import (
+    MAX_FRAME_BYTES,
+    MAX_SAID_CHARS,
+    BadFrame,
+    Hello,
+    Press,
+    Say,
+    Shown,
+    read_frame,
+    read_frames,
+)
 from channels.web.files import PageFiles
-from channels.web.frames import BadFrame, Hello, Press, Say, Shown, read_frame, read_frames
-from channels.web.limits import MAX_FRAME_BYTES, MAX_SAID_CHARS, PING_S, WRITE_S
+from channels.web.frames import visitor_of
+from channels.web.limits import PING_S, WRITE_S
+from channels.web.pages import Pages
 from channels.web.visitor import COOKIE, chat_of, locale_of, new_secret, set_cookie
 
-FRAMES_WAITING = 100
-"""Frames of one page that may wait for the store; then it is not read on."""
-
-OFFER_AGAIN_S = 2
-"""When a page offers again what the store did not take."""
+_NUMBER = re.compile(r"[0-9]{1,16}\Z")
 
 
 class PageRoutes:
     """The HTTP side of one web chat."""
 
-    def __init__(self, desk: Desk, title: str) -> None:
-        self._desk = desk
+    def __init__(self, pages: Pages, title: str) -> None:
+        self._pages = pages
         self._title = title
         self._files = PageFiles()
 
@@ -57,15 +67,15 @@ class PageRoutes:
         if chat is None:
             secret = new_secret()
             chat = chat_of(secret) or ""
-            self._desk.screens.caught_up(chat)
-        body = {"chat": chat, "title": self._title, "max_chars": MAX_SAID_CHARS}
+            self._pages.screens.caught_up(chat)
+        body: Frame = {"chat": chat, "title": self._title, "max_chars": MAX_SAID_CHARS}
         answer = _json(body)
         if secret is not None:
             set_cookie(answer, secret, secure=request.secure or request.headers.get("X-Forwarded-Proto") == "https")
         return answer
 
     def _must_run(self) -> None:
-        if self._desk.sink is None:
+        if self._pages.desk.sink is None:
             _not_now("the web chat does not run yet")
 
     def _visitor(self, request: web.Request) -> str:
@@ -82,27 +92,27 @@ class PageRoutes:
         chat, locale = self._visitor(request), locale_of(request)
         socket = web.WebSocketResponse(heartbeat=PING_S, max_msg_size=MAX_FRAME_BYTES, compress=False)
         await socket.prepare(request)
-        screen = self._desk.screens.open(chat)
+        screen = self._pages.screens.open(chat)
         if screen is None:
             await socket.close(code=1013, message=b"too many pages are open")
             return socket
-        waiting: asyncio.Queue[Say | Press | Hello] = asyncio.Queue(FRAMES_WAITING)
+        waiting: Waiting = asyncio.Queue(FRAMES_WAITING)
         try:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(_write_socket(socket, screen))
-                admitting = tasks.create_task(self._admit(screen, waiting, locale))
+                admitting = tasks.create_task(admit(screen, waiting, visitor_of(chat, locale), self._pages.take))
                 await self._read(socket, screen, waiting, locale)
                 writing.cancel()
                 admitting.cancel()
         finally:
-            self._desk.screens.leave(screen)
+            self._pages.screens.leave(screen)
         return socket
 
     async def _read(
         self,
         socket: web.WebSocketResponse,
         screen: Screen,
-        waiting: asyncio.Queue[Say | Press | Hello],
+        waiting: Waiting,
         locale: str | None,
     ) -> None:
         """Take frames until the page is gone."""
@@ -115,34 +125,17 @@ class PageRoutes:
                 screen.push({"type": "refused", "reason": str(error)})
                 continue
             if isinstance(frame, Shown):
-                self._desk.screens.confirm(screen.chat, frame.n)
+                self._pages.screens.confirm(screen.chat, frame.n)
                 continue
             if isinstance(frame, Hello):
-                self._desk.welcome(screen, locale, frame.epoch, frame.seen)
+                self._pages.welcome(screen, locale, frame.epoch, frame.seen)
             await waiting.put(frame)
-
-    async def _admit(
-        self, screen: Screen, waiting: asyncio.Queue[Say | Press | Hello], locale: str | None
-    ) -> NoReturn:
-        """Hand in what the page said, everything that waits at once, in its order."""
-        while True:
-            batch = [await waiting.get()]
-            while not waiting.empty():
-                batch.append(waiting.get_nowait())
-            said = [frame for frame in batch if not isinstance(frame, Hello)]
-            ids = [frame.id for frame in said]
-            try:
-                await self._desk.take(screen.chat, said, locale)
-            except NotPersisted:
-                screen.push({"type": "not_taken", "ids": list(ids), "again_after_s": OFFER_AGAIN_S})
-            else:
-                screen.push({"type": "taken", "ids": list(ids)})
 
     # ------------------------------------------------------------ server-sent events and POST
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
         chat, locale = self._visitor(request), locale_of(request)
-        screen = self._desk.screens.open(chat)
+        screen = self._pages.screens.open(chat)
         if screen is None:
             _not_now("too many pages are open")
         try:
@@ -151,14 +144,12 @@ class PageRoutes:
             )
             await answer.prepare(request)
             seen = request.query.get("seen", "0")
-            self._desk.welcome(screen, locale, request.query.get("epoch", ""), int(seen) if seen.isdecimal() else 0)
-            try:
-                await self._desk.take(chat, [], locale)
-            except NotPersisted:
-                pass  # the next thing the person says lets their lane go on
+            self._pages.welcome(screen, locale, request.query.get("epoch", ""), int(seen) if _NUMBER.match(seen) else 0)
+            with contextlib.suppress(NotPersisted):  # then the next thing the person says lets their lane go on
+                await self._pages.take(visitor_of(chat, locale), [])
             await _write_events(answer, screen)
         finally:
-            self._desk.screens.leave(screen)
+            self._pages.screens.leave(screen)
         return answer
 
     async def _messages(self, request: web.Request) -> web.Response:
@@ -172,10 +163,10 @@ class PageRoutes:
         said = [frame for frame in frames if isinstance(frame, Say | Press)]
         for frame in frames:
             if isinstance(frame, Shown):
-                self._desk.screens.confirm(chat, frame.n)
+                self._pages.screens.confirm(chat, frame.n)
         if said:
             try:
-                await self._desk.take(chat, said, locale_of(request))
+                await self._pages.take(visitor_of(chat, locale_of(request)), said)
             except NotPersisted:
                 _not_now("the store takes no messages just now")
         return _json({"taken": [frame.id for frame in said]})

@@ -16,7 +16,6 @@ from agent.coach.reports import journey_report, patterns_report, skills_report
 from channels.messages import AttachmentKind, OutboundMedia
 from gateway.commands.base import Command, Invocation, Reply, Results
 
-
 MAX_EXPORTED = 100_000
 
 

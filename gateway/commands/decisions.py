@@ -10,7 +10,7 @@ from gateway.access.roles import Role
 from gateway.commands.base import Reply
 
 Decision = Callable[[str, Principal], Awaitable[Reply]]
-"""From what a button is about and who pressed it to what is said; the change is committed then, and bears repetition."""
+"""From what a button is about and who pressed it to what is said; the change is made by then and bears repetition."""
 
 GONE = Reply("That button means nothing any more.")
 

@@ -18,6 +18,7 @@ from gateway.delivery.compose import Said, waiting_part
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.outbox import Delivery
 from gateway.delivery.splitting import split
+from gateway.delivery.unfinished import closed
 from gateway.failpoints import failpoint
 from gateway.store import attempts, outbox
 from gateway.store.engine import Store
@@ -86,7 +87,7 @@ class LiveAnswer:
         self._text += text
 
     def go_on_from(self, text: str) -> None:
-        """Take this as fed and shown: what an attempt before a crash had answered. Nothing changes until there is more."""
+        """Take this as fed and shown: what an attempt before a crash had answered. It changes when there is more."""
         self._text = self._shown = text
 
     def discard(self, back_to: str = "") -> None:
@@ -200,7 +201,7 @@ class LiveAnswer:
             return 0.0
         text = self._text
         limits = self._channel.limits
-        pieces = split(self._tools.clean(text), self._channel.renderer, limits, reserve=len(GOES_ON))
+        pieces = split(closed(self._tools.clean(text)), self._channel.renderer, limits, reserve=len(GOES_ON))
         if not pieces:
             return 0.0
         rendered = replace(pieces[0].rendered, text=pieces[0].rendered.text + GOES_ON)

@@ -38,7 +38,7 @@ class Mounts:
             HTTPServiceUnavailable: somebody may, once every channel is loaded.
         """
         wanted = "GET" if method == "HEAD" else method
-        methods = {}
+        methods: dict[str, Serve] = {}
         for channel in self._channels.now_ready():
             for route in self._table(channel):
                 if route.path == path:

@@ -1,4 +1,4 @@
-"""Serves health, readiness and metrics. What is asked and what is answered; who is healthy is decided elsewhere."""
+"""Serves health, readiness, metrics, and what channels mount. Guards all of it; who is healthy is decided elsewhere."""
 
 import asyncio
 import errno
@@ -15,10 +15,12 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from gateway.errors import GatewayError
 from gateway.http.config import HttpConfig
 from gateway.http.health import HealthSource, PartHealth
+from gateway.http.mounts import Mounts
 from gateway.telemetry import REGISTRY
 
 MAX_BODY_BYTES = 1_000_000
 SHUTDOWN_S = 2.0
+POST_S = 60.0  # for a request with a body, from its head to our answer
 
 log = structlog.get_logger()
 
@@ -26,10 +28,12 @@ log = structlog.get_logger()
 class HttpServer:
     """The gateway's own HTTP server, one address. `run` serves until cancelled."""
 
-    def __init__(self, config: HttpConfig, health: HealthSource) -> None:
-        """Nothing is bound before `run`."""
+    def __init__(self, config: HttpConfig, health: HealthSource, mounts: Mounts | None = None) -> None:
+        """Nothing is bound before `run`; `mounts` finds what channels serve."""
         self._config = config
         self._health = health
+        self._mounts = mounts
+        self._streams: set[asyncio.Task[object]] = set()  # WebSockets and event streams, which end with the server
         self.started = asyncio.Event()
         self.port = config.port  # the real one once `started` is set
 
@@ -44,10 +48,16 @@ class HttpServer:
         try:
             await self._bind(runner)
             self.started.set()
-            log.info("http_started", host=self._config.host, port=self.port)
+            log.info("http_started", url=self.url)
             await asyncio.Event().wait()  # until cancelled
         finally:
             await runner.cleanup()
+
+    @property
+    def url(self) -> str:
+        """Where it is found; with the real port once `started` is set."""
+        host = f"[{self._config.host}]" if ":" in self._config.host else self._config.host
+        return f"http://{host}:{self.port}/"
 
     async def _bind(self, runner: web.AppRunner) -> None:
         site = web.TCPSite(runner, self._config.host, self._config.port)
@@ -67,6 +77,8 @@ class HttpServer:
         application.router.add_get("/healthz", self._healthz)
         application.router.add_get("/readyz", self._readyz)
         application.router.add_get("/metrics", self._metrics)
+        application.router.add_route("*", "/{path:.*}", self._mounted)
+        application.on_shutdown.append(self._end_streams)
         return application
 
     @web.middleware
@@ -74,7 +86,33 @@ class HttpServer:
         """Refuse a Host that is not ours: a page whose name was rebound to this address must learn nothing (A20)."""
         if not self._is_ours(request.host):
             raise web.HTTPForbidden(text="this Host is not served here; see http.allowed_hosts\n")
+        if _is_foreign(request):
+            raise web.HTTPForbidden(text="this is not taken from another site's page\n")
         return await handler(request)
+
+    async def _mounted(self, request: web.Request) -> web.StreamResponse:
+        """What a channel serves."""
+        if self._mounts is None:
+            raise web.HTTPNotFound(text="there is nothing here\n")
+        serve = self._mounts.find(request.method, request.path)
+        if request.method == "POST":
+            try:
+                async with asyncio.timeout(POST_S):
+                    return await serve(request)
+            except TimeoutError:
+                raise web.HTTPRequestTimeout from None
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a request is served outside a task")
+        self._streams.add(task)
+        try:
+            return await serve(request)
+        finally:
+            self._streams.discard(task)
+
+    async def _end_streams(self, _application: web.Application) -> None:
+        for task in self._streams:
+            task.cancel()
 
     def _is_ours(self, host_header: str) -> bool:
         try:
@@ -119,6 +157,18 @@ class HttpServer:
         if not self._authorized(request):
             raise web.HTTPUnauthorized(text="a key is needed: Authorization: Bearer KEY\n")
         return web.Response(body=generate_latest(REGISTRY), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+def _is_foreign(request: web.Request) -> bool:
+    """Whether another site's page asks for more than a look: a POST, or a WebSocket, which no browser forbids (A19)."""
+    origin = request.headers.get("Origin")
+    if origin is None:
+        return False
+    is_look = request.method in {"GET", "HEAD"} and "upgrade" not in request.headers.get("Connection", "").lower()
+    try:
+        return not is_look and urlsplit(origin).netloc.lower() != request.host.lower()
+    except ValueError:
+        return True
 
 
 def _part_as_json(part: PartHealth) -> dict[str, str | None]:

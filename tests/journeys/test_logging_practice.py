@@ -23,13 +23,13 @@ async def test_practice_is_logged_by_command_and_told(tmp_path: Path) -> None:
 async def test_practice_is_logged_by_the_model_for_who_wrote(tmp_path: Path) -> None:
     """A49: the model's tool call logs for the person of the chat, whatever user it makes up."""
     async with house(tmp_path) as here:
-        arguments = json.dumps({"skill": "guitar", "minutes": 30, "user_id": "somebody else"})
+        arguments = json.dumps({"skill": "cello", "minutes": 30, "user_id": "somebody else"})
         here.model.script(Reply(calls=(Call("log_practice", arguments),)), Reply("Thirty minutes, noted."))
-        here.sim.say(1, "I practised guitar for half an hour")
+        here.sim.say(1, "I practised cello for half an hour")
         await here.told(1, "Thirty minutes, noted.")
         here.sim.say(2, "/stats")
         await here.until(lambda: len(here.texts(2)) == 1, "the stats of somebody else")
-        assert "guitar" not in here.texts(2)[0].lower()
+        assert "cello" not in here.texts(2)[0].lower()
         assert 1 == len(await here.rows("SELECT id FROM practice_sessions WHERE minutes = 30"))
 
 

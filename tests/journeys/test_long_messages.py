@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
-from tests.fakes.model_server import Reply
+from tests.fakes.model_server import Fault, Reply
 from tests.journeys.house import house, said
+
+STRANGE = (
+    rb'{"choices": [{"message": {"role": "assistant", "content": "Odd\u0000 characters \udc00 back."},'
+    rb' "finish_reason": "stop"}]}'
+)
 
 
 async def test_an_answer_of_many_parts_arrives_whole_and_in_order(tmp_path: Path) -> None:
@@ -31,7 +36,7 @@ async def test_a_message_of_fifty_thousand_characters_is_answered(tmp_path: Path
 async def test_broken_characters_are_answered_like_any_other(tmp_path: Path) -> None:
     """F40: NUL and lone surrogates never reach the store, the model or Telegram."""
     async with house(tmp_path) as here:
-        here.model.script(Reply("Odd\x00 characters \udc00 back."))
+        here.model.script(Fault(body=STRANGE))
         here.sim.say(1, "a\x00b\ud800c")
         await here.told(1, "characters")
         await here.settled()

@@ -19,8 +19,8 @@ TRUNCATE = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_int64)
 SYNC = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_int)
 LOCK = ctypes.CFUNCTYPE(ctypes.c_int, POINTER, ctypes.c_int, ctypes.c_int, ctypes.c_int)
 
-TAKE_EXCLUSIVE = 2 | 8
-"""SQLITE_SHM_LOCK and SQLITE_SHM_EXCLUSIVE: what a writer and a checkpoint ask for."""
+WRITE_LOCK, TAKE_EXCLUSIVE = 0, 2 | 8
+"""The slot of the one writer's lock, and SQLITE_SHM_LOCK with SQLITE_SHM_EXCLUSIVE (wal.c, sqlite.h)."""
 
 
 class Vfs(ctypes.Structure):
@@ -60,8 +60,8 @@ class Disk:
     def refuses(self, operation: str, name: str) -> int:
         """The SQLite result code to answer "read", "write", "truncate", "sync" or "lock" with; 0 lets it through.
 
-        A lock is one a writer takes. Only there may the answer be SQLITE_BUSY: a checkpoint takes a busy write for a
-        reader in its way, and goes on (`walCheckpoint` in wal.c).
+        A lock is the writer's. Only there may the answer be SQLITE_BUSY: a checkpoint takes a busy write for a reader
+        in its way, and goes on (`walCheckpoint` in wal.c).
         """
         return sqlite3.SQLITE_OK
 
@@ -184,7 +184,7 @@ class _Shim:
 
     def _locking(self, real: Callable[..., int]) -> object:
         def lock(file: int, offset: int, count: int, flags: int) -> int:
-            refused = flags == TAKE_EXCLUSIVE and self._disk.refuses("lock", self._names[file])
-            return refused or real(file, offset, count, flags)
+            asked = (offset, flags) == (WRITE_LOCK, TAKE_EXCLUSIVE)
+            return (asked and self._disk.refuses("lock", self._names[file])) or real(file, offset, count, flags)
 
         return LOCK(lock)

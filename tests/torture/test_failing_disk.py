@@ -33,7 +33,6 @@ def reports(directory: Path, fault: str, phase: str, lasting: str, numbers: list
 def test_a_write_that_fails_once_costs_no_acknowledged_row(tmp_path: Path, fault: str) -> None:
     """Who was acknowledged is in the file, who is not was told, and the next write holds."""
     for report in reports(tmp_path, fault, "writing", "once", [1, 4, 9, 16, 33, 60]):
-        assert 1 == report["refused"], report
         assert report["acknowledged"] + report["told"] == ROWS, report  # type: ignore[operator]  JSON numbers
 
 

@@ -90,7 +90,10 @@ class TestMenus:
         """As Telegram takes them: 1 to 32 of a-z, 0-9 and _, descriptions up to 256 (Bot API 10, BotCommand)."""
         menus = TABLE.menus()
         assert {"en", "es"} == set(menus)
-        expected = ["log", "stats", "skills", "plan", "undo", "start", "new", "stop", "mode", "timezone", "help"]
+        expected = [
+            *("log", "stats", "skills", "plan", "export", "undo"),
+            *("start", "new", "stop", "mode", "timezone", "help"),
+        ]
         for menu in menus.values():
             assert expected == [name for name, _ in menu]
             assert all(1 <= len(summary) <= 256 for _, summary in menu)

@@ -1,0 +1,136 @@
+"""After a gap: what was said meanwhile, out of the chats' histories. Which part of it is new, the inbox decides."""
+
+import structlog
+from pydantic import JsonValue, ValidationError
+
+from channels.base import ChannelState, NotPersisted
+from channels.errors import ChannelError, Retryable
+from channels.messages import InboundMessage
+from channels.slack.failures import ApiRefusal, where_to_mend
+from channels.slack.places import later
+from channels.slack.raw import RawMessage
+from channels.slack.receiving import Pause, Receiver
+from channels.slack.translate import is_ours, thread_key, translate_edit, translate_message
+from channels.slack.wire import JsonObject, SlackWire
+
+OVERLAP_S = 120.0  # read again before the resume point: what came out of order was perhaps not committed
+CHATS_AT_MOST = 200
+PAGE = 200
+PAGES_AT_MOST = 10  # of one chat or thread
+STORE_PAUSE_S = 0.5
+
+_log = structlog.get_logger()
+
+
+class Backfill:
+    """Asks for what was missed."""
+
+    def __init__(self, wire: SlackWire, receiver: Receiver, pause: Pause) -> None:
+        self._wire = wire
+        self._receiver = receiver
+        self._pause = pause
+
+    async def run(self) -> None:
+        """Offer everything since the resume point; nothing at first contact. A chat that cannot be read is told."""
+        places = self._receiver.places
+        if places.ts == "0":
+            return
+        oldest = f"{max(0.0, float(places.ts) - OVERLAP_S):.6f}"
+        chats = await self._chats()
+        for chat in chats[:CHATS_AT_MOST]:
+            try:
+                await self._chat(chat, oldest)
+            except ApiRefusal as refusal:
+                _log.info("backfill_refused", account=self._receiver.us.account, chat=chat, error=str(refusal))
+            except ChannelError as failure:
+                self._told(f"what was said meanwhile could not be read: {failure}")
+        if len(chats) > CHATS_AT_MOST:
+            self._told(f"of {len(chats)} chats only {CHATS_AT_MOST} were read after the gap")
+
+    def _told(self, detail: str) -> None:
+        _log.warning("backfill_incomplete", account=self._receiver.us.account, detail=detail)
+        self._receiver.sink.report(ChannelState.DEGRADED, detail)
+
+    async def _chats(self) -> list[str]:
+        """The chats last heard from, newest first, then all others we are in."""
+        chats = dict.fromkeys(reversed(self._receiver.places.chats))
+        try:
+            arguments = {"types": "public_channel,private_channel,mpim,im", "exclude_archived": True, "limit": PAGE}
+            answer = await self._asked("users.conversations", arguments)
+        except ApiRefusal as refusal:
+            _log.info("backfill_refused", account=self._receiver.us.account, error=where_to_mend(refusal))
+            return list(chats)
+        except ChannelError as failure:
+            self._told(f"which chats there are could not be read: {failure}")
+            return list(chats)
+        found = answer.get("channels")
+        for channel in found if isinstance(found, list) else []:
+            if isinstance(channel, dict) and isinstance(channel.get("id"), str):
+                chats.setdefault(str(channel["id"]))
+        return list(chats)
+
+    async def _chat(self, chat: str, oldest: str) -> None:
+        said = await self._pages("conversations.history", {"channel": chat, "oldest": oldest, "inclusive": True})
+        places = self._receiver.places
+        for message in said:
+            if message.thread_ts is not None and self._receiver.us.user in message.reply_users:
+                places.joined(chat, message.thread_ts)
+        known = [key.partition(":")[2] for key in list(places.threads) if key.startswith(thread_key(chat, ""))]
+        for thread in known:
+            arguments: dict[str, str | bool] = {"channel": chat, "ts": thread, "oldest": oldest, "inclusive": True}
+            said += [one for one in await self._pages("conversations.replies", arguments) if one.ts != thread]
+        said.sort(key=lambda message: float(message.ts))
+        await self._hand_in([event for message in said for event in self._events(message, chat, oldest)])
+
+    def _events(self, message: RawMessage, chat: str, oldest: str) -> list[InboundMessage]:
+        """What a message of the history says: itself, and a change of it since."""
+        us, threads = self._receiver.us, self._receiver.places.threads
+        if is_ours(message, us):
+            return []
+        said = translate_message(message, chat, us, threads) if later(message.ts, oldest) else None
+        changed = translate_edit(message, chat, us, threads)
+        return [event for event in (said, changed) if event is not None]
+
+    async def _hand_in(self, events: list[InboundMessage]) -> None:
+        for begin in range(0, len(events), PAGE):
+            while True:
+                try:
+                    await self._receiver.hand_in(events[begin : begin + PAGE])
+                    break
+                except NotPersisted:
+                    await self._pause(STORE_PAUSE_S)
+
+    async def _pages(self, method: str, arguments: dict[str, str | bool]) -> list[RawMessage]:
+        """All pages of a history, unreadable messages left out."""
+        found: list[RawMessage] = []
+        cursor = ""
+        for _ in range(PAGES_AT_MOST):
+            answer = await self._asked(method, {**arguments, "limit": PAGE} | ({"cursor": cursor} if cursor else {}))
+            found += _messages(answer.get("messages"))
+            metadata = answer.get("response_metadata")
+            cursor = str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
+            if not cursor:
+                return found
+        self._told(f"more than {PAGES_AT_MOST * PAGE} messages in one chat during the gap")
+        return found
+
+    async def _asked(self, method: str, arguments: dict[str, str | bool | int]) -> JsonObject:
+        """One call; a rate limit is waited out, three times."""
+        for _ in range(3):
+            try:
+                return await self._wire.get(method, **arguments)
+            except ApiRefusal as refusal:
+                if refusal.retry_after_s is None:
+                    raise
+                await self._pause(refusal.retry_after_s)
+        raise Retryable(f"{method}: rate limited again and again")
+
+
+def _messages(raw: JsonValue) -> list[RawMessage]:
+    found = []
+    for one in raw if isinstance(raw, list) else []:
+        try:
+            found.append(RawMessage.model_validate(one))
+        except ValidationError:
+            _log.warning("history_unreadable")
+    return found

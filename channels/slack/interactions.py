@@ -1,0 +1,70 @@
+"""From a slash command or a pressed button to what the gateway knows; pure, total, each on its own."""
+
+from datetime import datetime, timedelta
+
+from pydantic import ValidationError
+
+from channels.messages import Address, ButtonPressed, ChatKind, CommandInvoked, Rejected, Route, Sender
+from channels.slack.markup import as_said, clean
+from channels.slack.raw import RawActions, RawCommand
+from channels.slack.translate import CHANNEL, Ourselves, chat_kind, explained, rejected
+
+RESPONSE_URL = "response_url"
+RESPONSE_URL_LASTS = timedelta(minutes=30)  # docs.slack.dev/interactivity/handling-user-interaction (read 2026-11)
+RESPONSE_URL_USES = 5
+ACTION_PREFIX = "tenk:"  # of our buttons' action ids
+
+
+def translate_command(body: object, us: Ourselves, now: datetime) -> CommandInvoked | Rejected:
+    """The command in a slash command's body. Never raises. `now` is when it came: Slack tells no time."""
+    try:
+        raw = RawCommand.model_validate(body)
+    except ValidationError as error:
+        return rejected(body, explained(error))
+    return CommandInvoked(
+        event_id=f"cmd:{raw.team_id}:{clean(raw.trigger_id)[:80]}",
+        address=Address(CHANNEL, us.account, raw.channel_id),
+        sender=Sender(f"{raw.team_id}:{raw.user_id}", clean(raw.user_name or raw.user_id)),
+        received_at=now,
+        name=raw.command.removeprefix("/").lower(),
+        arguments=as_said(raw.text, us.user),
+        kind=_kind(raw),
+        route=_route(raw.response_url, now),
+    )
+
+
+def translate_actions(body: object, us: Ourselves, now: datetime) -> ButtonPressed | Rejected | None:
+    """The press in a block_actions payload; None for what is no button of ours. Never raises."""
+    try:
+        raw = RawActions.model_validate(body)
+    except ValidationError as error:
+        return rejected(body, explained(error))
+    action = raw.actions[0]
+    ours = action.type == "button" and action.action_id.startswith(ACTION_PREFIX)
+    if not ours or raw.channel is None or raw.container is None:
+        return None
+    team = raw.user.team_id or (raw.team.id if raw.team is not None else us.team)
+    # Under a message that everybody sees the chat is answered; under one that only they see, only they are.
+    route = _route(raw.response_url, now) if raw.container.is_ephemeral else None
+    thread = raw.container.thread_ts or (raw.message.thread_ts if raw.message is not None else None)
+    return ButtonPressed(
+        event_id=f"act:{us.team}:{clean(raw.trigger_id or str(action.action_ts))[:80]}",
+        address=Address(CHANNEL, us.account, raw.channel.id, thread),
+        sender=Sender(f"{team}:{raw.user.id}", clean(raw.user.name or raw.user.username or raw.user.id)),
+        received_at=now,
+        message_id=raw.container.message_ts,
+        kind=chat_kind(raw.channel.id),
+        data=clean(action.value),
+        route=route,
+    )
+
+
+def _kind(raw: RawCommand) -> ChatKind:
+    """A command's place: Slack names direct messages "directmessage"."""
+    return ChatKind.DIRECT if raw.channel_name == "directmessage" else chat_kind(raw.channel_id)
+
+
+def _route(url: str, now: datetime) -> Route | None:
+    if not url:
+        return None
+    return Route(RESPONSE_URL, clean(url), now + RESPONSE_URL_LASTS, RESPONSE_URL_USES)

@@ -1,0 +1,79 @@
+"""What the resume point keeps: how far we heard, in which chats, and which threads we take part in.
+
+Small on purpose, for it is written with every commit: the newest of each are kept, what fell out is found again by
+asking Slack after a gap. The chats and threads are turned to JSON only when there is a new one.
+"""
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from channels.messages import ChatKind, InboundEvent, InboundMessage
+from channels.slack.translate import thread_key
+
+CHATS_KEPT = 60
+THREADS_KEPT = 60
+THREADS_REMEMBERED = 5_000  # while we run
+
+
+class _Saved(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    ts: str = "0"
+    chats: list[str] = []
+    threads: list[str] = []
+
+
+class Places:
+    """Where we are. Only ever grows forward: a late event does not turn it back."""
+
+    def __init__(self, cursor: str | None) -> None:
+        """From a committed resume point; what is none counts as none."""
+        try:
+            saved = _Saved.model_validate_json(cursor or "{}")
+        except ValidationError:
+            saved = _Saved()
+        self.ts = saved.ts
+        self.chats: dict[str, None] = dict.fromkeys(saved.chats)
+        self.threads: dict[str, None] = dict.fromkeys(saved.threads)
+        self._tail: str | None = None
+
+    def heard(self, event: InboundEvent) -> None:
+        """Note what an event tells: its chat, its time, and the thread that will be answered in."""
+        chat, thread = event.address.chat, event.address.thread
+        if isinstance(event, InboundMessage):
+            if chat not in self.chats:
+                self.chats[chat] = None
+                self._tail = None
+            if not event.edited and later(event.message_id, self.ts):
+                self.ts = event.message_id
+        if thread is not None and (getattr(event, "kind", None) is ChatKind.GROUP) and _wakes(event):
+            self.joined(chat, thread)
+
+    def joined(self, chat: str, thread: str) -> None:
+        """We take part in this thread."""
+        key = thread_key(chat, thread)
+        if key not in self.threads:
+            self.threads[key] = None
+            self._tail = None
+            while len(self.threads) > THREADS_REMEMBERED:
+                del self.threads[next(iter(self.threads))]
+
+    def knows_direct(self, chat: str) -> bool:
+        """Whether this is a direct message with us, and not one between two people."""
+        return chat.startswith("D") and chat in self.chats
+
+    def cursor(self) -> str:
+        """The resume point as of now."""
+        if self._tail is None:
+            chats, threads = list(self.chats)[-CHATS_KEPT:], list(self.threads)[-THREADS_KEPT:]
+            self._tail = f'"chats":{orjson.dumps(chats).decode()},"threads":{orjson.dumps(threads).decode()}}}'
+        return f'{{"ts":"{self.ts}",{self._tail}'
+
+
+def later(one: str, other: str) -> bool:
+    """Whether a ts comes after another."""
+    return float(one) > float(other)
+
+
+def _wakes(event: InboundEvent) -> bool:
+    return not isinstance(event, InboundMessage) or event.mentions_bot

@@ -1,0 +1,161 @@
+"""The parts of what Slack sends that are read, as models of our own; everything else in it is ignored.
+
+Source: docs.slack.dev/reference/events (`message`, `app_mention`, `member_joined_channel`),
+…/interactivity/implementing-slash-commands and …/reference/interaction-payloads/block_actions-payload (read 2026-11).
+"""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+
+Id = Annotated[StrictStr, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9]+$")]
+Ts = Annotated[StrictStr, Field(min_length=8, max_length=24, pattern=r"^[0-9]{1,11}\.[0-9]{1,9}$")]
+
+
+class _Raw(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class RawFile(_Raw):
+    """A file beside a message."""
+
+    id: Id
+    name: StrictStr | None = None
+    mimetype: StrictStr | None = None
+    size: StrictInt | None = None
+    subtype: StrictStr | None = None  # slack_audio: a voice clip
+    url_private: StrictStr | None = None
+    url_private_download: StrictStr | None = None
+    mode: StrictStr | None = None  # "tombstone": it is gone
+
+
+class RawEdited(_Raw):
+    """Who changed a message and when."""
+
+    user: Id | None = None
+    ts: Ts
+
+
+class RawMetadata(_Raw):
+    """What an app put beside its message."""
+
+    event_type: StrictStr = ""
+    event_payload: dict[str, object] = {}
+
+
+class RawMessage(_Raw):
+    """A message, in an event or in a channel's history."""
+
+    ts: Ts
+    subtype: StrictStr | None = None
+    user: Id | None = None
+    username: StrictStr | None = None
+    bot_id: Id | None = None
+    team: Id | None = None
+    user_team: Id | None = None
+    source_team: Id | None = None
+    text: StrictStr = ""
+    thread_ts: Ts | None = None
+    parent_user_id: Id | None = None
+    reply_users: list[StrictStr] = []
+    edited: RawEdited | None = None
+    files: list[RawFile] = []
+    metadata: RawMetadata | None = None
+
+
+class RawMessageEvent(RawMessage):
+    """The event `message` (all its subtypes) or `app_mention`."""
+
+    type: StrictStr
+    channel: Id
+    channel_type: StrictStr | None = None
+    message: RawMessage | None = None  # of message_changed
+    previous_message: RawMessage | None = None  # of message_changed and message_deleted
+    deleted_ts: Ts | None = None
+    event_ts: Ts | None = None
+
+
+class RawMember(_Raw):
+    """The event `member_joined_channel`, `channel_left`, `group_left`."""
+
+    type: StrictStr
+    channel: Id
+    user: Id | None = None
+    team: Id | None = None
+    event_ts: Ts | None = None
+
+
+class RawEventCallback(_Raw):
+    """What the Events API sends around one event."""
+
+    type: StrictStr
+    event_id: Id
+    team_id: Id | None = None
+    event_time: StrictInt = 0
+
+
+class RawCommand(_Raw):
+    """A slash command."""
+
+    command: Annotated[StrictStr, Field(pattern=r"^/[^\s/]{1,64}$")]
+    text: StrictStr = ""
+    team_id: Id
+    channel_id: Id
+    channel_name: StrictStr = ""
+    user_id: Id
+    user_name: StrictStr = ""
+    trigger_id: StrictStr
+    response_url: StrictStr = ""
+
+
+class RawUser(_Raw):
+    """Who acted, in an interaction."""
+
+    id: Id
+    team_id: Id | None = None
+    username: StrictStr | None = None
+    name: StrictStr | None = None
+
+
+class RawWhere(_Raw):
+    """A channel or team, in an interaction."""
+
+    id: Id
+    name: StrictStr = ""
+
+
+class RawContainer(_Raw):
+    """The message a button hangs on."""
+
+    message_ts: Ts
+    thread_ts: Ts | None = None
+    is_ephemeral: bool = False
+
+
+class RawAction(_Raw):
+    """A button pressed."""
+
+    type: StrictStr
+    action_id: StrictStr
+    value: StrictStr = ""
+    action_ts: Ts | None = None
+
+
+class RawPressedMessage(_Raw):
+    """The message a button hangs on, as far as it tells the thread."""
+
+    thread_ts: Ts | None = None
+
+
+class RawActions(_Raw):
+    """Buttons pressed under a message."""
+
+    type: StrictStr
+    trigger_id: StrictStr = ""
+    user: RawUser
+    team: RawWhere | None = None
+    channel: RawWhere | None = None
+    container: RawContainer | None = None
+    message: RawPressedMessage | None = None
+    actions: Annotated[list[RawAction], Field(min_length=1, max_length=25)]
+    response_url: StrictStr = ""

@@ -1,0 +1,123 @@
+"""Takes what Slack delivers, by socket or by HTTP: translated, committed, and only then acknowledged.
+
+It is one middleware of a bolt app, before all others: bolt acknowledges what comes back from it, and nothing when it
+raises. So no listener of bolt's ever runs; its own order (acknowledge, then handle) would lose messages (FAULTS 0.1).
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+import structlog
+from pydantic import JsonValue
+from slack_bolt.app.async_app import AsyncApp
+from slack_bolt.middleware.async_middleware import AsyncMiddleware
+from slack_bolt.request.async_request import AsyncBoltRequest
+from slack_bolt.response import BoltResponse
+from slack_sdk.web.async_client import AsyncWebClient
+
+from channels.base import ChannelState, NotPersisted, Sink
+from channels.messages import InboundEvent, Rejected
+from channels.slack.interactions import translate_actions, translate_command
+from channels.slack.places import Places
+from channels.slack.translate import Ourselves, rejected, translate_event
+from channels.slack.wire import quiet_logger
+
+Pause = Callable[[float], Awaitable[None]]
+Clock = Callable[[], datetime]
+
+_log = structlog.get_logger()
+
+
+class Receiver:
+    """What both ways in share: who we are, how far we heard, and the sink."""
+
+    def __init__(self, us: Ourselves, sink: Sink, places: Places, clock: Clock) -> None:
+        """`clock` gives aware UTC."""
+        self.us = us
+        self.sink = sink
+        self.places = places
+        self._clock = clock
+
+    def translated(self, body: object) -> InboundEvent | Rejected | None:
+        """What one delivery means; None when it says nothing to us."""
+        if not isinstance(body, dict):
+            return rejected(body, "a payload that is no object")
+        kind = body.get("type")
+        if "command" in body and kind is None:
+            return translate_command(body, self.us, self._clock())
+        if kind == "block_actions":
+            return translate_actions(body, self.us, self._clock())
+        if kind == "event_callback":
+            return translate_event(body, self.us, self.places.threads)
+        return None  # shortcuts, views, options: nothing of ours asks for them
+
+    async def take(self, body: object) -> None:
+        """Commit what one delivery says.
+
+        Raises:
+            NotPersisted: it was not committed; Slack must not be told that we have it.
+        """
+        await self.hand_in([self.translated(body)])
+        self.sink.report(ChannelState.READY)
+
+    async def hand_in(self, translated: Sequence[InboundEvent | Rejected | None]) -> None:
+        """Commit events in their order, with the resume point. Raises as `take` does."""
+        events: list[InboundEvent] = []
+        refused: list[Rejected] = []
+        for one in translated:
+            if isinstance(one, Rejected):
+                _log.warning("event_rejected", account=self.us.account, event_id=one.event_id, reason=one.reason)
+                refused.append(one)
+            elif one is not None:
+                self.places.heard(one)
+                events.append(one)
+        if events or refused:
+            await self.sink.receive(events, rejected=refused, cursor=self.places.cursor())
+
+
+class PersistBeforeAck(AsyncMiddleware):
+    """The one middleware: what it returns is acknowledged, what it raises is not."""
+
+    def __init__(self, receiver: Receiver) -> None:
+        self._receiver = receiver
+
+    async def async_process(
+        self,
+        *,
+        req: AsyncBoltRequest,
+        resp: BoltResponse,
+        next: Callable[[], Awaitable[BoltResponse]],  # noqa: A002  bolt passes it by this name
+    ) -> BoltResponse:
+        """Take the delivery; nothing comes after."""
+        body = req.body
+        if body.get("type") == "url_verification":
+            return BoltResponse(status=200, body={"challenge": str(body.get("challenge", ""))})
+        if body.get("ssl_check") != "1":
+            await self._receiver.take(body)
+        return BoltResponse(status=200, body="")
+
+
+def bolt_app(client: AsyncWebClient, receiver: Receiver) -> AsyncApp:
+    """A bolt app that persists before it acknowledges; requests come to it verified."""
+    app = AsyncApp(
+        name="tenk",  # else bolt walks the stack for one
+        client=client,
+        before_authorize=PersistBeforeAck(receiver),
+        request_verification_enabled=False,  # `webhook` does, over the raw bytes
+        logger=quiet_logger(),
+    )
+
+    async def not_taken(error: Exception) -> BoltResponse:
+        if isinstance(error, NotPersisted):
+            receiver.sink.report(ChannelState.DEGRADED, "the store takes no messages; Slack will deliver them again")
+            return BoltResponse(status=503, headers={"retry-after": "1"})
+        _log.error("event_broken", account=receiver.us.account, exc_info=error)
+        return BoltResponse(status=500)
+
+    app.error(not_taken)
+    return app
+
+
+async def dispatched(app: AsyncApp, body: dict[str, JsonValue]) -> BoltResponse:
+    """What bolt answers to a body that was read already."""
+    return await app.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode"))

@@ -1,0 +1,205 @@
+"""Socket Mode: keeps one WebSocket to Slack open, and opens the next before the last one closes.
+
+slack_sdk's own client closes the old socket before it opens the new one, acknowledges on whichever is current, and
+queues without bound (FAULTS 1.3); here every envelope is acknowledged on the socket it came by, once it is committed.
+Source: docs.slack.dev/apis/events-api/using-socket-mode (read 2026-11).
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+
+import orjson
+import structlog
+from aiohttp import ClientError, ClientWebSocketResponse, WSMsgType
+from pydantic import JsonValue
+from slack_bolt.app.async_app import AsyncApp
+
+from channels.base import ChannelState
+from channels.errors import ChannelError, ConfigRefused
+from channels.slack.config import SlackAccount
+from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, socket_mode_off
+from channels.slack.receiving import Pause, Receiver, dispatched
+from channels.slack.wire import SlackWire
+
+BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # between sockets that could not be opened
+REFUSALS_BELIEVED = 3  # so many in a row end a channel that ran before; at the start one is enough
+IN_FLIGHT = 200  # envelopes of one socket being committed; further ones wait unread
+MAX_FRAME_BYTES = 4_000_000
+RETIRE_S = 5.0  # how long an old socket may still acknowledge what came by it
+
+_log = structlog.get_logger()
+
+
+class _Link:
+    """One socket."""
+
+    def __init__(self, ws: ClientWebSocketResponse) -> None:
+        self.ws = ws
+        self.greeted = False
+        self.gone = False
+        self.settled = asyncio.Event()  # greeted or gone
+        self.leaving = asyncio.Event()  # Slack wants another, or this one is gone
+        self.reason = ""  # of the disconnect
+        self.slots = asyncio.Semaphore(IN_FLIGHT)
+        self.in_flight = 0
+
+
+class SocketMode:
+    """Receives for one app until it is cancelled."""
+
+    def __init__(
+        self,
+        config: SlackAccount,
+        wire: SlackWire,
+        app: AsyncApp,
+        receiver: Receiver,
+        *,
+        pause: Pause,
+        after_gap: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`after_gap` runs whenever for a time there was no socket; events wait for it, for a while."""
+        self._config = config
+        self._wire = wire
+        self._app = app
+        self._receiver = receiver
+        self._report = receiver.sink.report
+        self._pause = pause
+        self._after_gap = after_gap
+        self._doubtful = False  # Slack said that Socket Mode may be off
+
+    async def run(self) -> None:
+        """Keep a socket open, for ever.
+
+        Raises:
+            ConfigRefused: Slack refuses the app-level token, or the app does not use Socket Mode.
+        """
+        old: _Link | None = None
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                ready = asyncio.Event()
+                link = await self._opened(tasks, ready, believed=1 if old is None else REFUSALS_BELIEVED)
+                if old is None or old.gone:
+                    catching_up = tasks.create_task(self._after_gap())
+                    await asyncio.wait([catching_up], timeout=self._config.backfill_s)
+                ready.set()
+                if old is not None:
+                    tasks.create_task(self._retire(old))
+                await link.leaving.wait()
+                if link.reason == "link_disabled":
+                    self._report(ChannelState.FAILED, str(socket_mode_off(self._config.name)))
+                    raise socket_mode_off(self._config.name)
+                if link.gone:
+                    self._report(ChannelState.DEGRADED, "Slack's socket closed; opening another")
+                old = link
+
+    async def _opened(self, tasks: asyncio.TaskGroup, ready: asyncio.Event, *, believed: int) -> _Link:
+        """A socket that said hello; it hands nothing on before `ready`."""
+        failures = refusals = 0
+        while True:
+            failures += 1
+            wait_s: float | None = None
+            try:
+                link = await self._connect(tasks, ready)
+            except ApiRefusal as refusal:
+                fatal = refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE
+                refusals = refusals + 1 if fatal else 0
+                if refusals >= believed:
+                    raise self._refused(refusal) from None
+                detail, wait_s = f"Slack opens no socket ({refusal})", refusal.retry_after_s
+            except (ChannelError, ClientError, TimeoutError, OSError) as error:
+                refusals = 0
+                detail = f"Slack cannot be reached by socket: {type(error).__name__}"
+            else:
+                if not self._doubtful:
+                    self._report(ChannelState.READY)
+                return link
+            pause_s = max(BACKOFF_S[min(failures, len(BACKOFF_S)) - 1], wait_s or 0.0)
+            self._report(ChannelState.DEGRADED, detail)
+            _log.warning("socket_failed", account=self._config.name, detail=detail, retry_in_s=pause_s)
+            await self._pause(pause_s)
+
+    def _refused(self, refusal: ApiRefusal) -> ConfigRefused:
+        refused = config_refused(self._config.name, refusal, app_token=True)
+        self._report(ChannelState.FAILED, str(refused))
+        return refused
+
+    async def _connect(self, tasks: asyncio.TaskGroup, ready: asyncio.Event) -> _Link:
+        token = self._config.app_token
+        answer = await self._wire.form("apps.connections.open", token=token.get_secret_value() if token else "")
+        self._doubt(answer)
+        ws = await self._wire.session.ws_connect(
+            str(answer.get("url")), heartbeat=self._config.ping_every_s, max_msg_size=MAX_FRAME_BYTES
+        )
+        link = _Link(ws)
+        tasks.create_task(self._serve(link, ready))
+        async with asyncio.timeout(self._config.connect_timeout_s):
+            await link.settled.wait()
+        if not link.greeted:
+            raise ClientError("closed before hello")
+        return link
+
+    def _doubt(self, answer: dict[str, JsonValue]) -> None:
+        """Slack opens a socket also for an app that has Socket Mode off, and warns; nothing will come by it."""
+        metadata = answer.get("response_metadata")
+        messages = metadata.get("messages") if isinstance(metadata, dict) else None
+        self._doubtful = "Socket Mode is not turned on" in str(messages)
+        if self._doubtful:
+            self._report(ChannelState.DEGRADED, f"Slack warns: {socket_mode_off(self._config.name)}")
+
+    async def _serve(self, link: _Link, ready: asyncio.Event) -> None:
+        """Read a socket to its end."""
+        try:
+            async with asyncio.TaskGroup() as answers:
+                async for message in link.ws:
+                    if message.type is WSMsgType.TEXT:
+                        await self._read(link, message.data, answers, ready)
+        finally:
+            link.gone = True
+            link.settled.set()
+            link.leaving.set()
+            await link.ws.close()
+
+    async def _read(self, link: _Link, data: str, answers: asyncio.TaskGroup, ready: asyncio.Event) -> None:
+        try:
+            frame = orjson.loads(data)
+        except orjson.JSONDecodeError:
+            frame = None
+        if not isinstance(frame, dict):
+            _log.warning("frame_unreadable", account=self._config.name)
+            return
+        kind, envelope = frame.get("type"), frame.get("envelope_id")
+        if kind == "hello":
+            link.greeted = True
+            link.settled.set()
+        elif kind == "disconnect":
+            link.reason = str(frame.get("reason"))
+            link.leaving.set()
+        elif isinstance(envelope, str):
+            await link.slots.acquire()
+            link.in_flight += 1
+            answers.create_task(self._answer(link, envelope, frame.get("payload"), ready))
+
+    async def _answer(self, link: _Link, envelope: str, payload: JsonValue, ready: asyncio.Event) -> None:
+        """Hand an envelope on; acknowledge it if it was taken."""
+        try:
+            await ready.wait()
+            if isinstance(payload, dict):
+                taken = (await dispatched(self._app, payload)).status == 200
+            else:
+                await self._receiver.take(payload)
+                taken = True
+            if taken:
+                self._doubtful = False
+                await link.ws.send_str(orjson.dumps({"envelope_id": envelope}).decode())
+        except (ClientError, OSError):
+            _log.info("ack_not_sent", account=self._config.name, envelope_id=envelope)  # it comes again
+        finally:
+            link.in_flight -= 1
+            link.slots.release()
+
+    async def _retire(self, link: _Link) -> None:
+        """Let an old socket acknowledge what came by it, then close it."""
+        ends_s = asyncio.get_running_loop().time() + RETIRE_S
+        while link.in_flight and asyncio.get_running_loop().time() < ends_s:
+            await asyncio.sleep(0.05)
+        await link.ws.close()

@@ -1,0 +1,221 @@
+"""From one raw Slack payload to what the gateway knows; pure, total, and each payload on its own.
+
+No I/O, no SDK, no decision about access: people and bots are told apart by `Sender` alone. Interactions (commands,
+buttons) are in `interactions`.
+"""
+
+import hashlib
+import json
+from collections.abc import Container
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import orjson
+from pydantic import ValidationError
+
+from channels.messages import (
+    Address,
+    Attachment,
+    AttachmentKind,
+    ChatKind,
+    InboundEvent,
+    InboundMessage,
+    Membership,
+    MembershipChanged,
+    MessageDeleted,
+    Rejected,
+    Sender,
+)
+from channels.slack.markup import as_said, clean, mentions
+from channels.slack.raw import RawEventCallback, RawFile, RawMember, RawMessage, RawMessageEvent
+
+CHANNEL = "slack"
+MAX_RAW_CHARS = 16_384
+
+_SAID = frozenset({None, "file_share", "me_message", "thread_broadcast", "bot_message"})
+"""Subtypes of `message` that say something; joins, topics, pins and the like do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ourselves:
+    """Which app this is: what auth.test says, and the account's name in the configuration."""
+
+    account: str
+    team: str
+    user: str  # the bot's user id
+    bot: str  # its bot id, which its messages carry
+    answer_in_threads: bool = True
+
+
+def translate_event(
+    body: object, us: Ourselves, threads: Container[str] = frozenset()
+) -> InboundEvent | Rejected | None:
+    """The event in one Events API body; None when it is well-formed and says nothing to us. Never raises.
+
+    `threads` are those we take part in, as `thread_key` names them.
+    """
+    try:
+        callback = RawEventCallback.model_validate(body)
+        event = body["event"] if isinstance(body, dict) else None
+        kind = event.get("type") if isinstance(event, dict) else None
+        if kind in ("message", "app_mention"):
+            return _message_event(RawMessageEvent.model_validate(event), us, threads)
+        if kind in ("member_joined_channel", "channel_left", "group_left"):
+            return _member(RawMember.model_validate(event), callback, us)
+    except ValidationError as error:
+        return rejected(body, explained(error))
+    except KeyError:
+        return rejected(body, "an event callback without an event")
+    return None
+
+
+def thread_key(chat: str, thread: str) -> str:
+    """How a thread is named among all threads."""
+    return f"{chat}:{thread}"
+
+
+def explained(error: ValidationError) -> str:
+    """The first thing that is wrong, and where."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
+
+
+def rejected(body: object, reason: str) -> Rejected:
+    """What could not be understood, kept as it was."""
+    try:
+        text = orjson.dumps(body).decode()
+    except (TypeError, ValueError):
+        text = json.dumps(body, default=repr)
+    found = body.get("event_id") if isinstance(body, dict) else None
+    name = found if isinstance(found, str) else hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
+    return Rejected(event_id=f"ev:{clean(name)[:64]}", raw=clean(text[:MAX_RAW_CHARS]), reason=clean(reason[:500]))
+
+
+def said_at(ts: str) -> datetime:
+    """The instant in a message's ts."""
+    return datetime.fromtimestamp(float(ts), UTC)
+
+
+def chat_kind(chat: str, channel_type: str | None = None) -> ChatKind:
+    """Whether a channel is one person's; its type says so, else its id (D… is a direct message)."""
+    direct = channel_type in ("im", "app_home") if channel_type is not None else chat.startswith("D")
+    return ChatKind.DIRECT if direct else ChatKind.GROUP
+
+
+def translate_message(
+    raw: RawMessage, chat: str, us: Ourselves, threads: Container[str], channel_type: str | None = None
+) -> InboundMessage | None:
+    """What somebody said, out of an event or a channel's history; None for what we said and what says nothing."""
+    if raw.subtype not in _SAID or is_ours(raw, us):
+        return None
+    attachments = tuple([_attachment(file) for file in raw.files if file.mode != "tombstone"])
+    text = as_said(raw.text, us.user)
+    kind = chat_kind(chat, channel_type)
+    mentioned = mentions(raw.text, us.user)
+    if not text and not attachments and not mentioned:
+        return None
+    thread = _thread_of(raw, kind, us, mentioned=mentioned)
+    ours = thread is not None and (thread_key(chat, thread) in threads or raw.parent_user_id == us.user)
+    return InboundMessage(
+        event_id=f"msg:{us.team}:{chat}:{raw.ts}",
+        address=Address(CHANNEL, us.account, chat, thread),
+        sender=_sender(raw, us),
+        received_at=said_at(raw.ts),
+        message_id=raw.ts,
+        kind=kind,
+        text=text,
+        mentions_bot=mentioned or ours,
+        attachments=attachments,
+    )
+
+
+def translate_edit(
+    raw: RawMessage, chat: str, us: Ourselves, threads: Container[str], channel_type: str | None = None
+) -> InboundMessage | None:
+    """What somebody changed their message to; None where nobody changed it (a preview was added)."""
+    said = translate_message(raw, chat, us, threads, channel_type)
+    if said is None or raw.edited is None:
+        return None
+    return InboundMessage(
+        event_id=f"edit:{us.team}:{chat}:{raw.ts}:{raw.edited.ts}",
+        address=said.address,
+        sender=said.sender,
+        received_at=said_at(raw.edited.ts),
+        message_id=raw.ts,
+        kind=said.kind,
+        text=said.text,
+        mentions_bot=said.mentions_bot,
+        attachments=said.attachments,
+        edited=True,
+    )
+
+
+def is_ours(raw: RawMessage, us: Ourselves) -> bool:
+    """Whether we said it."""
+    return raw.user == us.user or (raw.bot_id is not None and raw.bot_id == us.bot)
+
+
+def _thread_of(raw: RawMessage, kind: ChatKind, us: Ourselves, *, mentioned: bool) -> str | None:
+    """The thread a message stands in, or that its answer opens: a mention in a channel is answered under it."""
+    if raw.thread_ts is not None:
+        return raw.thread_ts
+    return raw.ts if mentioned and kind is ChatKind.GROUP and us.answer_in_threads else None
+
+
+def _message_event(raw: RawMessageEvent, us: Ourselves, threads: Container[str]) -> InboundEvent | None:
+    if raw.subtype == "message_changed":
+        before, after = raw.previous_message, raw.message
+        if after is None or (before is not None and before.edited == after.edited):
+            return None
+        return translate_edit(after, raw.channel, us, threads, raw.channel_type)
+    if raw.subtype == "message_deleted":
+        return _deleted(raw, us)
+    return translate_message(raw, raw.channel, us, threads, raw.channel_type)
+
+
+def _deleted(raw: RawMessageEvent, us: Ourselves) -> MessageDeleted | None:
+    before = raw.previous_message
+    if raw.deleted_ts is None or before is None or is_ours(before, us):
+        return None
+    return MessageDeleted(
+        event_id=f"del:{us.team}:{raw.channel}:{raw.deleted_ts}",
+        address=Address(CHANNEL, us.account, raw.channel, before.thread_ts),
+        sender=_sender(before, us),
+        received_at=said_at(raw.event_ts or raw.ts),
+        message_id=raw.deleted_ts,
+    )
+
+
+def _member(raw: RawMember, callback: RawEventCallback, us: Ourselves) -> MembershipChanged | None:
+    """Whether we came or went; `*_left` is only ever told to who left."""
+    joined = raw.type == "member_joined_channel"
+    if joined and raw.user != us.user:
+        return None
+    return MembershipChanged(
+        event_id=f"ev:{us.team}:{callback.event_id}",
+        address=Address(CHANNEL, us.account, raw.channel),
+        sender=Sender(f"{us.team}:{us.user}", "", is_bot=True),
+        received_at=datetime.fromtimestamp(callback.event_time, UTC),
+        change=Membership.ADDED if joined else Membership.LEFT,
+    )
+
+
+def _sender(raw: RawMessage, us: Ourselves) -> Sender:
+    """Who wrote: a user id is only unique inside its team (A30); what an app or a webhook wrote is no person's (A29)."""
+    team = raw.user_team or raw.source_team or raw.team or us.team
+    if raw.user is None or raw.bot_id is not None or raw.subtype == "bot_message":
+        who = raw.bot_id or raw.user or "unknown"
+        return Sender(f"{team}:{who}", clean(raw.username or who), is_bot=True)
+    return Sender(f"{team}:{raw.user}", clean(raw.username or raw.user))
+
+
+def _attachment(raw: RawFile) -> Attachment:
+    """A file by its URL, or by its id where the URL has to be asked for (shared channels)."""
+    mime = raw.mimetype or ""
+    if raw.subtype == "slack_audio" or mime.startswith("audio/"):
+        kind = AttachmentKind.VOICE
+    else:
+        kind = AttachmentKind.PHOTO if mime.startswith("image/") else AttachmentKind.DOCUMENT
+    name = clean(raw.name) if raw.name is not None else None
+    handle = raw.url_private_download or raw.url_private or raw.id
+    return Attachment(kind, clean(handle), name, raw.mimetype, raw.size)

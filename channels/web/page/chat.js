@@ -1,0 +1,214 @@
+// The chat page: what the person does becomes frames, what frames say is kept and shown.
+
+import { Link } from "/web/link.js";
+import { Store, newId } from "/web/store.js";
+import { View } from "/web/view.js";
+
+const form = document.getElementById("form");
+const text = document.getElementById("text");
+const send = document.getElementById("send");
+const slash = document.getElementById("slash");
+const menu = document.getElementById("menu");
+const state = document.getElementById("state");
+
+let store, link, view, commands = [], chosen = 0;
+
+async function begin() {
+  const answer = await fetch("/web/session", { method: "POST" });
+  if (!answer.ok) throw new Error(answer.statusText);
+  const session = await answer.json();
+  document.title = session.title;
+  document.getElementById("title").textContent = session.title;
+  text.maxLength = session.max_chars;
+  text.placeholder = `Message ${session.title}`;
+  store = new Store(session.chat);
+  view = new View({ onPress: press });
+  for (const message of store.messages.values()) view.show(message);
+  view.nothingYet();
+  view.toEnd();
+  link = new Link({ hello, onFrame, onState });
+  link.start();
+}
+
+function hello() {
+  return { type: "hello", epoch: store.epoch, seen: store.seen };
+}
+
+function onState(now) {
+  state.textContent = now === "on" ? "Online" : "Connecting…";
+  state.classList.toggle("on", now === "on");
+  if (now === "on") offer();
+}
+
+// Everything that was not taken yet goes again, in its order; the gateway knows it by its id.
+function offer() {
+  if (store.unsent.length) link.send(store.unsent);
+}
+
+// ---------------------------------------------------------------- frames
+
+const HANDLERS = {
+  history(frame) {
+    for (const message of frame.messages) keep(message);
+    store.saw(frame.epoch, frame.seq);
+  },
+  message: keep,
+  said: keep,
+  deleted: keep,
+  reaction: (frame) => change(frame.message, { sign: frame.sign }),
+  buttons: (frame) => change(frame.message, { buttons: frame.buttons }),
+  typing: (frame) => view.type(frame.for_s),
+  commands: (frame) => (commands = frame.commands),
+  taken(frame) {
+    store.taken(frame.ids);
+    for (const id of frame.ids) change(id, { unsent: false });
+  },
+  not_taken: (frame) => setTimeout(offer, frame.again_after_s * 1000),
+  refused: (frame) => console.warn("refused:", frame.reason),
+};
+
+function onFrame(frame) {
+  HANDLERS[frame.type]?.(frame);
+  if (frame.seq !== undefined && frame.type !== "history") store.saw(undefined, frame.seq);
+  store.save();
+  if (frame.n !== undefined) link.send([{ type: "shown", n: frame.n }]);
+}
+
+function keep(frame) {
+  const { n, seq, ...message } = frame;
+  if (frame.type === "deleted" && !store.messages.has(frame.id)) return;
+  if (frame.type === "said") message.unsent = false;
+  view.show(store.put(message));
+}
+
+function change(id, fields) {
+  if (store.messages.has(id)) view.show(store.put({ id, ...fields }));
+}
+
+// ---------------------------------------------------------------- what the person does
+
+function say(words) {
+  words = words.trim();
+  if (!words) return;
+  const frame = { type: "say", id: newId(), text: words };
+  store.unsent.push(frame);
+  view.show(store.put({ type: "said", id: frame.id, text: words, at: new Date().toISOString(), unsent: true }));
+  store.save();
+  link.send([frame]);
+}
+
+function press(message, data) {
+  const frame = { type: "press", id: newId(), message, data };
+  store.unsent.push(frame);
+  store.save();
+  link.send([frame]);
+}
+
+function fit() {
+  text.style.height = "auto";
+  text.style.height = `${Math.min(text.scrollHeight, 192)}px`;
+  send.disabled = text.value.trim() === "";
+}
+
+form.addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (!link) return;
+  say(text.value);
+  text.value = "";
+  fit();
+  closeMenu();
+  text.focus();
+});
+
+text.addEventListener("input", () => {
+  fit();
+  if (/^\/\w*$/.test(text.value)) openMenu(text.value.slice(1));
+  else closeMenu();
+});
+
+text.addEventListener("keydown", (event) => {
+  if (!menu.hidden && ["ArrowDown", "ArrowUp", "Tab", "Enter", "Escape"].includes(event.key)) {
+    if (event.key === "Enter" && event.shiftKey) return;
+    const exact = menu.children[chosen]?.dataset.name === text.value.slice(1);
+    if (event.key === "Enter" && exact) return submit(event);
+    event.preventDefault();
+    if (event.key === "Escape") closeMenu();
+    else if (event.key === "ArrowDown") choose(chosen + 1);
+    else if (event.key === "ArrowUp") choose(chosen - 1);
+    else take(menu.children[chosen]?.dataset.name);
+  } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing && matchMedia("(pointer: fine)").matches) {
+    submit(event);
+  }
+});
+
+function submit(event) {
+  event.preventDefault();
+  form.requestSubmit();
+}
+
+for (const start of document.querySelectorAll("[data-say]")) {
+  start.addEventListener("click", () => link && say(start.dataset.say));
+}
+
+// ---------------------------------------------------------------- commands
+
+slash.addEventListener("click", () => {
+  if (menu.hidden) {
+    text.value = "/";
+    fit();
+    openMenu("");
+  } else closeMenu();
+  text.focus();
+});
+
+function openMenu(prefix) {
+  const fitting = commands.filter(([name]) => name.startsWith(prefix));
+  menu.replaceChildren(...fitting.map(([name, about], index) => {
+    const item = document.createElement("li");
+    item.id = `command-${index}`;
+    item.dataset.name = name;
+    item.setAttribute("role", "option");
+    const title = document.createElement("b");
+    title.textContent = `/${name}`;
+    const words = document.createElement("span");
+    words.textContent = about;
+    item.append(title, words);
+    item.addEventListener("mousedown", (event) => event.preventDefault());
+    item.addEventListener("click", () => take(name));
+    return item;
+  }));
+  menu.hidden = fitting.length === 0;
+  slash.setAttribute("aria-expanded", String(!menu.hidden));
+  if (!menu.hidden) choose(0);
+}
+
+function closeMenu() {
+  menu.hidden = true;
+  slash.setAttribute("aria-expanded", "false");
+  text.removeAttribute("aria-activedescendant");
+}
+
+function choose(index) {
+  const count = menu.children.length;
+  chosen = (index + count) % count;
+  [...menu.children].forEach((item, at) => item.setAttribute("aria-selected", String(at === chosen)));
+  text.setAttribute("aria-activedescendant", `command-${chosen}`);
+  menu.children[chosen].scrollIntoView({ block: "nearest" });
+}
+
+function take(name) {
+  if (name !== undefined) text.value = `/${name} `;
+  closeMenu();
+  fit();
+  text.focus();
+}
+
+function start() {
+  begin().catch(() => {
+    state.textContent = "Connecting…";
+    setTimeout(start, 1500);
+  });
+}
+
+fit();
+start();

@@ -1,0 +1,108 @@
+// The connection: a WebSocket, or server-sent events and POST where that does not get through. It comes back by itself.
+// What frames mean is not known here.
+
+const RETRY_MS = [300, 800, 1500, 3000, 6000, 10000];
+const SOCKET_TRIES = 3; // that never opened, before the other way is tried
+
+export class Link {
+  constructor({ hello, onFrame, onState }) {
+    this.hello = hello; // () => the frame to begin with
+    this.onFrame = onFrame;
+    this.onState = onState; // "on" | "off"
+    this.failures = 0;
+    this.neverOpened = 0;
+    this.socket = null;
+    this.events = null;
+    this.timer = null;
+    addEventListener("online", () => this.now());
+    document.addEventListener("visibilitychange", () => document.visibilityState === "visible" && this.now());
+  }
+
+  get open() {
+    return this.socket?.readyState === WebSocket.OPEN || this.events?.readyState === EventSource.OPEN;
+  }
+
+  now() {
+    if (!this.open && this.timer !== null) {
+      clearTimeout(this.timer);
+      this.start();
+    }
+  }
+
+  start() {
+    this.timer = null;
+    if (this.neverOpened >= SOCKET_TRIES) this.startEvents();
+    else this.startSocket();
+  }
+
+  startSocket() {
+    const socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/web/ws`);
+    let opened = false;
+    this.socket = socket;
+    socket.onopen = () => {
+      opened = true;
+      this.neverOpened = 0;
+      socket.send(JSON.stringify(this.hello()));
+      this.up();
+    };
+    socket.onmessage = (event) => this.onFrame(JSON.parse(event.data));
+    socket.onclose = () => {
+      if (!opened) this.neverOpened += 1;
+      this.socket = null;
+      this.down();
+    };
+  }
+
+  startEvents() {
+    const { epoch, seen } = this.hello();
+    const events = new EventSource(`/web/events?epoch=${encodeURIComponent(epoch)}&seen=${seen}`);
+    this.events = events;
+    events.onopen = () => this.up();
+    events.onmessage = (event) => this.onFrame(JSON.parse(event.data));
+    events.onerror = () => {
+      events.close();
+      this.events = null;
+      this.down();
+    };
+  }
+
+  up() {
+    this.failures = 0;
+    this.onState("on");
+  }
+
+  down() {
+    this.onState("off");
+    const wait = RETRY_MS[Math.min(this.failures, RETRY_MS.length - 1)];
+    this.failures += 1;
+    this.timer = setTimeout(() => this.start(), wait * (0.8 + 0.4 * Math.random()));
+  }
+
+  // Whether the frames are on their way; what was taken is told by a frame.
+  send(frames) {
+    if (this.socket?.readyState === WebSocket.OPEN) {
+      for (const frame of frames) this.socket.send(JSON.stringify(frame));
+      return true;
+    }
+    if (this.events?.readyState === EventSource.OPEN) {
+      this.post(frames);
+      return true;
+    }
+    return false;
+  }
+
+  async post(frames) {
+    const ids = frames.filter((frame) => frame.id).map((frame) => frame.id);
+    try {
+      const answer = await fetch("/web/messages", {
+        method: "POST",
+        headers: { "Content-Type": "application/json" },
+        body: JSON.stringify(frames),
+      });
+      if (!answer.ok) throw new Error(answer.statusText);
+      this.onFrame({ type: "taken", ids: (await answer.json()).taken });
+    } catch {
+      if (ids.length) this.onFrame({ type: "not_taken", ids, again_after_s: 2 });
+    }
+  }
+}

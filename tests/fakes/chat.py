@@ -1,0 +1,157 @@
+"""A channel in memory: what each chat shows, every call that was made, and failures by script."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from channels.base import Limits, Renderer, Sign, Sink, TextUnit
+from channels.messages import Address, OutboundPart, Receipt
+from gateway.delivery.pacing import Pacer
+from tests.fakes.starred_renderer import StarredRenderer
+
+LIMITS = Limits(max_text=200, unit=TextUnit.CHARS, edit_interval_s=0.0)
+
+
+@dataclass(frozen=True)
+class Lost:
+    """It happens, and then the call ends in this error."""
+
+    error: Exception
+
+
+class Hang:
+    """It does not end before `release`; then it happens."""
+
+    def __init__(self) -> None:
+        self.release = asyncio.Event()
+
+
+Fate = Exception | Lost | Hang | None
+"""What becomes of one call; None: it is done."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call that reached the platform."""
+
+    kind: str  # send | edit
+    chat: str
+    text: str
+    message_id: str | None  # None where nothing came of it
+
+
+@dataclass
+class FakeChannel:
+    """One account that edits, reacts and shows typing."""
+
+    name: str = "sim"
+    account: str = "main"
+    limits: Limits = LIMITS
+    renderer: Renderer = field(default_factory=StarredRenderer)
+    calls: list[Call] = field(default_factory=list)
+    messages: dict[str, tuple[str, str]] = field(default_factory=dict)  # by id: chat and text, as shown now
+    fates: deque[Fate] = field(default_factory=deque)  # of the next sends and edits
+    signs: list[tuple[str, Sign | None]] = field(default_factory=list)
+    typed: int = 0
+    sign_error: Exception | None = None
+    menus: Mapping[str, Sequence[tuple[str, str]]] | None = None
+    closed: bool = False
+    now: Callable[[], float] = lambda: 0.0
+
+    async def run(self, sink: Sink) -> None:
+        """Hear nothing."""
+        await asyncio.Event().wait()
+
+    async def send(self, part: OutboundPart) -> Receipt:
+        """As the port says."""
+        message_id = str(len(self.messages) + 1)
+        return await self._do("send", part, message_id)
+
+    async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
+        """As the port says."""
+        return await self._do("edit", part, platform_id)
+
+    async def _do(self, kind: str, part: OutboundPart, message_id: str) -> Receipt:
+        fate = self.fates.popleft() if self.fates else None
+        text = part.rendered.text
+        if isinstance(fate, Exception):
+            self.calls.append(Call(kind, part.address.chat, text, None))
+            raise fate
+        if isinstance(fate, Hang):
+            await fate.release.wait()
+        if kind == "send":
+            message_id = str(len(self.messages) + 1)
+        self.messages[message_id] = (part.address.chat, text)
+        self.calls.append(Call(kind, part.address.chat, text, message_id))
+        if isinstance(fate, Lost):
+            raise fate.error
+        return Receipt(message_id)
+
+    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+        """As the port says."""
+        if self.sign_error is not None:
+            raise self.sign_error
+        self.signs.append((message_id, sign))
+
+    async def show_typing(self, address: Address) -> None:
+        """As the port says."""
+        self.typed += 1
+        if self.sign_error is not None:
+            raise self.sign_error
+
+    async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        """As the port says."""
+        if self.sign_error is not None:
+            raise self.sign_error
+        self.menus = menus
+
+    async def aclose(self) -> None:
+        """As the port says."""
+        self.closed = True
+
+    def shown(self, chat: str = "c1") -> list[str]:
+        """What the person in a chat sees now, from top to bottom."""
+        return [text for where, text in self.messages.values() if where == chat]
+
+    def limited(self, **changes: object) -> "FakeChannel":
+        """The same with other limits."""
+        self.limits = replace(self.limits, **changes)  # type: ignore[arg-type]
+        return self
+
+
+class FakeChannels:
+    """The channels that sessions and lanes ask for: some configured, some of them loaded."""
+
+    def __init__(self, *channels: FakeChannel) -> None:
+        self._channels = {(one.name, one.account): one for one in channels}
+        self._missing: dict[tuple[str, str], asyncio.Future[FakeChannel]] = {}
+        self._pacers: dict[str, Pacer] = {}
+        self.reactions: list[tuple[str, Sign]] = []
+
+    def never_loads(self, name: str, account: str = "main") -> None:
+        """Configure an account whose adapter does not come."""
+        self._missing[name, account] = asyncio.get_running_loop().create_future()
+
+    def configured(self, address: Address) -> bool:
+        """As the port says."""
+        where = (address.channel, address.account)
+        return where in self._channels or where in self._missing
+
+    async def loaded(self, address: Address) -> FakeChannel:
+        """As the port says."""
+        where = (address.channel, address.account)
+        return self._channels[where] if where in self._channels else await asyncio.shield(self._missing[where])
+
+    def pacer(self, channel: object) -> Pacer:
+        """As the port says."""
+        assert isinstance(channel, FakeChannel)
+        return self._pacers.setdefault(channel.name, Pacer(channel.limits, channel.now))
+
+    def hints(self, address: Address) -> str:
+        """As the port says."""
+        return ""
+
+    def react(self, address: Address, message_id: str, sign: Sign) -> None:
+        """As the port says."""
+        self.reactions.append((message_id, sign))

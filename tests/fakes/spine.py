@@ -1,0 +1,303 @@
+"""The gateway's own parts over a real store, between a channel and a model in memory; can be killed and begun again."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from agent.config import AgentConfig
+from agent.loop import Agent, run_turn
+from agent.ports import ModelRequest, OnModelEvent, Principal, TextDelta, Turn, TurnPort
+from agent.tools.base import Tool
+from agent.transcript import EndReason, ModelResponded
+from channels.messages import Address, ChatKind, InboundMessage, MessageDeleted, Sender
+from gateway.bus import Bus
+from gateway.commands.session import session_commands
+from gateway.commands.table import CommandTable
+from gateway.delivery.config import DeliveryConfig
+from gateway.delivery.drafts import LiveTools
+from gateway.delivery.outbox import Delivery
+from gateway.guard import GuardConfig, InputGuard
+from gateway.serial import load_wanted
+from gateway.sessions.commands import CommandRunner, CommandTools
+from gateway.sessions.config import SessionsConfig
+from gateway.sessions.items import Reader
+from gateway.sessions.kinds import Kinds
+from gateway.sessions.router import Router
+from gateway.sessions.turn import TurnTools
+from gateway.sessions.worker import SessionTools
+from gateway.store import inbox, journal
+from gateway.store.engine import Store
+from gateway.store.inbox import InboxRow, NewRow
+from gateway.store.people import Person
+from gateway.store.sqlite import SqliteEngine
+from gateway.store.tables.traffic import inbox as inbox_table
+from tests.fakes.chat import FakeChannel, FakeChannels
+
+NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+KEY = "agent:coach:sim:main:direct:p1"
+NEVER_S = 1e6
+
+
+async def quick_store(path: Path) -> Store:
+    """A store that forgets at power loss and is fast for it."""
+    return await Store(SqliteEngine(path, synchronous="OFF")).start()
+
+
+class GatedModel:
+    """Answers when the test says so; keeps every request."""
+
+    name = "test:gated"
+
+    def __init__(self) -> None:
+        self.requests: list[ModelRequest] = []
+        self.asked: asyncio.Future[ModelResponded | Exception] | None = None
+        self.on_event: OnModelEvent | None = None
+        self.answer_at_once: Callable[[ModelRequest], ModelResponded] | None = None
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """Wait for `give`."""
+        self.requests.append(request)
+        if self.answer_at_once is not None:
+            return self.answer_at_once(request)
+        self.on_event = on_event
+        asked = self.asked = asyncio.get_running_loop().create_future()
+        try:
+            given = await asked
+        finally:
+            if self.asked is asked:
+                self.asked = None
+        if isinstance(given, Exception):
+            raise given
+        return given
+
+    def stream(self, text: str) -> None:
+        """More of the answer streams in."""
+        assert self.on_event is not None
+        self.on_event(TextDelta(text))
+
+    def give(self, response: ModelResponded | Exception | str) -> None:
+        """The model's response to what it was asked last."""
+        assert self.asked is not None, "the model was not asked"
+        if isinstance(response, str):
+            self.stream(response)
+            response = ModelResponded(0, response)
+        asked, self.asked = self.asked, None
+        asked.set_result(response)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
+
+class FakePeople:
+    """Who may command the bot."""
+
+    def __init__(self) -> None:
+        self.known = {user: Principal(user, "default", user.title(), locale="en") for user in ("p1", "p2")}
+
+    def principal(self, user_id: str) -> Principal | None:
+        """As the port says."""
+        return self.known.get(user_id)
+
+    def put(self, person: Person) -> None:
+        """As the port says."""
+        self.known[person.user_id] = person.principal
+
+
+@dataclass
+class Spine:
+    """Bus, router, sessions, commands and delivery; `begin` after construction and after `kill`."""
+
+    store: Store
+    channel: FakeChannel = field(default_factory=FakeChannel)
+    model: GatedModel = field(default_factory=GatedModel)
+    people: FakePeople = field(default_factory=FakePeople)
+    sessions: SessionsConfig = field(default_factory=SessionsConfig)
+    live: DeliveryConfig = field(default_factory=lambda: DeliveryConfig(typing_after_s=NEVER_S))
+    tools: tuple[Tool, ...] = ()
+    agent: Callable[[Turn, TurnPort], Awaitable[EndReason]] | None = None
+    clean: Callable[[str], str] = str
+    reader: Reader = field(default_factory=lambda: Reader(InputGuard(GuardConfig())))
+    now: datetime = NOON
+
+    def __post_init__(self) -> None:
+        self.channels = FakeChannels(self.channel)
+        self._said = 0
+        self._main: asyncio.Task[None] | None = None
+
+    # ------------------------------------------------------------ life
+
+    async def begin(self) -> None:
+        """Start everything anew from what the store holds."""
+        begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._main = asyncio.ensure_future(self._live(begun))  # noqa: TID251  kill() ends it
+        await asyncio.wait([self._main, begun], return_when=asyncio.FIRST_COMPLETED)
+
+    async def kill(self) -> None:
+        """Drop everything that is in memory; what is queued in the store's writer still commits."""
+        assert self._main is not None
+        self.check()
+        self._main.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._main
+
+    def check(self) -> None:
+        """The gateway lives: no task of it has let an error out."""
+        assert self._main is not None
+        if self._main.done():
+            self._main.result()
+            raise AssertionError("the gateway ended")
+
+    async def _live(self, begun: asyncio.Future[None]) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            epoch = await self.store.write(partial(journal.take_all_shards, owner="test"))
+            table = CommandTable(session_commands())
+            kinds = Kinds(table)
+            clock = lambda: self.now  # noqa: E731  a name for a clock
+            self.delivery = Delivery(self.store, self.channels, self.live, clock, lambda _ref, text: text, tasks)
+            session_tools = SessionTools(
+                config=self.sessions,
+                turns=TurnTools(
+                    self.store, self.delivery, _applied, self.clean, self.reader, clock
+                ),
+                live=LiveTools(
+                    self.store, self.delivery, self.live, asyncio.get_running_loop().time, self.clean, tasks
+                ),
+                channels=self.channels,
+                people=self.people,
+                agents={"chat": self.agent or self._chat},
+                kind_of=kinds.kind_of,
+                slots=asyncio.Semaphore(self.sessions.max_turns),
+                epoch=epoch,
+                deadline_s=150.0,
+                sorry=lambda _principal: "Something broke.",
+            )
+            self.bus = Bus(self.sessions.bus_size, self._load, kinds.is_urgent)
+            self.commands = CommandRunner(
+                CommandTools(
+                    self.store, table, self.delivery, self.channels, self.people, lambda *_: {}, {}, clock
+                ),
+                tasks,
+            )
+            self.router = Router(self.bus, session_tools, self.commands, tasks)
+            await self.delivery.recover()
+            await self.router.recover()
+            tasks.create_task(self.router.run())
+            begun.set_result(None)
+
+    async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
+        async def load(after_id: int, limit: int) -> list[InboxRow]:
+            return await self.store.read(partial(inbox.waiting, after_id=after_id, limit=limit), lasting=True)
+
+        return await load_wanted(load, lambda row: self.channels.configured(row.event.address), after_id, limit)
+
+    async def _chat(self, turn: Turn, port: TurnPort) -> EndReason:
+        agent = Agent(
+            model=self.model,
+            prompt=lambda *_: "be kind",
+            tools=self.tools,
+            limits=AgentConfig(),
+            clock=lambda: self.now,
+        )
+        return await run_turn(turn, port, agent)
+
+    # ------------------------------------------------------------ what people do
+
+    def message(self, text: str, user: str = "p1", chat: str = "c1", **more: object) -> InboundMessage:
+        """A message with an id of its own; in chats that begin with g, a group's."""
+        self._said += 1
+        values: dict[str, object] = {
+            "event_id": f"msg:{self._said}",
+            "message_id": str(self._said),
+            "address": Address(str(more.pop("channel", "sim")), "main", chat),
+            "sender": Sender(user, user.title()),
+            "received_at": self.now,
+            "kind": ChatKind.GROUP if chat.startswith("g") else ChatKind.DIRECT,
+            "text": text,
+            "mentions_bot": True,
+        }
+        return InboundMessage(**(values | more))  # type: ignore[arg-type]
+
+    async def say(self, text: str, user: str = "p1", chat: str = "c1", **more: object) -> int:
+        """A person says something; the id of its row, committed and published."""
+        return await self.admit(self.message(text, user, chat, **more), user)
+
+    async def admit(self, event: InboundMessage | MessageDeleted, user: str = "p1", *, silently: bool = False) -> int:
+        """Commit an event of a known person as intake does; `silently` as in a commit nobody heard of."""
+        key = f"agent:coach:{event.address.channel}:main:group:{event.address.chat}"
+        if not event.address.chat.startswith("g"):
+            key = f"agent:coach:{event.address.channel}:main:direct:{user}"
+
+        def job(connection: sa.Connection) -> InboxRow:
+            id_ = inbox.admit(connection, NewRow(event, user, key), self.now)
+            assert id_ is not None
+            return InboxRow(id_, event.tenant, key, user, event, self.now)
+
+        row = await self.store.write(job, None if silently else lambda row: self.bus.publish(row))
+        return row.id
+
+    async def take_back(self, message_id: str, user: str = "p1", chat: str = "c1") -> int:
+        """A person deletes a message of theirs."""
+        self._said += 1
+        return await self.admit(
+            MessageDeleted(
+                event_id=f"del:{self._said}", message_id=message_id, address=Address("sim", "main", chat),
+                sender=Sender(user, user.title()), received_at=self.now,
+            ),
+            user,
+        )  # fmt: skip
+
+    # ------------------------------------------------------------ what tests look at
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Let the gateway work until this holds, five seconds at most."""
+        async with asyncio.timeout(5):
+            while not condition():
+                self.check()
+                await self.store.read(lambda _: None)
+
+    async def quiet(self) -> None:
+        """Let the gateway work until nothing more happens by itself."""
+        still = 0
+        before: object = None
+        while still < 6:
+            self.check()
+            await self.store.write(lambda _: None)
+            await self.store.read(lambda _: None)
+            now = await self.store.read(_fingerprint), len(self.channel.calls), len(self.model.requests)
+            still = still + 1 if now == before else 0
+            before = now
+
+    async def asked(self) -> None:
+        """Wait until the model is asked."""
+        await self.until(lambda: self.model.asked is not None)
+
+    async def outcomes(self) -> dict[int, str | None]:
+        """The outcome of each inbox row."""
+        query = sa.select(inbox_table.c.id, inbox_table.c.outcome).order_by(inbox_table.c.id)
+        return await self.store.read(lambda connection: {row.id: row.outcome for row in connection.execute(query)})
+
+    def later(self, **ahead: float) -> None:
+        """Move the clock."""
+        self.now += timedelta(**ahead)
+
+
+def _applied(*_: object) -> str:
+    return '{"success":true,"data":null,"error":null}'
+
+
+def _fingerprint(connection: sa.Connection) -> object:
+    """What changes when anything happens."""
+    return connection.execute(
+        sa.text(
+            "SELECT (SELECT count(*) FROM inbox), (SELECT count(outcome) FROM inbox), (SELECT sum(attempts) FROM inbox),"
+            " (SELECT count(*) FROM events), (SELECT count(*) FROM turns), (SELECT count(end_reason) FROM turns),"
+            " (SELECT sum(attempts) FROM turns), (SELECT count(*) FROM outbox), (SELECT sum(attempts) FROM outbox),"
+            " (SELECT group_concat(state) FROM outbox), (SELECT count(*) FROM parked_lanes)"
+        )
+    ).first()

@@ -1,0 +1,49 @@
+"""A live answer never shows the marks of what is still being written."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from channels.layout import plain_text
+from channels.markdown_parse import parse
+from gateway.delivery.unfinished import closed
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("You did **45 min", "You did **45 min**"),
+        ("_I am the offline", "_I am the offline_"),
+        ("Send `/log 45m", "Send `/log 45m`"),
+        ("**bold and `code", "**bold and `code`**"),
+        ("so far so **", "so far so"),
+        ("Read [the method](https://exam", "Read the method"),
+        ("Done.\n\n##", "Done.\n"),
+        ("- one\n- **two", "- one\n- **two**"),
+    ],
+)
+def test_what_is_open_is_closed(written: str, shown: str) -> None:
+    """Emphasis, code and links end where the text ends; a marker before nothing waits."""
+    assert shown == closed(written)
+
+
+@pytest.mark.parametrize(
+    "whole",
+    ["**bold** and _italic_", "snake_case and 2 * 3", "`a * b`", "a \\* b", "```python\nx = a ** 2", "", "* item"],
+)
+def test_what_is_whole_stays(whole: str) -> None:
+    """Nothing is added to finished Markdown, to plain text, or inside an open code fence."""
+    assert whole == closed(whole)
+
+
+@given(st.integers(0, 200))
+def test_no_prefix_of_an_answer_shows_a_bare_mark(length: int) -> None:
+    """Wherever the stream stands, the person reads words and no asterisks."""
+    answer = "## A week\n\nYou did **4 h**, _well done_. Send `/log 45m x`, see [it](https://e.org).\n\n- **Goal**: `5`"
+    assert set() == set("*_`[]#") & set(plain_text(parse(closed(answer[:length]))))
+
+
+@given(st.text(alphabet="ab *_`\\[](\n#", max_size=60))
+def test_it_never_fails_and_settles(text: str) -> None:
+    """Any text can be closed, and closing it again changes nothing more than its end."""
+    assert isinstance(closed(closed(text)), str)

@@ -1,0 +1,71 @@
+"""What the demo prints and draws: plain without a terminal, nothing of a text lost by wrapping it."""
+
+from io import StringIO
+from xml.etree import ElementTree as ET
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.demo.picture import picture
+from gateway.demo.screen import Screen
+from gateway.demo.transcript import Entry, Kind, Span, lines_of, one_line
+
+BOLD = {"type": "bold", "offset": 3, "length": 4}
+
+STORY = (
+    Entry(Kind.SCENE, "1. She asks"),
+    Entry(Kind.SAID, "How am I <doing>?", 1.0, "Ana", "Ana"),
+    Entry(Kind.SIGN, "", 1.7, "TenK", "Ana", sign="typing"),
+    Entry(Kind.SIGN, "How am I <doing>?", 2.0, "TenK", "Ana", sign="👌"),
+    Entry(Kind.GROWING, "You did 45 …", 2.5, "TenK", "Ana", new="You did 45"),
+    Entry(Kind.COMMAND, "kill -9 1", 2.6),
+    Entry(Kind.ANSWER, "You did 45 min & more.", 3.0, "TenK", "Ana"),
+)
+
+
+def test_a_screen_without_a_terminal_prints_plain_lines() -> None:
+    """No escape codes; who, when and what."""
+    out = StringIO()
+    screen = Screen(out)
+    for entry in STORY:
+        screen.show(entry)
+    printed = out.getvalue()
+    assert "\x1b" not in printed
+    assert "  1.0s Ana     How am I <doing>?\n" in printed
+    assert "  1.7s TenK    (is typing)\n" in printed
+    assert "  2.5s TenK    (writing, 3 words) You did 45\n" in printed
+
+
+def test_a_long_answer_is_printed_without_its_middle() -> None:
+    """Its beginning and its end are there, and how much is not."""
+    out = StringIO()
+    Screen(out).show(Entry(Kind.ANSWER, "\n".join(f"line {n}" for n in range(60)), 1.0, "TenK", "Ana"))
+    assert "line 0\n" in out.getvalue()
+    assert "[42 lines more]" in out.getvalue()
+    assert "line 59\n" in out.getvalue()
+
+
+def test_looks_are_counted_in_utf16_units() -> None:
+    """An emoji before a bold word is two units (Bot API, MessageEntity)."""
+    assert [[Span("🎸 "), Span("four", "bold"), Span(" h")]] == lines_of("🎸 four h", [BOLD], 80)
+
+
+@given(st.text(alphabet="ab 🎸\n", max_size=80), st.integers(1, 20))
+def test_wrapping_loses_no_word(text: str, width: int) -> None:
+    """All words are there, in order."""
+    lines = lines_of(text, (), width)
+    assert text.split() == " ".join("".join(span.text for span in line) for line in lines).split()
+
+
+def test_one_line_keeps_the_end() -> None:
+    """What is new in a growing answer stands at its end; words are not cut."""
+    assert "... three four" == one_line("one two\nthree four", 16)
+
+
+def test_the_picture_is_well_formed_and_escaped() -> None:
+    """Every bubble's words are in it; the half-written answer too."""
+    drawn = ET.fromstring(picture(STORY))
+    words = "".join(drawn.itertext())
+    assert "How am I <doing>?" in words
+    assert "You did 45 …" in words
+    assert "$ kill -9 1" in words
