@@ -42,6 +42,7 @@ class Limits:
     overall_per_s: float | None = None  # sends a second over all chats; None: not limited
     hints: str = ""  # how text is best formatted here, for the model
     idempotent_sends: bool = False  # a send repeated with the same key is said once (nonce, client_msg_id)
+    max_caption: int | None = None  # in `unit`: of a text that goes with files; None: as `max_text`
 
 
 class ChannelState(StrEnum):
@@ -128,6 +129,28 @@ class EditsMessages(Protocol):
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
         """Replace the text of our message `platform_id`; "not modified" is success."""
+        ...
+
+
+@runtime_checkable
+class StreamsDrafts(Protocol):
+    """Can show an answer while it is written, as a draft: no message, no id, gone by itself.
+
+    A draft promises less than a placeholder: it vanishes when it is not renewed and when the bot says anything in the
+    chat, a restart forgets it, and the final answer is a plain send that cannot be repeated unseen.
+    """
+
+    draft_lasts_s: float  # a draft that is not shown again within this vanishes
+
+    def drafts_in(self, address: Address) -> bool:
+        """Whether live answers are drafts in this chat; elsewhere they are placeholders."""
+        ...
+
+    async def draft(self, address: Address, draft_id: int, rendered: Rendered) -> None:
+        """Show the answer so far; "" shows that it is being thought about. Failures are raised and never matter.
+
+        `draft_id` is not 0 and the same for one answer: a change under the same id is animated.
+        """
         ...
 
 

@@ -31,17 +31,21 @@ class PermanentKind(StrEnum):
     BLOCKED = "blocked"  # the person blocked the bot or left: their lane is parked
     MALFORMED = "malformed"  # the rendering was refused: the plain text goes instead, once
     TARGET_GONE = "target_gone"  # the message to edit is gone: the text is sent anew
+    MOVED = "moved"  # the chat goes on under the id `moved_to`: the same call is made there
     REJECTED = "rejected"  # anything else: the rest of this reply is dead-lettered
 
 
 class Permanent(ChannelError):
     """The platform refused for good; the same call will be refused again."""
 
-    def __init__(self, reason: str, kind: PermanentKind = PermanentKind.REJECTED) -> None:
-        """`reason` is the platform's own description, safe to show to an operator."""
+    def __init__(
+        self, reason: str, kind: PermanentKind = PermanentKind.REJECTED, *, moved_to: str | None = None
+    ) -> None:
+        """`reason` is the platform's own description, safe to show to an operator; `moved_to` comes with MOVED alone."""
         super().__init__(reason)
         self.reason = reason
         self.kind = kind
+        self.moved_to = moved_to
 
 
 class Unknown(ChannelError):

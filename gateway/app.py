@@ -26,6 +26,7 @@ from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.tools.base import Tool, tools_of
 from agent.transcript import EndReason
 from channels.base import Channel
+from channels.console.config import ConsolePlace
 from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import load_channel
 from gateway.access import codes, pairing
@@ -44,18 +45,19 @@ from gateway.delivery.outbox import Delivery
 from gateway.errors import GatewayError
 from gateway.failpoints import failpoint
 from gateway.guard import InputGuard
+from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
 from gateway.intake import Intake
 from gateway.lock import HomeLock
 from gateway.manager import ChannelAccount, ChannelManager
 from gateway.output import Scrubber
+from gateway.serial import load_wanted
 from gateway.sessions.commands import CommandRunner, CommandTools
 from gateway.sessions.items import Reader
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.turn import TurnTools
 from gateway.sessions.worker import RunTurn, SessionTools
-from gateway.serial import load_wanted
 from gateway.settings import Settings
 from gateway.standing import Standing
 from gateway.store import inbox, journal, outbox, people, practice
@@ -63,6 +65,7 @@ from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
 from gateway.store.practice import StoredPractice
+from gateway.unix_socket import listening
 
 log = structlog.get_logger()
 
@@ -166,7 +169,7 @@ class Gateway:
         reading = tasks.create_task(manager.run(intake))
         await router.recover()
         standing = Standing(store, manager, router, self._snapshot, self._model.name, self._started_at)
-        tasks.create_task(HttpServer(settings.http, standing).run())
+        tasks.create_task(HttpServer(settings.http, standing, Mounts(manager)).run())
         tasks.create_task(self._control(operations, standing).run())
         tasks.create_task(self._keep_house())
         routing = tasks.create_task(router.run())
@@ -200,10 +203,21 @@ class Gateway:
     # ------------------------------------------------------------ wiring
 
     def _accounts(self) -> list[ChannelAccount]:
-        return [
+        channels = self._settings.channels
+        accounts = [
             ChannelAccount("telegram", name, partial(_make_channel, "telegram", config), config.pacing == "strict")
-            for name, config in self._settings.channels.telegram.items()
+            for name, config in channels.telegram.items()
         ]
+        accounts += [
+            ChannelAccount("slack", name, partial(_make_channel, "slack", slack), slack.pacing == "strict")
+            for name, slack in channels.slack.items()
+        ]
+        if channels.web.enabled:
+            accounts.append(ChannelAccount("web", "main", partial(_make_channel, "web", channels.web)))
+        if channels.console.enabled:
+            place = ConsolePlace(partial(listening, self._settings.console_path))
+            accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console", place)))
+        return accounts
 
     def _session_tools(
         self, manager: ChannelManager, delivery: Delivery, epoch: int, tasks: asyncio.TaskGroup

@@ -104,9 +104,9 @@ class Sources:
 
     def merged(self) -> Tree:
         """One tree of all."""
-        tree = _merge(self.file.values, self.secrets.values)
+        tree = merge(self.file.values, self.secrets.values)
         for path, (_, value) in self.environment.items():
-            tree = _merge(tree, _nested(path, value))
+            tree = merge(tree, _nested(path, value))
         return tree
 
     def sets(self, path: KeyPath) -> bool:
@@ -132,11 +132,12 @@ def has_path(tree: object, path: KeyPath) -> bool:
     return True
 
 
-def _merge(base: Tree, over: Tree) -> Tree:
+def merge(base: Tree, over: Tree) -> Tree:
+    """One tree of both; where both have a value that is no table, that of `over` stands."""
     merged = dict(base)
     for key, value in over.items():
         before = merged.get(key)
-        merged[key] = _merge(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+        merged[key] = merge(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
     return merged
 
 

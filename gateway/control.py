@@ -16,6 +16,7 @@ import structlog
 from pydantic import JsonValue
 
 from gateway.errors import GatewayError
+from gateway.unix_socket import listening, short_name
 
 SOCKET_NAME = "control.sock"
 MAX_REQUEST_BYTES = 64 * 1024

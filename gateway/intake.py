@@ -153,7 +153,7 @@ class Intake:
         return tuple(refused)
 
     def _look_again(self, plans: Sequence[_Plan]) -> None:
-        """A commit whose outcome is unknown may hold without having been announced; what it did not take is not counted."""
+        """A commit whose outcome is unknown may hold, not announced; what it did not take is not counted."""
         self._bus.reread()
         for plan in plans:
             self._delivery.reread(plan.event.address)

@@ -144,9 +144,15 @@ class Drained(Generic[T]):
 
     def wake(self) -> None:
         """See that what waits is worked off."""
-        if not self._running and not self._held:
+        if self._running or self._held:
+            return
+        work = self._drain()
+        try:
+            self._tasks.create_task(work)
+        except RuntimeError:  # the parent ends (a commit was on its way): what waits is in the store
+            work.close()
+        else:
             self._running = True
-            self._tasks.create_task(self._drain())
 
     def hold(self) -> None:
         """Start on no further row until `release`: what waits stays in the window, in order."""

@@ -9,9 +9,12 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from agent.config import COACH_LIMITS, AgentConfig, ModelConfig
+from channels.console.config import ConsoleAccount
+from channels.slack.config import SlackAccount
 from channels.telegram.config import TelegramAccount
+from channels.web.config import WebAccount
 from gateway.access.config import AccessConfig
-from gateway.config_sources import KeyPath, Sources, Tree, explain, is_secret, read_file
+from gateway.config_sources import KeyPath, Sources, Tree, explain, is_secret, merge, read_file
 from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
 from gateway.guard import GuardConfig
@@ -27,6 +30,9 @@ OPENAI_DEFAULT = "openai:gpt-5-mini"
 TELEGRAM_MAIN: KeyPath = ("channels", "telegram", "main")
 """The account that TELEGRAM_BOT_TOKEN makes."""
 
+SLACK_MAIN: KeyPath = ("channels", "slack", "main")
+"""The account that SLACK_BOT_TOKEN makes."""
+
 SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_HOME": ("gateway", "home"),
     "DATABASE_URL": ("gateway", "database_url"),
@@ -34,8 +40,17 @@ SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_MODEL": ("model", "name"),
     "TENK_ACCESS": ("access", "direct"),
     "TELEGRAM_BOT_TOKEN": (*TELEGRAM_MAIN, "token"),
+    "SLACK_BOT_TOKEN": (*SLACK_MAIN, "bot_token"),
+    "SLACK_APP_TOKEN": (*SLACK_MAIN, "app_token"),
+    "SLACK_SIGNING_SECRET": (*SLACK_MAIN, "signing_secret"),
 }
-"""Environment variables that stand for one key each; TELEGRAM_API_BASE and OPENAI_* depend on what else is set."""
+"""Environment variables that stand for one key each; API_BASES and OPENAI_* depend on what else is set."""
+
+API_BASES: Mapping[str, tuple[str, str]] = {
+    "telegram": ("TELEGRAM_API_BASE", "TELEGRAM_BOT_TOKEN"),
+    "slack": ("SLACK_API_BASE", "SLACK_BOT_TOKEN"),
+}
+"""By platform: the variable that moves every account to another server, and the one that makes the account main."""
 
 
 class GatewayConfig(BaseModel):
@@ -59,8 +74,11 @@ class ChannelsConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     telegram: Mapping[str, TelegramAccount] = Field(default_factory=dict)
+    slack: Mapping[str, SlackAccount] = Field(default_factory=dict)
+    web: WebAccount = WebAccount()
+    console: ConsoleAccount = ConsoleAccount()
 
-    @field_validator("telegram", mode="before")
+    @field_validator("telegram", "slack", mode="before")
     @classmethod
     def _named_by_their_tables(cls, accounts: object) -> object:
         """`[channels.telegram.coach]` is the account named coach."""
@@ -71,7 +89,7 @@ class ChannelsConfig(BaseModel):
 
     @model_validator(mode="after")
     def _have_no_other_names(self) -> Self:
-        for key, account in self.telegram.items():
+        for key, account in (*self.telegram.items(), *self.slack.items()):
             if account.name != key:
                 raise ValueError(f"the account {key} calls itself {account.name}; its table's name is its name")
         return self
@@ -103,6 +121,11 @@ class Settings(BaseModel):
         return self.home / "control.sock"
 
     @property
+    def console_path(self) -> Path:
+        """The socket on which that gateway answers terminals."""
+        return self.home / "console.sock"
+
+    @property
     def database_url(self) -> str:
         """Where the store is: what was set, else SQLite in the home."""
         if self.gateway.database_url is not None:
@@ -120,7 +143,9 @@ class Settings(BaseModel):
         """What an operator could set next, a sentence each; empty when channels and a model are there."""
         found = []
         if not self.channels.telegram:
-            found.append("No channel is configured: set TELEGRAM_BOT_TOKEN to a token from @BotFather.")
+            found.append(
+                "No platform is configured: for Telegram set TELEGRAM_BOT_TOKEN to a token from @BotFather."
+            )
         if self.model.name == "offline":
             found.append(
                 "The offline coach answers; for a model set OPENAI_API_KEY, "
@@ -170,11 +195,10 @@ def _from_environment(files: Tree, environ: Mapping[str, str]) -> dict[KeyPath, 
     """What the shorthands set; an empty variable counts as not set."""
     given = {name: value for name, value in environ.items() if value.strip()}
     found = {key: (name, given[name]) for name, key in SHORTHANDS.items() if name in given}
-    if base := given.get("TELEGRAM_API_BASE"):
-        accounts = set(files.get("channels", {}).get("telegram", {}))
-        if "TELEGRAM_BOT_TOKEN" in given:
-            accounts.add(TELEGRAM_MAIN[-1])
-        found |= {("channels", "telegram", account, "api_base"): ("TELEGRAM_API_BASE", base) for account in accounts}
+    for platform, (base, token) in API_BASES.items():
+        if base in given:
+            accounts = {*files.get("channels", {}).get(platform, {}), *(["main"] if token in given else [])}
+            found |= {("channels", platform, account, "api_base"): (base, given[base]) for account in accounts}
     return found | _model_from_environment(files, given)
 
 
@@ -192,11 +216,12 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
 
 
 def _with_product_defaults(tree: Tree) -> Tree:
-    """The coach's own limits lie under what the operator sets of `[agent]`."""
-    given = tree.get("agent", {})
-    if not isinstance(given, dict):
-        return tree
-    return tree | {"agent": COACH_LIMITS.model_dump(exclude_unset=True) | given}
+    """Under what the operator sets lie the coach's own limits, and that a terminal of the same user is let in."""
+    defaults: Tree = {
+        "agent": COACH_LIMITS.model_dump(exclude_unset=True),
+        "access": {"accounts": {"console:main": {"direct": "open"}}},
+    }
+    return merge(defaults, tree)
 
 
 def _check_model(model: ModelConfig, sources: Sources) -> None:

@@ -7,20 +7,20 @@ died could be neither found nor told from a new one, and an answer would be said
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-import structlog
+from slack_bolt.app.async_app import AsyncApp
 
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
-from channels.errors import ChannelError, ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
+from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 from channels.slack.backfill import Backfill
 from channels.slack.blocks import client_msg_id, content, sending
 from channels.slack.config import SlackAccount
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, refused
-from channels.slack.files import fetch_file, send_files
+from channels.slack.files import FILE_ID, fetch_file, send_files
 from channels.slack.interactions import RESPONSE_URL
 from channels.slack.introduction import introduce
 from channels.slack.limits import MAX_FILE_BYTES, MRKDWN_LIMITS, SLACK_LIMITS
@@ -29,7 +29,7 @@ from channels.slack.receiving import Clock, Pause, Receiver, bolt_app
 from channels.slack.render import MARKDOWN, SlackRenderer
 from channels.slack.sent import find_sent
 from channels.slack.sockets import SocketMode
-from channels.slack.translate import CHANNEL
+from channels.slack.translate import CHANNEL, Ourselves
 from channels.slack.webhook import Webhook
 from channels.slack.wire import JsonObject, SlackWire
 
@@ -46,7 +46,7 @@ ROUTED = "route:"  # begins the ids of what went by a response URL: it can be ne
 REACTIONS_REMEMBERED = 1_000
 PLACEHOLDER = "…"
 
-_log = structlog.get_logger()
+T = TypeVar("T")
 
 
 def _utc_now() -> datetime:
@@ -76,6 +76,8 @@ class SlackChannel:
         self._pause = pause
         self._clock = clock
         self._places = Places(None)
+        self._us: Ourselves | None = None
+        self._sink: Sink | None = None
         self._reacted: dict[tuple[str, str], str] = {}
         self._no_status = False
         secret = config.signing_secret
@@ -92,21 +94,20 @@ class SlackChannel:
         Raises:
             ConfigRefused: Slack refuses a token, a scope is missing, or Socket Mode is off.
         """
+        self._sink = sink
         sink.report(ChannelState.STARTING)
-        us = await introduce(self._config, self._wire, sink, self._pause)
+        us = self._us = await introduce(self._config, self._wire, sink, self._pause)
         self._places = Places(await sink.cursor())
         receiver = Receiver(us, sink, self._places, self._clock)
         app = bolt_app(self._wire.client, receiver)
         backfill = Backfill(self._wire, receiver, self._pause)
         if self._config.mode == "socket":
             after_gap = backfill.run
-            await SocketMode(
-                self._config, self._wire, app, receiver, pause=self._pause, after_gap=after_gap
-            ).run()
+            await SocketMode(self._config, self._wire, app, receiver, pause=self._pause, after_gap=after_gap).run()
         elif self._webhook is not None:
             await self._serve(self._webhook, app, backfill, sink)
 
-    async def _serve(self, webhook: Webhook, app: "AsyncApp", backfill: Backfill, sink: Sink) -> None:
+    async def _serve(self, webhook: Webhook, app: AsyncApp, backfill: Backfill, sink: Sink) -> None:
         """Be there for what Slack posts, until cancelled."""
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -127,3 +128,155 @@ class SlackChannel:
     async def aclose(self) -> None:
         """Close the connections; `run` has ended before."""
         await self._wire.aclose()
+
+    # ------------------------------------------------------------ sending
+
+    async def send(self, part: OutboundPart) -> Receipt:
+        """Send one message, by the response URL while there is one, else to the chat.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
+        """
+        if part.media:
+            return await self._meant(send_files(self._wire, part))
+        if self._by_response_url(part):
+            receipt = await self._respond(part)
+            if receipt is not None:
+                return receipt
+        answer = await self._meant(self._wire.post("chat.postMessage", sending(part)))
+        ts = answer.get("ts")
+        if not isinstance(ts, str):
+            raise Unknown("chat.postMessage was answered without a ts")
+        if part.address.thread is not None:
+            self._places.joined(part.address.chat, part.address.thread)
+        return Receipt(ts)
+
+    def _by_response_url(self, part: OutboundPart) -> bool:
+        """A command in our own direct messages is answered there: what stands in the chat stays and can be edited."""
+        route = part.route
+        return route is not None and route.kind == RESPONSE_URL and not self._places.knows_direct(part.address.chat)
+
+    async def _respond(self, part: OutboundPart) -> Receipt | None:
+        """Answer where only the person sees it; None when the URL is used up."""
+        assert part.route is not None, "checked by the caller"
+        receipt = Receipt(ROUTED + client_msg_id(part.idem_key))
+        if part.rendered.text == PLACEHOLDER:
+            return receipt  # it could never be edited; the person sees their command taken without it
+        body: JsonObject = {"response_type": "ephemeral", "replace_original": False}
+        body |= content(part.rendered, part.buttons)
+        return receipt if await self._wire.respond(part.route.token, body) else None
+
+    async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
+        """Replace our message; what already says this is a success.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when there is no such message to edit.
+        """
+        if not _is_ts(platform_id):
+            raise Permanent("what went by a response URL or as files cannot be edited", PermanentKind.TARGET_GONE)
+        body: JsonObject = {"channel": part.address.chat, "ts": platform_id}
+        await self._meant(self._wire.post("chat.update", body | content(part.rendered, part.buttons)))
+        return Receipt(platform_id)
+
+    async def find_sent(self, part: OutboundPart) -> Receipt | None:
+        """The receipt of an earlier attempt, by the key in the message's metadata.
+
+        Raises:
+            Retryable: it cannot be told now.
+        """
+        try:
+            ours = self._us.user if self._us is not None else ""
+            return await self._meant(find_sent(self._wire, part, ours, self._clock()))
+        except Permanent:
+            return None  # a chat we cannot read is one we cannot have written to
+        except ChannelError as failure:
+            raise Retryable(f"whether it was said cannot be told: {failure}") from None
+
+    async def delete(self, address: Address, message_id: str) -> None:
+        """Delete our message."""
+        if _is_ts(message_id):
+            await self._meant(self._wire.post("chat.delete", {"channel": address.chat, "ts": message_id}))
+
+    # ------------------------------------------------------------ signs, buttons, files
+
+    async def show_typing(self, address: Address) -> None:
+        """Show a status in a thread; Slack has none elsewhere, and takes it away when we answer."""
+        if address.thread is None or self._no_status:
+            return
+        body = {"channel_id": address.chat, "thread_ts": address.thread, "status": STATUS}
+        try:
+            await self._wire.post("assistant.threads.setStatus", body)
+        except ApiRefusal as refusal:
+            self._no_status = refusal.error in {MISSING_SCOPE, "unknown_method", "not_allowed_token_type"}
+            raise refused(refusal) from None
+
+    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+        """Set our reaction in place of the one before, or clear it."""
+        where = (address.chat, message_id)
+        if not _is_ts(message_id):
+            return
+        before = self._reacted.pop(where, None if sign is not None else REACTIONS[Sign.WORKING])
+        if before is not None:
+            await self._reaction("reactions.remove", where, before, done="no_reaction")
+        if sign is not None:
+            await self._reaction("reactions.add", where, REACTIONS[sign], done="already_reacted")
+            self._reacted[where] = REACTIONS[sign]
+            while len(self._reacted) > REACTIONS_REMEMBERED:
+                del self._reacted[next(iter(self._reacted))]
+
+    async def _reaction(self, method: str, where: tuple[str, str], name: str, *, done: str) -> None:
+        try:
+            await self._wire.form(method, channel=where[0], timestamp=where[1], name=name)
+        except ApiRefusal as refusal:
+            if refusal.error != done:
+                raise refused(refusal) from None
+
+    async def close_buttons(self, address: Address, message_id: str) -> None:
+        """Take the buttons away from our message: its other blocks are written anew."""
+        if not _is_ts(message_id):
+            return
+        message = await self._meant(self._message(address, message_id))
+        blocks = message.get("blocks")
+        kept = (
+            [one for one in blocks if isinstance(one, dict) and one.get("type") != "actions"]
+            if isinstance(blocks, list)
+            else []
+        )
+        body = {"channel": address.chat, "ts": message_id, "text": message.get("text") or " ", "blocks": kept}
+        await self._meant(self._wire.post("chat.update", body))
+
+    async def _message(self, address: Address, ts: str) -> JsonObject:
+        method, more = "conversations.history", {}
+        if address.thread is not None:
+            method, more = "conversations.replies", {"ts": address.thread}
+        answer = await self._wire.get(
+            method, channel=address.chat, oldest=ts, latest=ts, inclusive=True, limit=2, **more
+        )
+        messages = answer.get("messages")
+        for message in messages if isinstance(messages, list) else []:
+            if isinstance(message, dict) and message.get("ts") == ts:
+                return message
+        raise Permanent("the message is gone", PermanentKind.TARGET_GONE)
+
+    async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
+        """The content of what somebody attached.
+
+        Raises:
+            Permanent: it is larger than `max_bytes`, gone, or not on Slack's file host.
+            Retryable: not now.
+        """
+        return await self._meant(fetch_file(self._wire, attachment, max_bytes))
+
+    async def _meant(self, call: Awaitable[T]) -> T:
+        """What a call gives; a refusal becomes one of the three kinds of error, and health hears of a bad token."""
+        try:
+            return await call
+        except ApiRefusal as refusal:
+            if self._sink is not None and (refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE):
+                self._sink.report(ChannelState.DEGRADED, str(config_refused(self.account, refusal)))
+            raise refused(refusal) from None
+
+
+def _is_ts(message_id: str) -> bool:
+    """Whether this is the id of a message, and not a name of ours for what went another way."""
+    return not message_id.startswith((ROUTED, FILE_ID))

@@ -19,6 +19,8 @@ PAGE = 200
 PAGES_AT_MOST = 10  # of one chat or thread
 STORE_PAUSE_S = 0.5
 
+Arguments = dict[str, str | int | bool]
+
 _log = structlog.get_logger()
 
 
@@ -55,7 +57,11 @@ class Backfill:
         """The chats last heard from, newest first, then all others we are in."""
         chats = dict.fromkeys(reversed(self._receiver.places.chats))
         try:
-            arguments = {"types": "public_channel,private_channel,mpim,im", "exclude_archived": True, "limit": PAGE}
+            arguments: Arguments = {
+                "types": "public_channel,private_channel,mpim,im",
+                "exclude_archived": True,
+                "limit": PAGE,
+            }
             answer = await self._asked("users.conversations", arguments)
         except ApiRefusal as refusal:
             _log.info("backfill_refused", account=self._receiver.us.account, error=where_to_mend(refusal))
@@ -77,7 +83,7 @@ class Backfill:
                 places.joined(chat, message.thread_ts)
         known = [key.partition(":")[2] for key in list(places.threads) if key.startswith(thread_key(chat, ""))]
         for thread in known:
-            arguments: dict[str, str | bool] = {"channel": chat, "ts": thread, "oldest": oldest, "inclusive": True}
+            arguments: Arguments = {"channel": chat, "ts": thread, "oldest": oldest, "inclusive": True}
             said += [one for one in await self._pages("conversations.replies", arguments) if one.ts != thread]
         said.sort(key=lambda message: float(message.ts))
         await self._hand_in([event for message in said for event in self._events(message, chat, oldest)])
@@ -100,12 +106,15 @@ class Backfill:
                 except NotPersisted:
                     await self._pause(STORE_PAUSE_S)
 
-    async def _pages(self, method: str, arguments: dict[str, str | bool]) -> list[RawMessage]:
+    async def _pages(self, method: str, arguments: Arguments) -> list[RawMessage]:
         """All pages of a history, unreadable messages left out."""
         found: list[RawMessage] = []
         cursor = ""
         for _ in range(PAGES_AT_MOST):
-            answer = await self._asked(method, {**arguments, "limit": PAGE} | ({"cursor": cursor} if cursor else {}))
+            asked: Arguments = {**arguments, "limit": PAGE}
+            if cursor:
+                asked["cursor"] = cursor
+            answer = await self._asked(method, asked)
             found += _messages(answer.get("messages"))
             metadata = answer.get("response_metadata")
             cursor = str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
@@ -114,7 +123,7 @@ class Backfill:
         self._told(f"more than {PAGES_AT_MOST * PAGE} messages in one chat during the gap")
         return found
 
-    async def _asked(self, method: str, arguments: dict[str, str | bool | int]) -> JsonObject:
+    async def _asked(self, method: str, arguments: Arguments) -> JsonObject:
         """One call; a rate limit is waited out, three times."""
         for _ in range(3):
             try:

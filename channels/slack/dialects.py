@@ -65,7 +65,7 @@ class Dialect:
     def table(self, table: Table) -> str:
         """Aligned columns as code where they fit a phone, else a paragraph a row."""
         laid = lay_out((table,))
-        if [Look.CODE_BLOCK] == [mark.look for mark in laid.marks]:
+        if [mark.look for mark in laid.marks] == [Look.CODE_BLOCK]:
             return self.code("", laid.text)
         return self.blocks(rows_as_paragraphs(table))
 
@@ -147,9 +147,7 @@ class Markdown(Dialect):
             return f"[{shown.strip()}]({_UNSAFE_IN_URL.sub(_percent, span.link or '')})" if shown.strip() else shown
         if style & Style.CODE:
             return shown
-        marks = [
-            mark for bit, mark in ((Style.BOLD, "**"), (Style.ITALIC, "*"), (Style.STRIKE, "~~")) if style & bit
-        ]
+        marks = [mark for bit, mark in ((Style.BOLD, "**"), (Style.ITALIC, "*"), (Style.STRIKE, "~~")) if style & bit]
         return _wrapped(shown, "".join(marks))
 
 

@@ -19,13 +19,14 @@ _UNSURE = frozenset({"internal_error", "fatal_error", "request_timeout", "servic
 _LATER = frozenset({"ratelimited", "rate_limited", "team_added_to_org", "message_limit_exceeded"})
 _UNREACHABLE = frozenset(
     {"channel_not_found", "not_in_channel", "is_archived", "user_not_found", "user_disabled", "cannot_dm_bot",
-     "messages_tab_disabled", "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel",
+     "messages_tab_disabled", "restricted_action", "restricted_action_read_only_channel",
+     "restricted_action_thread_only_channel",
      "user_not_visible", "channel_type_not_supported", "cannot_reply_to_message", "thread_locked"}
 )  # fmt: skip
 _GONE = frozenset({"message_not_found", "cant_update_message", "edit_window_closed", "cant_delete_message"})
 _MALFORMED = frozenset(
-    {"msg_too_long", "no_text", "invalid_blocks", "invalid_blocks_format", "markdown_text_conflict", "too_many_attachments",
-     "msg_blocks_too_long", "invalid_attachments"}
+    {"msg_too_long", "no_text", "invalid_blocks", "invalid_blocks_format", "markdown_text_conflict",
+     "too_many_attachments",     "msg_blocks_too_long", "invalid_attachments"}
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ Source: docs.slack.dev/apis/events-api/using-socket-mode (read 2026-11).
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 
 import orjson
 import structlog
@@ -55,7 +55,7 @@ class SocketMode:
         receiver: Receiver,
         *,
         pause: Pause,
-        after_gap: Callable[[], Awaitable[None]],
+        after_gap: Callable[[], Coroutine[None, None, None]],
     ) -> None:
         """`after_gap` runs whenever for a time there was no socket; events wait for it, for a while."""
         self._config = config

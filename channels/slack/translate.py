@@ -201,7 +201,7 @@ def _member(raw: RawMember, callback: RawEventCallback, us: Ourselves) -> Member
 
 
 def _sender(raw: RawMessage, us: Ourselves) -> Sender:
-    """Who wrote: a user id is only unique inside its team (A30); what an app or a webhook wrote is no person's (A29)."""
+    """Who wrote: a user id is only unique inside its team (A30); apps and webhooks are no persons (A29)."""
     team = raw.user_team or raw.source_team or raw.team or us.team
     if raw.user is None or raw.bot_id is not None or raw.subtype == "bot_message":
         who = raw.bot_id or raw.user or "unknown"

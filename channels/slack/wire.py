@@ -25,7 +25,7 @@ USED_UP = (404, 410)  # of a response URL: expired, or used five times
 
 def quiet_logger() -> logging.Logger:
     """A logger for the SDK, which would else write tokens' neighbours to the debug log and format every call."""
-    logger = logging.Logger("slack_sdk", logging.CRITICAL)  # no parent: what it says ends here
+    logger = logging.Logger("slack_sdk", logging.CRITICAL)  # noqa: LOG001  without a parent what it says ends here
     logger.addHandler(logging.NullHandler())
     return logger
 

@@ -1,34 +1,32 @@
-"""`TelegramChannel`: one bot account as a channel. Receiving is in `polling`, calls in `wire`, meaning in `failures`.
+"""`TelegramChannel`: one bot account as a channel. Receiving is in `polling` and `webhook`, calls in `wire`, what a
+part becomes on the wire in `outgoing`, the meaning of answers in `failures`.
 
 No retry, no splitting and no pacing live here; a call is made once and ends in a receipt or one of three errors.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from channels.base import Renderer, Sign, Sink
+from channels.base import HttpRoute, Renderer, Sign, Sink
 from channels.errors import Unknown
-from channels.messages import Address, OutboundPart, Receipt
+from channels.messages import Address, Attachment, OutboundPart, Receipt, Rendered
+from channels.telegram.asking import Clock, Pause
 from channels.telegram.config import TelegramAccount
+from channels.telegram.decoding import JsonObject
 from channels.telegram.failures import ApiRefusal, refused
-from channels.telegram.limits import TELEGRAM_LIMITS
-from channels.telegram.polling import Clock, Pause, UpdatePoller
+from channels.telegram.files import fetch
+from channels.telegram.limits import DRAFT_LASTS_S, MAX_UPLOAD_BYTES, RICH_HINTS, TELEGRAM_LIMITS
+from channels.telegram.outgoing import Outgoing, drafting, editing, sending
+from channels.telegram.polling import UpdatePoller
 from channels.telegram.render import TelegramRenderer
+from channels.telegram.rich import RichTelegramRenderer
 from channels.telegram.translate import CHANNEL
-from channels.telegram.wire import (
-    Call,
-    DeleteMessage,
-    EditMessageText,
-    JsonObject,
-    SendChatAction,
-    SendMessage,
-    SetMessageReaction,
-    SetMyCommands,
-    TelegramWire,
-)
+from channels.telegram.webhook import WebhookReceiver
+from channels.telegram.wire import TelegramWire
 
 REACTIONS: Mapping[Sign, str] = {
     Sign.WORKING: "✍",
@@ -44,19 +42,24 @@ def _utc_now() -> datetime:
 
 
 class TelegramChannel:
-    """One Telegram bot: receives by long polling, sends, edits, reacts, shows typing, deletes, sets menus."""
+    """One Telegram bot: receives by polling or webhook, sends and edits with buttons and files, fetches files, reacts,
+    shows typing and drafts, deletes, sets menus.
+    """
 
     name = CHANNEL
-    limits = TELEGRAM_LIMITS
+    max_media_bytes = MAX_UPLOAD_BYTES
+    draft_lasts_s = DRAFT_LASTS_S
 
     def __init__(self, config: TelegramAccount, *, pause: Pause = asyncio.sleep, clock: Clock = _utc_now) -> None:
         """Nothing is connected yet. `pause` and `clock` are for tests."""
         self.account = config.name
-        self.renderer: Renderer = TelegramRenderer()
+        self.limits = replace(TELEGRAM_LIMITS, hints=RICH_HINTS) if config.rich else TELEGRAM_LIMITS
+        self.renderer: Renderer = RichTelegramRenderer() if config.rich else TelegramRenderer()
         self._config = config
         self._wire = TelegramWire(config)
         self._pause = pause
         self._clock = clock
+        self._webhook = WebhookReceiver(config, self._wire, pause=pause, clock=clock)
 
     def __repr__(self) -> str:
         return f"TelegramChannel({self.account!r})"
@@ -67,57 +70,87 @@ class TelegramChannel:
         Raises:
             ConfigRefused: Telegram refuses the token.
         """
-        await UpdatePoller(self._config, self._wire, sink, pause=self._pause, clock=self._clock).run()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                if self._config.mode == "webhook":
+                    await self._webhook.run(sink, tasks)
+                else:
+                    poller = UpdatePoller(self._config, self._wire, sink, pause=self._pause, clock=self._clock)
+                    await poller.run(tasks)
+        except ExceptionGroup as group:
+            raise group.exceptions[0] from None  # the first says why; the rest were cancelled for it
 
     async def aclose(self) -> None:
         """Close the connections; `run` has ended before."""
         await self._wire.aclose()
 
+    def http_routes(self) -> Sequence[HttpRoute]:
+        """Where Telegram brings updates; nothing in polling mode."""
+        if self._config.mode != "webhook":
+            return ()
+        return (HttpRoute("POST", self._config.webhook_path, self._webhook.handle),)
+
     async def send(self, part: OutboundPart) -> Receipt:
-        """Send one message.
+        """Send one part: one message, or one album, whose receipt is its first message.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
         """
-        body = _text_body(part)
-        if part.address.thread is not None:
-            body["message_thread_id"] = int(part.address.thread)
-        if part.reply_to is not None:
-            # An answer is worth more than its reference: when the question is deleted, it goes without.
-            body["reply_parameters"] = {"message_id": int(part.reply_to), "allow_sending_without_reply": True}
-        if part.silent:
-            body["disable_notification"] = True
-        sent = await self._call(SendMessage, body)
-        message_id = sent.get("message_id") if isinstance(sent, dict) else None
+        outgoing = sending(part)
+        sent = await self._make(outgoing)
+        first = sent[0] if isinstance(sent, list) and sent else sent
+        message_id = first.get("message_id") if isinstance(first, dict) else None
         if message_id is None:
-            raise Unknown("sendMessage was answered without a message")
+            raise Unknown(f"{outgoing.method} was answered without a message")
         return Receipt(str(message_id))
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
-        """Replace the text of our message; what already says this is a success.
+        """Make our message say this, with these buttons or none; what already says it is a success.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when the message is no more.
         """
-        await self._call(EditMessageText, _text_body(part) | {"message_id": int(platform_id)}, unchanged_is_done=True)
+        await self._make(editing(part, platform_id), unchanged_is_done=True)
         return Receipt(platform_id)
+
+    async def close_buttons(self, address: Address, message_id: str) -> None:
+        """Take the buttons away."""
+        body: JsonObject = {"chat_id": address.chat, "message_id": int(message_id)}
+        await self._make(Outgoing("editMessageReplyMarkup", body), unchanged_is_done=True)
+
+    def drafts_in(self, address: Address) -> bool:
+        """Whether live answers are drafts there: by `live = "draft"`, in private chats alone."""
+        return self._config.live == "draft" and not address.chat.startswith("-")
+
+    async def draft(self, address: Address, draft_id: int, rendered: Rendered) -> None:
+        """Show an answer so far for 30 s; it vanishes with the next message."""
+        await self._make(drafting(address, draft_id, rendered))
+
+    async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
+        """The content of an attachment.
+
+        Raises:
+            Permanent: it is too large, or gone.
+            Retryable: not now.
+        """
+        return await fetch(self._wire, self._config, attachment, max_bytes)
 
     async def show_typing(self, address: Address) -> None:
         """Show "typing" for 5 s."""
         body: JsonObject = {"chat_id": address.chat, "action": "typing"}
         if address.thread is not None:
             body["message_thread_id"] = int(address.thread)
-        await self._call(SendChatAction, body)
+        await self._make(Outgoing("sendChatAction", body))
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Set our reaction, or clear it."""
         reaction: list[JsonValue] = [] if sign is None else [{"type": "emoji", "emoji": REACTIONS[sign]}]
         body: JsonObject = {"chat_id": address.chat, "message_id": int(message_id), "reaction": reaction}
-        await self._call(SetMessageReaction, body)
+        await self._make(Outgoing("setMessageReaction", body))
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete a message; Telegram allows it for 48 h."""
-        await self._call(DeleteMessage, {"chat_id": address.chat, "message_id": int(message_id)})
+        await self._make(Outgoing("deleteMessage", {"chat_id": address.chat, "message_id": int(message_id)}))
 
     async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Set the menu of each language; "" is for all that have none of their own."""
@@ -126,25 +159,14 @@ class TelegramChannel:
             body: JsonObject = {"commands": commands}
             if language:
                 body["language_code"] = language
-            await self._call(SetMyCommands, body)
+            await self._make(Outgoing("setMyCommands", body))
 
-    async def _call(self, kind: type[Call], body: JsonObject, *, unchanged_is_done: bool = False) -> JsonValue:
+    async def _make(self, call: Outgoing, *, unchanged_is_done: bool = False) -> JsonValue:
         """One call; a refusal becomes one of the three kinds of error."""
+        timeout_s = self._config.file_timeout_s if call.files else self._config.call_timeout_s
         try:
-            return await self._wire.call(kind, body, timeout_s=self._config.call_timeout_s)
+            return await self._wire.call(call.method, call.body, timeout_s=timeout_s, files=call.files)
         except ApiRefusal as refusal:
             if unchanged_is_done and refusal.not_modified:
                 return None
             raise refused(refusal) from None
-
-
-def _text_body(part: OutboundPart) -> JsonObject:
-    """What sending and editing share."""
-    body: JsonObject = {
-        "chat_id": part.address.chat,
-        "text": part.rendered.text,
-        "link_preview_options": {"is_disabled": True},  # a fetched preview could carry data out (A59)
-    }
-    if part.rendered.markup is not None:
-        body["entities"] = part.rendered.markup  # JSON already; the Bot API takes it as text
-    return body

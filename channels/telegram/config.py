@@ -1,11 +1,14 @@
 """What an operator says about one Telegram bot. No SDK is imported here."""
 
+import re
 from typing import Literal
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationInfo, field_validator
 
 OFFICIAL_API = "https://api.telegram.org"
+WEBHOOK_PORTS = (443, 80, 88, 8443)  # what the official server calls (core.telegram.org/bots/api#setwebhook, 2026-09)
+_SECRET_TOKEN = re.compile("[A-Za-z0-9_-]{1,256}")
 
 
 class TelegramAccount(BaseModel):
@@ -16,9 +19,16 @@ class TelegramAccount(BaseModel):
     name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
     token: SecretStr  # from @BotFather: digits, a colon, letters
     api_base: str = OFFICIAL_API  # another server: a local Bot API server or the simulator
+    mode: Literal["polling", "webhook"] = "polling"  # we ask for updates, or Telegram brings them
+    webhook_url: str | None = Field(default=None, validate_default=True)  # https, as Telegram reaches `webhook_path`
+    webhook_secret: SecretStr | None = Field(default=None, validate_default=True)  # Telegram shows it with each update
+    webhook_connections: int = Field(default=40, ge=1, le=100)  # how many updates Telegram brings at once
+    live: Literal["placeholder", "draft"] = "placeholder"  # how a private chat sees an answer grow
+    rich: bool = False  # answers as rich messages of Bot API 10: real tables, lists, headings; old clients see less
     poll_timeout_s: int = Field(default=50, ge=1, le=50)  # how long one getUpdates may wait; Telegram caps it at 50
     poll_grace_s: float = Field(default=15.0, gt=0)  # a poll this much later than its timeout is given up (watchdog)
     call_timeout_s: float = Field(default=30.0, gt=0)  # any other call
+    file_timeout_s: float = Field(default=120.0, gt=0)  # a call that carries a file, either way
     connect_timeout_s: float = Field(default=10.0, gt=0)
     pacing: Literal["adaptive", "strict"] = "adaptive"  # limits engage after the first 429, or always
 
@@ -40,3 +50,47 @@ class TelegramAccount(BaseModel):
         if "{" in base or "}" in base:
             raise ValueError("must hold no placeholders; /bot<token>/<method> is added to it")
         return base.rstrip("/")
+
+    @field_validator("webhook_url")
+    @classmethod
+    def _url_shape(cls, url: str | None, info: ValidationInfo) -> str | None:
+        if url is None:
+            if info.data.get("mode") == "webhook":
+                raise ValueError(
+                    'is missing: mode = "webhook" needs the https URL under which Telegram reaches this gateway,'
+                    " like https://bot.example.com"
+                )
+            return None
+        parts = urlsplit(url)
+        if info.data.get("api_base", OFFICIAL_API) == OFFICIAL_API:
+            if parts.scheme != "https" or (parts.port or 443) not in WEBHOOK_PORTS:
+                ports = ", ".join(map(str, WEBHOOK_PORTS))
+                raise ValueError(f"must be an https URL with port {ports}, or none: Telegram calls no other")
+        elif parts.scheme not in ("http", "https"):
+            raise ValueError("must be an http(s) URL")
+        if not parts.hostname or parts.query or parts.fragment or "@" in parts.netloc:
+            raise ValueError("must be a URL without password, query and fragment, like https://bot.example.com")
+        return url.rstrip("/")
+
+    @field_validator("webhook_secret")
+    @classmethod
+    def _secret_shape(cls, secret: SecretStr | None, info: ValidationInfo) -> SecretStr | None:
+        if info.data.get("mode") == "webhook" and not (secret and secret.get_secret_value()):
+            raise ValueError(
+                'is missing: mode = "webhook" without it would take updates from anybody; set it in secrets.toml to'
+                " 32 or more random letters and digits (`openssl rand -hex 32`)"
+            )
+        if secret is not None and not _SECRET_TOKEN.fullmatch(secret.get_secret_value()):
+            raise ValueError("must be 1 to 256 of the characters A-Z, a-z, 0-9, _ and -")
+        return secret
+
+    @property
+    def webhook_path(self) -> str:
+        """Where the gateway's HTTP server takes this bot's updates."""
+        return f"/webhooks/telegram/{self.name}"
+
+    @property
+    def webhook_target(self) -> str:
+        """What Telegram is told: `webhook_url`, with `webhook_path` behind it where it has no path of its own."""
+        url = self.webhook_url or ""
+        return url if urlsplit(url).path else url + self.webhook_path

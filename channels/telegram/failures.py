@@ -17,22 +17,25 @@ _UNREACHABLE = (
     "not enough rights to send",
     "have no rights to send",
     "group chat was deactivated",
-    "group chat was upgraded",
+    "group chat was upgraded",  # where Telegram does not say what it became
     "user_is_blocked",
     "input_user_deactivated",
 )
-_BAD_MARKUP = ("entity", "entities")
+_BAD_MARKUP = ("entity", "entities", "rich_", "rich message")
 
 
 class ApiRefusal(Exception):
     """The Bot API answered that it did not do it: an HTTP status and its own words."""
 
-    def __init__(self, status: int, description: str, retry_after_s: float | None = None) -> None:
-        """`retry_after_s` is given with a 429."""
+    def __init__(
+        self, status: int, description: str, retry_after_s: float | None = None, moved_to: str | None = None
+    ) -> None:
+        """`retry_after_s` is given with a 429, `moved_to` with a 400 for a group that became a supergroup."""
         super().__init__(f"{status} {description}")
         self.status = status
         self.description = description
         self.retry_after_s = retry_after_s
+        self.moved_to = moved_to
 
     @property
     def not_modified(self) -> bool:
@@ -53,6 +56,8 @@ def refused(refusal: ApiRefusal) -> ChannelError:
         return Unknown(f"{status} {words}")
     if status in (401, 404, 409):
         return Retryable(f"{status} {words}")
+    if refusal.moved_to is not None:
+        return Permanent(words, PermanentKind.MOVED, moved_to=refusal.moved_to)
     return Permanent(words, _kind(status, words.lower()))
 
 

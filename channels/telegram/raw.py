@@ -46,7 +46,7 @@ class RawEntity(_Raw):
 
 
 class RawFile(_Raw):
-    """PhotoSize, Document and Voice."""
+    """PhotoSize, Document, Voice, Audio, Video and VideoNote."""
 
     file_id: StrictStr
     file_name: StrictStr | None = None
@@ -83,7 +83,12 @@ class RawMessage(_Raw):
     photo: list[RawFile] = []
     document: RawFile | None = None
     voice: RawFile | None = None
+    audio: RawFile | None = None
+    video: RawFile | None = None
+    video_note: RawFile | None = None
+    media_group_id: StrictStr | None = None
     migrate_to_chat_id: Id | None = None
+    migrate_from_chat_id: Id | None = None
 
 
 class RawMember(_Raw):

@@ -110,14 +110,8 @@ def _message(raw: RawMessage, us: Ourselves, *, update_id: int, edited: bool) ->
     address = _address(raw.chat, us, raw.message_thread_id if raw.is_topic_message else None)
     said_at = datetime.fromtimestamp(raw.edit_date or raw.date if edited else raw.date, UTC)
     sender = _sender(raw)
-    if raw.migrate_to_chat_id is not None:
-        return ChatMigrated(
-            event_id=f"msg:{chat}:{number}",
-            address=address,
-            sender=sender,
-            received_at=said_at,
-            new_chat=str(raw.migrate_to_chat_id),
-        )
+    if raw.migrate_to_chat_id is not None or raw.migrate_from_chat_id is not None:
+        return _migrated(raw, us, sender, said_at)
     attachments = _attachments(raw)
     text, entities = (raw.caption, raw.caption_entities) if raw.text is None else (raw.text, raw.entities)
     if not text and not attachments:
@@ -140,7 +134,22 @@ def _message(raw: RawMessage, us: Ourselves, *, update_id: int, edited: bool) ->
         attachments=attachments,
         edited=edited,
         locale=raw.from_.language_code if raw.from_ is not None else None,
+        album=clean(raw.media_group_id) if raw.media_group_id is not None else None,
         forwarded=raw.forward_origin is not None,
+    )
+
+
+def _migrated(raw: RawMessage, us: Ourselves, sender: Sender, said_at: datetime) -> ChatMigrated:
+    """A group became a supergroup: told once in the old chat and once in the new one, each an event of its own."""
+    chat = raw.chat.id
+    old = chat if raw.migrate_from_chat_id is None else raw.migrate_from_chat_id
+    new = raw.migrate_to_chat_id if raw.migrate_to_chat_id is not None else chat
+    return ChatMigrated(
+        event_id=f"msg:{chat}:{raw.message_id}",
+        address=Address(CHANNEL, us.account, str(old)),
+        sender=sender,
+        received_at=said_at,
+        new_chat=str(new),
     )
 
 
@@ -206,12 +215,17 @@ def _attachments(raw: RawMessage) -> tuple[Attachment, ...]:
         found.append(_attachment(AttachmentKind.DOCUMENT, raw.document))
     if raw.voice is not None:
         found.append(_attachment(AttachmentKind.VOICE, raw.voice))
+    others = (raw.audio, raw.video, raw.video_note)
+    found += [_attachment(AttachmentKind.DOCUMENT, file) for file in others if file is not None]
     return tuple(found)
 
 
 def _attachment(kind: AttachmentKind, raw: RawFile) -> Attachment:
     name = clean(raw.file_name) if raw.file_name is not None else None
-    return Attachment(kind, clean(raw.file_id), name, raw.mime_type, raw.file_size)
+    mime = clean(raw.mime_type) if raw.mime_type is not None else None
+    if kind is AttachmentKind.PHOTO:
+        mime = "image/jpeg"  # Telegram makes every photo one, and does not say so
+    return Attachment(kind, clean(raw.file_id), name, mime, raw.file_size)
 
 
 def _pressed(raw: RawPress, us: Ourselves, now: datetime) -> ButtonPressed | None:
@@ -227,6 +241,7 @@ def _pressed(raw: RawPress, us: Ourselves, now: datetime) -> ButtonPressed | Non
         message_id=str(raw.message.message_id),
         kind=ChatKind.DIRECT if raw.message.chat.type == "private" else ChatKind.GROUP,
         data=clean(raw.data),
+        locale=raw.from_.language_code,
     )
 
 

@@ -4,17 +4,20 @@ aiogram's own methods build, dump and parse a model a call; here a call is one J
 """
 
 import json
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import ClassVar
 
 import orjson
-from aiohttp import ClientTimeout
+from aiohttp import ClientError, ClientResponse, ClientTimeout, FormData
 from aiohttp.payload import BytesPayload
 from pydantic import JsonValue
 
 from channels.errors import ChannelError, Unknown
 from channels.telegram.config import TelegramAccount
+from channels.telegram.decoding import JsonObject, decoded
 from channels.telegram.failures import ApiRefusal, unanswered
 from channels.telegram.light_import import load_aiogram
+from channels.telegram.outgoing import Upload
 
 load_aiogram()  # before the imports below, which would import it the slow way
 
@@ -24,63 +27,21 @@ from aiogram.client.telegram import TelegramAPIServer  # noqa: E402  see load_ai
 from aiogram.exceptions import TelegramNetworkError  # noqa: E402  see load_aiogram
 from aiogram.methods.base import Response, TelegramMethod, TelegramType  # noqa: E402  see load_aiogram
 
-JsonObject = dict[str, JsonValue]
+CHUNK_BYTES = 65_536
 
 
-class Call(TelegramMethod[JsonValue]):
-    """One method call: the subclass names the method, `body` holds its parameters as they go out."""
+class _Call(TelegramMethod[JsonValue]):
+    """One method call; `body` holds its parameters as they go out."""
 
     __returning__ = object
 
+    api_method: str
     body: JsonObject
+    files: Sequence[Upload] = ()
 
-
-class GetMe(Call):
-    """Who the token belongs to."""
-
-    __api_method__ = "getMe"
-
-
-class GetUpdates(Call):
-    """The next updates; confirms all before `offset`."""
-
-    __api_method__ = "getUpdates"
-
-
-class SendMessage(Call):
-    """A new message."""
-
-    __api_method__ = "sendMessage"
-
-
-class EditMessageText(Call):
-    """Another text for our message."""
-
-    __api_method__ = "editMessageText"
-
-
-class DeleteMessage(Call):
-    """Take a message away."""
-
-    __api_method__ = "deleteMessage"
-
-
-class SendChatAction(Call):
-    """A busy sign for 5 s."""
-
-    __api_method__ = "sendChatAction"
-
-
-class SetMessageReaction(Call):
-    """Our reaction on a message."""
-
-    __api_method__ = "setMessageReaction"
-
-
-class SetMyCommands(Call):
-    """The menu of commands in one language."""
-
-    __api_method__ = "setMyCommands"
+    @property
+    def __api_method__(self) -> str:  # type: ignore[override]  # which one differs from call to call
+        return self.api_method
 
 
 class _RawSession(AiohttpSession):
@@ -88,10 +49,17 @@ class _RawSession(AiohttpSession):
 
     def build_form_data(  # type: ignore[override]  # the Bot API takes JSON bodies as well as forms
         self, bot: Bot, method: TelegramMethod[TelegramType]
-    ) -> BytesPayload:
-        """The body of a call."""
-        assert isinstance(method, Call), "only our own calls go through this session"
-        return BytesPayload(_encoded(method.body), content_type="application/json")
+    ) -> BytesPayload | FormData:
+        """The body of a call; a form where files go with it."""
+        assert isinstance(method, _Call), "only our own calls go through this session"
+        if not method.files:
+            return BytesPayload(_encoded(method.body), content_type="application/json")
+        form = FormData(quote_fields=False)
+        for name, value in method.body.items():
+            form.add_field(name, value if isinstance(value, str) else _encoded(value).decode())
+        for file in method.files:
+            form.add_field(file.field, file.content, filename=file.name, content_type=file.mime)
+        return form
 
     def check_response(
         self, bot: Bot, method: TelegramMethod[TelegramType], status_code: int, content: str
@@ -102,38 +70,32 @@ class _RawSession(AiohttpSession):
             ApiRefusal: the Bot API says no.
             Unknown: this is not an answer of the Bot API's.
         """
-        answer = _decoded(content)
+        answer = decoded(content)
         if not isinstance(answer, dict) or not isinstance(answer.get("ok"), bool):
             raise Unknown(f"HTTP {status_code} and no Bot API answer")
         if answer["ok"] and status_code < 300:
             return Response.model_construct(ok=True, result=answer.get("result"))
-        parameters = answer.get("parameters")
-        wait_s = parameters.get("retry_after") if isinstance(parameters, dict) else None
-        raise ApiRefusal(
-            status_code,
-            str(answer.get("description") or "no description"),
-            float(wait_s) if isinstance(wait_s, (int, float)) else None,
-        )
+        raise _refusal(status_code, answer)
 
 
-def _encoded(body: JsonObject) -> bytes:
+def _refusal(status: int, answer: Mapping[str, JsonValue]) -> ApiRefusal:
+    parameters = answer.get("parameters")
+    more = parameters if isinstance(parameters, dict) else {}
+    wait_s, moved_to = more.get("retry_after"), more.get("migrate_to_chat_id")
+    return ApiRefusal(
+        status,
+        str(answer.get("description") or "no description"),
+        float(wait_s) if isinstance(wait_s, (int, float)) else None,
+        str(moved_to) if isinstance(moved_to, int) else None,
+    )
+
+
+def _encoded(value: JsonValue) -> bytes:
     """JSON; what is no Unicode goes out escaped, so that the Bot API itself refuses it."""
     try:
-        return orjson.dumps(body)
+        return orjson.dumps(value)
     except TypeError:
-        return json.dumps(body).encode()
-
-
-def _decoded(content: str) -> JsonValue:
-    """JSON; None when it is none. Lone surrogates in it, which orjson refuses, survive."""
-    try:
-        decoded: JsonValue = orjson.loads(content)
-    except orjson.JSONDecodeError:
-        try:
-            decoded = json.loads(content)
-        except (ValueError, RecursionError):
-            return None
-    return decoded
+        return json.dumps(value).encode()
 
 
 class TelegramWire:
@@ -150,31 +112,66 @@ class TelegramWire:
     def __repr__(self) -> str:
         return f"TelegramWire({self._config.api_base!r})"
 
-    async def call(self, kind: type[Call], body: JsonObject, *, timeout_s: float) -> JsonValue:
-        """One call and its result.
+    async def call(self, method: str, body: JsonObject, *, timeout_s: float, files: Sequence[Upload] = ()) -> JsonValue:
+        """One call and its result; `method` as the Bot API spells it.
 
         Raises:
             ApiRefusal: it was answered, and not done.
             Retryable: no connection came about.
             Unknown: no answer, or none that can be read.
         """
-        connect_s = min(self._config.connect_timeout_s, timeout_s)
-        timeout = ClientTimeout(total=timeout_s, connect=connect_s)
         failure: ChannelError | ApiRefusal
         try:
             return await self._session.make_request(
                 self._bot,
-                kind(body=body),
-                timeout,  # type: ignore[arg-type]  # handed to aiohttp as it is
+                _Call(api_method=method, body=body, files=files),
+                self._timeout(timeout_s),  # type: ignore[arg-type]  # handed to aiohttp as it is
             )
         except TelegramNetworkError as error:
-            seen = f"{type(error.__cause__).__name__}: {error.__cause__}"
-            failure = unanswered(error.__cause__, self._scrubbed(seen))
+            failure = self._unanswered(error.__cause__)
         except UnicodeDecodeError:
             failure = Unknown("an answer that is no text")
         except ApiRefusal as refusal:
-            failure = ApiRefusal(refusal.status, self._scrubbed(refusal.description), refusal.retry_after_s)
+            failure = ApiRefusal(
+                refusal.status, self._scrubbed(refusal.description), refusal.retry_after_s, refusal.moved_to
+            )
         raise failure  # outside the handler: what was caught may hold the URL, and with it the token
+
+    async def download(self, path: str, *, timeout_s: float) -> AsyncGenerator[bytes, None]:
+        """The content of a file that getFile gave the path of, piece by piece; close the iterator when done.
+
+        Raises:
+            ApiRefusal: the server has no such file, or does not give it now.
+            ChannelError: the content did not come, or not whole.
+        """
+        session = await self._session.create_session()
+        failure: ChannelError | ApiRefusal
+        try:
+            url = self._session.api.file_url(self._config.token.get_secret_value(), path)
+            # A redirect would carry the token, which is in the URL, to wherever it points (A89).
+            async with session.get(url, timeout=self._timeout(timeout_s), allow_redirects=False) as response:
+                if response.status != 200:
+                    raise await self._no_file(response)
+                async for chunk in response.content.iter_chunked(CHUNK_BYTES):
+                    yield chunk
+                return
+        except ApiRefusal as refusal:
+            failure = refusal
+        except (ClientError, TimeoutError) as error:
+            failure = self._unanswered(error)
+        raise failure  # outside the handler, as above
+
+    async def _no_file(self, response: ClientResponse) -> ApiRefusal:
+        """What a download was answered with instead of the file."""
+        answer = decoded(await response.content.read(CHUNK_BYTES))
+        refusal = _refusal(response.status, answer if isinstance(answer, dict) else {})
+        return ApiRefusal(refusal.status, self._scrubbed(refusal.description), refusal.retry_after_s)
+
+    def _timeout(self, timeout_s: float) -> ClientTimeout:
+        return ClientTimeout(total=timeout_s, connect=min(self._config.connect_timeout_s, timeout_s))
+
+    def _unanswered(self, cause: BaseException | None) -> ChannelError:
+        return unanswered(cause, self._scrubbed(f"{type(cause).__name__}: {cause}"))
 
     def _scrubbed(self, text: str) -> str:
         return text.replace(self._config.token.get_secret_value(), self._shown)

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
 from channels.messages import Address, OutboundPart, Receipt
 from channels.screens import Patience, Screens
+from channels.web.attached import MAX_FILE_BYTES
 from channels.web.config import WebAccount
 from channels.web.frames import ACCOUNT, CHANNEL, message_frame
 from channels.web.limits import WEB_LIMITS
@@ -30,6 +31,7 @@ class WebChannel:
     name = CHANNEL
     account = ACCOUNT
     limits = WEB_LIMITS
+    max_media_bytes = MAX_FILE_BYTES
 
     def __init__(
         self,
@@ -76,7 +78,9 @@ class WebChannel:
         Raises:
             Retryable, Permanent, Unknown: as `send`.
         """
-        await self._pages.show(part.address.chat, message_frame(part, platform_id, self._clock()))
+        chat = part.address.chat
+        files = self._pages.attached.keep(chat, part.media)
+        await self._pages.show(chat, message_frame(part, platform_id, files, self._clock()))
         return Receipt(platform_id)
 
     async def show_typing(self, address: Address) -> None:

@@ -6,6 +6,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from pydantic import JsonValue
+
 from channels.messages import Address, InboundMessage, OutboundPart, Sender
 from channels.screens import Frame
 from channels.views import Visitor
@@ -20,8 +22,8 @@ def visitor_of(chat: str, locale: str | None) -> Visitor:
     return Visitor(Address(CHANNEL, ACCOUNT, chat), Sender(chat, f"web visitor {chat[:6]}"), locale)
 
 
-def message_frame(part: OutboundPart, message_id: str, now: datetime) -> Frame:
-    """Our message as it stands now."""
+def message_frame(part: OutboundPart, message_id: str, files: Sequence[JsonValue], now: datetime) -> Frame:
+    """Our message as it stands now; `files` as `AttachedFiles.keep` names them."""
     return {
         "type": "message",
         "id": message_id,
@@ -29,6 +31,7 @@ def message_frame(part: OutboundPart, message_id: str, now: datetime) -> Frame:
         "live": part.idem_key == "",  # it grows still
         "waiting": part.rendered.text.strip() == "…",
         "buttons": [{"label": one.label, "data": one.data, "style": one.style.value} for one in part.buttons],
+        "files": list(files),
         "reply_to": part.reply_to,
         "at": now.isoformat(timespec="milliseconds"),
     }

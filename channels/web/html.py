@@ -67,6 +67,8 @@ def _element(text: str, node: Any) -> str:
         case "h":
             level = min(int(detail) + 2, 6)  # the page's own titles are h1 and h2
             return f"<h{level}>{_words(text, node)}</h{level}>"
+        case "p" if len(inside) == 1 and inside[0][:1] == ["code"] and inside[0][2:4] == [start, end]:
+            return f'<p><code class="alone">{_words(text, inside[0])}</code></p>'  # a code to be copied
         case "a":
             return _link(detail, _words(text, node))
     return f"<{_LEAVES[tag]}>{_words(text, node)}</{_LEAVES[tag]}>"

@@ -7,6 +7,7 @@ from channels.desk import Desk
 from channels.messages import InboundMessage
 from channels.screens import Frame, Screen, Screens
 from channels.views import Press, Say, Visitor
+from channels.web.attached import AttachedFiles
 from channels.web.frames import commands_frame, said_frame
 from channels.web.history import History
 
@@ -19,6 +20,7 @@ class Pages:
         self.desk = Desk(screens, clock)
         self.screens = screens
         self.history = History()
+        self.attached = AttachedFiles()
         self.menus: Mapping[str, Sequence[tuple[str, str]]] = {}
 
     def welcome(self, screen: Screen, locale: str | None, epoch: str, seen: int) -> None:

@@ -6,6 +6,7 @@ touching the markup. Pure; nothing here knows a browser.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 
 import orjson
 
@@ -19,6 +20,7 @@ from channels.markdown import (
     Paragraph,
     Quote,
     Rule,
+    Span,
     Spans,
     Style,
     Table,
@@ -118,25 +120,29 @@ class _Writer:
 
     def _leaf(self, tag: str, detail: str, spans: Spans) -> None:
         with self._node(tag, detail):
-            for span in spans:
-                looks = [("a", span.link)] if span.link is not None else []
-                looks += [(look, "") for bit, look in _LOOKS if span.style & bit]
-                self._styled(span.text, looks)
+            for link, linked in groupby(spans, key=lambda span: span.link):
+                around = [] if link is None else [("a", link)]
+                self._styled(tuple(linked), around)
 
-    def _styled(self, text: str, looks: Sequence[tuple[str, str]]) -> None:
-        if not looks:
-            self._say(text)
+    def _styled(self, spans: Spans, around: Sequence[tuple[str, str]]) -> None:
+        """The spans, inside these nodes, outermost first."""
+        if around:
+            with self._node(*around[0]):
+                self._styled(spans, around[1:])
             return
-        with self._node(*looks[0]):
-            self._styled(text, looks[1:])
+        for span in spans:
+            looks = [(look, "") for bit, look in _LOOKS if span.style & bit]
+            if looks:
+                self._styled((Span(span.text),), looks)
+            else:
+                self._say(span.text)
 
     @contextmanager
     def _node(self, tag: str, detail: str = "") -> Iterator[None]:
         """Everything said inside is of this kind."""
-        outside, inside, start = self._inside, [], self._at  # type: tuple[list[Node], list[Node], int]
-        node: Node = [tag, detail, start, start, inside]
+        outside, self._inside = self._inside, []
+        node: Node = [tag, detail, self._at, self._at, self._inside]
         outside.append(node)
-        self._inside = inside
         yield
         self._inside = outside
         node[3] = self._at

@@ -48,6 +48,7 @@ class PageRoutes:
         return (
             *[HttpRoute("GET", path, self._files.answer) for path in self._files.paths],
             HttpRoute("POST", "/web/session", self._session),
+            HttpRoute("GET", "/web/file", self._file),
             HttpRoute("GET", "/web/ws", self._socket),
             HttpRoute("GET", "/web/events", self._events),
             HttpRoute("POST", "/web/messages", self._messages),
@@ -85,6 +86,9 @@ class PageRoutes:
         if chat is None:
             raise web.HTTPUnauthorized(text="ask /web/session first\n")
         return chat
+
+    async def _file(self, request: web.Request) -> web.Response:
+        return self._pages.attached.answer(self._visitor(request), request.query.get("id", ""))
 
     # ------------------------------------------------------------ WebSocket
 

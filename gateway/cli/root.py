@@ -6,6 +6,7 @@ import click
 
 COMMANDS = {
     "run": ("gateway.cli.run", "Run the gateway."),
+    "chat": ("gateway.cli.chat", "Talk to the bot in this terminal."),
     "demo": ("gateway.cli.demo", "Play a short story against a simulated Telegram."),
     "sim": ("gateway.cli.sim", "Run a simulated platform."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),

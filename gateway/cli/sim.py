@@ -19,3 +19,13 @@ def telegram(port: int) -> None:
 
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(run_telegram(port))
+
+
+@command.command("slack")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8083, show_default=True, help="0 takes a free one.")
+def slack(port: int) -> None:
+    """A Slack that only this machine reaches; any xoxb- and xapp- token is taken for the app's."""
+    from gateway.cli.simulate import run_slack  # noqa: PLC0415  heavy: the simulator's server
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(run_slack(port))

@@ -75,7 +75,7 @@ class Delivery:
     # ------------------------------------------------------------ what others call
 
     async def recover(self) -> None:
-        """Wake the lanes that have something to say from an earlier life; those of a removed account stay as they are."""
+        """Wake the lanes that have something to say from an earlier life; those of removed accounts are left alone."""
         self._parked = set(await self._store.read(attempts.parked, lasting=True))
         for address in await self._store.read(outbox.open_lanes, lasting=True):
             if self._channels.configured(address):

@@ -1,6 +1,6 @@
 """Draws the first scenes of a story as chat bubbles in an SVG file. Pure: entries in, text out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
@@ -31,7 +31,7 @@ def _width(span: Span) -> float:
 
 def _em(character: str) -> float:
     if ord(character) > 0x2BFF:
-        return 1.3
+        return 1.5
     if character in " iljtf.,;:'|!()[]/":
         return 0.33
     if character in "mwMW%@—":
@@ -83,9 +83,10 @@ def picture(entries: Sequence[Entry]) -> str:
     """The story's first scenes as an SVG, two columns wide."""
     scenes = _scenes(entries)[:SCENES_DRAWN]
     half = len(scenes) // 2
+    signs = {entry.text: entry.sign for entry in entries if entry.kind is Kind.SIGN}  # as they stand in the end
     columns = (_Column(EDGE), _Column(EDGE + COLUMN + GAP))
     for number, scene in enumerate(scenes):
-        _draw(scene, columns[number >= half])
+        _draw(scene, columns[number >= half], signs)
     width, height = 2 * EDGE + 2 * COLUMN + GAP, max(column.y for column in columns) + EDGE
     body = "\n".join(line for column in columns for line in column.drawn)
     return (
@@ -105,9 +106,8 @@ def _scenes(entries: Iterable[Entry]) -> list[list[Entry]]:
     return scenes
 
 
-def _draw(scene: Sequence[Entry], column: _Column) -> None:
+def _draw(scene: Sequence[Entry], column: _Column, signs: Mapping[str, str]) -> None:
     """One scene; a live answer becomes one bubble, drawn half-way only where a command ends it."""
-    signs = {entry.text: entry.sign for entry in scene if entry.kind is Kind.SIGN and entry.text}
     growing: list[Entry] = []
     for entry in scene:
         if entry.kind is Kind.SCENE:

@@ -29,6 +29,7 @@ class Screen:
         self._colours = out.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
         columns = shutil.get_terminal_size((100, 24)).columns if out.isatty() else 100
         self._width = max(40, min(columns, MAX_WIDTH))
+        self._chat = ""
         self.entries: list[Entry] = []
         self._printers: dict[Kind, Callable[[Entry], None]] = {
             Kind.SCENE: self._scene,
@@ -44,6 +45,9 @@ class Screen:
     def show(self, entry: Entry) -> None:
         """Print an entry and keep it."""
         self.entries.append(entry)
+        if entry.chat and entry.chat != self._chat:
+            self._chat = entry.chat
+            self.line(f"{'':7}[{entry.chat}'s chat]", "dim")
         self._printers[entry.kind](entry)
         self._out.flush()
 

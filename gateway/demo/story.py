@@ -125,6 +125,8 @@ class Story:
     async def _another_person(self) -> None:
         self._scene("6. A second person has a chat and data of their own")
         await self.ben.answered(self.ben.say("Hi, Ana told me about you"), by="This bot is private")
+        await self.ana.told("asks to be let in")
+        self._note("Ana, as the owner, is told of it. The operator lets Ben in:")
         await self._approve(self.ben)
         await self.ben.told("You are in")
         stats = await self.ben.answered(self.ben.say("/stats"), by="Nothing is logged yet")

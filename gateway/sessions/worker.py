@@ -40,6 +40,8 @@ GATHER_EVERY_S = 0.1
 MAX_ATTEMPTS = 3
 """Times a turn is begun; after that it is failed and the person is told."""
 
+GUARDED = "I do not take messages that give me orders like this one."
+
 RunTurn = Callable[[Turn, TurnPort], Awaitable[EndReason]]
 """What runs one kind of turn: `agent.loop.run_turn` with its agent."""
 
@@ -230,7 +232,7 @@ class Session:
         channel = await self._tools.channels.loaded(row.event.address)
         item = await self._tools.turns.reader.read(row.event, channel)
         if item is None:
-            await self._refuse(row, "the input guard", "I do not take messages that give me orders like this one.")
+            await self._refuse(row, "the input guard", GUARDED)
             return None
         turn = self._new_turn(row, state)
         begun = self._begun = Begun(turn, row.id, message_id_of(row), answering(row), (TurnStarted((item,)),))

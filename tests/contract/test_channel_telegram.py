@@ -20,6 +20,7 @@ from channels.messages import Address, InboundMessage
 from channels.telegram.adapter import REACTIONS
 from channels.telegram.simulator.faults import Fault
 from channels.telegram.simulator.methods import REACTIONS as LEGAL_REACTIONS
+from channels.telegram.simulator.state import Webhook
 from tests.fakes.sink import RecordingSink
 from tests.fakes.telegram import TOKEN, part, telegram
 
@@ -163,11 +164,11 @@ async def test_second_poller_is_named_as_such():
 async def test_webhook_is_told_and_never_removed():
     """409 because a webhook is set says so; the webhook stays."""
     async with telegram() as rig:
-        rig.simulator.world.bot().webhook_url = "https://example.com/hook"
+        rig.simulator.world.bot().webhook = Webhook("https://example.com/hook", "", 40)
         async with rig.running():
             await rig.sink.until(lambda: bool(rig.sink.details(ChannelState.DEGRADED)))
         assert "a webhook is set" in rig.sink.details(ChannelState.DEGRADED)[0]
-        assert "https://example.com/hook" == rig.simulator.world.bot().webhook_url
+        assert rig.simulator.world.bot().webhook is not None
 
 
 async def test_refused_token_fails_at_once_and_says_where_to_mend_it():

@@ -162,9 +162,7 @@ class Spine:
             self.delivery = Delivery(self.store, self.channels, self.live, clock, lambda _ref, text: text, tasks)
             session_tools = SessionTools(
                 config=self.sessions,
-                turns=TurnTools(
-                    self.store, self.delivery, _applied, self.clean, self.reader, clock
-                ),
+                turns=TurnTools(self.store, self.delivery, _applied, self.clean, self.reader, clock),
                 live=LiveTools(
                     self.store, self.delivery, self.live, asyncio.get_running_loop().time, self.clean, tasks
                 ),
@@ -179,9 +177,7 @@ class Spine:
             )
             self.bus = Bus(self.sessions.bus_size, self._load, kinds.is_urgent)
             self.commands = CommandRunner(
-                CommandTools(
-                    self.store, table, self.delivery, self.channels, self.people, lambda *_: {}, {}, clock
-                ),
+                CommandTools(self.store, table, self.delivery, self.channels, self.people, lambda *_: {}, {}, clock),
                 tasks,
             )
             self.router = Router(self.bus, session_tools, self.commands, tasks)
@@ -287,6 +283,10 @@ class Spine:
         self.now += timedelta(**ahead)
 
 
+def _nothing(*_: object) -> dict[str, object]:
+    return {}
+
+
 def _applied(*_: object) -> str:
     return '{"success":true,"data":null,"error":null}'
 
@@ -295,8 +295,8 @@ def _fingerprint(connection: sa.Connection) -> object:
     """What changes when anything happens."""
     return connection.execute(
         sa.text(
-            "SELECT (SELECT count(*) FROM inbox), (SELECT count(outcome) FROM inbox), (SELECT sum(attempts) FROM inbox),"
-            " (SELECT count(*) FROM events), (SELECT count(*) FROM turns), (SELECT count(end_reason) FROM turns),"
+            "SELECT (SELECT count(*) FROM inbox), (SELECT count(outcome) FROM inbox),"
+            " (SELECT sum(attempts) FROM inbox), (SELECT count(*) FROM events), (SELECT count(*) FROM turns), (SELECT count(end_reason) FROM turns),"
             " (SELECT sum(attempts) FROM turns), (SELECT count(*) FROM outbox), (SELECT sum(attempts) FROM outbox),"
             " (SELECT group_concat(state) FROM outbox), (SELECT count(*) FROM parked_lanes)"
         )

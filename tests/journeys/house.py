@@ -74,7 +74,8 @@ class House:
 
     async def rows(self, query: str) -> list[dict[str, Any]]:
         """Rows of the store, for what nobody sees."""
-        return await self.store.read(lambda connection: [dict(row) for row in connection.execute(sa.text(query)).mappings()])
+        statement = sa.text(query)
+        return await self.store.read(lambda connection: [dict(row) for row in connection.execute(statement).mappings()])
 
     async def settled(self) -> None:
         """Wait until everything that came in has its outcome and everything to be said was said."""

@@ -35,15 +35,15 @@ def test_the_demo_loses_and_doubles_nothing(tmp_path: Path) -> None:
 @pytest.mark.timeout(60)
 def test_an_interrupted_demo_cleans_up(tmp_path: Path) -> None:
     """Ctrl-C in the middle ends the gateway, takes the temporary files away and says so in one line."""
-    demo = subprocess.Popen(DEMO, env=environment(tmp_path), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    try:
-        assert demo.stdout is not None
-        until_said(demo.stdout, "It reads from Telegram")
-        gateway = gateway_of(tmp_path)
-        demo.send_signal(signal.SIGINT)
-        rest, errors = demo.communicate(timeout=30)
-    finally:
-        demo.kill()
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(DEMO, env=environment(tmp_path), **pipes) as demo:
+        try:
+            until_said(demo.stdout, "It reads from Telegram")
+            gateway = gateway_of(tmp_path)
+            demo.send_signal(signal.SIGINT)
+            rest, errors = demo.communicate(timeout=30)
+        finally:
+            demo.kill()
     assert (130, "") == (demo.returncode, errors)
     assert "Stopped." in rest
     assert [] == list(tmp_path.iterdir())

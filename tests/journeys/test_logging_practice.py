@@ -21,10 +21,14 @@ async def test_practice_is_logged_by_command_and_told(tmp_path: Path) -> None:
 
 
 async def test_practice_is_logged_by_the_model_for_who_wrote(tmp_path: Path) -> None:
-    """A49: the model's tool call logs for the person of the chat, whatever user it makes up."""
+    """A49: the model's tool call logs for the person of the chat; a user it makes up is no argument."""
     async with house(tmp_path) as here:
-        arguments = json.dumps({"skill": "cello", "minutes": 30, "user_id": "somebody else"})
-        here.model.script(Reply(calls=(Call("log_practice", arguments),)), Reply("Thirty minutes, noted."))
+        logging = {"skill": "cello", "minutes": 30}
+        here.model.script(
+            Reply(calls=(Call("log_practice", json.dumps(logging | {"user_id": "somebody else"})),)),
+            Reply(calls=(Call("log_practice", json.dumps(logging)),)),
+            Reply("Thirty minutes, noted."),
+        )
         here.sim.say(1, "I practised cello for half an hour")
         await here.told(1, "Thirty minutes, noted.")
         here.sim.say(2, "/stats")

@@ -7,7 +7,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from channels.telegram.simulator.faults import Fault
 from gateway.control import call
 from tests.torture.world import World
 
@@ -58,12 +57,6 @@ async def burst(world: World, chat: int) -> None:
         world.say(chat)
 
 
-async def doubled_batch(world: World, chat: int) -> None:
-    """A question that Telegram delivers twice."""
-    world.sim.faults.script(Fault(kind="duplicate", method="getUpdates", times=2))
-    world.say(chat)
-
-
 async def steering(world: World, chat: int) -> None:
     """A slow answer, and another word while it is being given."""
     world.say(chat, "s")
@@ -97,8 +90,10 @@ class Case:
     @property
     def name(self) -> str:
         """As the test list has it."""
+        how = "" if self.provoke is plain else f"({self.provoke.__name__})"
         then = f"+{self.again}" if self.again else ""
-        return f"{self.point}:{self.hit}:{self.action}{then}" + (f"~{self.meanwhile.__name__}" if self.meanwhile else "")
+        down = f"~{self.meanwhile.__name__}" if self.meanwhile else ""
+        return f"{self.point}:{self.hit}:{self.action}{how}{then}{down}"
 
 
 SINGLE = (
@@ -113,7 +108,7 @@ SINGLE = (
     Case("live_edit", slow), Case("edit_done", slow),
     Case("send_pre", long), Case("send_done", long), Case("send_done", long, hit=2),
     Case("command_pre", command), Case("command_post", command),
-    Case("result_pre", paying), Case("claim_post", doubled_batch), Case("claim_post", burst), Case("shutdown_begun", terminate),
+    Case("result_pre", paying), Case("claim_post", burst), Case("shutdown_begun", terminate),
 )  # fmt: skip
 """Every named point but those of a recovery and of a pairing."""
 

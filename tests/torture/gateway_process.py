@@ -89,7 +89,7 @@ class GatewayProcess:
         os.kill(self.pid, signum)
 
     async def kill(self) -> None:
-        """kill -9, and wait until it is gone."""
+        """End it by kill -9, and wait until it is gone."""
         if self._process is not None:
             if self._process.returncode is None:
                 self._process.kill()

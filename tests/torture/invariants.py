@@ -6,13 +6,14 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnEnded, UserItem, fold
 from channels.telegram.simulator.state import ShownMessage
 from gateway.delivery.compose import RECOVERED_MARK, WAITING_TEXT
 from tests.torture.gateway_process import API_KEY, TOKEN
-from tests.torture.script import PARAGRAPHS, TOKEN as MESSAGE
-from tests.torture.script import flaws_in_transcript
+from tests.torture.script import PARAGRAPHS, flaws_in_transcript
+from tests.torture.script import TOKEN as MESSAGE
 from tests.torture.world import COMMANDS, Said, World
 
 MARK = RECOVERED_MARK.strip()
@@ -135,7 +136,7 @@ def _check_answers(world: World, store: _Store, verdict: Verdict) -> None:
         verdict.wrong += [f"I3: chat {chat} was shown the answer to m{number}" for number in sorted(foreign)]
         order = [number for one in shown for number in _answered(one)]
         firsts = list(dict.fromkeys(order))
-        inversions = [(a, b) for a, b in zip(firsts, firsts[1:], strict=False) if b < a]
+        inversions = [(a, b) for a, b in pairwise(firsts) if b < a]
         verdict.wrong += [f"I4: chat {chat} was shown m{b} after m{a}" for a, b in inversions]
 
 
@@ -183,7 +184,7 @@ def _paragraphs(one: ShownMessage, number: int) -> list[str]:
 
 def _check_effects(world: World, store: _Store, verdict: Verdict) -> None:
     """I7: local and idempotent effects once, unsafe ones at most once."""
-    practised = Counter(row["notes"] for row in store.rows("SELECT notes FROM practice_sessions WHERE undone_at IS NULL"))
+    practised = Counter(row["notes"] for row in store.rows("SELECT notes FROM practice_sessions"))
     for said in world.said:
         row = store.inbox.get((said.chat, said.message_id))
         turn = store.turns.get(row["turn_id"]) if row is not None else None
@@ -199,8 +200,9 @@ def _check_effects(world: World, store: _Store, verdict: Verdict) -> None:
 
 def _check_commands(world: World, store: _Store, verdict: Verdict) -> None:
     """Each command took effect once and was answered once."""
-    minutes = Counter(row["minutes"] for row in store.rows("SELECT minutes FROM practice_sessions WHERE minutes >= 100"))
-    verdict.wrong += [f"I7: /log of {one} min happened {minutes[one]} times" for one in world.logged if minutes[one] != 1]
+    minutes = Counter(row["minutes"] for row in store.rows("SELECT minutes FROM practice_sessions"))
+    often = [(one, minutes[one]) for one in world.logged if minutes[one] != 1]
+    verdict.wrong += [f"I7: /log of {one} min happened {times} times" for one, times in often]
     answers = world.sim.answers(COMMANDS)
     clear = sum(MARK not in one.text for one in answers)
     verdict.marked += len(answers) - clear

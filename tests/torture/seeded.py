@@ -9,7 +9,6 @@ from tests.torture.cases import (
     Case,
     burst,
     command,
-    doubled_batch,
     long,
     noting,
     paying,
@@ -18,8 +17,8 @@ from tests.torture.cases import (
     slow,
     steering,
 )
-from tests.torture.fence import take_over
 from tests.torture.gateway_process import ROOT
+from tests.torture.scenarios import deliver_twice, take_over
 from tests.torture.world import World
 
 PACKAGES = ("gateway", "channels", "agent")
@@ -55,22 +54,24 @@ BUGS = (
     ),
     Bug(
         2, "no dedupe", "gateway/store/inbox.py",
-        '"event_id": event.event_id,', '"event_id": f"{event.event_id}:{__import__("uuid").uuid4()}",',
-        Case("routed", doubled_batch),
+        '"event_id": event.event_id,', '"event_id": event.event_id + __import__("secrets").token_hex(4),',
+        deliver_twice,
     ),
     Bug(
         3, "final outside the transaction", "gateway/sessions/turn.py",
-        "            rows = outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)\n"
         '            failpoint("final_pre")\n'
         "            return rows\n"
         "\n"
-        "        await self._tools.store.write(job, self._tools.delivery.publish)\n",
-        "            return []\n"
+        "        try:\n"
+        "            await self._tools.store.write(job, self._tools.delivery.publish)\n",
+        "            connection.exec_driver_sql('DELETE FROM outbox WHERE id >= ?', (rows[0].id,))\n"
+        "            return rows\n"
         "\n"
-        "        await self._tools.store.write(job)\n"
-        '        failpoint("final_pre")\n'
-        "        put = lambda c: outbox.put(c, turn.tenant, parts, self._tools.clock(), first_claimed=claimed)\n"
-        "        await self._tools.store.write(put, self._tools.delivery.publish)\n",
+        "        try:\n"
+        "            await self._tools.store.write(job)\n"
+        '            failpoint("final_pre")\n'
+        "            put = lambda c: outbox.put(c, turn.tenant, parts, self._tools.clock(), first_claimed=claimed)\n"
+        "            await self._tools.store.write(put, self._tools.delivery.publish)\n",
         Case("final_pre"),
     ),
     Bug(
@@ -85,10 +86,11 @@ BUGS = (
     ),
     Bug(
         6, "effect outside the journaling commit", "gateway/sessions/turn.py",
-        "        failpoint(\"effect_pre\")\n        event = await self._tools.store.write(job)\n",
-        "        own = lambda c: self._tools.apply(c, self._principal, command, str(seq + id(job)), self._tools.clock())\n"
+        '        failpoint("effect_pre")\n        event = await self._tools.store.write(job)\n',
+        "        key = str(seq + id(job))\n"
+        "        own = lambda c: self._tools.apply(c, self._principal, command, key, self._tools.clock())\n"
         "        done = await self._tools.store.write(own)\n"
-        "        failpoint(\"effect_pre\")\n"
+        '        failpoint("effect_pre")\n'
         "        event = replace(returned, content=done)\n"
         "        await self.record(event)\n",
         Case("effect_pre", practice),
@@ -105,7 +107,7 @@ BUGS = (
     ),
     Bug(
         9, "steering not claimed", "gateway/sessions/turn.py",
-        "            inbox.claim(connection, [row.id for row in rows], self._turn.id)\n", "",
+        "[(row, item) for row, item in read if inbox.claim(connection, [row.id], self._turn.id)]", "list(read)",
         Case("steer_post", steering),
     ),
     Bug(
@@ -149,8 +151,10 @@ BUGS = (
         Case("model_first_text", slow, meanwhile=burst),
     ),
     Bug(
-        18, "command effect ahead of its outcome", "gateway/sessions/commands.py",
-        "            if not inbox.settle(connection, row.id, outcome, now):\n                return _Done([])\n", "",
+        18, "command without its outcome", "gateway/sessions/commands.py",
+        "            if not inbox.settle(connection, row.id, outcome, now):\n"
+        "                return _Done([], before=True)\n",
+        "",
         Case("command_post", command),
     ),
 )  # fmt: skip

@@ -1,6 +1,10 @@
-"""kill -9 at random, over and over, while people write (FAULTS R1, R2, R3). More of it: `python -m tests.torture.campaign`."""
+"""Kills at random, over and over, while people write (FAULTS R1, R2, R3).
+
+More of it, with a line to read: `python -m tests.torture.campaign KILLS CHATS SEED`.
+"""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,7 +18,7 @@ HUNDREDS = int(os.environ.get("TORTURE_KILLS", "150"))
 @pytest.mark.timeout(200)
 @pytest.mark.parametrize("seed", [1, 2, 3])
 async def test_ten_kills_lose_nothing_and_double_nothing(
-    tmp_path: Path, seed: int, record_property: pytest.RecordProperty
+    tmp_path: Path, seed: int, record_property: Callable[[str, object], None]
 ) -> None:
     """R1: nothing lost, nothing said twice without a mark, nobody's answer elsewhere, order kept, effects once."""
     verdict = await run_campaign(tmp_path, kills=10, chats=12, seed=seed)
@@ -27,10 +31,9 @@ async def test_ten_kills_lose_nothing_and_double_nothing(
 @pytest.mark.timeout(36_000)
 @pytest.mark.parametrize("seed", [11, 12])
 async def test_hundreds_of_kills_lose_nothing_and_double_nothing(
-    tmp_path: Path, seed: int, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, seed: int, record_property: Callable[[str, object], None]
 ) -> None:
-    """R1, R2, R3 at full length; prints its line."""
+    """R1, R2, R3 at full length; its line is in the report."""
     verdict = await run_campaign(tmp_path, kills=HUNDREDS, chats=20, seed=seed)
-    with capsys.disabled():
-        print(f"\nseed {seed}  {verdict.line()}")
+    record_property("campaign", verdict.line())
     assert [] == verdict.broken, verdict.line()

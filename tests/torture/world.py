@@ -15,7 +15,6 @@ from tests.torture.gateway_process import API_KEY, ROOT, TOKEN, GatewayProcess
 from tests.torture.ledger import Ledger
 from tests.torture.script import Model
 
-
 COMMANDS = 900
 """The chat that holds nothing but commands."""
 
@@ -131,7 +130,7 @@ class World:
         return self.sim.world.bot(TOKEN).updates.polls
 
     async def kill(self) -> None:
-        """kill -9; remembers what was on its way out."""
+        """End the gateway by kill -9; remember what was on its way out."""
         await self.gateway.kill()
         self.note_death()
 

@@ -16,7 +16,6 @@ HISTORY_KEPT = 200_000  # calls remembered; older ones are forgotten
 
 TEXT, DM, FORUM, PUBLIC_THREAD = 0, 1, 15, 11  # channel types
 LOADING, SUPPRESS_EMBEDS, SILENT = 1 << 7, 1 << 2, 1 << 12  # message flags
-ALL_PERMISSIONS = str(2**50 - 1)
 
 
 def iso(at: float) -> str:

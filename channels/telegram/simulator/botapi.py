@@ -8,9 +8,10 @@ import orjson
 from aiohttp import web
 
 from channels.telegram.simulator.checks import JsonObject, Refusal
+from channels.telegram.simulator.downloads import Downloads
 from channels.telegram.simulator.faults import Fault, Faults
 from channels.telegram.simulator.methods import Methods
-from channels.telegram.simulator.params import Params, read_params
+from channels.telegram.simulator.params import Params, UploadedFile, read_params
 from channels.telegram.simulator.state import Bot, World
 
 MAX_POLL_S = 50  # LONG_POLL_MAX_TIMEOUT of tdlib/telegram-bot-api
@@ -36,10 +37,13 @@ class BotApi:
         self._methods = methods
         self._faults = faults
         self._changed = changed
+        self._downloads = Downloads(world, faults)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """One call, whatever it is; never raises for what a client sends."""
         path, _, query = request.raw_path.partition("?")
+        if path.startswith("/file/bot"):
+            return await self._downloads.handle(request, path)
         token, _, method = path.removeprefix("/bot").partition("/")
         try:
             bot = self._world.bot_of(token)
@@ -82,7 +86,8 @@ class BotApi:
         answer = _Answer(200, orjson.dumps({"ok": True, "result": result}))
         if fault is not None and fault.kind in ("status", "html", "cut"):
             answer = _faulty(fault)
-        message_id = result.get("message_id") if isinstance(result, dict) else params.integer("message_id")
+        first = result[0] if isinstance(result, list) and result else result
+        message_id = first.get("message_id") if isinstance(first, dict) else params.integer("message_id")
         self._record(
             bot, method, params, answer, applied=True, message_id=message_id if isinstance(message_id, int) else None
         )
@@ -107,7 +112,7 @@ class BotApi:
             self._methods.name_of(method),
             chat_id=params.integer("chat_id"),
             message_id=message_id if message_id is not None else params.integer("message_id"),
-            text=params.text("text") or None,
+            text=params.text("text") or params.text("caption") or None,
             status=0 if answer.cut else answer.status,
             applied=applied,
             description=why,
@@ -116,7 +121,7 @@ class BotApi:
 
     async def _poll(self, bot: Bot, params: Params, fault: Fault | None) -> _Answer:
         """Answer getUpdates."""
-        if bot.webhook_url:
+        if bot.webhook is not None:
             raise Refusal(
                 409,
                 "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the"
@@ -141,10 +146,15 @@ class BotApi:
 
 
 async def _params_of(request: web.BaseRequest, query: str) -> Params:
-    """The parameters of a request with any body the Bot API takes; files are left out."""
+    """The parameters of a request with any body the Bot API takes, and its files."""
     if request.content_type == "multipart/form-data":
         fields = await request.post()
-        return Params({name: value for name, value in fields.items() if isinstance(value, str)})
+        files = {
+            name: UploadedFile(value.filename, value.content_type, value.file.read())
+            for name, value in fields.items()
+            if isinstance(value, web.FileField)
+        }
+        return Params({name: value for name, value in fields.items() if isinstance(value, str)}, files)
     return read_params(await request.read(), request.content_type, query)
 
 

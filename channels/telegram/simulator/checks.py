@@ -14,6 +14,7 @@ from pydantic import JsonValue
 JsonObject = dict[str, JsonValue]
 
 MAX_TEXT_UTF16 = 4096
+MAX_CAPTION_UTF16 = 1024
 MAX_TEXT_BYTES = 1 << 15  # refused before entities are looked at
 MAX_ENTITIES = 100  # the rest is silently not styled
 
@@ -64,6 +65,36 @@ def formatted(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ..
     Raises:
         Refusal: Telegram would answer 400; the description is its own.
     """
+    text, kept = _formatted(text, entities)
+    if not text:
+        raise Refusal(400, "Bad Request: message text is empty")
+    if utf16_length(text) > MAX_TEXT_UTF16:
+        raise Refusal(400, "Bad Request: message is too long")
+    return text, kept
+
+
+def formatted_caption(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
+    """As `formatted`, for what stands under a file; it may be empty.
+
+    Raises:
+        Refusal: Telegram would answer 400; the description is its own.
+    """
+    text, kept = _formatted(text, entities)
+    if utf16_length(text) > MAX_CAPTION_UTF16:
+        raise Refusal(400, "Bad Request: message caption is too long")
+    return text, kept
+
+
+def formatted_draft(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
+    """As `formatted`, for a draft; it may be empty.
+
+    Raises:
+        Refusal: Telegram would answer 400; the description is its own.
+    """
+    return formatted(text, entities) if text else ("", ())
+
+
+def _formatted(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
@@ -73,10 +104,6 @@ def formatted(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ..
     spans = _spans(text, _parsed(entities))
     text, spans = _cleaned(text, spans)
     text, spans = _trimmed(text, spans)
-    if not text:
-        raise Refusal(400, "Bad Request: message text is empty")
-    if utf16_length(text) > MAX_TEXT_UTF16:
-        raise Refusal(400, "Bad Request: message is too long")
     return text, _as_entities(text, _nested(spans)[:MAX_ENTITIES])
 
 

@@ -14,6 +14,9 @@ from channels.telegram.simulator.checks import JsonObject
 FaultKind = Literal["status", "html", "cut", "delay", "duplicate", "malformed"]
 
 
+_ONLY_BY_NAME = frozenset({"getupdates", "download", "webhook"})
+
+
 class Fault(BaseModel):
     """One line of a script.
 
@@ -24,6 +27,10 @@ class Fault(BaseModel):
     duplicate  getUpdates only: the batch holds every update twice
     malformed  getUpdates only: an update that is not one joins the queue
 
+    Two things that are no methods are hit under names of their own: "download" is the content of a file (there `cut`
+    with `applied` cuts it off in the middle), "webhook" is an update being brought to the bot (`cut` never brings it;
+    with `applied`, and for `duplicate`, it is brought and the answer gets lost, so that it is brought again).
+
     With `applied` the call takes effect first and the fault hides the answer: the ambiguous case. A delay with
     `applied` acts at once and answers late; without, it acts late.
     """
@@ -31,7 +38,7 @@ class Fault(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     kind: FaultKind
-    method: str = "*"  # Bot API method, any case; "*" is every method except getUpdates
+    method: str = "*"  # Bot API method, any case; "*" is every method but getUpdates
     chat: int | None = None  # only calls for this chat
     status: int = 500  # of `status` and `html`
     description: str | None = None  # None: the usual words for the status
@@ -69,7 +76,7 @@ class _Scripted:
     def due(self, method: str, chat: int | None) -> bool:
         """Whether this call is hit; counts it where it matches."""
         wanted = self.fault.method.lower()
-        if wanted != method and not (wanted == "*" and method != "getupdates"):
+        if wanted != method and not (wanted == "*" and method not in _ONLY_BY_NAME):
             return False
         if self.fault.chat is not None and self.fault.chat != chat:
             return False

@@ -1,20 +1,22 @@
-"""The Bot API methods a bot calls, over the simulated world; getUpdates waits and lives in `server`.
+"""The Bot API methods a bot calls, over the simulated world; getUpdates waits and lives in `botapi`.
 
-Error texts are those of tdlib/telegram-bot-api (2026-09). Each method is `(bot, params) -> result` or a Refusal.
+Files are in `media`, drafts and rich messages in `live`, webhooks in `hooks`. Error texts are those of
+tdlib/telegram-bot-api (2026-09). Each method is `(bot, params) -> result` or a Refusal.
 """
 
 import re
 import time
-from collections.abc import Callable
 
 from pydantic import JsonValue
 
-from channels.telegram.simulator.checks import JsonObject, Refusal, formatted
+from channels.telegram.simulator.checks import Refusal, formatted
+from channels.telegram.simulator.hooks import HookMethods
+from channels.telegram.simulator.live import LiveMethods, rich_of
+from channels.telegram.simulator.media import MediaMethods
 from channels.telegram.simulator.params import Params
 from channels.telegram.simulator.people import as_message, living
-from channels.telegram.simulator.state import Bot, Chat, Edit, ShownMessage, World
-
-Method = Callable[[Bot, Params], JsonValue]
+from channels.telegram.simulator.posting import Poster, keyboard_of, saying, writable
+from channels.telegram.simulator.state import Bot, Edit, Method, World
 
 _COMMAND_NAME = re.compile(r"[a-z0-9_]{1,32}")
 _NOT_MODIFIED = (
@@ -32,27 +34,26 @@ REACTIONS = frozenset(_EMOJI.split())
 class Methods:
     """Carries out what bots ask for."""
 
-    def __init__(self, world: World, *, per_chat_per_s: float | None) -> None:
+    def __init__(self, world: World, hooks: HookMethods, *, per_chat_per_s: float | None) -> None:
         """`per_chat_per_s` makes sends to one chat that come faster end in a 429; None lets all pass."""
         self._world = world
-        self._per_chat_per_s = per_chat_per_s
-        self._table: dict[str, tuple[str, Method]] = {
-            name.lower(): (name, method)
-            for name, method in {
-                "getMe": self._get_me,
-                "sendMessage": self._send_message,
-                "editMessageText": self._edit_message_text,
-                "deleteMessage": self._delete_message,
-                "sendChatAction": self._send_chat_action,
-                "setMessageReaction": self._set_message_reaction,
-                "setMyCommands": self._set_my_commands,
-                "getMyCommands": self._get_my_commands,
-                "answerCallbackQuery": self._answer_callback_query,
-                "setWebhook": self._set_webhook,
-                "deleteWebhook": self._delete_webhook,
-                "getWebhookInfo": self._get_webhook_info,
-            }.items()
+        self._poster = Poster(per_chat_per_s=per_chat_per_s)
+        own: dict[str, Method] = {
+            "getMe": self._get_me,
+            "sendMessage": self._send_message,
+            "editMessageText": self._edit_message_text,
+            "editMessageReplyMarkup": self._edit_message_reply_markup,
+            "deleteMessage": self._delete_message,
+            "sendChatAction": self._send_chat_action,
+            "setMessageReaction": self._set_message_reaction,
+            "setMyCommands": self._set_my_commands,
+            "getMyCommands": self._get_my_commands,
+            "answerCallbackQuery": self._answer_callback_query,
         }
+        others = (hooks.table(), MediaMethods(world, self._poster).table(), LiveMethods(world, self._poster).table())
+        for more in others:
+            own |= more
+        self._table = {name.lower(): (name, method) for name, method in own.items()}
 
     def name_of(self, method: str) -> str:
         """The Bot API's spelling of a method given in any case.
@@ -82,56 +83,41 @@ class Methods:
         }
 
     def _send_message(self, bot: Bot, params: Params) -> JsonValue:
-        chat = _writable(bot, params)
-        text, entities = _formatted(params)
-        reply_to = _reply_target(chat, params)
-        thread = params.integer("message_thread_id")
-        if thread is not None and thread not in chat.threads:
-            raise Refusal(400, "Bad Request: message thread not found")
-        self._pace(chat)
-        message = ShownMessage(
-            message_id=bot.next_message_id(chat),
-            chat_id=chat.id,
-            sender_id=bot.id,
-            by_bot=True,
-            text=text,
-            date=int(time.time()),
-            at_s=time.monotonic(),
-            entities=entities,
-            reply_to=reply_to,
-            thread=thread,
-            silent=params.flag("disable_notification"),
-            preview=not params.mapping("link_preview_options").get("is_disabled", False),
-        )
-        chat.messages[message.message_id] = message
+        writable(bot, params)
+        says = saying(*_formatted(params))
+        says.preview = not params.mapping("link_preview_options").get("is_disabled", False)
+        chat, (message,) = self._poster.post(bot, params, says)
         return as_message(self._world, bot, chat, message)
 
-    def _pace(self, chat: Chat) -> None:
-        """With limits on: a burst of three passes, then the rate holds."""
-        if self._per_chat_per_s is None:
-            return
-        gap_s = 1 / self._per_chat_per_s
-        now_s = time.monotonic()
-        wait_s = chat.next_send_s - now_s - 2 * gap_s
-        if wait_s > 0:
-            seconds = int(wait_s) + 1
-            raise Refusal(429, f"Too Many Requests: retry after {seconds}", {"retry_after": seconds})
-        chat.next_send_s = max(chat.next_send_s, now_s) + gap_s
-
     def _edit_message_text(self, bot: Bot, params: Params) -> JsonValue:
-        chat = _writable(bot, params)
+        chat = writable(bot, params)
         message = living(chat, params.integer("message_id"), "message to edit")
         if not message.by_bot:
             raise Refusal(400, "Bad Request: message can't be edited")
-        text, entities = _formatted(params)
-        if (text, entities) == (message.text, message.entities):
+        if message.file is not None:
+            raise Refusal(400, "Bad Request: there is no text in the message to edit")
+        rich, keyboard = rich_of(params), keyboard_of(params)
+        text, entities = _formatted(params) if rich is None else (rich[0], ())
+        blocks = () if rich is None else rich[1]
+        if (text, entities, blocks, keyboard) == (message.text, message.entities, message.blocks, message.keyboard):
             raise Refusal(400, _NOT_MODIFIED)
         message.edits.append(Edit(text, time.monotonic()))
-        message.text, message.entities = text, entities
+        message.text, message.entities, message.blocks, message.keyboard = text, entities, blocks, keyboard
+        return as_message(self._world, bot, chat, message)
+
+    def _edit_message_reply_markup(self, bot: Bot, params: Params) -> JsonValue:
+        chat = writable(bot, params)
+        message = living(chat, params.integer("message_id"), "message to edit")
+        keyboard = keyboard_of(params)
+        if not message.by_bot:
+            raise Refusal(400, "Bad Request: message can't be edited")
+        if keyboard == message.keyboard:
+            raise Refusal(400, _NOT_MODIFIED)
+        message.keyboard = keyboard
         return as_message(self._world, bot, chat, message)
 
     def _delete_message(self, bot: Bot, params: Params) -> JsonValue:
-        chat = _writable(bot, params)
+        chat = writable(bot, params)
         message = living(chat, params.integer("message_id"), "message to delete")
         if not message.by_bot and chat.kind != "private":
             raise Refusal(400, "Bad Request: message can't be deleted")
@@ -139,7 +125,7 @@ class Methods:
         return True
 
     def _send_chat_action(self, bot: Bot, params: Params) -> JsonValue:
-        chat = _writable(bot, params)
+        chat = writable(bot, params)
         action = params.text("action")
         if not action:
             raise Refusal(400, "Bad Request: wrong parameter action in request")
@@ -147,7 +133,7 @@ class Methods:
         return True
 
     def _set_message_reaction(self, bot: Bot, params: Params) -> JsonValue:
-        chat = _writable(bot, params)
+        chat = writable(bot, params)
         message = living(chat, params.integer("message_id"), "message to react")
         wanted = params.listing("reaction")
         if len(wanted) > 1:
@@ -182,59 +168,8 @@ class Methods:
         bot.callbacks[callback_id] = True
         return True
 
-    def _set_webhook(self, bot: Bot, params: Params) -> JsonValue:
-        bot.webhook_url = params.text("url")
-        return True
 
-    def _delete_webhook(self, bot: Bot, params: Params) -> JsonValue:
-        bot.webhook_url = ""
-        if params.flag("drop_pending_updates"):
-            bot.updates.expire_all()
-        return True
-
-    def _get_webhook_info(self, bot: Bot, params: Params) -> JsonValue:
-        return {
-            "url": bot.webhook_url,
-            "has_custom_certificate": False,
-            "pending_update_count": len(bot.updates),
-        }
-
-
-def _writable(bot: Bot, params: Params) -> Chat:
-    """The chat a call is for, where the bot may write."""
-    chat_id = params.integer("chat_id")
-    if chat_id is None:
-        raise Refusal(400, "Bad Request: chat_id is empty")
-    chat = bot.chat(chat_id)
-    if chat.moved_to is not None:
-        raise Refusal(
-            400,
-            "Bad Request: group chat was upgraded to a supergroup chat",
-            {"migrate_to_chat_id": chat.moved_to},
-        )
-    if chat.blocked:
-        private = chat.kind == "private"
-        who = "bot was blocked by the user" if private else "bot was kicked from the group chat"
-        raise Refusal(403, f"Forbidden: {who}")
-    return chat
-
-
-def _formatted(params: Params) -> tuple[str, tuple[JsonObject, ...]]:
+def _formatted(params: Params) -> tuple[str, tuple[dict[str, JsonValue], ...]]:
     """The call's text and entities, as Telegram would take them."""
-    if params.text("parse_mode").lower() not in ("", "none"):
-        raise Refusal(400, "Bad Request: unsupported parse_mode (the simulator takes entities only)")
+    params.refuse_parse_mode()
     return formatted(params.text("text"), params.json("entities"))
-
-
-def _reply_target(chat: Chat, params: Params) -> int | None:
-    """The message replied to; None when there is none and the caller can do without."""
-    reply = params.mapping("reply_parameters")
-    target = reply.get("message_id", params.integer("reply_to_message_id"))
-    if not isinstance(target, int):
-        return None
-    message = chat.messages.get(target)
-    if message is not None and not message.deleted:
-        return target
-    if reply.get("allow_sending_without_reply") is True or params.flag("allow_sending_without_reply"):
-        return None
-    raise Refusal(400, "Bad Request: message to be replied not found")

@@ -1,5 +1,7 @@
 """The parameters of a Bot API call, read from any body the Bot API takes. Values stay as sent until asked for."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 import orjson
@@ -8,11 +10,29 @@ from pydantic import JsonValue
 from channels.telegram.simulator.checks import JsonObject, Refusal
 
 
+@dataclass(frozen=True, slots=True)
+class UploadedFile:
+    """A file that came with a call."""
+
+    name: str
+    mime: str
+    content: bytes
+
+
 class Params:
     """Typed reading of one call's parameters; nested values may be JSON or JSON text."""
 
-    def __init__(self, raw: JsonObject) -> None:
+    def __init__(self, raw: JsonObject, files: Mapping[str, UploadedFile] | None = None) -> None:
         self._raw = raw
+        self._files = files or {}
+
+    def file(self, reference: object) -> UploadedFile | None:
+        """The uploaded file that a value like "attach://name" points to."""
+        return self._files.get(reference.removeprefix("attach://")) if isinstance(reference, str) else None
+
+    def own_file(self, name: str) -> UploadedFile | None:
+        """The file that is this parameter, or that it points to."""
+        return self._files.get(name) or self.file(self._raw.get(name))
 
     def text(self, name: str) -> str:
         """The parameter as text; "" when absent."""
@@ -34,6 +54,15 @@ class Params:
     def flag(self, name: str) -> bool:
         """The parameter as the Bot API reads booleans."""
         return self.text(name).lower() in ("true", "yes", "1")
+
+    def refuse_parse_mode(self) -> None:
+        """Telegram would parse the text; here only entities are known.
+
+        Raises:
+            Refusal: the call asks for it.
+        """
+        if self.text("parse_mode").lower() not in ("", "none"):
+            raise Refusal(400, "Bad Request: unsupported parse_mode (the simulator takes entities only)")
 
     def json(self, name: str) -> JsonValue:
         """The parameter as JSON; None when absent or unreadable."""

@@ -8,7 +8,8 @@ import re
 import time
 
 from channels.telegram.simulator.checks import JsonObject, Refusal, utf16_length
-from channels.telegram.simulator.state import Bot, Chat, ChatType, Edit, ShownMessage, World
+from channels.telegram.simulator.rich import as_rich_message
+from channels.telegram.simulator.state import Bot, Chat, ChatType, Edit, ShownFile, ShownMessage, World
 
 MESSAGE_KEPT_S = 86_400
 CALLBACK_KEPT_S = 150
@@ -35,9 +36,17 @@ def chat_for(
 
 
 def say(
-    world: World, bot: Bot, chat: Chat, text: str, *, person_id: int, reply_to: int | None, extra: JsonObject | None
+    world: World,
+    bot: Bot,
+    chat: Chat,
+    text: str,
+    *,
+    person_id: int,
+    reply_to: int | None,
+    extra: JsonObject | None,
+    file: ShownFile | None = None,
 ) -> ShownMessage:
-    """Somebody writes; `extra` is laid over the Bot API's Message (a photo, a sender_chat, a forward ...)."""
+    """Somebody writes, or sends a file with `text` as its caption; `extra` is laid over the Bot API's Message."""
     message = ShownMessage(
         message_id=bot.next_message_id(chat),
         chat_id=chat.id,
@@ -48,6 +57,7 @@ def say(
         at_s=time.monotonic(),
         entities=_found_in(text),
         reply_to=reply_to,
+        file=file,
     )
     body = as_message(world, bot, chat, message)
     body.update(extra or {})
@@ -124,10 +134,9 @@ def as_message(world: World, bot: Bot, chat: Chat, message: ShownMessage, *, dep
         "chat": chat.as_chat(),
         "date": message.date,
     }
-    if message.text:
-        body["text"] = message.text
-    if message.entities:
-        body["entities"] = list(message.entities)
+    body |= _content(message)
+    if message.keyboard:
+        body["reply_markup"] = {"inline_keyboard": [list(row) for row in message.keyboard]}
     if message.edits:
         body["edit_date"] = int(time.time())
     if message.thread is not None:
@@ -136,6 +145,40 @@ def as_message(world: World, bot: Bot, chat: Chat, message: ShownMessage, *, dep
     if message.reply_to is not None and depth == 0 and message.reply_to in chat.messages:
         body["reply_to_message"] = as_message(world, bot, chat, chat.messages[message.reply_to], depth=1)
     return body
+
+
+def _content(message: ShownMessage) -> JsonObject:
+    """What a message says, in the fields of its kind."""
+    if message.blocks:
+        return {"rich_message": as_rich_message(message.blocks)}
+    text, entities = ("text", "entities") if message.file is None else ("caption", "caption_entities")
+    body: JsonObject = {} if message.file is None else _as_file(message.file)
+    if message.text:
+        body[text] = message.text
+    if message.entities:
+        body[entities] = list(message.entities)
+    if message.file is not None and message.file.album is not None:
+        body["media_group_id"] = message.file.album
+    return body
+
+
+def _as_file(file: ShownFile) -> JsonObject:
+    """The Bot API's PhotoSizes, Document or Voice."""
+    body: JsonObject = {"file_id": file.file_id, "file_unique_id": f"u{file.file_id}", "file_size": file.size_bytes}
+    if file.kind == "photo":
+        small: JsonObject = {
+            "file_id": f"{file.file_id}-small",
+            "file_unique_id": f"s{file.file_id}",
+            "file_size": 1_000,
+        }
+        return {"photo": [small | {"width": 90, "height": 60}, body | {"width": 900, "height": 600}]}
+    if file.mime:
+        body["mime_type"] = file.mime
+    if file.kind == "voice":
+        return {"voice": body | {"duration": 3}}
+    if file.name:
+        body["file_name"] = file.name
+    return {"document": body}
 
 
 def living(chat: Chat, message_id: int | None, what: str) -> ShownMessage:

@@ -4,13 +4,27 @@ What people do is queued for the bot when a call returns; what they see is read 
 """
 
 import asyncio
+import time
 from collections.abc import Callable
 from itertools import takewhile
 
 from channels.telegram.simulator import people
 from channels.telegram.simulator.checks import JsonObject
 from channels.telegram.simulator.faults import Faults
-from channels.telegram.simulator.state import Arrived, Bot, Chat, ChatType, Person, ShownMessage, World
+from channels.telegram.simulator.state import (
+    Arrived,
+    Bot,
+    Chat,
+    ChatType,
+    Draft,
+    Person,
+    PersonFile,
+    ShownFile,
+    ShownMessage,
+    World,
+)
+
+DRAFT_SHOWN_S = 30.0
 
 
 class SimulatedTelegram:
@@ -78,6 +92,29 @@ class SimulatedTelegram:
         self._notify()
         return said.message_id
 
+    def send_file(
+        self,
+        chat_id: int,
+        file: PersonFile,
+        *,
+        caption: str = "",
+        person: int | None = None,
+        reply_to: int | None = None,
+        thread: int | None = None,
+        bot: str | None = None,
+    ) -> int:
+        """Somebody sends a photo, a document or a voice message; returns the message id."""
+        account = self._world.bot(bot)
+        chat = people.chat_for(self._world, account, chat_id)
+        shown = account.keep_file(file)
+        extra: JsonObject = {} if thread is None else {"message_thread_id": thread, "is_topic_message": True}
+        who = person or chat_id
+        said = people.say(
+            self._world, account, chat, caption, person_id=who, reply_to=reply_to, extra=extra, file=shown
+        )
+        self._notify()
+        return said.message_id
+
     def edit(self, chat_id: int, message_id: int, text: str, *, bot: str | None = None) -> None:
         """Somebody changes what they wrote."""
         account = self._world.bot(bot)
@@ -91,7 +128,9 @@ class SimulatedTelegram:
         """Somebody presses a button under a message; returns the id of the press."""
         account = self._world.bot(bot)
         chat = account.chats[chat_id]
-        return people.press(self._world, account, chat, chat.messages[message_id], data, person_id=person or chat_id)
+        pressed = people.press(self._world, account, chat, chat.messages[message_id], data, person_id=person or chat_id)
+        self._notify()
+        return pressed
 
     def block(self, chat_id: int, *, person: int | None = None, bot: str | None = None) -> None:
         """A person blocks the bot, or somebody removes it from a group."""
@@ -125,6 +164,16 @@ class SimulatedTelegram:
     def answers(self, chat_id: int, *, bot: str | None = None) -> list[ShownMessage]:
         """Of `shown`, what the bot said."""
         return [one for one in self.shown(chat_id, bot=bot) if one.by_bot]
+
+    def draft(self, chat_id: int, *, thread: int | None = None, bot: str | None = None) -> Draft | None:
+        """The answer that is being written, as the person sees it now; None when nothing of it shows (any more)."""
+        chat = self._world.bot(bot).chats.get(chat_id)
+        draft = None if chat is None else chat.drafts.get(thread)
+        return draft if draft is not None and time.monotonic() - draft.at_s < DRAFT_SHOWN_S else None
+
+    def content(self, file: ShownFile, *, bot: str | None = None) -> bytes:
+        """What is in a file that somebody sent or the bot did."""
+        return self._world.bot(bot).files[file.file_id].content
 
     def history(self, chat_id: int | None = None, *, after: int = 0) -> list[Arrived]:
         """Every call that arrived (but getMe and getUpdates), refused ones too; `after` is a `seq`."""

@@ -3,15 +3,24 @@
 Plain data; what may happen to it is in `methods` (the bot's side) and `people` (the person's side).
 """
 
+import asyncio
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
+from pathlib import PurePosixPath
 from typing import Literal
 
+from pydantic import JsonValue
+
 from channels.telegram.simulator.checks import JsonObject, Refusal
+from channels.telegram.simulator.params import Params
 from channels.telegram.simulator.updates import UpdateQueue
 
 ChatType = Literal["private", "group", "supergroup", "channel"]
+FileKind = Literal["photo", "document", "voice"]
+Keyboard = tuple[tuple[JsonObject, ...], ...]
 HISTORY_KEPT = 200_000  # calls remembered; older ones are forgotten
 FIRST_UPDATE_ID = 100_000_000
 
@@ -22,6 +31,63 @@ class Edit:
 
     text: str
     at_s: float  # time.monotonic() of the simulator
+
+
+@dataclass(frozen=True, slots=True)
+class ShownFile:
+    """A file as people see it in a message."""
+
+    kind: FileKind
+    file_id: str
+    name: str  # "" where Telegram shows none
+    mime: str
+    size_bytes: int  # as Telegram tells it
+    album: str | None = None  # the same for files sent as one
+
+
+@dataclass(frozen=True, slots=True)
+class PersonFile:
+    """A file as somebody sends it."""
+
+    kind: FileKind
+    content: bytes
+    name: str = ""
+    mime: str = ""
+    album: str | None = None  # the same for files sent as one
+    told_bytes: int | None = None  # the size Telegram tells of; None: the real one
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFile:
+    """A file as Telegram keeps it."""
+
+    shown: ShownFile
+    path: str  # what getFile answers
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An answer that is being written, as the person sees it for 30 s."""
+
+    draft_id: int
+    text: str  # "" shows "Thinking…"
+    at_s: float
+    rich: bool = False
+
+
+@dataclass(slots=True)
+class Webhook:
+    """Where updates are brought, and how that goes."""
+
+    url: str
+    secret_token: str
+    max_connections: int
+    gone: asyncio.Event = field(default_factory=asyncio.Event)  # set when it was replaced or deleted
+    last_error_at: int | None = None  # Unix seconds
+    last_error: str = ""
+    brought: int = 0  # updates answered 2xx
+    attempts: int = 0
 
 
 @dataclass(slots=True)
@@ -40,9 +106,17 @@ class ShownMessage:
     thread: int | None = None
     silent: bool = False
     preview: bool = True  # whether a link preview would be shown
+    keyboard: Keyboard = ()  # rows of InlineKeyboardButton
+    file: ShownFile | None = None  # with one, `text` is its caption
+    blocks: tuple[JsonObject, ...] = ()  # of a rich message; `text` is what it says
     edits: list[Edit] = field(default_factory=list)
     reactions: dict[int, str] = field(default_factory=dict)  # who reacted -> emoji
     deleted: bool = False
+
+    @property
+    def buttons(self) -> list[tuple[str, str]]:
+        """The buttons under it: label and data."""
+        return [(str(key["text"]), str(key.get("callback_data"))) for row in self.keyboard for key in row]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +168,7 @@ class Chat:
     actions: list[tuple[str, float]] = field(default_factory=list)  # (chat action, at_s)
     blocked: bool = False  # a person blocked the bot; in groups: the bot was removed
     moved_to: int | None = None  # the supergroup this group became
+    drafts: dict[int | None, Draft] = field(default_factory=dict)  # by thread
     last_message_id: int = 0  # supergroups and channels count for themselves
     next_send_s: float = 0.0  # with limits on: when the bucket lets the next one pass
 
@@ -121,7 +196,8 @@ class Bot:
     last_message_id: int = 0  # private chats and groups share one count
     commands: dict[str, list[JsonObject]] = field(default_factory=dict)  # language code -> menu
     callbacks: dict[str, bool] = field(default_factory=dict)  # button presses: id -> answered
-    webhook_url: str = ""
+    webhook: Webhook | None = None
+    files: dict[str, StoredFile] = field(default_factory=dict)  # by file_id
     revoked: bool = False
 
     def as_user(self) -> JsonObject:
@@ -139,6 +215,18 @@ class Bot:
             raise Refusal(400, "Bad Request: chat not found")
         return chat
 
+    def keep_file(self, file: PersonFile) -> ShownFile:
+        """Keep a file."""
+        number, kind = len(self.files) + 1, file.kind
+        size = len(file.content) if file.told_bytes is None else file.told_bytes
+        name = file.name if kind == "document" else ""
+        shown = ShownFile(kind, f"file-{self.id}-{number}", name, file.mime, size, file.album)
+        suffix = {"photo": ".jpg", "voice": ".oga"}.get(kind) or PurePosixPath(name).suffix
+        folder = {"photo": "photos", "voice": "voice"}.get(kind, "documents")
+        safe = suffix if suffix[1:].isascii() and suffix[1:].isalnum() else ""
+        self.files[shown.file_id] = StoredFile(shown, f"{folder}/file_{number}{safe}", file.content)
+        return shown
+
     def next_message_id(self, chat: Chat) -> int:
         """The id of the next message in this chat."""
         if chat.kind in ("supergroup", "channel"):
@@ -146,6 +234,10 @@ class Bot:
             return chat.last_message_id
         self.last_message_id += 1
         return self.last_message_id
+
+
+Method = Callable[[Bot, Params], JsonValue]
+"""A method of the Bot API: its result, or a Refusal."""
 
 
 class World:
@@ -156,6 +248,7 @@ class World:
         self.bots: dict[str, Bot] = {}
         self.people: dict[int, Person] = {}
         self.calls: deque[Arrived] = deque(maxlen=HISTORY_KEPT)
+        self.pushed: Callable[[Bot, str], None] | None = None  # told of each update that was queued, and its chat
         self._any_token = any_token
         self._throttled = throttled
         self._seq = 0
@@ -165,6 +258,8 @@ class World:
         bot_id = int(token.partition(":")[0])
         queue = UpdateQueue(first_id=FIRST_UPDATE_ID, throttled=self._throttled)
         bot = self.bots[token] = Bot(token, bot_id, username, name, queue)
+        if self.pushed is not None:
+            queue.pushed = partial(self.pushed, bot)
         return bot
 
     def bot_of(self, token: str) -> Bot:

@@ -16,6 +16,23 @@ const newer = document.getElementById("newer");
 const time = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { weekday: "long", day: "numeric", month: "long" });
 
+function fileShown(file) {
+  const link = document.createElement("a");
+  link.className = file.picture ? "picture" : "file";
+  link.href = file.url;
+  link.download = file.name;
+  if (file.picture) {
+    const image = document.createElement("img");
+    image.src = file.url;
+    image.alt = file.name;
+    link.append(image);
+  } else {
+    const size = file.bytes < 1000 ? `${file.bytes} B` : `${Math.round(file.bytes / 1000)} kB`;
+    link.textContent = `${file.name} (${size})`;
+  }
+  return link;
+}
+
 export class View {
   constructor({ onPress }) {
     this.onPress = onPress;
@@ -96,6 +113,7 @@ export class View {
     } else {
       bubble.innerHTML = message.html;
     }
+    if (message.files?.length) bubble.append(...message.files.map(fileShown));
     bubble.setAttribute("aria-busy", String(Boolean(message.live || message.waiting)));
     this.fillButtons(item, message);
     this.type(0);

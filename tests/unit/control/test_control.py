@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from pydantic import JsonValue
 
-from gateway.control import MAX_REQUEST_BYTES, MAX_SUN_PATH_BYTES, ControlServer, Handler, NobodyAnswers, call
+from gateway.control import MAX_REQUEST_BYTES, ControlServer, Handler, NobodyAnswers, call
 from gateway.errors import AlreadyRunning, GatewayError
+from gateway.unix_socket import MAX_SUN_PATH_BYTES
 
 
 async def echo(arguments: dict[str, JsonValue]) -> JsonValue:

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from agent.ports import ModelFailure, Turn, TurnPort
 from agent.errors import FailureKind
+from agent.ports import ModelFailure, Turn, TurnPort
 from agent.transcript import EndReason, ModelResponded, ToolCall, UserItem
 from channels.base import Sign
-from gateway.sessions.config import SessionsConfig
-from gateway.delivery.config import DeliveryConfig
-from gateway.store.tables.turns import events, turns
 from channels.messages import InboundEvent, InboundMessage
+from gateway.delivery.config import DeliveryConfig
 from gateway.guard import GuardConfig, InputGuard
+from gateway.sessions.config import SessionsConfig
 from gateway.sessions.items import Reader
+from gateway.store.tables.turns import events, turns
 from tests.fakes.agents import a_tool
 from tests.fakes.chat import FakeChannel
 from tests.fakes.spine import Spine, quick_store
@@ -478,7 +478,7 @@ async def test_what_waited_over_a_day_is_told_as_missed(spine: Spine) -> None:
     assert [] == spine.model.requests
     assert 1 == len(spine.channel.shown())
     assert "25 hours" in spine.channel.shown()[0]
-    assert {row: "failed" for row in old} == await spine.outcomes()
+    assert dict.fromkeys(old, "failed") == await spine.outcomes()
 
 
 async def test_a_turn_that_was_cut_over_a_day_ago_is_told_as_missed(spine: Spine) -> None:

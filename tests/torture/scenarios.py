@@ -1,15 +1,16 @@
-"""A second owner takes every shard while the first still runs (F62)."""
+"""Stories without a death at a named point: a second owner, a platform that delivers twice."""
 
 import sqlite3
 
+from channels.telegram.simulator.faults import Fault
 from tests.torture.world import World
 
 
 async def take_over(world: World) -> None:
-    """The gateway answers slowly, loses its shards meanwhile, then is ended; the next one answers.
+    """F62: the gateway answers slowly, loses its shards meanwhile, then is ended; the next one answers.
 
     Raises:
-        AssertionError: the first wrote its answer although the shards were not its own any more.
+        Unfenced: the first wrote its answer although the session was not its own any more.
     """
     said = world.say(1, "s")
     await world.until(lambda: len(world.sim.history(1)) > 0, 10, "a busy sign")
@@ -27,3 +28,13 @@ async def take_over(world: World) -> None:
 
 class Unfenced(AssertionError):
     """A gateway wrote what was not its own."""
+
+
+async def deliver_twice(world: World) -> None:
+    """P2: Telegram gives every update twice, within a batch and again after the gateway has come back."""
+    world.sim.faults.script(Fault(kind="duplicate", method="getUpdates", times=None))
+    first = world.say(1)  # ends the poll that was under way before the script
+    await world.until(lambda: world.shows(first), 15, "the first answer")
+    world.say(1)
+    world.say(2, "pi")
+    await world.settle(10)

@@ -1,0 +1,150 @@
+"""`ConsoleChannel`: terminals on this machine as a channel, over a Unix socket with a line of JSON a frame.
+
+Whoever can open the socket is the user that the gateway runs as: they are `console:local`, one person with one chat,
+however many terminals are open. What a terminal draws is in `client` and `drawing`.
+"""
+
+import asyncio
+import contextlib
+import socket
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import orjson
+
+from channels.base import ChannelState, Renderer, Sink
+from channels.console.config import ConsolePlace
+from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, WRITE_S
+from channels.console.render import ConsoleRenderer
+from channels.desk import FRAMES_WAITING, Desk, Waiting, admit
+from channels.messages import Address, OutboundPart, Receipt, Sender
+from channels.screens import Frame, Patience, Screen, Screens
+from channels.views import MAX_FRAME_BYTES, BadFrame, Shown, Visitor, read_frame
+
+CHANNEL = "console"
+ACCOUNT = "main"
+CHAT = "local"
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class ConsoleChannel:
+    """Hears and shows in every terminal that `tenk chat` runs in."""
+
+    name = CHANNEL
+    account = ACCOUNT
+    limits = CONSOLE_LIMITS
+
+    def __init__(
+        self,
+        place: ConsolePlace,
+        *,
+        patience: Patience | None = None,
+        now_s: Callable[[], float] = time.monotonic,
+        clock: Callable[[], datetime] = _utc_now,
+    ) -> None:
+        """Nothing listens before `run`. `patience`, `now_s` and `clock` are for tests."""
+        self.renderer: Renderer = ConsoleRenderer()
+        self._place = place
+        self._screens = Screens(patience or Patience(most_of_chat=MAX_TERMINALS), now_s)
+        self._desk = Desk(self._screens, clock)
+
+    async def run(self, sink: Sink) -> None:
+        """Listen until cancelled; then no terminal is connected any more."""
+        sink.report(ChannelState.STARTING)
+        with self._place.listen() as listener:
+            self._desk.sink = sink
+            sink.report(ChannelState.READY)
+            try:
+                async with asyncio.TaskGroup() as terminals:
+                    while True:
+                        peer, _ = await asyncio.get_running_loop().sock_accept(listener)
+                        terminals.create_task(self._serve(peer))
+            finally:
+                self._desk.sink = None
+
+    async def aclose(self) -> None:
+        """Nothing is left to close; `run` has ended before."""
+        self._screens.close_all()
+
+    async def send(self, part: OutboundPart) -> Receipt:
+        """Show a message in the terminals; the same key is the same message.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`; BLOCKED when no terminal was open for a while.
+        """
+        return await self.edit(part, f"b-{part.idem_key}")
+
+    async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
+        """Show our message as it is now.
+
+        Raises:
+            Retryable, Permanent, Unknown: as `send`.
+        """
+        text = part.rendered.text
+        frame: Frame = {
+            "type": "message",
+            "id": platform_id,
+            "text": text,
+            "live": part.idem_key == "" or text.strip() == "…",  # it grows still
+        }
+        await self._screens.show(part.address.chat, frame)
+        return Receipt(platform_id)
+
+    async def show_typing(self, address: Address) -> None:
+        """Tell terminals that an answer is being worked on."""
+        self._screens.tell(address.chat, {"type": "typing", "for_s": 6})
+
+    # ------------------------------------------------------------ one terminal
+
+    async def _serve(self, peer: socket.socket) -> None:
+        reader, writer = await asyncio.open_connection(sock=peer, limit=MAX_FRAME_BYTES)
+        screen = self._screens.open(CHAT)
+        try:
+            if screen is not None:
+                await self._converse(reader, writer, screen)
+        except* (ConnectionError, TimeoutError):
+            pass  # the terminal is gone
+        finally:
+            if screen is not None:
+                self._screens.leave(screen)
+            writer.close()
+
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, screen: Screen) -> None:
+        visitor = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", "local terminal"))
+        waiting: Waiting = asyncio.Queue(FRAMES_WAITING)
+        async with asyncio.TaskGroup() as tasks:
+            writing = tasks.create_task(_write(writer, screen))
+            admitting = tasks.create_task(admit(screen, waiting, visitor, self._desk.take))
+            await self._read(reader, screen, waiting)
+            writing.cancel()
+            admitting.cancel()
+
+    async def _read(self, reader: asyncio.StreamReader, screen: Screen, waiting: Waiting) -> None:
+        """Take frames until the terminal is gone, or says something longer than a frame may be."""
+        while not screen.closed:
+            with contextlib.suppress(ValueError):
+                line = await reader.readline()
+                if not line:
+                    return
+                try:
+                    frame = read_frame(line)
+                except BadFrame as error:
+                    screen.push({"type": "refused", "reason": str(error)})
+                    continue
+                if isinstance(frame, Shown):
+                    self._screens.confirm(CHAT, frame.n)
+                else:
+                    await waiting.put(frame)
+
+
+async def _write(writer: asyncio.StreamWriter, screen: Screen) -> None:
+    """Send frames until the view is closed."""
+    while (frame := await screen.next()) is not None:
+        writer.write(orjson.dumps(frame) + b"\n")
+        async with asyncio.timeout(WRITE_S):
+            await writer.drain()
+    writer.close()

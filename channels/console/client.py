@@ -1,0 +1,97 @@
+"""The terminal's side of the console socket: says lines, confirms what was shown, knows when an answer is complete.
+
+What is drawn, and where lines come from, is the caller's matter.
+"""
+
+import asyncio
+import secrets
+import socket
+from collections.abc import Callable
+from typing import Any
+
+import orjson
+
+from channels.screens import Frame
+from channels.views import MAX_FRAME_BYTES
+
+QUIET_S = 0.7  # after a complete message, until no more is expected
+
+Show = Callable[[str, str, bool], None]
+"""Show a message: its id, its text, whether it goes on growing. It counts as shown when this returns."""
+
+
+class Client:
+    """One terminal on a connected socket; `run` hears until the gateway goes away."""
+
+    def __init__(self, peer: socket.socket, show: Show) -> None:
+        self._peer = peer
+        self._show = show
+        self._writer: asyncio.StreamWriter | None = None
+        self._unsent: dict[str, Frame] = {}  # said and not taken yet
+        self._unanswered = 0  # lines that no complete message has followed
+        self._heard_s = 0.0
+        self._growing = False
+        self._busy_until_s = 0.0
+        self.connected = asyncio.Event()
+
+    async def run(self) -> None:
+        """Hear until the gateway closes the connection."""
+        reader, self._writer = await asyncio.open_connection(sock=self._peer, limit=8 * MAX_FRAME_BYTES)
+        try:
+            self._send({"type": "hello"})
+            self.connected.set()
+            while line := await reader.readline():
+                self._hear(orjson.loads(line))
+        except ConnectionError:
+            pass  # as if it had closed
+        finally:
+            self._writer.close()
+
+    def say(self, text: str) -> None:
+        """Say a line; it is offered again until the gateway has it."""
+        frame: Frame = {"type": "say", "id": secrets.token_hex(16), "text": text}
+        self._unsent[str(frame["id"])] = frame
+        self._unanswered += 1
+        self._send(frame)
+
+    @property
+    def untaken(self) -> list[str]:
+        """What was said and is not in the gateway's hands."""
+        return [str(frame["text"]) for frame in self._unsent.values()]
+
+    def answered(self, now_s: float) -> bool:
+        """Whether everything said is answered, and no more is coming."""
+        if self._unsent or self._unanswered or self._growing:
+            return False
+        return now_s >= max(self._heard_s + QUIET_S, self._busy_until_s)
+
+    def _hear(self, frame: dict[str, Any]) -> None:
+        now_s = asyncio.get_running_loop().time()
+        match frame["type"]:
+            case "message":
+                self._message(frame, now_s)
+            case "typing":
+                self._busy_until_s = now_s + frame["for_s"]
+            case "taken":
+                for id_ in frame["ids"]:
+                    self._unsent.pop(id_, None)
+            case "not_taken":
+                asyncio.get_running_loop().call_later(frame["again_after_s"], self._offer, list(frame["ids"]))
+
+    def _message(self, frame: dict[str, Any], now_s: float) -> None:
+        self._show(frame["id"], frame["text"], frame["live"])
+        self._growing = frame["live"]
+        self._heard_s = now_s
+        if not frame["live"]:
+            self._unanswered = 0
+            self._busy_until_s = 0.0
+        self._send({"type": "shown", "n": frame["n"]})
+
+    def _offer(self, ids: list[str]) -> None:
+        for id_ in ids:
+            if id_ in self._unsent:
+                self._send(self._unsent[id_])
+
+    def _send(self, frame: Frame) -> None:
+        if self._writer is not None and not self._writer.is_closing():
+            self._writer.write(orjson.dumps(frame) + b"\n")

@@ -1,0 +1,299 @@
+"""`DiscordChannel`: one bot account as a channel. Receiving is in `hearing`, calls in `wire`, meaning in `failures`.
+
+No retry, no splitting and no pacing live here; a call is made once and ends in a receipt or one of three errors.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from pydantic import JsonValue
+
+from channels.base import ChannelState, Renderer, Sign, Sink
+from channels.discord.answers import Answers
+from channels.discord.bodies import body_of, message_of, safe_media, target_of
+from channels.discord.commands import commands_of, same_commands
+from channels.discord.config import DiscordAccount
+from channels.discord.connection import BACKOFF_S, Connection, Pause, step, token_refused
+from channels.discord.cursor import read_cursor
+from channels.discord.failures import ApiRefusal, refused
+from channels.discord.hearing import Clock, Echoes, Hearing
+from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
+from channels.discord.render import DiscordRenderer
+from channels.discord.sent import same_message
+from channels.discord.translate import CHANNEL, Ourselves, Surroundings
+from channels.discord.wire import DiscordWire, JsonObject
+from channels.errors import ChannelError, ConfigRefused, Permanent, Unknown
+from channels.messages import Address, Attachment, OutboundMedia, OutboundPart, Receipt
+
+REACTIONS: Mapping[Sign, str] = {
+    Sign.WORKING: "✍️",
+    Sign.QUEUED: "👀",
+    Sign.STEERED: "👌",
+    Sign.REFUSED: "🤷",
+}
+MOST_REACTIONS = 2_000
+LOOKED_THROUGH = 100  # messages of a channel, when an earlier attempt is looked for
+
+_MESSAGES = "/channels/{channel_id}/messages"
+_MESSAGE = _MESSAGES + "/{message_id}"
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class DiscordChannel:
+    """One Discord bot: receives from the gateway, answers chats and interactions, with everything Discord offers."""
+
+    name = CHANNEL
+    limits = DISCORD_LIMITS
+    max_media_bytes = MAX_MEDIA_BYTES
+
+    def __init__(self, config: DiscordAccount, *, pause: Pause = asyncio.sleep, clock: Clock = _utc_now) -> None:
+        """Nothing is connected yet. `pause` and `clock` are for tests."""
+        self.account = config.name
+        self.renderer: Renderer = DiscordRenderer()
+        self._config = config
+        self._wire = DiscordWire(config)
+        self._answers = Answers(self._wire)
+        self._echoes = Echoes()
+        self._reactions: OrderedDict[str, str] = OrderedDict()  # message -> the emoji we set
+        self._pause = pause
+        self._clock = clock
+
+    def __repr__(self) -> str:
+        return f"DiscordChannel({self.account!r})"
+
+    # ------------------------------------------------------------ in
+
+    async def run(self, sink: Sink) -> None:
+        """Receive until cancelled.
+
+        Raises:
+            ConfigRefused: Discord refuses the token or an intent.
+        """
+        sink.report(ChannelState.STARTING)
+        near = Surroundings(await self._introduce(sink), self._config)
+        cursor, direct = read_cursor(await sink.cursor())
+        resume = (cursor, direct)
+        hearing = Hearing(
+            self._wire, sink, near, resume, self._answers, self._echoes, pause=self._pause, clock=self._clock
+        )
+        connection = Connection(self._config, self._wire, sink, hearing, cursor.session, self._pause)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(hearing.run())
+                tasks.create_task(connection.run())
+        except BaseExceptionGroup as ended:
+            if (refusal := _first_refusal(ended)) is None:
+                raise
+            raise refusal from None
+
+    async def _introduce(self, sink: Sink) -> Ourselves:
+        """Who we are."""
+        failures = 0
+        while True:
+            try:
+                return await self._wire.introduce()
+            except ApiRefusal as refusal:
+                if refusal.status == 401:
+                    words = token_refused(self.account)
+                    sink.report(ChannelState.FAILED, str(words))
+                    raise words from None
+                detail = f"Discord refuses to say who we are: {refusal}"
+            except ChannelError as error:
+                detail = f"Discord cannot be reached: {error}"
+            failures += 1
+            sink.report(ChannelState.DEGRADED, detail)
+            await self._pause(step(BACKOFF_S, failures))
+
+    async def aclose(self) -> None:
+        """Close the connections; `run` has ended before."""
+        await self._wire.aclose()
+
+    async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
+        """The content; Discord's addresses of files run out, so the message is asked for a fresh one.
+
+        Raises:
+            Permanent: it is larger than `max_bytes`, or gone.
+            Retryable: not now.
+        """
+        if (attachment.size_bytes or 0) > max_bytes:
+            raise Permanent(f"the file is larger than {max_bytes} bytes")
+        channel, message_id, file_id = (*attachment.handle.split("/"), "", "")[:3]
+        message = await self._call("GET", _MESSAGE, channel_id=channel, message_id=message_id)
+        for file in _files_of(message):
+            if file.get("id") == file_id:
+                return await self._wire.download(str(file.get("url")), max_bytes)
+        raise Permanent("the file is gone")
+
+    # ------------------------------------------------------------ out
+
+    async def send(self, part: OutboundPart) -> Receipt:
+        """Say one part: by its interaction, if that still waits for its answer, else in the chat.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
+        """
+        part = replace(part, media=safe_media(part.media))
+        try:
+            if part.route is not None and part.route.expires_at > self._clock():
+                completed = await self._answers.complete(part.route, part.idem_key, body_of(part), part.media)
+                if completed is not None:
+                    return Receipt(completed)
+            return Receipt(await self._say(part))
+        except ApiRefusal as refusal:
+            raise refused(refusal) from None
+
+    async def _say(self, part: OutboundPart) -> str:
+        """A message in the chat. Only where the bot may not write there, and an interaction lets it, without nonce."""
+        try:
+            sent = await self._wire.call(
+                "POST", _MESSAGES, message_of(part), media=part.media, channel_id=target_of(part.address)
+            )
+        except ApiRefusal as refusal:
+            if part.route is None or not refusal.no_access:
+                raise
+            return _sure(await self._answers.follow_up(part.route, body_of(part), part.media))
+        message_id = sent.get("id") if isinstance(sent, dict) else None
+        return _sure(message_id if isinstance(message_id, str) else None)
+
+    async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
+        """Replace the text of our message; repeating it changes nothing.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when the message is no more.
+        """
+        body = body_of(replace(part, media=()))
+        target = {"channel_id": target_of(part.address), "message_id": platform_id}
+        try:
+            await self._wire.call("PATCH", _MESSAGE, body, **target)
+        except ApiRefusal as refusal:
+            if part.route is None or not refusal.no_access:
+                raise refused(refusal) from None
+            await self._edit_by_route(part, platform_id, body)
+        return Receipt(platform_id)
+
+    async def _edit_by_route(self, part: OutboundPart, platform_id: str, body: JsonObject) -> None:
+        assert part.route is not None, "asked by the caller"
+        try:
+            await self._answers.edit(part.route, platform_id, body)
+        except ApiRefusal as refusal:
+            raise refused(refusal) from None
+
+    async def find_sent(self, part: OutboundPart) -> Receipt | None:
+        """The receipt of an earlier attempt: by Discord's echo of our key, else by looking through the chat.
+
+        Discord keeps no keys, so a message counts only where it is plainly this one (`sent.same_message`). Within a
+        few minutes a repeated send is said once in any case.
+
+        Raises:
+            Retryable: it cannot be told now.
+        """
+        echoed = self._echoes.get(part.idem_key)
+        if echoed is not None:
+            return Receipt(echoed)
+        us = await self._wire.introduce()
+        if part.route is not None and part.route.expires_at > self._clock():
+            answered = await self._answers.said(part.route, part.rendered.text)
+            if answered is not None:
+                return Receipt(answered)
+        query = {"limit": str(LOOKED_THROUGH)}
+        if part.reply_to is not None:
+            query["after"] = part.reply_to
+        page = await self._call("GET", _MESSAGES, query=query, channel_id=target_of(part.address))
+        for message in page if isinstance(page, list) else []:
+            if isinstance(message, dict) and same_message(message, part, us.user_id):
+                return Receipt(str(message["id"]))
+        return None
+
+    # ------------------------------------------------------------ signs
+
+    async def show_typing(self, address: Address) -> None:
+        """Show "typing" for 10 s."""
+        await self._call("POST", "/channels/{channel_id}/typing", channel_id=target_of(address))
+
+    async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+        """Set our reaction, replacing the one before, or clear it."""
+        where = {"channel_id": target_of(address), "message_id": message_id}
+        wanted = None if sign is None else REACTIONS[sign]
+        before = self._reactions.pop(message_id, None)
+        if wanted is not None:
+            await self._call("PUT", f"{_MESSAGE}/reactions/{{emoji}}/@me", emoji=wanted, **where)
+            self._reactions[message_id] = wanted
+            if len(self._reactions) > MOST_REACTIONS:
+                self._reactions.popitem(last=False)
+        if before is not None and before != wanted:
+            await self._call("DELETE", f"{_MESSAGE}/reactions/{{emoji}}/@me", emoji=before, **where)
+
+    async def delete(self, address: Address, message_id: str) -> None:
+        """Delete a message; those of others only where the bot may manage messages."""
+        await self._call("DELETE", _MESSAGE, channel_id=target_of(address), message_id=message_id)
+
+    async def close_buttons(self, address: Address, message_id: str) -> None:
+        """Take the buttons away from our message."""
+        body: JsonObject = {"components": []}
+        await self._call("PATCH", _MESSAGE, body, channel_id=target_of(address), message_id=message_id)
+
+    async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+        """Set the application commands, with their options and languages; nothing is written where they stand."""
+        us = await self._introduced()
+        path = "/applications/{application_id}/commands"
+        wanted = commands_of(menus)
+        there = await self._call("GET", path, query={"with_localizations": "true"}, application_id=us.application_id)
+        if not same_commands(there, wanted):
+            listing: list[JsonValue] = list(wanted)
+            await self._call("PUT", path, listing, application_id=us.application_id)
+
+    async def _introduced(self) -> Ourselves:
+        try:
+            return await self._wire.introduce()
+        except ApiRefusal as refusal:
+            raise refused(refusal) from None
+
+    async def _call(
+        self,
+        verb: str,
+        path: str,
+        body: JsonObject | list[JsonValue] | None = None,
+        *,
+        media: Sequence[OutboundMedia] = (),
+        query: dict[str, str] | None = None,
+        **ids: str,
+    ) -> JsonValue:
+        """One call; a refusal becomes one of the three kinds of error."""
+        try:
+            return await self._wire.call(verb, path, body, media=media, query=query, **ids)
+        except ApiRefusal as refusal:
+            raise refused(refusal) from None
+
+
+def _first_refusal(ended: BaseExceptionGroup[BaseException]) -> ConfigRefused | None:
+    """The refusal among what ended a run."""
+    for one in ended.exceptions:
+        found = _first_refusal(one) if isinstance(one, BaseExceptionGroup) else one
+        if isinstance(found, ConfigRefused):
+            return found
+    return None
+
+
+def _files_of(message: JsonValue) -> list[JsonObject]:
+    """The attachments of a message, of a forwarded one as well."""
+    if not isinstance(message, dict):
+        return []
+    found = message.get("attachments")
+    files = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+    snapshots = message.get("message_snapshots")
+    for snapshot in snapshots if isinstance(snapshots, list) else []:
+        if isinstance(snapshot, dict):
+            files += _files_of(snapshot.get("message"))
+    return files
+
+
+def _sure(message_id: str | None) -> str:
+    if message_id is None:
+        raise Unknown("the call was answered without a message")
+    return message_id

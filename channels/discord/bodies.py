@@ -1,0 +1,79 @@
+"""What is sent, as JSON bodies; pure. Every one of them pings nobody and unfurls no link."""
+
+import re
+import secrets
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from pydantic import JsonValue
+
+from channels.errors import Permanent
+from channels.messages import Address, Button, ButtonStyle, OutboundMedia, OutboundPart
+
+SUPPRESS_EMBEDS = 1 << 2  # a fetched preview could carry data out (A59)
+SUPPRESS_NOTIFICATIONS = 1 << 12
+
+_NOBODY: JsonValue = {"parse": [], "users": [], "roles": [], "replied_user": False}
+_STYLES = {ButtonStyle.PRIMARY: 1, ButtonStyle.SECONDARY: 2, ButtonStyle.DANGER: 4}
+_IN_A_ROW, _ROWS = 5, 5
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,99}")
+
+JsonObject = dict[str, JsonValue]
+
+
+def target_of(address: Address) -> str:
+    """The channel that a call is about: a thread is a channel of its own."""
+    return address.thread or address.chat
+
+
+def body_of(part: OutboundPart) -> JsonObject:
+    """What sending and editing share.
+
+    Raises:
+        Permanent: the text is no Unicode, or nothing is said.
+    """
+    text = part.rendered.text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        raise Permanent("the text is no Unicode") from None
+    body: JsonObject = {"content": text, "allowed_mentions": _NOBODY, "flags": SUPPRESS_EMBEDS}
+    if part.media:
+        described: list[JsonValue] = [{"id": at, "filename": one.name} for at, one in enumerate(part.media)]
+        body["attachments"] = described
+    if part.buttons:
+        body["components"] = _rows(part.buttons)
+    return body
+
+
+def message_of(part: OutboundPart) -> JsonObject:
+    """A new message: said once for its key, in answer to what it answers if that is still there."""
+    body = body_of(part)
+    if part.idem_key:
+        body["nonce"], body["enforce_nonce"] = part.idem_key[:25], True
+    if part.silent:
+        body["flags"] = SUPPRESS_EMBEDS | SUPPRESS_NOTIFICATIONS
+    if part.reply_to is not None:
+        # An answer is worth more than its reference: when the question is deleted, it goes without.
+        body["message_reference"] = {"type": 0, "message_id": part.reply_to, "fail_if_not_exists": False}
+    return body
+
+
+def _rows(buttons: Sequence[Button]) -> list[JsonValue]:
+    """Buttons in rows of five; an id of ours makes them work as long as the message stands."""
+    shown: list[JsonValue] = [
+        {"type": 2, "style": _STYLES[one.style], "label": one.label[:80], "custom_id": one.data[:100]}
+        for one in buttons[: _IN_A_ROW * _ROWS]
+    ]
+    return [{"type": 1, "components": shown[start : start + _IN_A_ROW]} for start in range(0, len(shown), _IN_A_ROW)]
+
+
+def safe_media(media: Sequence[OutboundMedia]) -> tuple[OutboundMedia, ...]:
+    """The files with names that are safe in a path: one that is not gets a random one, and keeps its ending (A70)."""
+    return tuple(one if _SAFE_NAME.fullmatch(one.name) else replace(one, name=_random_name(one.name)) for one in media)
+
+
+def _random_name(name: str) -> str:
+    ending = PurePosixPath(name.replace("\\", "/")).suffix
+    return secrets.token_hex(8) + (ending if re.fullmatch(r"\.[A-Za-z0-9]{1,10}", ending) else "")

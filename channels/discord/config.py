@@ -1,0 +1,76 @@
+"""What an operator says about one Discord bot. No SDK is imported here."""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+OFFICIAL_API = "https://discord.com/api/v10"
+PORTAL = "https://discord.com/developers/applications"
+
+
+class Wake(StrEnum):
+    """When what is said in a server's channel is meant for the bot."""
+
+    MENTION = "mention"  # a mention of the bot or a reply to it
+    ALWAYS = "always"  # everything
+    OFF = "off"  # nothing: the channel is not read
+
+
+class DiscordAccount(BaseModel):
+    """One bot account. Validation errors never show the token."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
+    token: SecretStr  # from the developer portal, page Bot
+    api_base: str = OFFICIAL_API  # REST; the gateway's own address is asked for there
+    wake: Wake = Wake.MENTION  # in every channel of a server that `channels` does not name
+    channels: Mapping[str, Wake] = Field(default_factory=dict)  # by the id of a channel, forum or thread
+    message_content: bool = True  # ask for the privileged Message Content intent
+    backfill_hours: float = Field(default=24.0, gt=0)  # what is older is not fetched after a gap
+    backfill_messages: int = Field(default=2_000, ge=1)  # most of one channel after one gap
+    call_timeout_s: float = Field(default=30.0, gt=0)  # any call, waiting for a rate limit included
+    connect_timeout_s: float = Field(default=20.0, gt=0)  # until the gateway has said hello
+
+    @field_validator("token")
+    @classmethod
+    def _token_shape(cls, token: SecretStr) -> SecretStr:
+        text = token.get_secret_value()
+        if not re.fullmatch(r"[\x21-\x7e]{3,}", text) or text.startswith("Bot"):
+            raise ValueError(f"is not a bot token; {PORTAL} shows it on the page Bot, without the word Bot before it")
+        return token
+
+    @field_validator("api_base")
+    @classmethod
+    def _base_shape(cls, base: str) -> str:
+        parts = urlsplit(base)
+        if parts.scheme not in ("http", "https") or not parts.netloc or parts.query or parts.fragment:
+            raise ValueError(f"must be an http(s) URL like {OFFICIAL_API}")
+        if "{" in base or "}" in base:
+            raise ValueError("must hold no placeholders")
+        base = base.rstrip("/")
+        if re.search(r"/v\d+$", base):
+            return base
+        return f"{base}/v10" if base.endswith("/api") else f"{base}/api/v10"
+
+    @field_validator("channels")
+    @classmethod
+    def _channel_ids(cls, channels: Mapping[str, Wake]) -> Mapping[str, Wake]:
+        for name in channels:
+            if not (name.isascii() and name.isdigit()):
+                raise ValueError("are named by their ids (digits): in Discord, right click a channel, Copy Channel ID")
+        return channels
+
+    @property
+    def official(self) -> bool:
+        """Whether this is Discord itself."""
+        return (urlsplit(self.api_base).hostname or "").endswith("discord.com")
+
+    def wake_in(self, channel: str, parent: str | None) -> Wake:
+        """When something said in a channel (a thread of `parent`) is meant for the bot."""
+        if channel in self.channels:
+            return self.channels[channel]
+        return self.channels.get(parent or "", self.wake)

@@ -1,0 +1,71 @@
+"""Text for Discord in which nothing is markup by accident; pure, one function a kind of text.
+
+Rules are those of Discord's clients (simple-markdown, 2026). Nothing here may notify anybody: that is also said in
+every call (`bodies`).
+"""
+
+import re
+from urllib.parse import quote
+
+BREAK = "\u200b"  # shows nothing; parts what would be read as one
+
+_URL = r"https?://[\w.\-/?=&#%+:;,!$']*[\w/=&#%+\-]"
+_TOKEN = re.compile(rf"(?P<url>{_URL})|(?P<special>[\\*_~`|\[\]<])|(?P<ping>@(?=everyone|here))", re.ASCII)
+_LINE_START = re.compile(r"^([ \t]*)(?:(#{1,3}(?=\s)|-#?(?=\s)|>|\+(?=\s))|(\d+)(?=[.)](?:\s|$)))", re.MULTILINE)
+_FENCE = re.compile("`(?=``)")
+_LANGUAGE = re.compile(r"[a-z0-9_+\-.#]{1,32}", re.IGNORECASE)
+_ADDRESS_LIKE = re.compile(r"://|\b\w+\.\w{2,}\b|[\[\]]")
+
+
+def escaped(text: str) -> str:
+    """Literal text: everything that could be markup has a backslash before it; bare URLs stay whole."""
+    return line_starts_escaped(inline_escaped(text))
+
+
+def inline_escaped(text: str) -> str:
+    """As `escaped`, but for what only counts at the start of a line."""
+    return _TOKEN.sub(_replaced, text)
+
+
+def _replaced(found: re.Match[str]) -> str:
+    if found["url"]:
+        return found[0]
+    return f"@{BREAK}" if found["ping"] else f"\\{found[0]}"
+
+
+def line_starts_escaped(text: str) -> str:
+    """Lines that would begin a heading, quote or list begin with a backslash (numbers: have it behind them)."""
+    return _LINE_START.sub(lambda found: f"{found[1]}{found[3]}\\" if found[3] else f"{found[1]}\\{found[2]}", text)
+
+
+def has_underscored_url(text: str) -> bool:
+    """Whether a bare URL in it would end italics early."""
+    return any(found["url"] and "_" in found[0] for found in _TOKEN.finditer(text))
+
+
+def masked_link(text: str, url: str) -> str:
+    """`[text](url)`, or the text and its URL where Discord would not hide an address behind other words."""
+    target = quote(url, safe="/:?#@!$&'+,;=%-._")
+    words = " ".join(text.split())
+    if not words or words in (url, target):
+        return f"<{target}>"
+    if _ADDRESS_LIKE.search(words):
+        return f"{inline_escaped(words)} (<{target}>)"
+    return f"[{inline_escaped(words)}]({target})"
+
+
+def inline_code(text: str) -> str:
+    """Code in a line, between as many backticks as it needs."""
+    text = text.replace("\n", " ")
+    longest = max((len(run) for run in re.findall("`+", text)), default=0)
+    ticks = "`" * (longest + 1)
+    if longest:
+        text = f" {text} "
+    return f"{ticks}{text}{ticks}"
+
+
+def code_fence(text: str, language: str) -> str:
+    """A code block; backticks inside are parted so that they cannot end it."""
+    shown = _FENCE.sub(f"`{BREAK}", text).rstrip("\n")
+    named = language if _LANGUAGE.fullmatch(language) else ""
+    return f"```{named}\n{shown if shown.strip() else shown + BREAK}\n```"

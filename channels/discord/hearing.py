@@ -1,0 +1,298 @@
+"""What came in is understood, committed together with how far we are, and only then acknowledged.
+
+Order is fixed when a dispatch comes in; nothing overtakes but interactions, which have three seconds, while a gap is
+being filled or a channel is being asked for. Connecting is `connection`'s matter.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Coroutine, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+import structlog
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from channels.base import ChannelState, NotPersisted, Sink
+from channels.discord.answers import Answers
+from channels.discord.backfill import Backfill, Pause
+from channels.discord.connection import step
+from channels.discord.cursor import Cursor, Direct, Session, write_cursor
+from channels.discord.failures import ApiRefusal
+from channels.discord.places import Place, place_of
+from channels.discord.raw import RawChannel, RawReady
+from channels.discord.translate import Surroundings, channel_of, rejected, snowflake_at, translate
+from channels.discord.translate_interaction import translate_interaction
+from channels.discord.wire import DiscordWire
+from channels.errors import ChannelError
+from channels.messages import ButtonPressed, ChatKind, CommandInvoked, InboundEvent, InboundMessage, Rejected
+
+Clock = Callable[[], datetime]
+
+MOST_WAITING = 2_000  # dispatches; then the socket is not read until there is room
+BATCH = 200
+STORE_BACKOFF_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+ASK_BACKOFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+MOST_ECHOES = 2_000
+INTERACTION = "INTERACTION_CREATE"
+_STATE_EVENTS = ("READY", "RESUMED")
+_CHANNEL = TypeAdapter(RawChannel)
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """One event of the gateway's, as it came."""
+
+    event: str
+    seq: int | None
+    data: JsonValue
+
+
+class Echoes:
+    """Our own messages as Discord told of them, by the key they were sent with."""
+
+    def __init__(self) -> None:
+        self._by_key: OrderedDict[str, str] = OrderedDict()
+
+    def note(self, data: JsonValue, us: str) -> None:
+        """Look at a message of a dispatch."""
+        author = data.get("author") if isinstance(data, dict) else None
+        if not isinstance(data, dict) or not isinstance(author, dict) or author.get("id") != us:
+            return
+        nonce, message_id = data.get("nonce"), data.get("id")
+        if isinstance(nonce, str) and isinstance(message_id, str):
+            self._by_key[nonce] = message_id
+            if len(self._by_key) > MOST_ECHOES:
+                self._by_key.popitem(last=False)
+
+    def get(self, key: str) -> str | None:
+        """The message that was sent with this key, if Discord told of it."""
+        return self._by_key.get(key)
+
+
+class Hearing:
+    """Takes dispatches of one bot for as long as `run` runs."""
+
+    def __init__(
+        self,
+        wire: DiscordWire,
+        sink: Sink,
+        near: Surroundings,
+        resume: tuple[Cursor, Direct],
+        answers: Answers,
+        echoes: Echoes,
+        pause: Pause,
+        clock: Clock,
+    ) -> None:
+        """`resume` is what was committed last."""
+        self._wire = wire
+        self._sink = sink
+        self._near = near
+        self._cursor, self._direct = resume
+        self._answers = answers
+        self._echoes = echoes
+        self._pause = pause
+        self._clock = clock
+        self._waiting: deque[Dispatch | Rejected] = deque()
+        self._news = asyncio.Event()
+        self._drained = asyncio.Event()
+        self._held = False
+        self._up = False
+        self._tasks: asyncio.TaskGroup | None = None
+        for channel in self._direct.channels:
+            near.places.put(Place(channel))
+
+    # ------------------------------------------------------------ the listener
+
+    async def room(self) -> None:
+        """Return when there is room for a dispatch."""
+        while len(self._waiting) >= MOST_WAITING:
+            self._drained.clear()
+            await self._drained.wait()
+
+    def dispatched(self, event: str, seq: int | None, data: JsonValue) -> None:
+        """Queue it: this fixes its order."""
+        self._near.places.learn(event, data)
+        if event == "MESSAGE_CREATE":
+            self._echoes.note(data, self._near.us.user_id)
+        self._waiting.append(Dispatch(event, seq, data))
+        self._news.set()
+
+    def unreadable(self, raw: str, reason: str) -> None:
+        """Quarantine it."""
+        log.warning("frame_unreadable", account=self._near.us.account, reason=reason)
+        self._waiting.append(rejected("frame", None, raw, reason))
+        self._news.set()
+
+    def alive(self) -> None:
+        """Health hears of it once a session stands."""
+        if self._up:
+            self._sink.report(ChannelState.READY)
+
+    # ------------------------------------------------------------ life
+
+    async def run(self) -> None:
+        """Commit what waits, for ever."""
+        async with asyncio.TaskGroup() as tasks:
+            self._tasks = tasks
+            while True:
+                await self._news.wait()
+                self._news.clear()
+                while batch := self._take():
+                    await self._commit(batch)
+                    self._drained.set()
+
+    def _take(self) -> list[Dispatch | Rejected]:
+        """The next ones that can be committed together."""
+        if self._held:
+            return self._take_interactions()
+        taken: list[Dispatch | Rejected] = []
+        while self._waiting and len(taken) < BATCH:
+            head = self._waiting[0]
+            if isinstance(head, Dispatch) and head.event in _STATE_EVENTS:
+                return taken or [self._waiting.popleft()]
+            if isinstance(head, Dispatch) and (channel := self._unknown(head)) is not None:
+                if not taken:
+                    self._hold(self._ask_for(channel))
+                    return self._take_interactions()
+                return taken
+            taken.append(self._waiting.popleft())
+        return taken
+
+    def _take_interactions(self) -> list[Dispatch | Rejected]:
+        """Only those that cannot wait."""
+        urgent = [one for one in self._waiting if isinstance(one, Dispatch) and one.event == INTERACTION]
+        if urgent:
+            chosen = {id(one) for one in urgent}
+            self._waiting = deque(one for one in self._waiting if id(one) not in chosen)
+        return list(urgent)
+
+    def _unknown(self, dispatch: Dispatch) -> str | None:
+        """The channel that has to be asked for before this can be read."""
+        channel = channel_of(dispatch.event, dispatch.data)
+        return channel if channel is not None and self._near.places.get(channel) is None else None
+
+    def _hold(self, work: Coroutine[None, None, None]) -> None:
+        """Let nothing but interactions pass until `work` is done."""
+        assert self._tasks is not None, "run has begun"
+        self._held = True
+        self._tasks.create_task(self._held_by(work))
+
+    async def _held_by(self, work: Coroutine[None, None, None]) -> None:
+        await work
+        self._held = False
+        self._news.set()
+
+    # ------------------------------------------------------------ committing
+
+    async def _commit(self, batch: Sequence[Dispatch | Rejected]) -> None:
+        """Hand in a batch and how far we are with it, then defer its interactions."""
+        head = batch[0]
+        if isinstance(head, Dispatch) and head.event in _STATE_EVENTS:
+            await self._state_changed(head)
+            return
+        found = list(self._understood(batch))
+        events = [one for one in found if not isinstance(one, Rejected)]
+        cursor = None if self._held else self._moved(batch, events)
+        for event in events:
+            if isinstance(event, CommandInvoked | ButtonPressed) and event.route is not None:
+                self._answers.expect(event.route)
+        await self._hand_in(events, [one for one in found if isinstance(one, Rejected)], cursor)
+        for event in events:
+            if isinstance(event, CommandInvoked | ButtonPressed) and event.route is not None:
+                assert self._tasks is not None, "run has begun"
+                self._tasks.create_task(self._answers.defer(event.route))
+
+    def _understood(self, batch: Iterable[Dispatch | Rejected]) -> Iterable[InboundEvent | Rejected]:
+        now = self._clock()
+        for one in batch:
+            if isinstance(one, Rejected):
+                yield one
+            elif one.event == INTERACTION:
+                invoked = translate_interaction(one.seq, one.data, self._near)
+                if invoked is not None:
+                    yield invoked
+            else:
+                yield from translate(one.event, one.seq, one.data, self._near, now)
+
+    def _moved(self, batch: Iterable[Dispatch | Rejected], events: Iterable[InboundEvent]) -> str | None:
+        """The cursor after this batch."""
+        cursor = self._cursor
+        for one in batch:
+            if isinstance(one, Dispatch) and one.seq is not None:
+                cursor = cursor.at(one.seq)
+        for event in events:
+            if isinstance(event, InboundMessage):
+                cursor = replace(cursor, last=max(cursor.last, int(event.message_id)))
+                if event.kind is ChatKind.DIRECT:
+                    self._direct.add(event.address.chat)
+        self._cursor = cursor
+        return write_cursor(cursor, self._direct)
+
+    async def _hand_in(
+        self, events: Sequence[InboundEvent], bad: Sequence[Rejected] = (), cursor: str | None = None
+    ) -> None:
+        """Give it to the sink until it holds."""
+        for one in bad:
+            log.warning("dispatch_rejected", account=self._near.us.account, event_id=one.event_id, reason=one.reason)
+        attempt = 0
+        while True:
+            try:
+                await self._sink.receive(events, rejected=bad, cursor=cursor)
+            except NotPersisted:
+                attempt += 1
+                self._sink.report(ChannelState.DEGRADED, "the store takes no messages; these are offered again")
+                await self._pause(step(STORE_BACKOFF_S, attempt))
+            else:
+                return
+
+    # ------------------------------------------------------------ sessions and gaps
+
+    async def _state_changed(self, dispatch: Dispatch) -> None:
+        """A session was opened or taken up again."""
+        self._up = True
+        self._sink.report(ChannelState.READY)
+        if dispatch.event == "READY":
+            try:
+                ready = RawReady.model_validate(dispatch.data)
+            except ValidationError:
+                return  # the socket has refused it before
+            session = Session(ready.session_id, ready.resume_gateway_url, dispatch.seq or 1)
+            first = self._cursor.last == 0
+            last = snowflake_at(time.time() * 1000) if first else self._cursor.last
+            self._cursor = Cursor(session, last, gap=not first)
+        elif dispatch.seq is not None:
+            self._cursor = self._cursor.at(dispatch.seq)
+        await self._hand_in((), cursor=write_cursor(self._cursor, self._direct))
+        if self._cursor.gap:
+            self._hold(self._fill())
+
+    async def _fill(self) -> None:
+        """Fetch what was said between the last committed message and this session."""
+        backfill = Backfill(self._wire, self._sink, self._near, self._hand_in, self._pause)
+        before = snowflake_at(time.time() * 1000)
+        await backfill.run(self._cursor.last, list(self._direct.channels), time.time() * 1000)
+        self._cursor = replace(self._cursor, gap=False, last=max(self._cursor.last, before))
+        await self._hand_in((), cursor=write_cursor(self._cursor, self._direct))
+
+    async def _ask_for(self, channel: str) -> None:
+        """Ask where a channel is; one that is hidden from us counts as a plain channel of a server."""
+        attempt = 0
+        while True:
+            attempt += 1
+            try:
+                found = await self._wire.call("GET", "/channels/{channel_id}", channel_id=channel)
+                self._near.places.put(place_of(_CHANNEL.validate_python(found)))
+                return
+            except (ApiRefusal, ValidationError) as refusal:
+                if isinstance(refusal, ValidationError) or refusal.status in (403, 404):
+                    self._near.places.put(Place(channel, "0"))
+                    return
+                detail = str(refusal)
+            except ChannelError as error:
+                detail = str(error)
+            log.warning("channel_not_told", account=self._near.us.account, channel=channel, detail=detail)
+            await self._pause(step(ASK_BACKOFF_S, attempt))

@@ -1,0 +1,93 @@
+"""Where a channel id is: a direct conversation, a channel of a server, a thread under one. Learned, or asked once."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter, ValidationError
+
+from channels.discord.raw import RawChannel, RawGuild, RawThreads
+from channels.messages import ChatKind
+
+DIRECT_TYPES = frozenset({1, 3})  # DM, group DM
+THREAD_TYPES = frozenset({10, 11, 12})  # announcement, public and private threads
+READ_TYPES = frozenset({0, 2, 5, 10, 11, 12, 13})  # those that have messages in servers
+
+MOST_PLACES = 20_000
+
+_GUILD = TypeAdapter(RawGuild)
+_CHANNEL = TypeAdapter(RawChannel)
+_THREADS = TypeAdapter(RawThreads)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One channel id."""
+
+    id: str
+    guild: str | None = None  # None: a direct conversation
+    parent: str | None = None  # of a thread: the channel it hangs under
+    last_message: int = 0  # id of the newest message when we were told; 0: unknown or none
+
+    @property
+    def kind(self) -> ChatKind:
+        """Whose it is."""
+        return ChatKind.DIRECT if self.guild is None else ChatKind.GROUP
+
+    @property
+    def chat(self) -> str:
+        """What an address calls the chat: of a thread the channel above it."""
+        return self.parent or self.id
+
+    @property
+    def thread(self) -> str | None:
+        """What an address calls the thread."""
+        return self.id if self.parent is not None else None
+
+
+def place_of(raw: RawChannel, guild: str | None = None) -> Place:
+    """A channel as Discord describes it."""
+    if raw.type in DIRECT_TYPES:
+        return Place(raw.id, last_message=int(raw.last_message_id or 0))
+    parent = raw.parent_id if raw.type in THREAD_TYPES else None
+    return Place(raw.id, raw.guild_id or guild or "0", parent, int(raw.last_message_id or 0))
+
+
+class Places:
+    """What is known of channels; the longest unused is forgotten first."""
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[str, Place] = OrderedDict()
+        self.joined_ms: dict[str, int] = {}  # guild -> when we came, Unix milliseconds
+
+    def get(self, channel: str) -> Place | None:
+        """The place, if known."""
+        place = self._known.get(channel)
+        if place is not None:
+            self._known.move_to_end(channel)
+        return place
+
+    def put(self, place: Place) -> None:
+        """Know this place."""
+        self._known[place.id] = place
+        self._known.move_to_end(place.id)
+        if len(self._known) > MOST_PLACES:
+            self._known.popitem(last=False)
+
+    def learn(self, event: str, data: object) -> None:
+        """Take what a dispatch says about channels; what it does not say well is asked for when needed."""
+        try:
+            if event == "GUILD_CREATE":
+                self._learn_guild(_GUILD.validate_python(data))
+            elif event in ("CHANNEL_CREATE", "CHANNEL_UPDATE", "THREAD_CREATE", "THREAD_UPDATE"):
+                self.put(place_of(_CHANNEL.validate_python(data)))
+            elif event == "THREAD_LIST_SYNC":
+                for thread in _THREADS.validate_python(data).threads:
+                    self.put(place_of(thread))
+        except ValidationError:
+            return
+
+    def _learn_guild(self, guild: RawGuild) -> None:
+        for channel in (*guild.channels, *guild.threads):
+            self.put(place_of(channel, guild.id))
+        if guild.joined_at is not None:
+            self.joined_ms[guild.id] = int(guild.joined_at.timestamp() * 1000)

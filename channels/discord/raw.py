@@ -1,0 +1,183 @@
+"""The parts of Discord's events that are read, as models of our own; everything else in them is ignored.
+
+Source: discord.com/developers/docs (API v10, 2026-09). Strict: text is text, a number a number.
+"""
+
+from datetime import datetime
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictFloat, StrictInt, StrictStr
+
+Snowflake = Annotated[StrictStr, Field(pattern=r"^[0-9]{1,20}$")]
+
+
+class _Raw(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+class RawUser(_Raw):
+    """User."""
+
+    id: Snowflake
+    username: StrictStr = ""
+    global_name: StrictStr | None = None
+    bot: StrictBool = False
+    system: StrictBool = False
+
+
+class RawMember(_Raw):
+    """Guild member, as far as it names somebody."""
+
+    nick: StrictStr | None = None
+    user: RawUser | None = None
+
+
+class RawAttachment(_Raw):
+    """Attachment."""
+
+    id: Snowflake
+    filename: StrictStr = ""
+    content_type: StrictStr | None = None
+    size: StrictInt | None = None
+
+
+class RawReference(_Raw):
+    """Message reference: a reply (0) or a forward (1)."""
+
+    type: StrictInt = 0
+    message_id: Snowflake | None = None
+
+
+class RawReferenced(_Raw):
+    """The message replied to, as far as it matters."""
+
+    author: RawUser | None = None
+
+
+class RawForwarded(_Raw):
+    """What a forward carries of the message."""
+
+    content: StrictStr = ""
+    attachments: list[RawAttachment] = []
+
+
+class RawSnapshot(_Raw):
+    """One forwarded message."""
+
+    message: RawForwarded
+
+
+class RawMessage(_Raw):
+    """Message, from the gateway or REST."""
+
+    id: Snowflake
+    channel_id: Snowflake
+    guild_id: Snowflake | None = None
+    author: RawUser | None = None
+    member: RawMember | None = None
+    content: StrictStr = ""
+    timestamp: datetime | None = None
+    edited_timestamp: datetime | None = None
+    type: StrictInt = 0
+    flags: StrictInt = 0
+    nonce: StrictStr | StrictInt | None = None
+    webhook_id: Snowflake | None = None
+    mentions: list[RawUser] = []
+    attachments: list[RawAttachment] = []
+    message_reference: RawReference | None = None
+    referenced_message: RawReferenced | None = None
+    message_snapshots: list[RawSnapshot] = []
+
+
+class RawDeleted(_Raw):
+    """MESSAGE_DELETE."""
+
+    id: Snowflake
+    channel_id: Snowflake
+    guild_id: Snowflake | None = None
+
+
+class RawDeletedMany(_Raw):
+    """MESSAGE_DELETE_BULK."""
+
+    ids: list[Snowflake]
+    channel_id: Snowflake
+    guild_id: Snowflake | None = None
+
+
+class RawChannel(_Raw):
+    """Channel or thread."""
+
+    id: Snowflake
+    type: StrictInt
+    guild_id: Snowflake | None = None
+    parent_id: Snowflake | None = None
+    last_message_id: Snowflake | None = None
+
+
+class RawGuild(_Raw):
+    """GUILD_CREATE and GUILD_DELETE."""
+
+    id: Snowflake
+    joined_at: datetime | None = None
+    unavailable: StrictBool = False
+    channels: list[RawChannel] = []
+    threads: list[RawChannel] = []
+
+
+class RawThreads(_Raw):
+    """THREAD_LIST_SYNC, and the active threads of REST."""
+
+    threads: list[RawChannel] = []
+
+
+class RawOption(_Raw):
+    """One option of a command."""
+
+    name: StrictStr
+    type: StrictInt
+    value: StrictStr | StrictInt | StrictFloat | StrictBool | None = None
+    options: list["RawOption"] = []
+
+
+class RawInvoked(_Raw):
+    """Data of a command or a press."""
+
+    name: StrictStr = ""
+    type: StrictInt = 1
+    options: list[RawOption] = []
+    custom_id: StrictStr | None = None
+    component_type: StrictInt | None = None
+
+
+class RawPressedMessage(_Raw):
+    """The message a button hangs on."""
+
+    id: Snowflake
+
+
+class RawInteraction(_Raw):
+    """INTERACTION_CREATE."""
+
+    id: Snowflake
+    type: StrictInt
+    token: StrictStr
+    channel_id: Snowflake | None = None
+    channel: RawChannel | None = None
+    guild_id: Snowflake | None = None
+    user: RawUser | None = None
+    member: RawMember | None = None
+    locale: StrictStr | None = None
+    message: RawPressedMessage | None = None
+    data: RawInvoked | None = None
+
+
+class RawReady(_Raw):
+    """READY."""
+
+    session_id: StrictStr
+    resume_gateway_url: StrictStr
+    user: RawUser
+
+
+RawData = dict[str, JsonValue]

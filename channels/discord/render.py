@@ -1,0 +1,205 @@
+"""Blocks of the Markdown tree become Discord's own Markdown: markup inside the text, every literal character escaped.
+
+Pure; nothing here knows discord.py, chats or limits on length. Headings are `#` to `###`, tables are code, a quote is
+quoted once. How single characters are kept literal is `escaping`'s matter.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from channels.discord.escaping import (
+    BREAK,
+    code_fence,
+    escaped,
+    has_underscored_url,
+    inline_code,
+    inline_escaped,
+    line_starts_escaped,
+    masked_link,
+)
+from channels.layout import RULE, Look, lay_out, rows_as_paragraphs
+from channels.markdown import (
+    Block,
+    CodeBlock,
+    Heading,
+    ListBlock,
+    ListItem,
+    Paragraph,
+    Quote,
+    Rule,
+    Span,
+    Spans,
+    Style,
+    Table,
+    clean,
+)
+from channels.messages import Rendered
+
+_BOLD, _ITALIC, _STRIKE = "**", "_", "~~"
+_MARKERS = ((Style.BOLD, _BOLD), (Style.ITALIC, _ITALIC), (Style.STRIKE, _STRIKE))
+_MAX_HEADING = 3
+
+_Line = tuple[str, bool]  # its text, and whether it is code, which no list may indent
+
+
+class DiscordRenderer:
+    """The Renderer of `channels.base` for Discord. Has no state; one serves everybody."""
+
+    def render(self, blocks: Sequence[Block]) -> Rendered:
+        """The blocks as one text without blanks around it."""
+        return Rendered("\n".join([text for text, _ in _document(blocks)]).strip())
+
+    def plain(self, text: str) -> Rendered:
+        """The text as it is: all that could be markup is escaped."""
+        return Rendered(escaped(clean(text)).strip())
+
+
+def _document(blocks: Iterable[Block], *, listed: bool = False, quoted: bool = False) -> list[_Line]:
+    """The lines of blocks, an empty one between two (in lists: none)."""
+    lines: list[_Line] = []
+    for index, block in enumerate(blocks):
+        if index and not listed:
+            lines.append(("", False))
+        lines += _block(block, listed=listed, quoted=quoted)
+    return lines
+
+
+def _block(block: Block, *, listed: bool, quoted: bool) -> list[_Line]:
+    match block:
+        case Paragraph(spans):
+            return _literal(spans_as_text(spans))
+        case Heading(level, spans):
+            return _heading(level, spans, listed=listed)
+        case CodeBlock(language, text):
+            return _code(text, language)
+        case ListBlock(items):
+            return [line for item in items for line in _item(item, quoted=quoted)]
+        case Quote(inner):
+            return _quote(inner, quoted=quoted)
+        case Table():
+            return _table(block, listed=listed, quoted=quoted)
+        case Rule():
+            return [(RULE, False)]
+
+
+def _literal(text: str) -> list[_Line]:
+    return [(line, False) for line in line_starts_escaped(text).split("\n")]
+
+
+def _heading(level: int, spans: Spans, *, listed: bool) -> list[_Line]:
+    """Levels 1 to 3 are Discord's; lower ones, and those in lists, are bold."""
+    if listed or level > _MAX_HEADING:
+        return _literal(spans_as_text(spans, Style.BOLD))
+    title = " ".join(spans_as_text(spans).split("\n")).strip()
+    return [(f"{'#' * level} {title}", False)] if title else []
+
+
+def _code(text: str, language: str) -> list[_Line]:
+    return [(line, True) for line in code_fence(text, language).split("\n")]
+
+
+def _item(item: ListItem, *, quoted: bool) -> list[_Line]:
+    """An entry: its marker, then its blocks, indented; code stands at the margin, or its indent would be seen."""
+    lines = [(text if code else f"  {text}", code) for text, code in _document(item.blocks, listed=True, quoted=quoted)]
+    if item.continued:
+        return lines
+    marker = "- " if item.number is None else f"{item.number}. "
+    if item.blocks and isinstance(item.blocks[0], Paragraph | Heading) and lines:
+        return [(marker + lines[0][0].lstrip(" "), False), *lines[1:]]
+    return [(marker + BREAK, False), *lines]
+
+
+def _quote(blocks: Sequence[Block], *, quoted: bool) -> list[_Line]:
+    """Discord quotes a line, once; a quote inside it shows `>` before its lines."""
+    prefix = "\\> " if quoted else "> "
+    return [(prefix + text, code) for text, code in _document(blocks, quoted=True)]
+
+
+def _table(table: Table, *, listed: bool, quoted: bool) -> list[_Line]:
+    """Columns as code where they fit a phone, else a paragraph a row."""
+    laid = lay_out((table,))
+    if len(laid.marks) == 1 and laid.marks[0].look is Look.CODE_BLOCK:
+        return _code(laid.text, "")
+    return _document(rows_as_paragraphs(table), listed=listed, quoted=quoted)
+
+
+def spans_as_text(spans: Iterable[Span], extra: int = 0) -> str:
+    """Styled text with markers that open and close in order and never touch a blank inside."""
+    writer = _Spans()
+    for span in spans:
+        writer.add(span, span.style | extra)
+    return writer.end()
+
+
+class _Spans:
+    """Writes one run of spans."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._open: list[str] = []  # markers begun, outermost first
+        self._blanks = ""  # seen, and not yet written: they go outside markers that end here
+        self._joins = ""  # the last character written, if it was markup
+
+    def add(self, span: Span, style: int) -> None:
+        """One span in a style."""
+        text = span.text.strip()
+        if not text:
+            self._blanks += span.text
+            return
+        wanted = _wanted(span, style)
+        kept = 0
+        while kept < len(self._open) and self._open[kept] in wanted:
+            kept += 1
+        self._close(kept)
+        self._blank(span.text[: len(span.text) - len(span.text.lstrip())])
+        for marker in wanted:
+            if marker not in self._open:
+                self._mark(marker)
+                self._open.append(marker)
+        if span.link is not None:
+            self._say(masked_link(text, span.link))
+        elif style & Style.CODE:
+            self._mark(inline_code(text))
+        else:
+            self._say(inline_escaped(text))
+        self._blanks = span.text[len(span.text.rstrip()) :]
+
+    def end(self) -> str:
+        """All that was written."""
+        self._close(0)
+        self._blank("")
+        return "".join(self._pieces)
+
+    def _close(self, kept: int) -> None:
+        while len(self._open) > kept:
+            marker = self._open.pop()
+            self._pieces.append(marker)
+            self._joins = marker[-1]
+
+    def _blank(self, more: str) -> None:
+        if self._blanks + more:
+            self._pieces.append(self._blanks + more)
+            self._joins = ""
+        self._blanks = ""
+
+    def _mark(self, markup: str) -> None:
+        """A marker that opens, or code: after the same character of markup something invisible comes first."""
+        if self._joins and self._joins == markup[0]:
+            self._pieces.append(BREAK)
+        self._pieces.append(markup)
+        self._joins = markup[-1]
+
+    def _say(self, text: str) -> None:
+        """Words: italics that end before a letter need something between."""
+        if self._joins == _ITALIC and _ITALIC not in self._open and (text[0].isalnum() or text[0] == "_"):
+            self._pieces.append(BREAK)
+        self._pieces.append(text)
+        self._joins = ""
+
+
+def _wanted(span: Span, style: int) -> list[str]:
+    """The markers around a span: none around code, no italics where a URL's underscore would end them."""
+    if span.link is None and style & Style.CODE:
+        return []
+    wanted = [marker for bit, marker in _MARKERS if style & bit]
+    underscored = (span.link is not None and "_" in span.link) or has_underscored_url(span.text)
+    return [marker for marker in wanted if marker != _ITALIC] if underscored else wanted

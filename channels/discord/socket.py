@@ -1,0 +1,164 @@
+"""discord.py's gateway socket, made to give out raw dispatches. Which connection follows which is `connection`'s matter.
+
+The library speaks the protocol (HELLO, heartbeats, zombies, IDENTIFY, RESUME, op 7 and 9, close codes). Its parsing
+into models, where a malformed dispatch ends the client, never runs: a dispatch goes to its listener as it came.
+"""
+
+import asyncio
+import json
+import zlib
+from typing import Protocol
+
+import orjson
+import yarl
+
+# discord.py is loaded by now, and only what is needed of it: see light_import.
+from discord.flags import Intents
+from discord.gateway import DiscordWebSocket, ReconnectWebSocket
+from pydantic import JsonValue, ValidationError
+
+from channels.discord.raw import RawReady
+from channels.discord.wire import BasedHttp
+
+GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
+
+HEARTBEAT_TIMEOUT_S = 60.0  # without any frame for so long the connection is given up, and resumed
+
+
+class Listener(Protocol):
+    """Who is told what comes in. Nothing here may wait, except for room."""
+
+    async def room(self) -> None:
+        """Return when there is room for a dispatch."""
+        ...
+
+    def dispatched(self, event: str, seq: int | None, data: JsonValue) -> None:
+        """A dispatch, as it came."""
+        ...
+
+    def unreadable(self, raw: str, reason: str) -> None:
+        """A frame that is none."""
+        ...
+
+    def alive(self) -> None:
+        """Discord said something."""
+        ...
+
+
+class LibraryState:
+    """The part of discord.py's connection state that its socket reads."""
+
+    def __init__(self, listener: Listener, *, message_content: bool) -> None:
+        self.listener = listener
+        self.socket: GatewaySocket | None = None
+        self.parsers: dict[str, object] = {}
+        self.shard_count: int | None = None
+        self.heartbeat_timeout = HEARTBEAT_TIMEOUT_S
+        self._activity = None
+        self._status = None
+        wanted = GUILDS | GUILD_MESSAGES | DIRECT_MESSAGES
+        self._intents = Intents._from_value(wanted | MESSAGE_CONTENT if message_content else wanted)  # noqa: SLF001  made from bits
+
+    async def call_hooks(self, key: str, *arguments: object, **options: object) -> None:
+        """The library would wait here before IDENTIFY; `connection` has waited."""
+
+    def _update_references(self, socket: "GatewaySocket") -> None:
+        """A socket was opened; known even if it never gets as far as HELLO."""
+        self.socket = socket
+
+
+class LibraryClient:
+    """The part of discord.py's client that its socket reads."""
+
+    def __init__(self, http: BasedHttp, state: LibraryState) -> None:
+        self.http = http
+        self.loop = asyncio.get_running_loop()
+        self._connection = state
+        self._enable_debug_events = False
+
+    def dispatch(self, event: str, *arguments: object) -> None:
+        """The library's own events are nobody's matter here."""
+
+
+class GatewaySocket(DiscordWebSocket):
+    """The library's socket; made by `from_client`."""
+
+    @property
+    def _listener(self) -> Listener:
+        state = self._connection
+        assert isinstance(state, LibraryState), "made for our client"
+        return state.listener
+
+    async def poll_event(self) -> None:
+        """Take one frame, when there is room: a store that is down stops the reading, not the heartbeats."""
+        await self._listener.room()
+        await super().poll_event()
+
+    async def received_message(self, msg: str | bytes, /) -> None:
+        """Take a frame: a dispatch goes to the listener, the rest to the library.
+
+        Raises:
+            ReconnectWebSocket: the connection is no use any more.
+        """
+        text = await self._text(msg)
+        if text is None:
+            return
+        frame = _decoded(text)
+        if not isinstance(frame, dict):
+            self._listener.unreadable(text, "no JSON object")
+        elif frame.get("op") == self.DISPATCH:
+            await self._dispatched(frame, text)
+        else:
+            await self._controlled(text)
+            self._listener.alive()
+
+    async def _text(self, msg: str | bytes) -> str | None:
+        """A frame's text; None while it is not whole."""
+        if isinstance(msg, str):
+            return msg
+        try:
+            return self._decompressor.decompress(msg)
+        except (zlib.error, UnicodeDecodeError):
+            await self.close()
+            raise ReconnectWebSocket(self.shard_id) from None
+
+    async def _dispatched(self, frame: dict[str, JsonValue], text: str) -> None:
+        event, seq, data = frame.get("t"), frame.get("s"), frame.get("d")
+        number = seq if isinstance(seq, int) and not isinstance(seq, bool) else None
+        if number is not None:
+            self.sequence = number
+        if self._keep_alive:
+            self._keep_alive.tick()
+        if not isinstance(event, str):
+            self._listener.unreadable(text, "a dispatch without a name")
+            return
+        if event == "READY":
+            try:
+                ready = RawReady.model_validate(data)
+            except ValidationError:
+                self._listener.unreadable("READY", "a READY that opens no session")
+                await self.close()
+                raise ReconnectWebSocket(self.shard_id, resume=False) from None
+            self.session_id, self.gateway = ready.session_id, yarl.URL(ready.resume_gateway_url)
+        self._listener.dispatched(event, number, data)
+
+    async def _controlled(self, text: str) -> None:
+        """HELLO, acknowledgements, op 7 and 9."""
+        try:
+            await super().received_message(text)
+        except (KeyError, TypeError, AttributeError, ValueError):
+            self._listener.unreadable(text, "a frame of the protocol that is malformed")
+            await self.close()
+            raise ReconnectWebSocket(self.shard_id) from None
+
+
+def _decoded(text: str) -> JsonValue:
+    """JSON; None when it is none. Lone surrogates in it, which orjson refuses, survive."""
+    try:
+        decoded: JsonValue = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        try:
+            decoded = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+    return decoded

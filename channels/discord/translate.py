@@ -1,0 +1,307 @@
+"""From one raw dispatch of Discord's to what the gateway knows; pure, total, and each dispatch on its own.
+
+No I/O, no SDK, no decision about access: people, bots and webhooks are told apart by `Sender` alone. Interactions
+live in `translate_interaction`.
+"""
+
+import hashlib
+import json
+import re
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+import orjson
+from pydantic import BaseModel, ValidationError
+
+from channels.discord.config import DiscordAccount, Wake
+from channels.discord.places import Place, Places
+from channels.discord.raw import (
+    RawAttachment,
+    RawDeleted,
+    RawDeletedMany,
+    RawGuild,
+    RawMember,
+    RawMessage,
+    RawUser,
+)
+from channels.messages import (
+    Address,
+    Attachment,
+    AttachmentKind,
+    ChatKind,
+    InboundEvent,
+    InboundMessage,
+    Membership,
+    MembershipChanged,
+    MessageDeleted,
+    Rejected,
+    Sender,
+)
+
+CHANNEL = "discord"
+MAX_RAW_CHARS = 16_384
+EPOCH_MS = 1_420_070_400_000  # snowflakes count from 2015
+MOST_AUTHORS = 4_096
+JUST_NOW_S = 3_600  # a server joined longer ago was not joined now: Discord tells of it again after outages
+
+SAID_TYPES = frozenset({0, 19})  # said, and said as a reply; all others are Discord's own words
+_FORWARD = 1
+_VOICE = 1 << 13  # message flag
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_EMOJI = re.compile(r"<a?:(\w{2,32}):\d+>")
+_MENTION = re.compile(r"<@!?(\d+)>")
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Ourselves:
+    """Which bot this is."""
+
+    account: str  # its name in the configuration
+    user_id: str
+    application_id: str
+
+
+@dataclass(slots=True)
+class Surroundings:
+    """What a dispatch is read with."""
+
+    us: Ourselves
+    config: DiscordAccount
+    places: Places = field(default_factory=Places)
+    authors: "OrderedDict[str, Sender]" = field(default_factory=OrderedDict)  # message id -> who wrote it, lately
+
+    def wrote(self, message_id: str, sender: Sender) -> None:
+        """Remember who wrote a message: a deletion does not say."""
+        self.authors[message_id] = sender
+        if len(self.authors) > MOST_AUTHORS:
+            self.authors.popitem(last=False)
+
+
+def instant_of(snowflake: str | int) -> datetime:
+    """When an id was made."""
+    return datetime.fromtimestamp(((int(snowflake) >> 22) + EPOCH_MS) / 1000, UTC)
+
+
+def snowflake_at(unix_ms: float) -> int:
+    """The least id of an instant."""
+    return max(0, int(unix_ms) - EPOCH_MS) << 22
+
+
+def clean(text: str) -> str:
+    """Without NUL; lone surrogates become the replacement character."""
+    return _SURROGATE.sub("\ufffd", text.replace("\x00", "") if "\x00" in text else text)
+
+
+def channel_of(event: str, data: object) -> str | None:
+    """The channel whose place has to be known before this dispatch is read; None: none, or it says so itself."""
+    if not event.startswith("MESSAGE_") or not isinstance(data, dict):
+        return None
+    channel, guild = data.get("channel_id"), data.get("guild_id")
+    return channel if isinstance(channel, str) and channel.isdigit() and isinstance(guild, str) else None
+
+
+def validated(model: type[_Model], data: object) -> _Model:
+    """The parts we read; strings that are no Unicode are mended first.
+
+    Raises:
+        ValidationError: it is none.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as error:
+        if all(one["type"] != "string_unicode" for one in error.errors(include_url=False, include_input=False)):
+            raise
+    mended = _SURROGATE.sub("\ufffd", json.dumps(data, ensure_ascii=False))
+    return model.model_validate(json.loads(mended))
+
+
+def rejected(event: str, seq: int | None, data: object, reason: str) -> Rejected:
+    """A dispatch that is none, kept for the operator."""
+    try:
+        text = orjson.dumps({"t": event, "s": seq, "d": data}).decode()
+    except (TypeError, UnicodeDecodeError):
+        text = repr(data)
+    found = data.get("id") if isinstance(data, dict) else None
+    name = found if isinstance(found, str) and found.isdigit() else None
+    if name is None:
+        name = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
+    event_id = clean(f"dispatch:{event[:40]}:{name[:24]}")
+    return Rejected(event_id=event_id, raw=clean(text[:MAX_RAW_CHARS]), reason=clean(reason[:500]))
+
+
+def why(error: ValidationError) -> str:
+    """The first thing wrong, without what was given."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    return f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
+
+
+def translate(
+    event: str, seq: int | None, data: object, near: Surroundings, now: datetime
+) -> list[InboundEvent | Rejected]:
+    """The events in one dispatch; none when it is well-formed and says nothing to us. Never raises.
+
+    `now` stands in where Discord gives no time. Places of guild channels are known (`channel_of`).
+    """
+    try:
+        match event:
+            case "MESSAGE_CREATE":
+                return _some(said(validated(RawMessage, data), near))
+            case "MESSAGE_UPDATE":
+                return _some(_edited(validated(RawMessage, data), near))
+            case "MESSAGE_DELETE":
+                gone = validated(RawDeleted, data)
+                return _some(_deleted(gone.id, gone.channel_id, gone.guild_id, near, now))
+            case "MESSAGE_DELETE_BULK":
+                many = validated(RawDeletedMany, data)
+                all_gone = [_deleted(one, many.channel_id, many.guild_id, near, now) for one in many.ids]
+                return [one for one in all_gone if one is not None]
+            case "GUILD_CREATE" | "GUILD_DELETE":
+                return _some(_membership(event, validated(RawGuild, data), near, now))
+    except ValidationError as error:
+        return [rejected(event, seq, data, why(error))]
+    return []
+
+
+def _some(event: InboundEvent | None) -> list[InboundEvent | Rejected]:
+    return [] if event is None else [event]
+
+
+def address_of(place: Place, us: Ourselves) -> Address:
+    """A place as an address."""
+    return Address(CHANNEL, us.account, place.chat, place.thread)
+
+
+def _place(channel: str, guild: str | None, near: Surroundings) -> Place:
+    """Where; a message without a guild, of a channel we know nothing else of, is direct."""
+    place = near.places.get(channel)
+    if place is None:
+        place = Place(channel, guild)
+        if guild is None:
+            near.places.put(place)
+    return place
+
+
+def said(raw: RawMessage, near: Surroundings) -> InboundMessage | None:
+    """What somebody said; Discord's own words, ours, and what is said in a channel that is off, say nothing."""
+    if raw.author is None or raw.type not in SAID_TYPES or raw.author.id == near.us.user_id:
+        return None
+    sender = sender_of(raw.author, raw.member, webhook=raw.webhook_id is not None)
+    near.wrote(raw.id, sender)
+    return _message(raw, sender, near, f"msg:{raw.id}", raw.timestamp or instant_of(raw.id), edited=False)
+
+
+def _edited(raw: RawMessage, near: Surroundings) -> InboundMessage | None:
+    """What somebody changed; an embed that Discord adds later is nobody's change."""
+    if raw.author is None or raw.edited_timestamp is None or raw.author.id == near.us.user_id:
+        return None
+    if raw.type not in SAID_TYPES:
+        return None
+    sender = sender_of(raw.author, raw.member, webhook=raw.webhook_id is not None)
+    at_us = int(raw.edited_timestamp.timestamp() * 1_000_000)
+    return _message(raw, sender, near, f"edit:{raw.id}:{at_us}", raw.edited_timestamp, edited=True)
+
+
+def _message(
+    raw: RawMessage, sender: Sender, near: Surroundings, event_id: str, at: datetime, *, edited: bool
+) -> InboundMessage | None:
+    place = _place(raw.channel_id, raw.guild_id, near)
+    wake = Wake.MENTION if place.kind is ChatKind.DIRECT else near.config.wake_in(place.id, place.parent)
+    if wake is Wake.OFF:
+        return None
+    forwarded = raw.message_reference is not None and raw.message_reference.type == _FORWARD
+    text, files = raw.content, raw.attachments
+    if forwarded and raw.message_snapshots:
+        text, files = raw.message_snapshots[0].message.content, raw.message_snapshots[0].message.attachments
+    attachments = tuple(_attachment(one, raw) for one in files)
+    if not text and not attachments:
+        return None
+    reply_to = raw.message_reference.message_id if raw.type == 19 and raw.message_reference is not None else None
+    replied = raw.referenced_message.author if raw.referenced_message is not None else None
+    return InboundMessage(
+        event_id=event_id,
+        address=address_of(place, near.us),
+        sender=sender,
+        received_at=at if at.tzinfo is not None else at.replace(tzinfo=UTC),
+        message_id=raw.id,
+        kind=place.kind,
+        text=_words(text, raw, near.us),
+        mentions_bot=(
+            wake is Wake.ALWAYS
+            or any(one.id == near.us.user_id for one in raw.mentions)
+            or (replied is not None and replied.id == near.us.user_id)
+        ),
+        reply_to=reply_to,
+        attachments=attachments,
+        edited=edited,
+        forwarded=forwarded,
+    )
+
+
+def _words(text: str, raw: RawMessage, us: Ourselves) -> str:
+    """The text as people read it: our mention goes, others become names, custom emoji their words."""
+    text = clean(text)
+    if "<" in text:
+        ours = f"<@!?{us.user_id}>"
+        bare = re.sub(rf"\s*{ours}\Z", "", re.sub(rf"\A(?:\s*{ours}[\s,:]*)+", "", text))
+        bare = re.sub(rf"{ours} ?", "", bare)
+        names = {user.id: f"@{clean(user.global_name or user.username)}" for user in raw.mentions}
+        text = bare if bare.strip() else text  # nothing but a mention: it stays, as a name
+        text = _MENTION.sub(lambda found: names.get(found[1], found[0]), text)
+        text = _EMOJI.sub(r":\1:", text)
+    return text
+
+
+def sender_of(user: RawUser, member: RawMember | None, *, webhook: bool = False) -> Sender:
+    """Who it is. What a webhook says is no person's, whatever name it shows (A29)."""
+    nick = member.nick if member is not None else None
+    name = nick or user.global_name or user.username or user.id
+    return Sender(user.id, clean(name), is_bot=user.bot or user.system or webhook)
+
+
+def _attachment(raw: RawAttachment, message: RawMessage) -> Attachment:
+    mime = (raw.content_type or "").partition(";")[0] or None
+    kind = AttachmentKind.DOCUMENT
+    if message.flags & _VOICE or (mime or "").startswith("audio/"):
+        kind = AttachmentKind.VOICE
+    elif (mime or "").startswith("image/"):
+        kind = AttachmentKind.PHOTO
+    handle = f"{message.channel_id}/{message.id}/{raw.id}"
+    return Attachment(kind, handle, clean(raw.filename) or None, clean(mime) if mime else None, raw.size)
+
+
+def _deleted(
+    message_id: str, channel: str, guild: str | None, near: Surroundings, now: datetime
+) -> MessageDeleted | None:
+    """What somebody took back; Discord does not say who had written it, so it has to be known."""
+    sender = near.authors.pop(message_id, None)
+    if sender is None:
+        return None
+    return MessageDeleted(
+        event_id=f"del:{message_id}",
+        address=address_of(_place(channel, guild, near), near.us),
+        sender=sender,
+        received_at=now,
+        message_id=message_id,
+    )
+
+
+def _membership(event: str, raw: RawGuild, near: Surroundings, now: datetime) -> MembershipChanged | None:
+    """Whether we came or went; an outage is neither."""
+    if event == "GUILD_DELETE" and not raw.unavailable:
+        change, at, key = Membership.LEFT, now, f"left:{raw.id}:{int(now.timestamp())}"
+    elif event == "GUILD_CREATE" and raw.joined_at is not None and (now - raw.joined_at).total_seconds() < JUST_NOW_S:
+        at = raw.joined_at
+        change, key = Membership.ADDED, f"joined:{raw.id}:{int(at.timestamp() * 1000)}"
+    else:
+        return None
+    return MembershipChanged(
+        event_id=key,
+        address=Address(CHANNEL, near.us.account, raw.id),
+        sender=Sender(raw.id, "", is_bot=True),  # Discord does not say who
+        received_at=at,
+        change=change,
+    )

@@ -1,0 +1,65 @@
+"""Files both ways: what people attached, fetched under a cap; what we send, by the external upload flow.
+
+Source: docs.slack.dev/messaging/working-with-files (read 2026-11).
+"""
+
+from urllib.parse import urlsplit
+
+from pydantic import JsonValue
+
+from channels.errors import Permanent
+from channels.messages import Attachment, OutboundMedia, OutboundPart, Receipt
+from channels.slack.limits import MAX_FILE_BYTES
+from channels.slack.markup import escaped
+from channels.slack.wire import JsonObject, SlackWire
+
+FILE_ID = "file:"  # begins the ids of what went as files: Slack tells no message's ts
+
+
+async def fetch_file(wire: SlackWire, attachment: Attachment, max_bytes: int) -> bytes:
+    """The content of what somebody attached.
+
+    Raises:
+        ApiRefusal, Permanent, Retryable: see `SlackWire`.
+    """
+    if attachment.size_bytes is not None and attachment.size_bytes > max_bytes:
+        raise Permanent(f"the file has {attachment.size_bytes:,} bytes; {max_bytes:,} are taken")
+    url = attachment.handle
+    if not urlsplit(url).scheme:  # shared channels tell the id alone
+        answer = await wire.get("files.info", file=url)
+        found = answer.get("file")
+        url = str(found.get("url_private_download") or found.get("url_private")) if isinstance(found, dict) else ""
+    return await wire.download(url, max_bytes)
+
+
+async def send_files(wire: SlackWire, part: OutboundPart) -> Receipt:
+    """Upload all files of a part, then show them in one message with its text.
+
+    Until the last call nobody sees anything, so only that one can be in doubt.
+
+    Raises:
+        ApiRefusal, Permanent, Retryable, Unknown: see `SlackWire`.
+    """
+    files: list[JsonValue] = [{"id": await _uploaded(wire, media), "title": media.name} for media in part.media]
+    body: JsonObject = {"files": files, "channel_id": part.address.chat}
+    if part.rendered.text.strip():
+        body["initial_comment"] = comment_of(part)
+    if part.address.thread is not None:
+        body["thread_ts"] = part.address.thread
+    answer = await wire.post("files.completeUploadExternal", body)
+    shown = answer.get("files")
+    first = shown[0] if isinstance(shown, list) and shown else {}
+    return Receipt(FILE_ID + str(first.get("id") if isinstance(first, dict) else ""))
+
+
+def comment_of(part: OutboundPart) -> str:
+    """The text beside files; it is mrkdwn, whatever the renderer wrote."""
+    return part.rendered.text if part.rendered.markup is not None else escaped(part.rendered.text)
+
+
+async def _uploaded(wire: SlackWire, media: OutboundMedia) -> str:
+    if len(media.content) > MAX_FILE_BYTES:
+        raise Permanent(f"the file has {len(media.content):,} bytes; {MAX_FILE_BYTES:,} are sent")
+    answer = await wire.form("files.getUploadURLExternal", filename=media.name, length=len(media.content))
+    await wire.upload(str(answer.get("upload_url")), media.content)
+    return str(answer.get("file_id"))

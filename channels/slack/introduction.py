@@ -1,0 +1,76 @@
+"""Who we are, by auth.test, and whether the bot token may do what the channel needs."""
+
+import structlog
+
+from channels.base import ChannelState, Sink
+from channels.errors import ChannelError, ConfigRefused
+from channels.slack.config import SlackAccount
+from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, where_to_mend
+from channels.slack.receiving import Pause
+from channels.slack.translate import Ourselves
+from channels.slack.wire import JsonObject, SlackWire
+
+BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+NEEDED = "chat:write"
+WANTED = {
+    "im:history": "direct messages",
+    "app_mentions:read": "mentions in channels",
+    "channels:history": "threads in public channels, and what was missed",
+    "commands": "slash commands",
+    "reactions:write": "signs",
+    "files:read": "files that people send",
+    "files:write": "files to people",
+}
+"""Scopes and what does not work without them."""
+
+_log = structlog.get_logger()
+
+
+async def introduce(config: SlackAccount, wire: SlackWire, sink: Sink, pause: Pause) -> Ourselves:
+    """Ask until it is answered.
+
+    Raises:
+        ConfigRefused: the bot token is refused, or misses the scope without which nothing works; health was told.
+    """
+    failures = 0
+    while True:
+        failures += 1
+        wait_s: float | None = None
+        try:
+            return _ourselves(config, await wire.post("auth.test", {}))
+        except ApiRefusal as refusal:
+            if refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE:
+                raise _told(sink, config_refused(config.name, refusal)) from None
+            detail, wait_s = f"Slack refuses auth.test ({refusal})", refusal.retry_after_s
+        except ChannelError as error:
+            detail = f"Slack cannot be reached: {error}"
+        except ConfigRefused as refused:
+            raise _told(sink, refused) from None
+        pause_s = max(BACKOFF_S[min(failures, len(BACKOFF_S)) - 1], wait_s or 0.0)
+        sink.report(ChannelState.DEGRADED, detail)
+        _log.warning("introduction_failed", account=config.name, detail=detail, retry_in_s=pause_s)
+        await pause(pause_s)
+
+
+def _told(sink: Sink, refused: ConfigRefused) -> ConfigRefused:
+    sink.report(ChannelState.FAILED, str(refused))
+    return refused
+
+
+def _ourselves(config: SlackAccount, answer: JsonObject) -> Ourselves:
+    _check_scopes(config, answer.get("x_oauth_scopes"))
+    team, user, bot = (str(answer.get(key) or "") for key in ("team_id", "user_id", "bot_id"))
+    return Ourselves(config.name, team, user, bot, config.answer_in_threads)
+
+
+def _check_scopes(config: SlackAccount, header: object) -> None:
+    """Refuse a token that may not write; say what else will not work."""
+    if not isinstance(header, str) or not header.strip():
+        return  # not told: each call will say so itself
+    scopes = {scope.strip() for scope in header.split(",")}
+    if NEEDED not in scopes:
+        raise config_refused(config.name, ApiRefusal("auth.test", MISSING_SCOPE, needed=NEEDED))
+    for scope, what in WANTED.items():
+        if scope not in scopes:
+            mend = where_to_mend(ApiRefusal("auth.test", MISSING_SCOPE, needed=scope))
+            _log.info("scope_missing", account=config.name, scope=scope, without_it_no=what, mend=mend)

@@ -1,0 +1,68 @@
+"""Whether a part was said before: our newest messages in its chat are looked through for its key."""
+
+from datetime import datetime, timedelta
+
+from pydantic import JsonValue
+
+from channels.messages import OutboundPart, Receipt
+from channels.slack.blocks import EVENT_TYPE
+from channels.slack.files import FILE_ID, comment_of
+from channels.slack.markup import unescaped
+from channels.slack.wire import JsonObject, SlackWire
+
+LOOK_BACK = timedelta(hours=25)  # delivery gives a part up after a day
+FILES_LOOK_BACK = timedelta(minutes=15)  # files carry no key: the same names and words, not long ago
+PAGE = 200
+PAGES_AT_MOST = 5
+
+
+async def find_sent(wire: SlackWire, part: OutboundPart, ours: str, now: datetime) -> Receipt | None:
+    """The receipt of an earlier attempt; None where it did not arrive. `ours` is our bot's user id.
+
+    Raises:
+        ApiRefusal, Retryable, Unknown: see `SlackWire`.
+    """
+    thread = part.address.thread
+    method = "conversations.history" if thread is None else "conversations.replies"
+    since = now - (FILES_LOOK_BACK if part.media else LOOK_BACK)
+    arguments: dict[str, str | int | bool] = {
+        "channel": part.address.chat,
+        "oldest": f"{since.timestamp():.6f}",
+        "include_all_metadata": True,
+        "limit": PAGE,
+    }
+    if thread is not None:
+        arguments["ts"] = thread
+    for _ in range(PAGES_AT_MOST):
+        answer = await wire.get(method, **arguments)
+        messages = answer.get("messages")
+        for message in messages if isinstance(messages, list) else []:
+            if isinstance(message, dict) and (found := _said_by(message, part, ours)) is not None:
+                return found
+        metadata = answer.get("response_metadata")
+        cursor = str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
+        if not cursor:
+            break
+        arguments["cursor"] = cursor
+    return None
+
+
+def _said_by(message: JsonObject, part: OutboundPart, ours: str) -> Receipt | None:
+    if part.media:
+        return _files_of(message, part) if message.get("user") == ours else None
+    metadata = message.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("event_type") != EVENT_TYPE:
+        return None
+    payload = metadata.get("event_payload")
+    same = isinstance(payload, dict) and payload.get("key") == part.idem_key
+    return Receipt(str(message.get("ts"))) if same else None
+
+
+def _files_of(message: JsonObject, part: OutboundPart) -> Receipt | None:
+    files = message.get("files")
+    found: list[JsonObject] = [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
+    names: list[JsonValue] = [one.get("title") for one in found]
+    if not found or names != [media.name for media in part.media]:
+        return None
+    same = unescaped(str(message.get("text") or "")).strip() == unescaped(comment_of(part)).strip()
+    return Receipt(FILE_ID + str(found[0].get("id"))) if same else None

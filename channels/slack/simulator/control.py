@@ -1,0 +1,163 @@
+"""The person's side over HTTP, so that another process can drive the simulator.
+
+    POST   /sim/say      {"chat": "D1", "text": "hi", "person"?, "thread"?} -> {"message_id": "1700000000.000001"}
+                         or a list of such objects -> a list of such answers
+    POST   /sim/edit     {"chat": "D1", "message_id": "…", "text": "ho"}     also /sim/delete
+    POST   /sim/command  {"chat": "D1", "text": "/log 45m guitar", "person"?}
+    POST   /sim/press    {"chat": "D1", "message_id": "…", "data": "yes"}
+    POST   /sim/app      {"bot_token"?, "app_token"?, "signing_secret"?, "webhook_url"?}
+    POST   /sim/socket   {"data": "refresh" | "close" | "abort"}
+    GET    /sim/shown?chat=D1                  the chat as people see it
+    GET    /sim/history?chat=D1&after=0&wait_s=5   calls that arrived; waits for one when there is none yet
+    POST   /sim/faults   [{"kind": "cut", "method": "chat.postMessage", "applied": true, "times": 2}, ...]
+    GET    /sim/faults   {"hits": 3};   DELETE /sim/faults ends the script
+    GET    /sim/status   sockets, what waits for an acknowledgement, pings
+
+Errors are answered 400 with {"error": "..."}.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+import orjson
+from aiohttp import web
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+
+from channels.slack.simulator.checks import JsonObject, Refusal
+from channels.slack.simulator.faults import parse_script
+from channels.slack.simulator.simulated import SimulatedSlack
+from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, Arrived
+
+MAX_WAIT_S = 60.0
+
+
+class _Order(BaseModel):
+    """What a control call may carry; each endpoint takes what it needs."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    chat: str = ""
+    text: str = ""
+    person: str | None = None
+    thread: str | None = None
+    message_id: str = ""
+    data: str = ""
+    bot_token: str = BOT_TOKEN
+    app_token: str = APP_TOKEN
+    signing_secret: str = SIGNING_SECRET
+    webhook_url: str = ""
+
+
+class Control:
+    """Answers /sim/..."""
+
+    def __init__(self, simulator: SimulatedSlack) -> None:
+        self._simulator = simulator
+        self._orders: dict[str, Callable[[_Order], JsonValue]] = {
+            "say": self._say,
+            "edit": lambda order: simulator.edit(order.chat, order.message_id, order.text),
+            "delete": lambda order: simulator.delete(order.chat, order.message_id),
+            "command": self._command,
+            "press": self._press,
+            "app": self._app,
+            "socket": self._socket,
+        }
+
+    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        """One control call."""
+        name = request.path.removeprefix("/sim/")
+        try:
+            answer = await self._answer(request, name)
+        except (ValidationError, LookupError, ValueError, StopIteration, Refusal) as error:
+            return _json({"error": f"{name}: {error}"}, status=400)
+        return _json(answer)
+
+    async def _answer(self, request: web.BaseRequest, name: str) -> object:
+        if name == "faults":
+            return await self._faults(request)
+        if request.method == "GET":
+            return await self._read(request, name)
+        if name not in self._orders:
+            raise LookupError("no such endpoint")
+        body = orjson.loads(await request.read())
+        if isinstance(body, list):
+            return [self._orders[name](_Order.model_validate(one)) for one in body]
+        return self._orders[name](_Order.model_validate(body))
+
+    def _say(self, order: _Order) -> JsonValue:
+        ts = self._simulator.say(order.chat, order.text, person=order.person, thread=order.thread)
+        return {"message_id": ts}
+
+    def _command(self, order: _Order) -> JsonValue:
+        command, _, text = order.text.partition(" ")
+        self._simulator.command(order.chat, command, text, person=order.person)
+        return None
+
+    def _press(self, order: _Order) -> JsonValue:
+        self._simulator.press(order.chat, order.message_id, order.data, person=order.person)
+        return None
+
+    def _app(self, order: _Order) -> JsonValue:
+        app = self._simulator.add_app(order.bot_token, order.app_token, order.signing_secret)
+        app.webhook_url = order.webhook_url
+        return {"team": app.team, "user": app.user}
+
+    def _socket(self, order: _Order) -> JsonValue:
+        sockets = self._simulator.sockets
+        {"refresh": sockets.refresh, "close": sockets.close_all, "abort": sockets.abort_all}[order.data]()
+        return None
+
+    async def _faults(self, request: web.BaseRequest) -> JsonObject:
+        faults = self._simulator.faults
+        if request.method == "DELETE":
+            faults.clear()
+        elif request.method == "POST":
+            script = orjson.loads(await request.read())
+            faults.script(*parse_script(script if isinstance(script, list) else [script]))
+        return {"hits": faults.hits()}
+
+    async def _read(self, request: web.BaseRequest, name: str) -> object:
+        query = request.query
+        if name == "shown":
+            return [_shown(asdict(message)) for message in self._simulator.shown(query["chat"])]
+        if name == "history":
+            wait_s = min(float(query.get("wait_s", "0")), MAX_WAIT_S)
+            calls = await self._history(query.get("chat"), int(query.get("after", "0")), wait_s)
+            return [asdict(call) for call in calls]
+        if name == "status":
+            return self._status()
+        raise LookupError("no such endpoint")
+
+    async def _history(self, chat: str | None, after: int, wait_s: float) -> list[Arrived]:
+        """The calls after `after`; waits up to `wait_s` for the first of them."""
+        simulator = self._simulator
+        try:
+            await simulator.until(lambda: bool(simulator.history(chat, after=after)), timeout_s=wait_s)
+        except TimeoutError:
+            return []
+        return simulator.history(chat, after=after)
+
+    def _status(self) -> JsonObject:
+        sockets = self._simulator.sockets
+        pings: list[JsonValue] = list(self._simulator.pings())
+        return {
+            "sockets": sockets.connected,
+            "connections": sockets.connections,
+            "waiting": len(sockets.open),
+            "lost": len(sockets.lost),
+            "pings": pings,
+            "faults_hit": self._simulator.faults.hits(),
+        }
+
+
+def _shown(message: dict[str, object]) -> dict[str, object]:
+    """A shown message as JSON, under the names every simulator has."""
+    reactions = message["reactions"]
+    named = {name: sorted(who) for name, who in reactions.items()} if isinstance(reactions, dict) else {}
+    return message | {"message_id": message["ts"], "reactions": named}
+
+
+def _json(body: object, *, status: int = 200) -> web.Response:
+    return web.Response(
+        body=orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS), status=status, content_type="application/json"
+    )

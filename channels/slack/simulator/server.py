@@ -1,0 +1,124 @@
+"""`SlackSimulator`: a Slack on the loopback interface, with people in it.
+
+The real SDK talks to `base_url` unmodified. The person's side is called in process (`say`, `edit`, `shown` ...) or
+from another process over /sim/ (see `control`). What is simulated, and how faithfully: `checks`, `methods`, `sockets`.
+"""
+
+import asyncio
+from types import TracebackType
+from typing import Self
+
+from aiohttp import web
+
+from channels.slack.simulator.checks import JsonObject
+from channels.slack.simulator.control import Control
+from channels.slack.simulator.methods import ChatMethods
+from channels.slack.simulator.posting import RETRY_AFTER_S
+from channels.slack.simulator.reading import ReadingMethods
+from channels.slack.simulator.simulated import SimulatedSlack
+from channels.slack.simulator.state import StoredFile
+from channels.slack.simulator.webapi import WebApi
+
+LOOPBACK = "127.0.0.1"
+
+
+class SlackSimulator(SimulatedSlack):
+    """A simulated Slack; `async with` starts and stops its server."""
+
+    def __init__(
+        self,
+        *,
+        host: str = LOOPBACK,
+        port: int = 0,
+        any_token: bool = False,
+        per_chat_per_s: float | None = None,
+        keys_count: bool = True,
+        redeliver_after_s: float = 3.0,
+        hold_s: float = 60.0,
+        retry_after_s: tuple[float, ...] = RETRY_AFTER_S,
+    ) -> None:
+        """Nothing listens before `async with` (or `start`).
+
+        Args:
+            host: where to listen; keep it on loopback, the control endpoints ask for no password.
+            port: 0 takes a free one.
+            any_token: the first bot token that calls becomes the app's; otherwise it is answered invalid_auth.
+            per_chat_per_s: posts to one chat above this end in 429; None lets all pass.
+            keys_count: a repeated `client_msg_id` is said once. What a real Slack does is told nowhere; without it
+                only a look into the history keeps an answer from being said twice.
+            redeliver_after_s: an envelope not acknowledged for so long is delivered again.
+            hold_s: an envelope that finds no socket for so long is lost.
+            retry_after_s: waits before each retry of an event posted over HTTP.
+        """
+        super().__init__(redeliver_after_s=redeliver_after_s, hold_s=hold_s, retry_after_s=retry_after_s)
+        chats = ChatMethods(self.world, per_chat_per_s=per_chat_per_s, keys_count=keys_count)
+        self._reading = ReadingMethods(self.world, chats, lambda: self.base_url)
+        self._api = WebApi(
+            self.world,
+            self.faults,
+            self._notify,
+            chats=chats,
+            reading=self._reading,
+            open_socket=lambda: f"ws://{self._host}:{self._port}/link/?ticket={self.sockets.ticket()}",
+            any_token=any_token,
+        )
+        self._control = Control(self)
+        self._host, self._port = host, port
+        self._runner: web.ServerRunner | None = None
+        self._posting: asyncio.Task[None] | None = None
+
+    @property
+    def base_url(self) -> str:
+        """What an adapter gets as `api_base`."""
+        return f"http://{self._host}:{self._port}"
+
+    def file_json(self, file: StoredFile) -> JsonObject:
+        """A file as messages carry it."""
+        return self._reading.as_file(file)
+
+    async def start(self) -> None:
+        """Listen.
+
+        Raises:
+            OSError: the port is taken.
+        """
+        self._runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=0.1)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, self._host, self._port).start()
+        self._port = self._runner.addresses[0][1]
+        self._posting = asyncio.get_running_loop().create_task(self.poster.run())  # ended by `aclose`
+
+    async def aclose(self) -> None:
+        """Stop listening and cut what is open."""
+        self.sockets.aclose()
+        self.sockets.abort_all()
+        if self._posting is not None:
+            self._posting.cancel()
+            await asyncio.wait([self._posting])
+            self._posting = None
+        if self._runner is not None:
+            await self._runner.cleanup()
+            self._runner = None
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+    async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
+        first = request.path.split("/")[1]
+        handler = {
+            "api": self._api.handle,
+            "link": self.sockets.handle,
+            "hooks": self._api.respond,
+            "upload": self._api.upload,
+            "files-pri": self._api.download,
+            "sim": self._control.handle,
+        }.get(first)
+        if handler is None:
+            return web.Response(status=404)
+        return await handler(request)

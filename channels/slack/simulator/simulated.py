@@ -1,0 +1,261 @@
+"""`SimulatedSlack`: the person's side of the simulator.
+
+What people do is on its way to the app when a call returns; what they see is read back here. Chats are named by id:
+D1 is the direct message of the bot with U1, C1 a channel with the bot in it.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from itertools import takewhile
+
+from channels.slack.simulator.checks import JsonObject
+from channels.slack.simulator.faults import Faults
+from channels.slack.simulator.methods import as_message
+from channels.slack.simulator.posting import Posted, Poster
+from channels.slack.simulator.sockets import Envelope, SocketHub
+from channels.slack.simulator.state import (
+    APP_TOKEN,
+    BOT_TOKEN,
+    RESPONSE_URL_S,
+    SIGNING_SECRET,
+    AppAccount,
+    Arrived,
+    Chat,
+    Edit,
+    ResponseUrl,
+    ShownMessage,
+    StoredFile,
+    World,
+)
+
+Delivered = Envelope | Posted
+
+
+class SimulatedSlack:
+    """People, chats, the app, and the fault script in force."""
+
+    def __init__(self, *, redeliver_after_s: float, hold_s: float, retry_after_s: tuple[float, ...]) -> None:
+        """See `SlackSimulator`."""
+        self._world = World()
+        self.faults = Faults()
+        self._changed = asyncio.Event()
+        self.sockets = SocketHub(self.faults, self._notify, redeliver_after_s=redeliver_after_s, hold_s=hold_s)
+        self.poster = Poster(self._world, self._notify, retry_after_s)
+
+    @property
+    def world(self) -> World:
+        """Everything remembered, for what the methods below do not offer."""
+        return self._world
+
+    @property
+    def base_url(self) -> str:
+        """Where it listens."""
+        raise AssertionError("the server says so")
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    # What a test or a demo does before anybody talks.
+
+    def add_app(
+        self, bot_token: str = BOT_TOKEN, app_token: str = APP_TOKEN, signing_secret: str = SIGNING_SECRET
+    ) -> AppAccount:
+        """Make an app known, and installed."""
+        self._world.app = AppAccount(bot_token, app_token, signing_secret)
+        return self._world.app
+
+    def add_person(self, user: str, name: str) -> None:
+        """Somebody with a name."""
+        self._world.people[user] = name
+
+    # The person's side.
+
+    def say(
+        self,
+        chat_id: str,
+        text: str,
+        *,
+        person: str | None = None,
+        thread: str | None = None,
+        files: list[StoredFile] | None = None,
+        extra: JsonObject | None = None,
+        deliver: bool = True,
+    ) -> str:
+        """Somebody writes; returns the message's ts. Events are on their way when this returns.
+
+        `person` is who (None: the person of a direct message, U9 in a channel); `extra` is laid over the event;
+        without `deliver` the message stands in the chat and no event tells of it (a lost one).
+        """
+        chat = self._world.chat(chat_id)
+        person = person or self._person_of(chat)
+        message = ShownMessage(
+            self._world.new_ts(), chat.id, person, False, text, time.monotonic(), raw=text, thread=thread
+        )
+        message.files = [self.file_json(file) for file in files or []]
+        chat.messages[message.ts] = message
+        if deliver:
+            self._tell(chat, message, extra or {})
+        self._notify()
+        return message.ts
+
+    def _tell(self, chat: Chat, message: ShownMessage, extra: JsonObject) -> None:
+        app = self._world.the_app()
+        body: JsonObject = as_message(self._world, message) | {
+            "channel": chat.id, "channel_type": chat.channel_type, "event_ts": message.ts,
+        } | extra  # fmt: skip
+        if app.user in chat.members:
+            self.event(body)
+        if not chat.direct and f"<@{app.user}" in message.text:
+            mention = {key: value for key, value in body.items() if key not in ("channel_type", "subtype")}
+            self.event(mention | {"type": "app_mention"})
+
+    def edit(self, chat_id: str, ts: str, text: str) -> None:
+        """Somebody changes what they wrote."""
+        chat = self._world.chat(chat_id)
+        message = self._world.message(chat, ts)
+        before = as_message(self._world, message)
+        message.text = message.raw = text
+        message.edits.append(Edit(text, time.monotonic()))
+        message.edited_ts = self._world.new_ts()
+        self._changed_event(chat, "message_changed", message.edited_ts, {
+            "message": as_message(self._world, message), "previous_message": before,
+        })  # fmt: skip
+
+    def delete(self, chat_id: str, ts: str) -> None:
+        """Somebody takes back what they wrote."""
+        chat = self._world.chat(chat_id)
+        message = self._world.message(chat, ts)
+        before = as_message(self._world, message)
+        message.deleted = True
+        told: JsonObject = {"deleted_ts": ts, "previous_message": before}
+        self._changed_event(chat, "message_deleted", self._world.new_ts(), told)
+
+    def _changed_event(self, chat: Chat, subtype: str, ts: str, more: JsonObject) -> None:
+        told: JsonObject = {
+            "type": "message", "subtype": subtype, "hidden": True, "channel": chat.id,
+            "channel_type": chat.channel_type, "ts": ts, "event_ts": ts,
+        }  # fmt: skip
+        self.event(told | more)
+        self._notify()
+
+    def command(
+        self, chat_id: str, command: str, text: str = "", *, person: str | None = None, team: str | None = None
+    ) -> Delivered:
+        """Somebody uses a slash command; what comes back says whether it was acknowledged."""
+        chat = self._world.chat(chat_id)
+        person = person or self._person_of(chat)
+        app = self._world.the_app()
+        return self._deliver("slash_commands", {
+            "token": "deprecated", "team_id": team or app.team, "team_domain": "simulated", "channel_id": chat.id,
+            "channel_name": chat.name, "user_id": person, "user_name": self._name(person), "command": command,
+            "text": text, "api_app_id": app.app, "response_url": self._response_url(chat.id, person),
+            "trigger_id": f"{self._world.new_name('')}.{self._world.new_ts()}",
+        })  # fmt: skip
+
+    def press(self, chat_id: str, ts: str, action: str, *, person: str | None = None) -> Delivered:
+        """Somebody presses the button with this value or action id under a message."""
+        chat = self._world.chat(chat_id)
+        message = chat.messages[ts]
+        person = person or self._person_of(chat)
+        button = next(one for one in message.buttons if action in (one.get("value"), one.get("action_id")))
+        app = self._world.the_app()
+        container: JsonObject = {
+            "type": "message", "message_ts": ts, "channel_id": chat.id,
+            "is_ephemeral": message.ephemeral_for is not None,
+        }  # fmt: skip
+        if message.thread is not None:
+            container["thread_ts"] = message.thread
+        pressed: JsonObject = {key: button.get(key) for key in ("type", "action_id", "value", "text")}
+        return self._deliver("interactive", {
+            "type": "block_actions", "user": {"id": person, "name": self._name(person), "team_id": app.team},
+            "team": {"id": app.team, "domain": "simulated"}, "channel": {"id": chat.id, "name": chat.name},
+            "container": container, "message": as_message(self._world, message), "api_app_id": app.app,
+            "actions": [pressed | {"action_ts": self._world.new_ts(), "block_id": "b"}],
+            "trigger_id": f"{self._world.new_name('')}.{self._world.new_ts()}",
+            "response_url": self._response_url(chat.id, person),
+        })  # fmt: skip
+
+    def invite(self, chat_id: str, *, person: str = "U9") -> None:
+        """Somebody adds the bot to a channel."""
+        app = self._world.the_app()
+        self._world.chat(chat_id).members.add(app.user)
+        self.event({"type": "member_joined_channel", "user": app.user, "channel": chat_id, "team": app.team,
+                    "inviter": person})  # fmt: skip
+
+    def remove(self, chat_id: str) -> None:
+        """Somebody removes the bot from a channel."""
+        self._world.chat(chat_id).members.discard(self._world.the_app().user)
+        self.event({"type": "channel_left", "channel": chat_id})
+
+    def upload(
+        self, name: str, content: bytes, mimetype: str = "application/pdf", *, size: int | None = None
+    ) -> StoredFile:
+        """A file to `say` something with; `size` is what Slack tells of it."""
+        file = StoredFile(self._world.new_name("F"), name, mimetype, content, len(content) if size is None else size)
+        self._world.files[file.id] = file
+        return file
+
+    def file_json(self, file: StoredFile) -> JsonObject:
+        """A file as messages carry it."""
+        raise AssertionError("the server says so")
+
+    def event(self, event: JsonObject, *, event_id: str | None = None) -> Delivered:
+        """Deliver any event of the Events API."""
+        app = self._world.the_app()
+        return self._deliver("events_api", {
+            "token": "deprecated", "team_id": app.team, "api_app_id": app.app, "event": event,
+            "type": "event_callback", "event_id": event_id or self._world.new_name("Ev"),
+            "event_time": int(time.time()),
+        })  # fmt: skip
+
+    def inject(self, payload: JsonObject, kind: str = "events_api") -> Delivered:
+        """Deliver any payload at all."""
+        return self._deliver(kind, payload)
+
+    def _deliver(self, kind: str, payload: JsonObject) -> Delivered:
+        if self._world.the_app().webhook_url:
+            return self.poster.push(kind, payload)
+        return self.sockets.push(kind, payload)
+
+    def _response_url(self, chat: str, user: str) -> str:
+        name = self._world.new_name("R")
+        self._world.response_urls[name] = ResponseUrl(chat, user, time.monotonic() + RESPONSE_URL_S)
+        return f"{self.base_url}/hooks/{name}"
+
+    def _person_of(self, chat: Chat) -> str:
+        return "U" + chat.id[1:] if chat.direct else "U9"
+
+    def _name(self, user: str) -> str:
+        return self._world.people.get(user, f"person-{user.lower()}")
+
+    # What people see, and what arrived.
+
+    def shown(self, chat_id: str) -> list[ShownMessage]:
+        """The chat as people see it now: both sides, in order, without what was deleted."""
+        chat = self._world.chats.get(chat_id)
+        return [] if chat is None else [one for one in chat.messages.values() if not one.deleted]
+
+    def answers(self, chat_id: str) -> list[ShownMessage]:
+        """Of `shown`, what the bot said."""
+        return [one for one in self.shown(chat_id) if one.by_bot]
+
+    def history(self, chat_id: str | None = None, *, after: int = 0) -> list[Arrived]:
+        """Every call that arrived (but reads), refused ones too; `after` is a `seq`."""
+        newest_first = takewhile(lambda call: call.seq > after, reversed(self._world.calls))
+        return [call for call in newest_first if chat_id is None or call.chat == chat_id][::-1]
+
+    def pings(self) -> list[str]:
+        """Every mention that would have notified somebody, over all chats."""
+        return [ping for chat in self._world.chats.values() for one in chat.messages.values() for ping in one.pings]
+
+    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 10.0) -> None:
+        """Wait until `condition()` holds; it is looked at after every change.
+
+        Raises:
+            TimeoutError: it never held.
+        """
+        async with asyncio.timeout(timeout_s):
+            while not condition():
+                await self._changed.wait()

@@ -1,0 +1,93 @@
+"""Calls that receiving cannot do without, made until they are answered well; health is told of every other answer."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+
+import structlog
+from pydantic import JsonValue
+
+from channels.base import ChannelState, Sink
+from channels.errors import ChannelError, ConfigRefused, Retryable
+from channels.telegram.config import TelegramAccount
+from channels.telegram.decoding import JsonObject
+from channels.telegram.failures import ApiRefusal
+from channels.telegram.translate import Ourselves
+from channels.telegram.wire import TelegramWire
+
+Pause = Callable[[float], Awaitable[None]]
+Clock = Callable[[], datetime]
+Explain = Callable[[ApiRefusal], str]
+
+BACKOFF_S = (1.0, 2.0, 4.0, 5.0)  # between calls that went wrong
+
+_log = structlog.get_logger()
+
+
+def step(ladder: Sequence[float], attempt: int) -> float:
+    """The wait after failure number `attempt`, counted from 1; the last one is repeated."""
+    return ladder[min(attempt, len(ladder)) - 1]
+
+
+class Asker:
+    """Asks for one bot, on behalf of one way of receiving."""
+
+    def __init__(self, config: TelegramAccount, wire: TelegramWire, sink: Sink, pause: Pause, explain: Explain) -> None:
+        """`explain` says what a refusal means and what the operator can do."""
+        self._config = config
+        self._wire = wire
+        self._sink = sink
+        self._pause = pause
+        self._explain = explain
+
+    async def introduce(self) -> Ourselves:
+        """Who we are, by getMe.
+
+        Raises:
+            ConfigRefused: Telegram refuses the token; health was told.
+        """
+        while True:
+            me = await self.insist("getMe", {}, timeout_s=self._config.call_timeout_s, patience=1)
+            if isinstance(me, dict):
+                bot_id, username = me.get("id"), me.get("username")
+                if isinstance(bot_id, int) and isinstance(username, str):
+                    return Ourselves(self._config.name, bot_id, username)
+            await self.degraded("Telegram's answer to getMe names no bot", 1)
+
+    async def insist(self, method: str, body: JsonObject, *, timeout_s: float, patience: int) -> JsonValue:
+        """Call until it is answered well; `patience` is how many refusals of the token in a row are taken.
+
+        Raises:
+            ConfigRefused: Telegram refuses the token; health was told.
+        """
+        failures = refusals = 0
+        while True:
+            failures += 1
+            try:
+                result = await self._wire.call(method, body, timeout_s=timeout_s)
+            except ApiRefusal as refusal:
+                refusals = refusals + 1 if refusal.status in (401, 404) else 0
+                if refusals >= patience:
+                    raise self._token_refused(refusal) from None
+                await self.degraded(self._explain(refusal), failures, refusal.retry_after_s)
+            except ChannelError as error:
+                refusals = 0
+                reached = "Telegram cannot be reached" if isinstance(error, Retryable) else "Telegram does not answer"
+                await self.degraded(f"{reached}: {error}", failures)
+            else:
+                return result
+
+    def _token_refused(self, refusal: ApiRefusal) -> ConfigRefused:
+        """Tell health, then end."""
+        words = (
+            f"Telegram refuses the token of account {self._config.name!r} ({refusal.status} {refusal.description}):"
+            " put the one @BotFather shows into the configuration, then restart"
+        )
+        self._sink.report(ChannelState.FAILED, words)
+        return ConfigRefused(words)
+
+    async def degraded(self, detail: str, failures: int, wait_s: float | None = None) -> None:
+        """Tell health and wait before the next try, at least as long as Telegram asks for."""
+        pause_s = max(step(BACKOFF_S, failures), wait_s or 0.0)
+        self._sink.report(ChannelState.DEGRADED, detail)
+        _log.warning("telegram_call_failed", account=self._config.name, detail=detail, retry_in_s=pause_s)
+        await self._pause(pause_s)

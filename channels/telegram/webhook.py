@@ -1,0 +1,160 @@
+"""Receiving by webhook: Telegram brings each update to the gateway's HTTP server and is told 200 once it is committed.
+
+Telegram brings a chat's updates one after another and repeats what is not answered 2xx; so order and redelivery are
+its work, and one update that cannot be understood is answered 200 all the same, or it would block its chat for a day.
+The size of a body, the Host and slow senders are the server's matter.
+"""
+
+import asyncio
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import structlog
+from aiohttp import web
+from pydantic import JsonValue
+
+from channels.base import ChannelState, NotPersisted, Sink
+from channels.telegram.asking import Asker, Clock, Pause
+from channels.telegram.config import TelegramAccount
+from channels.telegram.decoding import decoded
+from channels.telegram.failures import ApiRefusal
+from channels.telegram.hearing import Presses, heard
+from channels.telegram.raw import ALLOWED_UPDATES
+from channels.telegram.translate import Ourselves
+from channels.telegram.wire import TelegramWire
+
+SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105  the name of a header, not a secret
+RETRY_AFTER_S = 2
+CHECK_S = 60.0  # between looks at how Telegram gets on with the webhook
+REFUSALS_BELIEVED = 3  # as in `polling`
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """What a request needs while the channel runs."""
+
+    sink: Sink
+    us: Ourselves
+    presses: Presses
+
+
+class WebhookReceiver:
+    """Takes updates for one bot; what comes before `run` is ready, or after it ended, is answered 503."""
+
+    def __init__(self, config: TelegramAccount, wire: TelegramWire, *, pause: Pause, clock: Clock) -> None:
+        """`pause` waits so many seconds; `clock` gives aware UTC."""
+        self._config = config
+        self._wire = wire
+        self._pause = pause
+        self._clock = clock
+        self._open: _Open | None = None
+        secret = config.webhook_secret.get_secret_value() if config.webhook_secret else ""
+        self._secret = secret.encode()
+
+    async def run(self, sink: Sink, tasks: asyncio.TaskGroup) -> None:
+        """Have Telegram bring updates here, and watch that it does; for ever. `tasks` parents what goes on beside.
+
+        Raises:
+            ConfigRefused: Telegram refuses the token; health was told.
+        """
+        sink.report(ChannelState.STARTING)
+        asker = Asker(self._config, self._wire, sink, self._pause, explained)
+        us = await asker.introduce()
+        # Open before Telegram is told: the first update may come before setWebhook is answered.
+        self._open = _Open(sink, us, Presses(self._config, self._wire, tasks))
+        try:
+            await self._set(asker)
+            sink.report(ChannelState.READY)
+            while True:
+                await self._pause(CHECK_S)
+                await self._look(asker, sink)
+        finally:
+            self._open = None
+
+    async def _set(self, asker: Asker) -> None:
+        """Tell Telegram where to bring updates, and with which secret. What waits there is kept."""
+        body: dict[str, JsonValue] = {
+            "url": self._config.webhook_target,
+            "secret_token": self._secret.decode(),
+            "max_connections": self._config.webhook_connections,
+            "allowed_updates": list(ALLOWED_UPDATES),
+        }
+        await self._ask(asker, "setWebhook", body)
+        _log.info("webhook_set", account=self._config.name, url=self._config.webhook_target)
+
+    async def _look(self, asker: Asker, sink: Sink) -> None:
+        """Tell health how Telegram gets on; a webhook that was taken away is set again, another's is left alone."""
+        info = await self._ask(asker, "getWebhookInfo", {})
+        standing = info if isinstance(info, dict) else {}
+        url = standing.get("url")
+        if not url:
+            await self._set(asker)
+            sink.report(ChannelState.READY)
+        elif url != self._config.webhook_target:
+            words = f"another program took this bot's updates to {url}; stop it, then restart the gateway"
+            sink.report(ChannelState.DEGRADED, words)
+        elif self._fails(standing):
+            why = standing.get("last_error_message")
+            sink.report(ChannelState.DEGRADED, f"Telegram cannot bring updates to {url}: {why}")
+        else:
+            sink.report(ChannelState.READY)
+
+    def _fails(self, standing: Mapping[str, JsonValue]) -> bool:
+        """Whether something waits there because it could not be brought lately."""
+        failed_at = standing.get("last_error_date")
+        lately = isinstance(failed_at, int) and failed_at > self._clock().timestamp() - 2 * CHECK_S
+        return lately and bool(standing.get("pending_update_count"))
+
+    async def _ask(self, asker: Asker, method: str, body: dict[str, JsonValue]) -> JsonValue:
+        timeout_s = self._config.call_timeout_s
+        return await asker.insist(method, body, timeout_s=timeout_s, patience=REFUSALS_BELIEVED)
+
+    async def handle(self, request: web.Request) -> web.Response:
+        """One update from Telegram, or from somebody who says so.
+
+        401 without the secret; 415 and 400 for what is no JSON object; 503 while it cannot be kept; else 200.
+        """
+        if not self._knows_secret(request):
+            return web.Response(status=401, text="the secret token is missing or wrong\n")
+        if request.content_type != "application/json":
+            return web.Response(status=415, text="an update is application/json\n")
+        update = decoded(await request.read())
+        if not isinstance(update, dict):
+            return web.Response(status=400, text="an update is a JSON object\n")
+        return await self._take(update)
+
+    def _knows_secret(self, request: web.Request) -> bool:
+        """Compared in constant time, on bytes: a header may hold anything (A13)."""
+        given = request.headers.getall(SECRET_HEADER, [])
+        shown = given[0].encode("utf-8", "surrogateescape") if len(given) == 1 else b""
+        return bool(self._secret) and hmac.compare_digest(shown, self._secret)
+
+    async def _take(self, update: dict[str, JsonValue]) -> web.Response:
+        """Commit, then say so."""
+        held = self._open
+        if held is None:
+            return _later()
+        events, rejected = heard([update], held.us, self._clock())
+        if events or rejected:
+            try:
+                await held.sink.receive(events, rejected=rejected)
+            except NotPersisted:
+                held.sink.report(ChannelState.DEGRADED, "the store takes no messages; Telegram brings them again")
+                return _later()
+            held.presses.answer(events)
+        return web.Response(text="")
+
+
+def _later() -> web.Response:
+    return web.Response(status=503, headers={"Retry-After": str(RETRY_AFTER_S)}, text="not now\n")
+
+
+def explained(refusal: ApiRefusal) -> str:
+    """What a refused webhook means, and what the operator can do."""
+    words = f"{refusal.status} {refusal.description}"
+    if refusal.status == 400:
+        return f"Telegram refuses the webhook; see webhook_url in the configuration ({words})"
+    return f"Telegram refuses to set the webhook ({words})"

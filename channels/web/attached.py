@@ -1,0 +1,70 @@
+"""Files that were sent to pages, in memory: a page fetches them by a name that cannot be guessed.
+
+They go with the process, or earlier where there are many; the message stays and says what was there.
+"""
+
+import secrets
+from collections import OrderedDict
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from aiohttp import web
+from pydantic import JsonValue
+
+from channels.messages import OutboundMedia
+
+MAX_FILE_BYTES = 8_000_000
+BYTES_KEPT = 32_000_000  # over all chats; the oldest goes first
+
+PICTURES = {"image/png", "image/jpeg", "image/gif", "image/webp"}
+"""Types that a page shows; everything else is only ever saved."""
+
+
+class AttachedFiles:
+    """What was attached, by token."""
+
+    def __init__(self, *, most_bytes: int = BYTES_KEPT) -> None:
+        """Empty."""
+        self._most_bytes = most_bytes
+        self._kept: OrderedDict[str, tuple[str, OutboundMedia]] = OrderedDict()
+        self._bytes = 0
+
+    def keep(self, chat: str, media: Sequence[OutboundMedia]) -> list[JsonValue]:
+        """Keep files for the pages of a chat; how a frame names them."""
+        return [self._keep(chat, one) for one in media]
+
+    def _keep(self, chat: str, media: OutboundMedia) -> dict[str, JsonValue]:
+        token = secrets.token_urlsafe(16)
+        self._kept[token] = (chat, media)
+        self._bytes += len(media.content)
+        while self._bytes > self._most_bytes and len(self._kept) > 1:
+            self._bytes -= len(self._kept.popitem(last=False)[1][1].content)
+        return {
+            "url": f"/web/file?id={token}",
+            "name": media.name,
+            "bytes": len(media.content),
+            "picture": media.mime in PICTURES,
+        }
+
+    def answer(self, chat: str, token: str) -> web.Response:
+        """The file, for the pages of its own chat.
+
+        Raises:
+            HTTPNotFound: it is gone, or somebody else's.
+        """
+        held = self._kept.get(token)
+        if held is None or held[0] != chat:
+            raise web.HTTPNotFound(text="this file is not here any more\n")
+        media = held[1]
+        picture = media.mime in PICTURES
+        how = "inline" if picture else "attachment"
+        return web.Response(
+            body=media.content,
+            content_type=media.mime if picture else "application/octet-stream",
+            headers={
+                "Content-Disposition": f"{how}; filename*=UTF-8''{quote(media.name, safe='')}",
+                "Content-Security-Policy": "default-src 'none'; sandbox",
+                "X-Content-Type-Options": "nosniff",
+                "Cache-Control": "private, max-age=86400, immutable",
+            },
+        )

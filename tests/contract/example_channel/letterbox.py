@@ -1,0 +1,107 @@
+"""A channel of somebody else's: letters are files in one directory, answers files in another. A whole channel is this.
+
+A letter is `in/NUMBER-PERSON.txt`; it is thrown away once it is in the inbox, so that one that was not comes again. An
+answer is `out/PERSON/KEY.txt`: writing it again changes nothing.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from channels.base import ChannelState, Limits, NotPersisted, Sink, TextUnit
+from channels.errors import Permanent, PermanentKind, Retryable, Unknown
+from channels.layout import plain_text
+from channels.markdown import Block, clean
+from channels.messages import Address, ChatKind, InboundMessage, OutboundPart, Receipt, Rendered, Sender
+
+Pause = Callable[[float], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Letterbox:
+    """Where the letterbox is."""
+
+    directory: Path
+    account: str = "main"
+
+
+class PlainRenderer:
+    """Letters are plain text."""
+
+    def render(self, blocks: Sequence[Block]) -> Rendered:
+        """The blocks laid out as text."""
+        return Rendered(plain_text(blocks))
+
+    def plain(self, text: str) -> Rendered:
+        """The text as it is."""
+        return Rendered(clean(text).strip())
+
+
+class LetterboxChannel:
+    """Reads letters, writes answers."""
+
+    name = "letterbox"
+    limits = Limits(max_text=10_000, unit=TextUnit.CHARS, idempotent_sends=True)
+
+    def __init__(self, config: Letterbox, *, pause: Pause = asyncio.sleep) -> None:
+        """`pause` is for tests."""
+        self.account = config.account
+        self.renderer = PlainRenderer()
+        self._in = config.directory / "in"
+        self._out = config.directory / "out"
+        self._pause = pause
+
+    async def run(self, sink: Sink) -> None:
+        """Look for letters, in the order of their numbers."""
+        sink.report(ChannelState.READY)
+        while True:
+            letters = sorted(self._in.glob("*.txt"))
+            if letters:
+                await self._hand_in(letters, sink)
+            await self._pause(0.02)
+
+    async def _hand_in(self, letters: Sequence[Path], sink: Sink) -> None:
+        try:
+            await sink.receive([self._read(letter) for letter in letters])
+        except NotPersisted:
+            sink.report(ChannelState.DEGRADED, "the store takes no letters; they stay in the box")
+        else:
+            sink.report(ChannelState.READY)
+            for letter in letters:
+                letter.unlink(missing_ok=True)
+
+    def _read(self, letter: Path) -> InboundMessage:
+        number, _, person = letter.stem.partition("-")
+        return InboundMessage(
+            event_id=f"letter:{number}",
+            address=Address(self.name, self.account, person),
+            sender=Sender(person, person),
+            received_at=datetime.fromtimestamp(letter.stat().st_mtime, UTC),
+            message_id=number,
+            kind=ChatKind.DIRECT,
+            text=clean(letter.read_text(encoding="utf-8", errors="replace")).strip(),
+            mentions_bot=True,
+        )
+
+    async def send(self, part: OutboundPart) -> Receipt:
+        """Write one answer.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`.
+        """
+        home = self._out / part.address.chat
+        if not self._out.is_dir():
+            raise Retryable("the directory of answers is away", retry_after_s=1.0)
+        if not home.is_dir():
+            raise Permanent("this person has moved away", PermanentKind.BLOCKED)
+        answer = home / f"{part.idem_key}.txt"
+        try:
+            answer.write_text(part.rendered.text, encoding="utf-8")
+        except OSError as error:
+            raise Unknown(f"the answer may be half written: {error.strerror}") from error
+        return Receipt(answer.stem)
+
+    async def aclose(self) -> None:
+        """There is nothing to let go of."""

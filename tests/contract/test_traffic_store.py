@@ -1,0 +1,272 @@
+"""Inbox, outbox and journal mean the same on every engine."""
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+
+import pytest
+import sqlalchemy as sa
+
+from agent.errors import Fenced
+from agent.transcript import EndReason, ModelResponded, ToolReturned, TurnEnded, TurnStarted, Usage, UserItem, fold
+from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
+from gateway.store import attempts, inbox, journal, outbox
+from gateway.store.engine import VALUE_REFUSED, Store
+from gateway.store.inbox import InboxRow, NewRow, Original, Outcome
+from gateway.store.journal import Fence, SessionState, TurnRow
+from gateway.store.outbox import Action, NewPart, OutboxRow, State
+from tests.fakes.people import NOON, message
+
+KEY = "agent:coach:telegram:main:direct:42"
+CHAT = Address("telegram", "main", "42")
+
+
+def said(number: int, text: str = "hello", **more: object) -> InboundMessage:
+    """A message of person 42 with its own number."""
+    return replace(message(text=text), event_id=f"msg:{number}", message_id=str(number), **more)  # type: ignore[arg-type]
+
+
+async def admitted(store: Store, event: InboundMessage, key: str = KEY) -> InboxRow:
+    """A row of a known person that waits."""
+    id_ = await store.write(lambda c: inbox.admit(c, NewRow(event, "u1", key), NOON))
+    assert id_ is not None
+    return InboxRow(id_, event.tenant, key, "u1", event, NOON)
+
+
+# ---------------------------------------------------------------- inbox
+
+
+async def test_an_event_is_admitted_once(store: Store) -> None:
+    """The same event id within an account is the same event; what was read comes back as it was."""
+    event = said(1, "Añ😀\n\x00", attachments=(Attachment(AttachmentKind.PHOTO, "h", name="x"),))
+    row = await admitted(store, event)
+    again = await store.write(lambda c: inbox.admit(c, NewRow(event, "u1", KEY), NOON))
+    assert again is None
+    elsewhere = replace(event, address=replace(event.address, account="other"))
+    assert await store.write(lambda c: inbox.admit(c, NewRow(elsewhere, "u1", "other"), NOON))
+    assert [row] == await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
+    assert 2 == await store.read(inbox.open_count)
+
+
+async def test_a_lone_surrogate_is_refused_and_hurts_nobody(store: Store) -> None:
+    """F40: intake puts it aside by the error's kind; a job beside it holds."""
+    with pytest.raises(VALUE_REFUSED):
+        await store.write(lambda c: inbox.admit(c, NewRow(said(1, "\ud800"), "u1", KEY), NOON))
+    await admitted(store, said(2))
+
+
+async def test_quarantine_takes_whatever_it_is_given(store: Store) -> None:
+    """NUL, surrogates and lengths no column has."""
+    bad = Rejected("e" * 900, "raw \x00 \ud800" + "x" * 20_000, "why \x00")
+    await store.write(lambda c: inbox.quarantine(c, "default", "telegram", "main", bad, NOON))
+    assert 0 == await store.read(inbox.open_count)
+
+
+async def test_the_cursor_of_an_account_moves(store: Store) -> None:
+    """The first move makes it, the second changes it, another account has its own."""
+    for value in ("1", "2"):
+        await store.write(lambda c, v=value: inbox.move_cursor(c, "default", "telegram", "main", v, NOON))
+    assert "2" == await store.read(lambda c: inbox.cursor_of(c, "telegram", "main"))
+    assert await store.read(lambda c: inbox.cursor_of(c, "telegram", "other")) is None
+
+
+async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
+    """Claiming again for the same turn is the same; another turn gets nothing; the first outcome stays."""
+    first, second = [await admitted(store, said(number)) for number in (1, 2)]
+    claims = [await store.write(partial(inbox.claim, ids=[first.id], turn_id=turn)) for turn in ("t1", "t1", "t2")]
+    assert [1, 1, 0] == claims
+    await store.write(partial(inbox.claim, ids=[second.id], turn_id="t1"))
+    assert [first.id, second.id] == [id_ for id_, _ in await store.read(partial(inbox.rows_of_turn, turn_id="t1"))]
+    assert [] == await store.read(lambda c: inbox.waiting(c, 0, 10))
+    await store.write(lambda c: inbox.settle_turn(c, "t1", first.id, Outcome.ANSWERED, NOON, "completed"))
+    assert not await store.write(lambda c: inbox.settle(c, first.id, Outcome.FAILED, NOON))
+    original = await store.read(lambda c: inbox.original_of(c, replace(second, id=99), "1"))
+    assert Original(first.id, "t1", "answered") == original
+    merged = await store.read(lambda c: inbox.original_of(c, replace(second, id=99), "2"))
+    assert Original(second.id, "t1", "merged") == merged
+
+
+async def test_clearing_takes_what_waits_before_a_row_of_one_person_or_of_all(store: Store) -> None:
+    """What is claimed is recorded as stopped, what waits as cleared; what came later is not touched."""
+    claimed, waiting, stop, later = [await admitted(store, said(number, f"m{number}")) for number in range(1, 5)]
+    await store.write(partial(inbox.claim, ids=[claimed.id], turn_id="t1"))
+    other = await store.write(lambda c: inbox.clear_session(c, KEY, stop.id, NOON, "/stop", "u2"))
+    assert [] == other
+    cleared = await store.write(lambda c: inbox.clear_session(c, KEY, stop.id, NOON, "/stop", "u1"))
+    assert [waiting] == cleared
+    assert 1 == await store.write(lambda c: inbox.clear_claimed(c, KEY, stop.id, NOON, "/stop"))
+    assert await store.read(lambda c: inbox.is_settled(c, claimed.id))
+    assert [stop, later] == await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
+
+
+async def test_an_edit_takes_the_place_of_what_nobody_has_claimed(store: Store) -> None:
+    """After the claim it does not."""
+    original = await admitted(store, said(1, "helo"))
+    edit = await admitted(store, replace(said(1, "hello", edited=True), event_id="edit:1"))
+    assert await store.write(lambda c: inbox.replace(c, original.id, edit, NOON))
+    assert ["hello"] == [
+        row.event.text
+        for row in await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
+        if isinstance(row.event, InboundMessage)
+    ]
+    await store.write(partial(inbox.claim, ids=[original.id], turn_id="t1"))
+    second = await admitted(store, replace(said(1, "hallo", edited=True), event_id="edit:2"))
+    assert not await store.write(lambda c: inbox.replace(c, original.id, second, NOON))
+
+
+async def test_a_secret_is_blanked_and_a_refused_row_reopened(store: Store) -> None:
+    """What changes a row afterwards."""
+    row = await admitted(store, said(1, "/connect sk-secret"))
+    await store.write(lambda c: inbox.settle(c, row.id, Outcome.REFUSED, NOON))
+    await store.write(lambda c: inbox.reopen(c, row.id, "u1", KEY))
+    assert [row] == await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
+    await store.write(lambda c: inbox.settle(c, row.id, Outcome.ANSWERED, NOON))
+    await store.write(lambda c: inbox.redact(c, row.id))
+    held = await store.read(lambda c: c.execute(sa.text("SELECT payload FROM inbox")).scalar())
+    assert "secret" not in held
+
+
+# ---------------------------------------------------------------- outbox
+
+
+def part(number: int, op: int = 0, action: Action = Action.SEND, cause: str = "t1") -> NewPart:
+    """A part of a reply to 42."""
+    return NewPart(cause, number, op, action, CHAT, Rendered(f"text {number}", "[]"), f"text {number}")
+
+
+async def put(store: Store, *parts: NewPart, claimed: bool = False) -> list[OutboxRow]:
+    """Commit parts."""
+    return await store.write(lambda c: outbox.put(c, "default", parts, NOON, first_claimed=claimed))
+
+
+async def open_rows(store: Store) -> list[OutboxRow]:
+    """What the lane has to say."""
+    return await store.read(lambda c: outbox.open_parts(c, CHAT.lane, 0, 10))
+
+
+async def test_parts_come_back_as_they_were_put_and_once(store: Store) -> None:
+    """Putting them again gives back those that are open, and changes nothing."""
+    rows = await put(store, part(0), part(1), claimed=True)
+    assert [State.SENDING, State.READY] == [row.state for row in rows]
+    assert rows == await open_rows(store)
+    assert rows == await put(store, part(0), part(1))
+    await store.write(lambda c: attempts.record_sent(c, rows[0].id, "m1", NOON))
+    assert rows[1:] == await put(store, part(0), part(1))
+
+
+async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> None:
+    """Marks, waits, what goes instead; a sent one has the platform's id."""
+    (row,) = await put(store, part(0, 1, Action.EDIT))
+    await store.write(lambda c: attempts.mark_sending(c, row.id, Action.SEND))
+    (sending,) = await open_rows(store)
+    assert (State.SENDING, Action.SEND, 1) == (sending.state, sending.action, sending.attempts)
+    after = replace(
+        sending, state=State.READY, marked=True, not_before=NOON + timedelta(microseconds=1), rendered=Rendered("plain")
+    )
+    await store.write(lambda c: attempts.save(c, after, "cut", NOON))
+    assert [after] == await open_rows(store)
+    await store.write(lambda c: attempts.record_sent(c, row.id, "m1", NOON))
+    assert [] == await open_rows(store)
+    assert "m1" == await store.read(lambda c: attempts.standing_id(c, "t1", 0, 2))
+    assert {"sent": 1} == await store.read(outbox.depths)
+
+
+async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store) -> None:
+    """Those behind it, of that cause."""
+    rows = await put(store, part(0), part(1), part(2), part(0, cause="t2"))
+    assert 2 == await store.write(lambda c: attempts.dead_letter_rest(c, "t1", rows[0].id, "no", NOON))
+    assert [rows[0], rows[3]] == await open_rows(store)
+
+
+async def test_parked_lanes_are_no_open_lanes(store: Store) -> None:
+    """Parking twice is parking; unparking says whether it was."""
+    await put(store, part(0))
+    assert [CHAT] == await store.read(outbox.open_lanes)
+    for _ in range(2):
+        await store.write(lambda c: attempts.park(c, "default", CHAT.lane, "blocked", NOON))
+    assert ([CHAT.lane], []) == (await store.read(attempts.parked), await store.read(outbox.open_lanes))
+    assert [True, False] == [await store.write(lambda c: attempts.unpark(c, CHAT.lane)) for _ in range(2)]
+
+
+async def test_the_placeholder_of_a_turn_is_found(store: Store) -> None:
+    """With its id once it was sent."""
+    assert await store.read(lambda c: attempts.placeholder_of(c, "t1")) is None
+    (row,) = await put(store, part(0, 0, Action.PLACEHOLDER))
+    await store.write(lambda c: attempts.record_sent(c, row.id, "m7", NOON))
+    found = await store.read(lambda c: attempts.placeholder_of(c, "t1"))
+    assert attempts.Placeholder(State.SENT, "m7") == found
+
+
+# ---------------------------------------------------------------- journal
+
+
+async def begun(store: Store, turn_id: str = "t1", generation: int = 1) -> tuple[SessionState, TurnRow]:
+    """A session with a turn that runs."""
+    state = await store.write(lambda c: journal.open_session(c, "default", KEY, "steer", generation, NOON))
+    turn = TurnRow(turn_id, "default", state.id, "u1", "chat", replace(CHAT, thread="7"), "1", NOON, NOON)
+    await store.write(lambda c: journal.begin_turn(c, turn))
+    return state, turn
+
+
+async def test_a_session_is_begun_once_a_generation(store: Store) -> None:
+    """The newest one lives; its mode is kept."""
+    assert await store.read(lambda c: journal.load_session(c, "default", KEY, 10)) is None
+    first, _ = await begun(store)
+    again = await store.write(lambda c: journal.open_session(c, "default", KEY, "steer", 1, NOON))
+    assert first.id == again.id
+    second, _ = await begun(store, "t2", 2)
+    await store.write(lambda c: journal.set_mode(c, second.id, "followup"))
+    living = await store.read(lambda c: journal.load_session(c, "default", KEY, 10))
+    assert living is not None
+    assert (second.id, 2, "followup", ()) == (living.id, living.generation, living.mode, living.events)
+
+
+async def test_what_is_journaled_is_read_back_whole_turns_only(store: Store) -> None:
+    """The same events at the same place change nothing; a running turn is no history; a cut one neither."""
+    state, turn = await begun(store)
+    events = [TurnStarted((UserItem("hi\x00", at="now"),)), ModelResponded(0, "hé😀", usage=Usage(3, 4))]
+    for _ in range(2):
+        await store.write(lambda c: journal.append(c, turn, 0, events, NOON))
+    assert tuple(events) == await store.read(lambda c: journal.events_of_turn(c, "t1"))
+    assert 2 == await store.read(lambda c: journal.next_seq(c, state.id))
+    running = await store.read(lambda c: journal.load_session(c, "default", KEY, 10))
+    assert running is not None and (2, ()) == (running.next_seq, running.events)
+    await store.write(lambda c: journal.append(c, turn, 2, [TurnEnded(EndReason.COMPLETED, "hé😀")], NOON))
+    assert [True, False] == [
+        await store.write(lambda c: journal.end_turn(c, "t1", EndReason.COMPLETED, NOON)) for _ in range(2)
+    ]
+    ended = await store.read(lambda c: journal.load_session(c, "default", KEY, 10))
+    assert ended is not None and 2 == len(fold(ended.events))
+    cut = await store.read(lambda c: journal.load_session(c, "default", KEY, 2))
+    assert cut is not None and (3, ()) == (cut.next_seq, cut.events)
+
+
+async def test_open_turns_are_found_with_their_session(store: Store) -> None:
+    """Until they end; each attempt is counted."""
+    _, turn = await begun(store)
+    assert 2 == await store.write(lambda c: journal.count_attempt(c, "t1"))
+    (found,) = await store.read(journal.open_turns)
+    assert (replace(turn, attempts=2), KEY) == (found.turn, found.session_key)
+    await store.write(lambda c: journal.end_turn(c, "t1", EndReason.STOPPED, NOON))
+    assert [] == await store.read(journal.open_turns)
+
+
+async def test_a_result_is_found_by_its_call(store: Store) -> None:
+    """One result a call, whatever is appended later."""
+    _, turn = await begun(store)
+    returned = ToolReturned(0, "t1/0/0", "c1", "log", '{"success":true}')
+    await store.write(lambda c: journal.append(c, turn, 0, [returned], NOON))
+    await store.write(lambda c: journal.append(c, turn, 1, [replace(returned, content="other")], NOON))
+    assert returned == await store.read(lambda c: journal.result_of(c, "t1/0/0"))
+    assert await store.read(lambda c: journal.result_of(c, "t1/0/1")) is None
+
+
+async def test_an_earlier_owner_is_fenced(store: Store) -> None:
+    """F62: whoever took the shards last writes; the one before does not."""
+    shard = journal.shard_of(KEY)
+    old = await store.write(partial(journal.take_all_shards, owner="a"))
+    await store.write(lambda c: journal.hold(c, Fence(shard, old)))
+    new = await store.write(partial(journal.take_all_shards, owner="b"))
+    with pytest.raises(Fenced):
+        await store.write(lambda c: journal.hold(c, Fence(shard, old)))
+    await store.write(lambda c: journal.hold(c, Fence(shard, new)))

@@ -1,0 +1,37 @@
+"""The gateway's own HTTP server around some channels, for tests."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from gateway.http.config import HttpConfig
+from gateway.http.health import PartHealth
+from gateway.http.mounts import Mounts
+from gateway.http.server import HttpServer
+
+
+class Loaded:
+    """The channels that are loaded: may be changed at any time. Its health is empty."""
+
+    def __init__(self, channels: Sequence[object] = (), *, loading: bool = False) -> None:
+        self.channels = list(channels)
+        self.loading = loading
+
+    def now_ready(self) -> Sequence[object]:
+        """Every channel."""
+        return self.channels
+
+    def health(self) -> Mapping[str, PartHealth]:
+        """No part."""
+        return {}
+
+
+@asynccontextmanager
+async def served(loaded: Loaded) -> AsyncIterator[str]:
+    """A running server's base URL, with a slash at its end."""
+    server = HttpServer(HttpConfig(listen="127.0.0.1:0"), loaded, Mounts(loaded))
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(server.run())
+        await server.started.wait()
+        yield server.url
+        running.cancel()

@@ -1,0 +1,56 @@
+"""What the stateful properties share: an event loop that runs only within a rule, and a store that is quick to make."""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import Coroutine
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from hypothesis.stateful import RuleBasedStateMachine
+
+from gateway.store.engine import Store
+from tests.fakes.spine import quick_store
+
+T = TypeVar("T")
+
+
+@cache
+def _empty_database() -> bytes:
+    """A migrated database with nothing in it."""
+
+    async def make(path: Path) -> None:
+        await (await quick_store(path)).aclose()
+
+    with tempfile.TemporaryDirectory() as home:
+        asyncio.run(make(Path(home) / "tenk.db"))
+        return (Path(home) / "tenk.db").read_bytes()
+
+
+class AsyncMachine(RuleBasedStateMachine):
+    """A machine whose rules are coroutines over a fresh store; everything stands still between two rules."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._home = tempfile.mkdtemp()
+        path = Path(self._home) / "tenk.db"
+        path.write_bytes(_empty_database())
+        self._runner = asyncio.Runner()
+        self.store: Store = self.run(quick_store(path))
+
+    def run(self, rule: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine to its end, and what is under way beside it."""
+        return self._runner.run(rule)
+
+    async def last(self) -> None:
+        """What is to be looked at when the run is over."""
+
+    def teardown(self) -> None:
+        """The last look, then everything goes."""
+        try:
+            self.run(self.last())
+        finally:
+            self.run(self.store.aclose())
+            self._runner.close()
+            shutil.rmtree(self._home)

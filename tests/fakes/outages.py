@@ -1,0 +1,38 @@
+"""A store whose commits hold without anybody hearing of it, as when a connection breaks behind COMMIT."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+
+from gateway.errors import StoreUnavailable
+from gateway.store.sqlite import SqliteEngine
+from gateway.store.writer import Job, Outcome
+
+T = TypeVar("T")
+
+
+class FickleEngine(SqliteEngine):
+    """SQLite that can be told to fail: before a commit, behind it, or in reads."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, synchronous="OFF")
+        self.down = False  # nothing holds, nothing is read
+        self.unheard = 0  # so many groups hold and are told to have failed
+
+    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
+        """As the port says."""
+        if self.down:
+            return [(None, StoreUnavailable("down")) for _ in jobs]
+        outcomes = await super().commit(jobs)
+        if self.unheard > 0:
+            self.unheard -= 1
+            return [(None, StoreUnavailable("the connection broke")) for _ in jobs]
+        return outcomes
+
+    async def read(self, query: Callable[[sa.Connection], T]) -> T:
+        """As the port says."""
+        if self.down:
+            raise StoreUnavailable("down")
+        return await super().read(query)

@@ -1,0 +1,118 @@
+"""A Slack channel running against the simulator, for tests: one call starts all of it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from aiohttp import web
+
+from channels.messages import Address, Button, OutboundMedia, OutboundPart, Rendered, Route
+from channels.slack.adapter import SlackChannel
+from channels.slack.config import SlackAccount
+from channels.slack.render import MARKDOWN
+from channels.slack.simulator.server import SlackSimulator
+from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
+from tests.fakes.sink import RecordingSink
+
+BOT = "U0TENK"
+
+
+@dataclass
+class Pauses:
+    """A pause that takes no time and remembers how long it should have been."""
+
+    asked_s: list[float] = field(default_factory=list)
+
+    async def __call__(self, seconds: float) -> None:
+        """Give way to others once."""
+        self.asked_s.append(seconds)
+        await asyncio.sleep(0)
+
+
+@dataclass
+class Rig:
+    """A simulator, a channel on it, and what the channel said."""
+
+    simulator: SlackSimulator
+    channel: SlackChannel
+    sink: RecordingSink
+    pauses: Pauses
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """The channel receives within this; it is connected when this begins."""
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(self.channel.run(self.sink))
+            connected = self.simulator.sockets.connections
+            if not self.simulator.world.the_app().webhook_url:
+                await self.simulator.until(lambda: self.simulator.sockets.connections > connected)
+            yield
+            running.cancel()
+
+
+def account(simulator: SlackSimulator, **more: object) -> SlackAccount:
+    """A configuration that points at the simulator."""
+    return SlackAccount.model_validate(
+        {
+            "bot_token": BOT_TOKEN,
+            "app_token": APP_TOKEN,
+            "signing_secret": SIGNING_SECRET,
+            "api_base": simulator.base_url,
+        }
+        | more
+    )
+
+
+@asynccontextmanager
+async def slack(sink: RecordingSink | None = None, simulated: dict | None = None, **more: object) -> AsyncIterator[Rig]:
+    """A rig whose channel does not receive yet; `more` goes into its configuration."""
+    options = {"redeliver_after_s": 0.2, "retry_after_s": (0.0, 0.05, 0.1)} | (simulated or {})
+    async with SlackSimulator(**options) as simulator:
+        simulator.add_app()
+        pauses = Pauses()
+        channel = SlackChannel(account(simulator, **more), pause=pauses)
+        try:
+            yield Rig(simulator, channel, sink or RecordingSink(), pauses)
+        finally:
+            await channel.aclose()
+
+
+@asynccontextmanager
+async def slack_by_http(sink: RecordingSink | None = None, **more: object) -> AsyncIterator[Rig]:
+    """A rig that receives by HTTP: the channel's routes are served, and the simulator posts there."""
+    async with slack(sink, mode="http", **more) as rig:
+        application = web.Application(client_max_size=1_000_000)
+        for route in rig.channel.http_routes():
+            application.router.add_route(route.method, route.path, route.handler)
+        runner = web.AppRunner(application, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        host, port = runner.addresses[0][:2]
+        rig.simulator.world.the_app().webhook_url = f"http://{host}:{port}/webhooks/slack/main/events"
+        try:
+            yield rig
+        finally:
+            await runner.cleanup()
+
+
+def part(
+    text: str,
+    *,
+    chat: str = "D1",
+    thread: str | None = None,
+    markup: str | None = MARKDOWN,
+    key: str = "0123456789abcdef",
+    route: Route | None = None,
+    buttons: tuple[Button, ...] = (),
+    media: tuple[OutboundMedia, ...] = (),
+) -> OutboundPart:
+    """Something to send to a chat of account main."""
+    return OutboundPart(
+        address=Address("slack", "main", chat, thread),
+        rendered=Rendered(text, markup),
+        idem_key=key,
+        route=route,
+        buttons=buttons,
+        media=media,
+    )

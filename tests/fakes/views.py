@@ -1,0 +1,162 @@
+"""A browser page and a terminal as their channels meet them: they come back, offer again, confirm what they show."""
+
+import asyncio
+import json
+import secrets
+from abc import ABC, abstractmethod
+from typing import Any
+
+import aiohttp
+
+AGAIN_S = 0.03
+
+
+class FakeView(ABC):
+    """What both have in common: everything but the wire."""
+
+    def __init__(self) -> None:
+        self.unsent: dict[str, dict[str, Any]] = {}  # said and not taken, in order
+        self.shown: dict[str, dict[str, Any]] = {}  # our messages by id, as they stand
+        self.frames: list[dict[str, Any]] = []  # everything that was told
+        self.confirms = True
+        self.wanted = asyncio.Event()  # cleared: it stays away
+        self.wanted.set()
+        self.away = asyncio.Event()  # set while there is no connection
+        self.away.set()
+        self.epoch, self.seen = "", 0
+
+    async def run(self) -> None:
+        """Be there until cancelled, as far as it is wanted."""
+        while True:
+            await self.wanted.wait()
+            try:
+                await self.connected()
+            except (OSError, aiohttp.ClientError):
+                pass
+            finally:
+                self.away.set()
+            await asyncio.sleep(AGAIN_S)
+
+    @abstractmethod
+    async def connected(self) -> None:
+        """Connect, call `begin`, hear until the connection ends."""
+
+    @abstractmethod
+    async def send(self, frame: dict[str, Any]) -> None:
+        """Send one frame, or drop it where there is no connection."""
+
+    async def begin(self) -> None:
+        """What is said first."""
+        self.away.clear()
+        await self.send({"type": "hello", "epoch": self.epoch, "seen": self.seen})
+        for frame in list(self.unsent.values()):
+            await self.send(frame)
+
+    async def say(self, text: str, id_: str | None = None) -> str:
+        """Say something; it is offered until it is taken."""
+        frame = {"type": "say", "id": id_ or secrets.token_hex(8), "text": text}
+        self.unsent[frame["id"]] = frame
+        await self.send(frame)
+        return frame["id"]
+
+    async def hear(self, frame: dict[str, Any]) -> None:
+        """Take one frame."""
+        self.frames.append(frame)
+        match frame["type"]:
+            case "taken":
+                for id_ in frame["ids"]:
+                    self.unsent.pop(id_, None)
+            case "not_taken":
+                await asyncio.sleep(AGAIN_S)
+                for id_ in frame["ids"]:
+                    await self.send(self.unsent[id_])
+            case "history":
+                self.epoch, self.seen = frame["epoch"], frame["seq"]
+                for one in frame["messages"]:
+                    self._keep(one)
+            case "message":
+                self._keep(frame)
+                if self.confirms:
+                    await self.send({"type": "shown", "n": frame["n"]})
+
+    def _keep(self, frame: dict[str, Any]) -> None:
+        if frame["type"] == "message":
+            self.shown[frame["id"]] = frame
+
+    def told(self, kind: str) -> list[dict[str, Any]]:
+        """Every frame of a kind."""
+        return [frame for frame in self.frames if frame["type"] == kind]
+
+    async def until(self, condition: Any) -> None:
+        """Wait until `condition()` holds, ten seconds at most."""
+        async with asyncio.timeout(10):
+            while not condition():
+                await asyncio.sleep(0.005)
+
+
+class FakePage(FakeView):
+    """A browser with one tab. Keeps its cookie."""
+
+    def __init__(self, url: str, *, language: str = "en-GB,en;q=0.9") -> None:
+        super().__init__()
+        self.url = url
+        self.http = aiohttp.ClientSession(
+            cookie_jar=aiohttp.CookieJar(unsafe=True), headers={"Accept-Language": language}
+        )
+        self.chat = ""
+        self._socket: aiohttp.ClientWebSocketResponse | None = None
+
+    async def connected(self) -> None:
+        """As `FakeView` says."""
+        async with self.http.post(f"{self.url}web/session") as answer:
+            answer.raise_for_status()
+            self.chat = (await answer.json())["chat"]
+        async with self.http.ws_connect(f"{self.url}web/ws") as self._socket:
+            await self.begin()
+            async for message in self._socket:
+                await self.hear(json.loads(message.data))
+        self._socket = None
+
+    async def send(self, frame: dict[str, Any]) -> None:
+        """As `FakeView` says."""
+        if self._socket is not None and not self._socket.closed:
+            await self._socket.send_json(frame)
+
+    async def leave(self) -> None:
+        """Close the tab, until `wanted` is set again."""
+        self.wanted.clear()
+        if self._socket is not None:
+            await self._socket.close()
+        await self.away.wait()
+
+
+class FakeTerminal(FakeView):
+    """A terminal on the console socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._path = path
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def connected(self) -> None:
+        """As `FakeView` says."""
+        reader, self._writer = await asyncio.open_unix_connection(self._path, limit=2**24)
+        try:
+            await self.begin()
+            while line := await reader.readline():
+                await self.hear(json.loads(line))
+        finally:
+            self._writer.close()
+            self._writer = None
+
+    async def send(self, frame: dict[str, Any]) -> None:
+        """As `FakeView` says."""
+        if self._writer is not None:
+            self._writer.write(json.dumps(frame).encode() + b"\n")
+
+    async def leave(self) -> None:
+        """Close the terminal, until `wanted` is set again."""
+        self.wanted.clear()
+        if self._writer is not None:
+            self._writer.close()
+        await self.away.wait()

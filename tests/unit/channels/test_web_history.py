@@ -1,0 +1,72 @@
+"""The last messages of each chat: newest state, in their order, within bounds."""
+
+from channels.web.history import History
+
+
+def said(number: int, text: str = "x") -> dict[str, object]:
+    """A frame to keep."""
+    return {"type": "said", "id": f"id-{number}", "text": text}
+
+
+def ids(frame: dict[str, object]) -> list[str]:
+    """Which messages a history frame holds."""
+    return [message["id"] for message in frame["messages"]]
+
+
+def test_page_that_is_new_gets_everything_in_order():
+    """An edit does not move a message."""
+    history = History()
+    for number in range(3):
+        history.put("c", said(number))
+    history.put("c", said(0, "edited"))
+    frame = history.since("c", "", 0)
+    assert ["id-0", "id-1", "id-2"] == ids(frame)
+    assert "edited" == frame["messages"][0]["text"]
+
+
+def test_page_that_comes_back_gets_what_changed():
+    """Counted by the number it saw last, in this life of the process."""
+    history = History()
+    history.put("c", said(0))
+    seen = history.since("c", "", 0)["seq"]
+    history.put("c", said(1))
+    history.change("c", "id-0", sign="working")
+    assert ["id-0", "id-1"] == ids(history.since("c", history.epoch, seen))
+    latest = history.since("c", history.epoch, seen)["seq"]
+    assert [] == ids(history.since("c", history.epoch, latest))
+    assert ["id-0", "id-1"] == ids(history.since("c", "another epoch", latest))
+
+
+def test_chats_are_apart():
+    """Nobody is shown another's words."""
+    history = History()
+    history.put("mine", said(1))
+    assert [] == ids(history.since("theirs", "", 0))
+
+
+def test_only_the_last_are_kept():
+    """The oldest message of a chat goes first, the chat unused for longest before others."""
+    history = History(messages=2, chars=2000)
+    for number in range(3):
+        history.put("a", said(number))
+    assert ["id-1", "id-2"] == ids(history.since("a", "", 0))
+    history.put("b", said(9, "y" * 1500))
+    assert [] == ids(history.since("a", "", 0))
+    assert ["id-9"] == ids(history.since("b", "", 0))
+
+
+def test_deleted_message_leaves_no_words():
+    """A page that comes back learns that there was one."""
+    history = History()
+    history.put("c", said(1, "my password"))
+    history.delete("c", "id-1")
+    assert "password" not in str(history.since("c", "", 0))
+    assert "deleted" == history.since("c", "", 0)["messages"][0]["type"]
+
+
+def test_change_of_what_is_not_kept_does_nothing():
+    """After a restart a sign for an old message finds none."""
+    history = History()
+    history.change("c", "gone", sign="working")
+    history.delete("c", "gone")
+    assert [] == ids(history.since("c", "", 0))

@@ -1,0 +1,213 @@
+"""A lane under whatever fails and dies: parts in order, none lost unrecorded, resent at most once and marked."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import rule
+
+from channels.errors import Permanent, PermanentKind, Retryable, Unknown
+from channels.messages import Address
+from gateway.delivery.compose import Said, compose
+from gateway.store import attempts, outbox
+from gateway.store.tables.traffic import outbox as outbox_table
+from tests.fakes.chat import Fate, Hang, Lost
+from tests.fakes.machines import AsyncMachine
+from tests.fakes.spine import Spine
+
+CHATS = st.sampled_from(["c1", "c2"])
+MARK = "↻"
+
+FATES = st.sampled_from(
+    [
+        lambda: None,
+        lambda: None,
+        lambda: Retryable("busy", retry_after_s=0.0),
+        lambda: Unknown("cut before"),
+        lambda: Lost(Unknown("cut behind")),
+        lambda: Permanent("no"),
+        lambda: Permanent("what is this", PermanentKind.MALFORMED),
+        lambda: Permanent("it is gone", PermanentKind.TARGET_GONE),
+        lambda: Permanent("blocked", PermanentKind.BLOCKED),
+        lambda: KeyError("a bug in the adapter"),
+        Hang,
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """An outbox row as it stands."""
+
+    word: str
+    chat: str
+    action: str
+    state: str
+    marked: bool
+
+
+class Lanes(AsyncMachine):
+    """Replies to two chats over a platform that cannot tell a repeated send, with a process that may die."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spine = Spine(self.store)
+        self.said: list[tuple[str, str]] = []  # chat and word of each part, in order
+        self.replies = 0
+        self.hanging: list[Hang] = []
+        self.crashes = 0
+        self.run(self.spine.begin())
+
+    @rule(
+        chat=CHATS,
+        parts=st.integers(1, 3),
+        fates=st.lists(FATES, max_size=4),
+        claimed=st.booleans(),
+        settled=st.booleans(),
+    )
+    def reply(self, chat: str, parts: int, fates: list[Callable[[], Fate]], claimed: bool, settled: bool) -> None:
+        """A turn commits a reply of so many parts; the next calls have these fates."""
+
+        async def step() -> None:
+            self.replies += 1
+            words = [f"r{self.replies}p{number}." for number in range(parts)]
+            text = "\n\n".join(f"{word} " + "x" * 90 for word in words)
+            address = Address("sim", "main", chat)
+            composed = compose(self.spine.channel, Said(address, f"t{self.replies}", text))
+            assert parts == len({part.part for part in composed})
+            self.said += [(chat, word) for word in words]
+            self.add(fates)
+            first = claimed and self.spine.delivery.reserve(address.lane)
+            await self.store.write(
+                lambda connection: outbox.put(connection, "default", composed, self.spine.now, first_claimed=first),
+                self.spine.delivery.publish,
+            )
+            await self.go_on(settled)
+
+        self.run(step())
+
+    def add(self, fates: list[Callable[[], Fate]]) -> None:
+        """Script the next calls."""
+        made: list[Fate] = [fate() for fate in fates]
+        self.hanging += [fate for fate in made if isinstance(fate, Hang)]
+        self.spine.channel.fates.extend(made)
+
+    async def go_on(self, settled: bool) -> None:
+        """Let things come to rest, or go on in the middle of them."""
+        if settled:
+            await self.spine.quiet()
+        else:
+            self.spine.check()
+
+    @rule()
+    def release(self) -> None:
+        """Calls that hung come to their end."""
+
+        async def step() -> None:
+            while self.hanging:
+                self.hanging.pop().release.set()
+            await self.spine.quiet()
+
+        self.run(step())
+
+    @rule(chat=CHATS, settled=st.booleans())
+    def heard(self, chat: str, settled: bool) -> None:
+        """Somebody who may have blocked the bot writes."""
+        self.run(self.unpark(chat, settled))
+
+    async def unpark(self, chat: str, settled: bool) -> None:
+        """As intake does."""
+        lane = Address("sim", "main", chat).lane
+        if self.spine.delivery.heard(lane):
+            await self.store.write(
+                lambda connection: attempts.unpark(connection, lane), lambda _: self.spine.delivery.unpark(lane)
+            )
+        await self.go_on(settled)
+
+    @rule(chat=CHATS)
+    def look_again(self, chat: str) -> None:
+        """Somebody says that the store may hold more than was published."""
+
+        async def step() -> None:
+            self.spine.delivery.reread(Address("sim", "main", chat))
+            await self.spine.quiet()
+
+        self.run(step())
+
+    @rule(late=st.booleans())
+    def crash(self, late: bool) -> None:
+        """The process dies; what it had called may still happen."""
+
+        async def step() -> None:
+            self.crashes += 1
+            await self.spine.kill()
+            if late:
+                while self.hanging:
+                    self.hanging.pop().release.set()
+            self.hanging.clear()
+            self.spine.later(seconds=5)
+            await self.spine.begin()
+
+        self.run(step())
+
+    # ------------------------------------------------------------ what must hold in the end
+
+    async def last(self) -> None:
+        """Let everything go out, then compare the chats with the store."""
+        self.spine.channel.fates.clear()
+        for _ in range(3):
+            while self.hanging:
+                self.hanging.pop().release.set()
+            for chat in ("c1", "c2"):
+                await self.unpark(chat, settled=True)
+        self.spine.later(minutes=5)
+        await self.spine.kill()
+        self.spine.later(minutes=5)
+        await self.spine.begin()
+        await self.spine.quiet()
+        for chat in ("c1", "c2"):
+            await self.unpark(chat, settled=True)
+        await self.spine.kill()
+        parts = await self.store.read(_parts)
+        assert {part.state for part in parts} <= {"sent", "unknown", "dead"}, "a part without an end"
+        for chat in ("c1", "c2"):
+            self.each_part_arrived_or_is_recorded(chat, [part for part in parts if part.chat == chat])
+
+    def each_part_arrived_or_is_recorded(self, chat: str, parts: list[Part]) -> None:
+        """What is recorded as sent is there; what is there twice is marked, in the order it was said."""
+        texts = self.spine.channel.shown(chat)
+        for where, word in self.said:
+            if where != chat:
+                continue
+            rows = [part for part in parts if part.word == word and part.action != "placeholder"]
+            arrived = [text for text in texts if text.startswith(word)]
+            assert rows, "a part that is nowhere"
+            if any(row.state == "sent" for row in rows):
+                assert arrived, f"{word} is recorded as sent and is not there"
+            assert len(arrived) <= 2, f"{word} was said {len(arrived)} times"
+            assert len(arrived) < 2 or any(MARK in text for text in arrived[1:]), f"{word} twice, unmarked"
+        first = list(dict.fromkeys(word for text in texts if (word := text.split()[0]).startswith("r")))
+        wanted = [word for where, word in self.said if where == chat and word in first]
+        assert wanted == first, "out of order"
+
+
+def _parts(connection: sa.Connection) -> list[Part]:
+    table = outbox_table
+    query = sa.select(table.c.plain, table.c.chat, table.c.action, table.c.state, table.c.marked).order_by(table.c.id)
+    rows = connection.execute(query)
+    return [Part((row.plain.split() or ["…"])[0], row.chat, row.action, row.state, row.marked) for row in rows]
+
+
+TestLanes = Lanes.TestCase
+TestLanes.settings = settings(max_examples=40, stateful_step_count=14, deadline=None)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+class TestLanesAtLength(Lanes.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
+    """The same with many more examples."""
+
+    settings = settings(max_examples=600, stateful_step_count=40, deadline=None)

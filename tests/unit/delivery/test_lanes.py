@@ -1,0 +1,238 @@
+"""Lanes over a real store: order, resending, parking, and who is held up by whom."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
+from channels.messages import Address
+from gateway.delivery.compose import RECOVERED_MARK, Said, compose
+from gateway.store import attempts, outbox
+from gateway.store.outbox import OutboxRow
+from gateway.store.tables.traffic import outbox as outbox_table
+from tests.fakes.chat import FakeChannel, Hang, Lost
+from tests.fakes.spine import Spine, quick_store
+
+CHAT = Address("sim", "main", "c1")
+
+
+@pytest.fixture
+async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
+    """Parts over a fresh store, begun."""
+    store = await quick_store(tmp_path / "tenk.db")
+    spine = Spine(store)
+    await spine.begin()
+    yield spine
+    await spine.kill()
+    await store.aclose()
+
+
+def words(name: str, parts: int) -> str:
+    """A text that makes so many parts."""
+    return "\n\n".join(f"{name}{number} " + "x" * 90 for number in range(parts))
+
+
+async def tell(
+    spine: Spine,
+    text: str,
+    cause: str = "t1",
+    *,
+    silently: bool = False,
+    address: Address = CHAT,
+    claimed: bool = False,
+) -> list[OutboxRow]:
+    """Commit a reply as a turn does."""
+    parts = compose(spine.channel, Said(address, cause, text))
+    return await spine.store.write(
+        lambda connection: outbox.put(connection, "default", parts, spine.now, first_claimed=claimed),
+        None if silently else spine.delivery.publish,
+    )
+
+
+async def states(spine: Spine) -> list[str]:
+    """The state of each part, in order."""
+    query = sa.select(outbox_table.c.state).order_by(outbox_table.c.id)
+    return await spine.store.read(lambda connection: list(connection.execute(query).scalars()))
+
+
+def names(spine: Spine, chat: str = "c1") -> list[str]:
+    """The first word of each message as it stands now."""
+    return [text.split()[0] for text in spine.channel.shown(chat)]
+
+
+async def test_parts_arrive_in_order_and_once(spine: Spine) -> None:
+    """D3: three parts, then a second reply behind them."""
+    await tell(spine, words("a", 3), "t1")
+    await tell(spine, words("b", 1), "t2")
+    await spine.quiet()
+    assert ["a0", "a1", "a2", "b0"] == names(spine)
+
+
+async def test_a_crash_resumes_at_the_part_that_is_missing(spine: Spine) -> None:
+    """D3: what was sent stays sent; the part in flight goes once more, marked."""
+    spine.channel.fates.extend([None, None, hang := Hang()])
+    await tell(spine, words("a", 3))
+    await spine.quiet()
+    assert ["a0"] == names(spine)
+    await spine.kill()
+    hang.release.set()
+    await spine.begin()
+    await spine.quiet()
+    assert ["a0", "a1", "a2"] == names(spine)
+    assert RECOVERED_MARK.strip()[:20] in spine.channel.shown()[1]
+    assert RECOVERED_MARK.strip()[:20] not in spine.channel.shown()[2]
+
+
+async def test_an_edit_that_was_in_flight_at_a_crash_is_made_again(spine: Spine) -> None:
+    """D2: an edit may be repeated; the answer is neither given up nor marked."""
+    spine.channel.fates.extend([None, Hang()])
+    await tell(spine, words("a", 2))
+    await spine.quiet()
+    await spine.kill()
+    spine.later(seconds=30)
+    await spine.begin()
+    await spine.until(lambda: len(spine.channel.calls) >= 3)
+    await spine.quiet()
+    assert ["a0", "a1"] == names(spine)
+    assert ["sent"] * 3 == await states(spine)
+
+
+async def test_a_lost_placeholder_is_followed_by_one_marked_resend_at_most(spine: Spine) -> None:
+    """An edit without a message to edit is a send: unknown twice, it is recorded and the lane goes on."""
+    cut = Unknown("cut")
+    spine.channel.fates.extend([cut, cut, cut])
+    await tell(spine, words("a", 2))
+    await spine.quiet()
+    assert ["unknown", "unknown", "sent"] == await states(spine)
+    assert 4 == len(spine.channel.calls)
+    assert ["a1"] == names(spine)
+
+
+async def test_a_part_unknown_twice_is_recorded_and_the_lane_goes_on(spine: Spine) -> None:
+    """D3: it is left to the operator; the next reply arrives."""
+    lost = Lost(Unknown("cut"))
+    spine.channel.fates.extend([lost, lost])
+    await tell(spine, words("a", 1), "t1")
+    await tell(spine, words("b", 1), "t2")
+    await spine.quiet()
+    assert ["unknown", "sent"] == await states(spine)
+    assert ["a0", "a0", "b0"] == names(spine)
+
+
+async def test_a_refused_part_gives_up_the_rest_and_says_so_once(spine: Spine) -> None:
+    """The rest of that reply is dead-lettered, the next reply is not."""
+    spine.channel.fates.extend([None, None, Permanent("no")])
+    await tell(spine, words("a", 3), "t1")
+    await tell(spine, words("b", 1), "t2")
+    await spine.quiet()
+    assert ["a0", "b0", "⚠️"] == names(spine)
+    assert 2 == (await states(spine)).count("dead")
+
+
+async def test_whoever_blocked_the_bot_parks_their_lane_alone(spine: Spine) -> None:
+    """Nothing is lost: heard again, they get it all in order; others were not held up."""
+    spine.channel.fates.append(Permanent("blocked", PermanentKind.BLOCKED))
+    await tell(spine, words("a", 1), "t1")
+    await spine.quiet()
+    await tell(spine, words("b", 1), "t2")
+    await tell(spine, words("c", 1), "t3", address=Address("sim", "main", "c2"))
+    await spine.quiet()
+    assert ([], ["c0"]) == (names(spine), names(spine, "c2"))
+    assert spine.delivery.heard(CHAT.lane)
+    await spine.store.write(lambda connection: attempts.unpark(connection, CHAT.lane))
+    spine.delivery.unpark(CHAT.lane)
+    await spine.quiet()
+    assert ["a0", "b0"] == names(spine)
+
+
+async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None:
+    """A person is heard from while the refusal of their block is being committed: one task works the lane, not two."""
+    spine.channel.fates.append(Permanent("blocked", PermanentKind.BLOCKED))
+    rows = await tell(spine, words("a", 1), "t1")
+    await spine.until(lambda: spine.delivery.heard(CHAT.lane))
+    await spine.store.write(
+        lambda connection: attempts.unpark(connection, CHAT.lane), lambda _: spine.delivery.unpark(CHAT.lane)
+    )
+    await spine.quiet()
+    assert ["a0"] == names(spine)
+    assert 1 == len(rows)
+
+
+async def test_a_parked_lane_stays_parked_after_a_crash(spine: Spine) -> None:
+    """The store knows; nothing is tried before they are heard."""
+    spine.channel.fates.append(Permanent("blocked", PermanentKind.BLOCKED))
+    await tell(spine, words("a", 1), "t1", claimed=True)
+    await spine.quiet()
+    await spine.kill()
+    await spine.begin()
+    await spine.quiet()
+    assert 1 == len(spine.channel.calls)
+    assert spine.delivery.heard(CHAT.lane)
+
+
+async def test_what_nobody_announced_is_found_on_a_second_look(spine: Spine) -> None:
+    """A commit whose outcome was unknown may hold: rereading finds its parts, also behind later ones."""
+    await tell(spine, words("a", 1), "t1", silently=True)
+    await tell(spine, words("b", 1), "t2")
+    await spine.quiet()
+    assert ["b0"] == names(spine)
+    spine.delivery.reread(CHAT)
+    await spine.quiet()
+    assert ["b0", "a0"] == names(spine)
+
+
+async def test_a_wait_the_platform_named_holds_for_the_chat(spine: Spine) -> None:
+    """429 `retry_after` is obeyed by all that goes to the chat, a claimed part included, whatever call was told."""
+    spine.channel.now = lambda: 100.0
+    spine.delivery.refused(CHAT, spine.channel, 3600.0)
+    assert spine.delivery.reserve(CHAT.lane)
+    await tell(spine, words("a", 1), claimed=True)
+    await spine.quiet()
+    assert [] == spine.channel.calls
+
+
+async def test_an_adapter_that_breaks_is_no_end_of_the_gateway(spine: Spine) -> None:
+    """A bug in one send is unknown like a cut connection; a bug in an edit gives that reply up. The lane goes on."""
+    spine.channel.fates.extend([KeyError("a bug"), KeyError("a bug")])
+    await tell(spine, words("a", 1), "t1")
+    await spine.quiet()
+    assert ["unknown"] == await states(spine)
+    spine.channel.fates.extend([None, KeyError("a bug")])
+    await tell(spine, words("b", 2), "t2")
+    await tell(spine, words("c", 1), "t3")
+    await spine.quiet()
+    assert "c0" in names(spine)
+    assert 2 == (await states(spine)).count("dead")
+
+
+async def test_a_token_that_is_refused_costs_no_answer(spine: Spine) -> None:
+    """It did not happen: the part waits until the operator mended the configuration."""
+    spine.channel.fates.append(ConfigRefused("the token is refused"))
+    await tell(spine, words("a", 1))
+    await spine.quiet()
+    assert ["ready"] == await states(spine)
+
+
+async def test_parts_of_an_account_that_is_gone_stop_nobody(spine: Spine) -> None:
+    """Taken out of the configuration, its parts wait in the store; the gateway starts and serves the others."""
+    spine.channel.fates.append(Retryable("down", retry_after_s=3600.0))
+    await tell(spine, words("a", 1))
+    await spine.quiet()
+    await spine.kill()
+    other = FakeChannel(name="other")
+    spine.channels = type(spine.channels)(other)
+    await spine.begin()
+    await tell(spine, words("b", 1), "t2", address=Address("other", "main", "c1"))
+    await spine.quiet()
+    assert [f"b0 {'x' * 90}"] == other.shown()
+    assert ["ready", "sent"] == await states(spine)
+
+
+async def test_a_place_that_was_given_back_can_be_reserved_again(spine: Spine) -> None:
+    """A commit that did not come leaves no lane reserved."""
+    assert spine.delivery.reserve(CHAT.lane)
+    assert not spine.delivery.reserve(CHAT.lane)
+    spine.delivery.release(CHAT.lane)
+    assert spine.delivery.reserve(CHAT.lane)

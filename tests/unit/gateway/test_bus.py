@@ -1,0 +1,171 @@
+"""The bus: in order of admission, urgent rows first, each row once, also when the store falls away."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from channels.messages import Address, ChatKind, InboundMessage, Sender
+from gateway.bus import Bus
+from gateway.errors import StoreUnavailable
+from gateway.serial import Window, load_wanted
+from gateway.store.inbox import InboxRow
+from tests.fakes.people import NOON
+
+
+def a_row(id_: int, text: str = "hello") -> InboxRow:
+    """A row that waits."""
+    address = Address("sim", "main", "c1")
+    event = InboundMessage(
+        event_id=str(id_), message_id=str(id_), address=address, sender=Sender("1", "Ana"), received_at=NOON,
+        kind=ChatKind.DIRECT, text=text,
+    )  # fmt: skip
+    return InboxRow(id_, "default", "key", "p1", event, NOON)
+
+
+class Inbox:
+    """What the bus looks into; may be down."""
+
+    def __init__(self) -> None:
+        self.rows: list[InboxRow] = []
+        self.down = False
+
+    def add(self, text: str = "hello") -> InboxRow:
+        """A row was committed."""
+        self.rows.append(a_row(len(self.rows) + 1, text))
+        return self.rows[-1]
+
+    async def load(self, after_id: int, limit: int) -> list[InboxRow]:
+        """As the port says."""
+        await asyncio.sleep(0)
+        if self.down:
+            raise StoreUnavailable("down")
+        return [row for row in self.rows if row.id > after_id][:limit]
+
+
+def is_urgent(row: InboxRow) -> bool:
+    """Whether it says stop."""
+    return isinstance(row.event, InboundMessage) and row.event.text == "/stop"
+
+
+async def take(bus: Bus, count: int) -> list[int]:
+    """The ids of so many rows; every one must be there at once."""
+    async with asyncio.timeout(2):
+        return [(await bus.consume()).id for _ in range(count)]
+
+
+async def test_a_stop_passes_the_backlog_by_and_comes_once() -> None:
+    """SPEC 2: `/stop` does not wait behind what it is to clear."""
+    inbox = Inbox()
+    bus = Bus(100, inbox.load, is_urgent)
+    assert [] == await take(bus, 0)
+    for text in ("one", "two", "/stop", "three"):
+        bus.publish(inbox.add(text))
+    assert [3, 1, 2, 4] == await take(bus, 4)
+    waiting = asyncio.ensure_future(bus.consume())  # noqa: TID251  cancelled below
+    await asyncio.sleep(0.01)
+    assert not waiting.done()
+    waiting.cancel()
+
+
+async def test_rows_of_an_earlier_life_come_before_those_of_this_one() -> None:
+    """The store is read first."""
+    inbox = Inbox()
+    inbox.add()
+    inbox.add()
+    bus = Bus(100, inbox.load, is_urgent)
+    bus.publish(inbox.add())
+    assert [1, 2, 3] == await take(bus, 3)
+
+
+async def test_a_second_look_finds_what_was_never_announced() -> None:
+    """A commit whose outcome was unknown held: its row comes, in its place."""
+    inbox = Inbox()
+    bus = Bus(100, inbox.load, is_urgent)
+    bus.publish(inbox.add())
+    assert [1] == await take(bus, 1)
+    inbox.add("silent")
+    bus.reread()
+    bus.publish(inbox.add())
+    assert [2, 3] == await take(bus, 2)
+
+
+@given(
+    st.integers(1, 5),
+    st.lists(st.sampled_from(["publish", "urgent", "silent", "consume", "consume", "reread"]), max_size=50),
+)
+def test_every_row_comes_once_and_in_order_but_for_urgent_ones(size: int, steps: list[str]) -> None:
+    """Whatever the bound is, whatever is announced and when it is taken."""
+
+    async def play() -> None:
+        inbox, out = Inbox(), []
+        bus = Bus(size, inbox.load, is_urgent)
+        for step in steps:
+            if step in {"publish", "urgent"}:
+                bus.publish(inbox.add("/stop" if step == "urgent" else "hello"))
+            elif step == "silent":
+                inbox.add()
+                bus.reread()
+            elif step == "reread":
+                bus.reread()
+            elif len(out) < len(inbox.rows):
+                out += await take(bus, 1)
+        out += await take(bus, len(inbox.rows) - len(out))
+        assert sorted(set(out)) == sorted(out)
+        calm = [id_ for id_ in out if not is_urgent(inbox.rows[id_ - 1])]
+        assert sorted(calm) == calm
+
+    asyncio.run(play())
+
+
+async def test_a_store_that_is_away_for_a_while_costs_no_row() -> None:
+    """F64: the look that failed is taken again; nothing is forgotten in between."""
+    inbox = Inbox()
+    window: Window[InboxRow] = Window(2, inbox.load)
+    for _ in range(5):
+        window.offer(inbox.add())
+    assert [1, 2] == [row.id for row in (await window.next(), await window.next()) if row]
+    inbox.down = True
+    with pytest.raises(StoreUnavailable):
+        await window.next()
+    assert 3 == len(window)
+    inbox.down = False
+    assert [3, 4, 5] == [row.id for row in (await window.next(), await window.next(), await window.next()) if row]
+    assert await window.next() is None
+
+
+async def test_a_window_that_is_rewound_begins_with_the_oldest_row() -> None:
+    """Also where a read is under way; what that brings is void."""
+    inbox = Inbox()
+    window: Window[InboxRow] = Window(10, inbox.load, behind=True)
+    first = inbox.add()
+    inbox.add()
+    async with asyncio.TaskGroup() as tasks:
+        reading = tasks.create_task(window.next())
+        await asyncio.sleep(0)
+        window.rewind()
+    assert first == reading.result()
+    window.rewind()
+    assert first == await window.next()
+
+
+@given(st.lists(st.booleans(), max_size=30), st.integers(1, 4))
+def test_a_page_of_unwanted_rows_hides_nothing_behind_it(wanted: list[bool], limit: int) -> None:
+    """Read page by page, every wanted row is found: fewer than asked for means that there are no more."""
+
+    async def play() -> None:
+        inbox = Inbox()
+        for _ in wanted:
+            inbox.add()
+        want: Callable[[InboxRow], bool] = lambda row: wanted[row.id - 1]  # noqa: E731  a predicate
+        found, after = [], 0
+        while page := await load_wanted(inbox.load, want, after, limit):
+            found += [row.id for row in page]
+            after = page[-1].id
+            if len(page) < limit:
+                break
+        assert [index + 1 for index, is_wanted in enumerate(wanted) if is_wanted] == found
+
+    asyncio.run(play())

@@ -1,0 +1,224 @@
+"""Intake: persist, then acknowledge; once each; bounded; nothing that is bad holds up what is good."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from channels.base import NotPersisted
+from channels.messages import InboundEvent, InboundMessage, Membership, MembershipChanged, Rejected
+from gateway.access.config import AccessConfig
+from gateway.access.policy import AccessSnapshot
+from gateway.delivery.compose import Said, compose
+from gateway.intake import Intake
+from gateway.store.engine import Store
+from gateway.store.inbox import InboxRow, cursor_of
+from gateway.store.outbox import put
+from gateway.store.tables.traffic import inbox
+from tests.fakes.outages import FickleEngine
+from tests.fakes.spine import Spine
+
+OPEN = AccessConfig.model_validate({"direct": "open"})
+
+
+class Announcements:
+    """The bus: what was announced."""
+
+    def __init__(self) -> None:
+        self.rows: list[InboxRow] = []
+        self.rereads = 0
+
+    def publish(self, row: InboxRow) -> None:
+        """As the port says."""
+        self.rows.append(row)
+
+    def reread(self) -> None:
+        """As the port says."""
+        self.rereads += 1
+
+    @property
+    def texts(self) -> list[str]:
+        """What the announced messages say."""
+        return [row.event.text for row in self.rows if isinstance(row.event, InboundMessage)]
+
+
+class Door:
+    """An intake over a store that can fail, with what it made visible."""
+
+    def __init__(self, spine: Spine, engine: FickleEngine) -> None:
+        self.spine = spine
+        self.engine = engine
+        self.bus = Announcements()
+        self.snapshot = AccessSnapshot()
+        self.waiting = 0
+        self.under(OPEN)
+
+    def under(self, access: AccessConfig) -> None:
+        """Begin anew with these rules."""
+        self.intake = Intake(
+            self.spine.store, access, self.snapshot, self.spine.delivery, self.bus, lambda _key: self.waiting,
+            lambda: self.spine.now,
+        )  # fmt: skip
+
+    async def receive(
+        self, *events: InboundEvent, rejected: tuple[Rejected, ...] = (), cursor: str | None = None
+    ) -> None:
+        """As a channel hands it in."""
+        await self.intake.receive(self.spine.channel, events, rejected, cursor, "default")
+
+    async def rows(self) -> list[tuple[str, str | None]]:
+        """Event id and outcome of every row, in order."""
+        query = sa.select(inbox.c.event_id, inbox.c.outcome).order_by(inbox.c.id)
+        return await self.spine.store.read(lambda c: [(row.event_id, row.outcome) for row in c.execute(query)])
+
+
+@pytest.fixture
+async def door(tmp_path: Path) -> AsyncIterator[Door]:
+    """An open one: everybody is let in."""
+    engine = FickleEngine(tmp_path / "tenk.db")
+    store = await Store(engine).start()
+    spine = Spine(store)
+    spine.channel.limited(max_text=2000)
+    await spine.begin()
+    yield Door(spine, engine)
+    await spine.kill()
+    await store.aclose()
+
+
+async def test_what_is_received_is_committed_with_its_cursor_and_announced_in_order(door: Door) -> None:
+    """One commit holds the rows and how far the channel has read."""
+    events = [door.spine.message(text) for text in ("one", "two", "three")]
+    await door.receive(*events, cursor="17")
+    assert ["one", "two", "three"] == door.bus.texts
+    assert "17" == await door.spine.store.read(lambda c: cursor_of(c, "sim", "main"))
+    assert 1 == len(door.snapshot)
+
+
+async def test_a_redelivery_is_acknowledged_and_no_more(door: Door) -> None:
+    """D1: the row is there, so the platform is told again; nothing runs twice."""
+    event = door.spine.message("one")
+    await door.receive(event)
+    await door.receive(event)
+    assert ["one"] == door.bus.texts
+    assert 1 == len(await door.rows())
+
+
+async def test_in_an_outage_nothing_is_acknowledged_and_nothing_announced(door: Door) -> None:
+    """F64: the channel hears that it must offer it again; then it comes in once."""
+    event = door.spine.message("one")
+    door.engine.down = True
+    with pytest.raises(NotPersisted):
+        await door.receive(event)
+    assert [] == door.bus.rows
+    door.engine.down = False
+    await door.receive(event)
+    assert ["one"] == door.bus.texts
+
+
+async def test_what_is_offered_again_and_again_in_an_outage_is_counted_once(door: Door) -> None:
+    """A poller that keeps its batch does not use up what its people may send."""
+    door.under(AccessConfig.model_validate({"direct": "open", "limits": {"burst_messages": 2}}))
+    await door.receive(door.spine.message("known"))
+    event = door.spine.message("one")
+    door.engine.down = True
+    for _ in range(5):
+        with pytest.raises(NotPersisted):
+            await door.receive(event)
+    door.engine.down = False
+    await door.receive(event)
+    assert ["known", "one"] == door.bus.texts
+
+
+async def test_a_commit_nobody_heard_of_is_looked_for(door: Door) -> None:
+    """Its rows are read from the store, its replies are sent, and the redelivery finds it done."""
+    door.under(AccessConfig())
+    event = door.spine.message("let me in")
+    door.engine.unheard = 1
+    with pytest.raises(NotPersisted):
+        await door.receive(event)
+    assert 1 == door.bus.rereads
+    await door.receive(event)
+    await door.spine.quiet()
+    assert 1 == len(door.spine.channel.shown())
+
+
+async def test_a_stranger_gets_a_code_and_no_turn(door: Door) -> None:
+    """A23: the row ends as refused; a second message within ten minutes gets no second reply."""
+    door.under(AccessConfig())
+    await door.receive(door.spine.message("hi"))
+    await door.receive(door.spine.message("hello?"))
+    await door.spine.quiet()
+    assert [] == door.bus.rows
+    assert ["refused", "refused"] == [outcome for _, outcome in await door.rows()]
+    assert 1 == len(door.spine.channel.shown())
+
+
+async def test_over_the_bound_is_told_once_a_minute(door: Door) -> None:
+    """D6: what is not taken is refused, and said so once."""
+    door.under(AccessConfig.model_validate({"direct": "open", "limits": {"burst_messages": 1, "messages_per_min": 1}}))
+    for text in ("known", "taken", "too much", "much too much"):
+        await door.receive(door.spine.message(text))
+    await door.spine.quiet()
+    assert ["known", "taken"] == door.bus.texts
+    assert ["refused", "refused"] == [outcome for _, outcome in await door.rows()][2:]
+    assert 1 == len(door.spine.channel.shown())
+
+
+async def test_a_full_queue_of_ones_own_is_told_too(door: Door) -> None:
+    """D6: so many wait already."""
+    await door.receive(door.spine.message("known"))
+    door.waiting = 200
+    await door.receive(door.spine.message("one more"))
+    await door.spine.quiet()
+    assert "200" in door.spine.channel.shown()[0]
+
+
+async def test_poison_beside_good_ones_is_put_aside(door: Door) -> None:
+    """One bad event never blocks its batch: the others come in, in order, and the cursor goes on."""
+    good = [door.spine.message(text) for text in ("one", "two")]
+    poison = replace(door.spine.message("bad"), text="\ud800")
+    await door.receive(good[0], poison, good[1], cursor="9")
+    assert ["one", "two"] == door.bus.texts
+    assert {"quarantined", None} == {outcome for _, outcome in await door.rows()}
+    assert 3 == len(await door.rows())
+    assert "9" == await door.spine.store.read(lambda c: cursor_of(c, "sim", "main"))
+
+
+async def test_what_could_not_be_read_is_kept_whatever_it_holds(door: Door) -> None:
+    """F40: NUL, lone surrogates and lengths no column has."""
+    await door.receive(
+        door.spine.message("good"),
+        rejected=(Rejected("e" * 900, "raw \x00 \ud800", "why \x00"), Rejected("f", "{}", "not a message")),
+    )
+    assert ["good"] == door.bus.texts
+    assert ["quarantined"] * 2 == [outcome for _, outcome in (await door.rows())[1:]]
+
+
+async def test_nul_in_a_text_comes_through(door: Door) -> None:
+    """F40: whatever became of it, the message is there and answered like any other."""
+    await door.receive(door.spine.message("a\x00b"))
+    assert 1 == len(door.bus.rows)
+
+
+def membership(door: Door, change: Membership) -> MembershipChanged:
+    """The person of c1 changed what the bot is to them."""
+    event = door.spine.message("")
+    return MembershipChanged(
+        event_id=event.event_id, address=event.address, sender=event.sender, received_at=event.received_at,
+        change=change,
+    )  # fmt: skip
+
+
+async def test_whoever_blocks_the_bot_hears_nothing_until_they_are_back(door: Door) -> None:
+    """Their lane is parked by the platform's word alone, and goes on with the next thing heard of them."""
+    await door.receive(door.spine.message("hello"))
+    await door.receive(membership(door, Membership.BLOCKED))
+    parts = compose(door.spine.channel, Said(door.spine.message("").address, "t1", "an answer"))
+    await door.spine.store.write(lambda c: put(c, "default", parts, door.spine.now), door.spine.delivery.publish)
+    await door.spine.quiet()
+    assert [] == door.spine.channel.calls
+    await door.receive(membership(door, Membership.UNBLOCKED))
+    await door.spine.quiet()
+    assert ["an answer"] == door.spine.channel.shown()

@@ -1,0 +1,140 @@
+"""The channel manager: one channel that fails stops no other, and each is started again with patience."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from channels.base import ChannelState, Sign, Sink
+from channels.errors import ConfigRefused
+from channels.messages import Address
+from channels.registry import ChannelNotInstalled
+from gateway.intake import Intake
+from gateway.manager import RESTART_S, ChannelAccount, ChannelManager
+from gateway.store.engine import Store
+from tests.fakes.chat import FakeChannel
+from tests.fakes.people import NOON
+from tests.fakes.spine import quick_store
+
+
+@pytest.fixture
+async def store(tmp_path: Path) -> AsyncIterator[Store]:
+    """An open store."""
+    store = await quick_store(tmp_path / "tenk.db")
+    yield store
+    await store.aclose()
+
+
+@dataclass
+class Runs(FakeChannel):
+    """A channel whose runs end by script: an error, or None for one that is heard and goes on."""
+
+    ends: list[Exception | None] = field(default_factory=list)
+    runs: int = 0
+
+    async def run(self, sink: Sink) -> None:
+        """As the port says."""
+        self.runs += 1
+        if self.ends and (end := self.ends.pop(0)) is not None:
+            raise end
+        sink.report(ChannelState.READY)
+        await asyncio.Event().wait()
+
+
+@asynccontextmanager
+async def managed(
+    store: Store, *accounts: tuple[str, Callable[[], FakeChannel]]
+) -> AsyncIterator[tuple[ChannelManager, list[float]]]:
+    """A manager that runs these accounts, and the pauses it took."""
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        await asyncio.sleep(0)
+
+    async with asyncio.TaskGroup() as tasks:
+        specs = [ChannelAccount(name, "main", make) for name, make in accounts]
+        manager = ChannelManager(specs, store, lambda: NOON, tasks, {"": [("start", "What I do")]}, pause)
+        running = tasks.create_task(manager.run(object.__new__(Intake)))
+        yield manager, pauses
+        running.cancel()
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Let others work until this holds."""
+    async with asyncio.timeout(5):
+        while not condition():
+            await asyncio.sleep(0.001)
+
+
+def fails(error: Exception) -> Callable[[], FakeChannel]:
+    """An adapter that cannot be made."""
+
+    def make() -> FakeChannel:
+        raise error
+
+    return make
+
+
+@pytest.mark.parametrize(
+    "error", [ConfigRefused("no token"), ChannelNotInstalled("pip install it"), KeyError("a bug in the adapter")]
+)
+async def test_a_channel_that_cannot_be_made_stops_no_other(store: Store, error: Exception) -> None:
+    """The operator reads what is wrong with it; the other one is ready."""
+    good = Runs(name="good")
+    async with managed(store, ("bad", fails(error)), ("good", lambda: good)) as (manager, _):
+        await until(lambda: manager.states()["good:main"][0] is ChannelState.READY)
+        await until(lambda: manager.states()["bad:main"][0] in {ChannelState.FAILED, ChannelState.DEGRADED})
+        refused = not isinstance(error, KeyError)
+        assert refused == (manager.states()["bad:main"][0] is ChannelState.FAILED)
+        assert manager.now_loaded(Address("bad", "main", "1")) is None
+        assert manager.configured(Address("bad", "main", "1"))
+        assert not manager.configured(Address("none", "main", "1"))
+
+
+async def test_a_channel_that_breaks_is_started_again_with_patience(store: Store) -> None:
+    """Each pause is longer than the one before; being heard again forgets the failures."""
+    bad = Runs(name="bad", ends=[KeyError("x"), OSError("y"), ValueError("z"), None])
+    async with managed(store, ("bad", lambda: bad)) as (manager, pauses):
+        await until(lambda: manager.states()["bad:main"][0] is ChannelState.READY)
+        assert list(RESTART_S[:3]) == pauses
+        assert 4 == bad.runs
+        assert NOON == manager.states()["bad:main"][2]
+
+
+async def test_a_refused_configuration_is_not_tried_again(store: Store) -> None:
+    """It needs the operator; what can still be sent is sent."""
+    bad = Runs(name="bad", ends=[ConfigRefused("the token was revoked")])
+    async with managed(store, ("bad", lambda: bad)) as (manager, pauses):
+        await until(lambda: manager.states()["bad:main"][0] is ChannelState.FAILED)
+        assert "the token was revoked" == manager.states()["bad:main"][1]
+        assert [] == pauses
+        assert bad is await manager.loaded(Address("bad", "main", "1"))
+
+
+@pytest.mark.parametrize("error", [KeyError("a bug"), ConfigRefused("the token was revoked")])
+async def test_signs_fail_without_harm(store: Store, error: Exception) -> None:
+    """Menus and reactions may raise whatever they like."""
+    bad = Runs(name="bad", sign_error=error)
+    async with managed(store, ("bad", lambda: bad)) as (manager, _):
+        await until(lambda: manager.states()["bad:main"][0] is ChannelState.READY)
+        manager.react(Address("bad", "main", "1"), "1", Sign.QUEUED)
+        await asyncio.sleep(0.01)
+        assert ChannelState.READY is manager.states()["bad:main"][0]
+
+
+async def test_closing_closes_every_channel(store: Store) -> None:
+    """Also those behind one whose closing fails."""
+
+    class Stuck(Runs):
+        async def aclose(self) -> None:
+            raise KeyError("a bug")
+
+    good = Runs(name="good")
+    async with managed(store, ("bad", lambda: Stuck(name="bad")), ("good", lambda: good)) as (manager, _):
+        await until(lambda: all(how[0] is ChannelState.READY for how in manager.states().values()))
+    await manager.aclose()
+    assert good.closed

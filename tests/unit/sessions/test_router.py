@@ -1,0 +1,121 @@
+"""The router: edits and deletions find what they are about; a store that is away for a while stops nothing."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.transcript import UserItem
+from gateway.sessions.config import SessionsConfig
+from gateway.store.engine import Store
+from tests.fakes.outages import FickleEngine
+from tests.fakes.spine import Spine
+
+
+@pytest.fixture
+async def engine(tmp_path: Path) -> FickleEngine:
+    """A database that can fail."""
+    return FickleEngine(tmp_path / "tenk.db")
+
+
+@pytest.fixture
+async def spine(engine: FickleEngine) -> AsyncIterator[Spine]:
+    """Parts over it, begun."""
+    store = await Store(engine).start()
+    spine = Spine(store, sessions=SessionsConfig(mailbox_size=2))
+    await spine.begin()
+    yield spine
+    engine.down = False
+    await spine.kill()
+    await store.aclose()
+
+
+async def test_an_edit_of_what_was_answered_is_context(spine: Spine) -> None:
+    """F59: it is kept and not answered."""
+    message = spine.message("helo")
+    await spine.admit(message)
+    await spine.asked()
+    spine.model.give("hi")
+    await spine.quiet()
+    edit = await spine.say("hello", message_id=message.message_id, edited=True)
+    await spine.quiet()
+    assert "context" == (await spine.outcomes())[edit]
+    assert spine.model.asked is None
+
+
+async def test_an_edit_of_what_is_being_answered_steers(spine: Spine) -> None:
+    """F59: the model reads what it was changed to."""
+    message = spine.message("helo")
+    await spine.admit(message)
+    await spine.asked()
+    edit = await spine.say("hello", message_id=message.message_id, edited=True)
+    await spine.quiet()
+    spine.model.give("one")
+    await spine.asked()
+    said = [item.text for item in spine.model.requests[-1].items if isinstance(item, UserItem)]
+    assert "(I changed my earlier message to:) hello" == said[-1]
+    spine.model.give("two")
+    await spine.quiet()
+    assert "merged" == (await spine.outcomes())[edit]
+
+
+async def test_an_edit_of_what_nobody_knows_is_a_message(spine: Spine) -> None:
+    """Its original came before the bot did."""
+    await spine.say("hello", message_id="999", edited=True)
+    await spine.asked()
+
+
+async def test_a_deletion_of_a_waiting_message_clears_it(spine: Spine) -> None:
+    """It is not answered any more; the deletion itself is context."""
+    await spine.say("/mode followup")
+    await spine.quiet()
+    await spine.say("one")
+    await spine.asked()
+    message = spine.message("two")
+    waiting = await spine.admit(message)
+    deletion = await spine.take_back(message.message_id)
+    await spine.quiet()
+    spine.model.give("answer one")
+    await spine.quiet()
+    outcomes = await spine.outcomes()
+    assert ("cleared", "context") == (outcomes[waiting], outcomes[deletion])
+    assert spine.model.asked is None
+
+
+@pytest.mark.parametrize("moment", ["edit", "refill", "recover", "deliver"])
+async def test_a_store_that_cannot_be_read_for_a_while_is_waited_for(
+    spine: Spine, engine: FickleEngine, moment: str
+) -> None:
+    """F64: routing, mailboxes, recovery and lanes go on by themselves when it is back."""
+    await spine.say("/mode followup")
+    await spine.quiet()
+    message = spine.message("one")
+    await spine.admit(message)
+    await spine.asked()
+    if moment == "refill":
+        for text in ("two", "three", "four", "five"):
+            await spine.say(text)
+    if moment == "edit":
+        await spine.say("won", message_id=message.message_id, edited=True)
+    await spine.quiet()
+    if moment == "recover":
+        await spine.kill()
+        spine.model.asked = None
+    engine.down = True
+    if moment == "recover":
+        beginning = asyncio.ensure_future(spine.begin())  # noqa: TID251  awaited below
+        await asyncio.sleep(0.1)
+        engine.down = False
+        await beginning
+    else:
+        spine.model.give("answer one")
+        await asyncio.sleep(0.1)
+        engine.down = False
+    for _ in range(20):
+        await spine.quiet()
+        if spine.model.asked is not None:
+            spine.model.give("answer")
+        elif None not in (await spine.outcomes()).values():
+            break
+    assert None not in (await spine.outcomes()).values()

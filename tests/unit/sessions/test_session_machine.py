@@ -1,0 +1,251 @@
+"""A session under any order of messages, edits, stops, answers and crashes: nothing lost, nothing twice."""
+
+from collections.abc import Sequence
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import precondition, rule
+
+from agent.errors import FailureKind
+from agent.ports import ModelFailure
+from agent.transcript import (
+    JOURNAL_EVENT,
+    AssistantItem,
+    Item,
+    ModelResponded,
+    Steered,
+    ToolCall,
+    ToolItem,
+    TurnStarted,
+    UserItem,
+    fold,
+)
+from channels.messages import InboundMessage
+from gateway.sessions.config import SessionsConfig
+from gateway.store.tables.traffic import outbox
+from gateway.store.tables.turns import events, turns
+from tests.fakes.agents import a_tool, double
+from tests.fakes.machines import AsyncMachine
+from tests.fakes.spine import Spine
+
+USERS = st.sampled_from(["p1", "p2"])
+CHAT = "g1"
+
+
+def assert_sendable(items: Sequence[Item]) -> None:
+    """A strict API takes these: it begins with a person, every call has its one result right behind it."""
+    wanted: list[str] = []
+    assert not items or isinstance(items[0], UserItem)
+    for item in items:
+        if isinstance(item, ToolItem):
+            assert wanted and wanted.pop(0) == item.call_id
+            continue
+        assert not wanted, "a call without its result"
+        if isinstance(item, AssistantItem):
+            wanted = [call.id for call in item.tool_calls]
+    assert not wanted
+
+
+class Sessions(AsyncMachine):
+    """One group session of two members, a model that answers when a rule says so, and a process that may die."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spine = Spine(self.store, sessions=SessionsConfig(mailbox_size=3), tools=(a_tool("double", double),))
+        self.said: dict[int, tuple[str, str]] = {}  # row: person, token
+        self.messages: list[tuple[int, InboundMessage, str]] = []
+        self.edits: dict[int, int] = {}  # row of an edit: row of its original
+        self.answers: list[str] = []
+        self.tokens = 0
+        self.run(self.spine.begin())
+
+    def token(self) -> str:
+        """A word nobody has said."""
+        self.tokens += 1
+        return f"w{self.tokens}."
+
+    async def settle(self, settled: bool) -> None:
+        """Let things come to rest, or go on in the middle of them."""
+        if settled:
+            await self.spine.quiet()
+        else:
+            self.spine.check()
+
+    @rule(user=USERS, settled=st.booleans())
+    def say(self, user: str, settled: bool) -> None:
+        """Somebody says something."""
+
+        async def step() -> None:
+            token = self.token()
+            message = self.spine.message(token, user, CHAT)
+            row = await self.spine.admit(message, user)
+            self.said[row] = user, token
+            self.messages.append((row, message, user))
+            await self.settle(settled)
+
+        self.run(step())
+
+    @precondition(lambda self: self.messages)
+    @rule(data=st.data(), settled=st.booleans())
+    def edit(self, data: st.DataObject, settled: bool) -> None:
+        """Somebody changes what they said."""
+        row, message, user = data.draw(st.sampled_from(self.messages[-4:]))
+
+        async def step() -> None:
+            token = self.token()
+            edit = await self.spine.say(token, user, CHAT, message_id=message.message_id, edited=True)
+            self.said[edit] = user, token
+            self.edits[edit] = row
+            await self.settle(settled)
+
+        self.run(step())
+
+    @precondition(lambda self: self.messages)
+    @rule(data=st.data(), settled=st.booleans())
+    def take_back(self, data: st.DataObject, settled: bool) -> None:
+        """Somebody deletes what they said."""
+        _, message, user = data.draw(st.sampled_from(self.messages[-4:]))
+
+        async def step() -> None:
+            await self.spine.take_back(message.message_id, user, CHAT)
+            await self.settle(settled)
+
+        self.run(step())
+
+    @rule(
+        user=USERS, words=st.sampled_from(["/stop", "/new", "/mode steer", "/mode followup"]), settled=st.booleans()
+    )
+    def command(self, user: str, words: str, settled: bool) -> None:
+        """Somebody gives a command."""
+
+        async def step() -> None:
+            await self.spine.say(words, user, CHAT)
+            await self.settle(settled)
+
+        self.run(step())
+
+    @rule(kind=st.sampled_from(["answer", "answer", "answer", "tool", "failure"]), settled=st.booleans())
+    def respond(self, kind: str, settled: bool) -> None:
+        """The model responds, if it was asked."""
+
+        async def step() -> None:
+            await self.spine.quiet()
+            if self.spine.model.asked is None:
+                return
+            assert_sendable(self.spine.model.requests[-1].items)
+            if kind == "tool":
+                self.spine.model.give(ModelResponded(0, "", (ToolCall("c", "double", '{"n": 2}'),)))
+            elif kind == "failure":
+                self.spine.model.give(ModelFailure(FailureKind.AUTH, "no key"))
+            else:
+                self.give_answer()
+            await self.settle(settled)
+
+        self.run(step())
+
+    def give_answer(self) -> None:
+        """An answer unlike all others."""
+        self.answers.append(f"A{len(self.answers)}.")
+        self.spine.model.give(self.answers[-1])
+
+    @rule()
+    def crash(self) -> None:
+        """The process dies; another one begins from the store."""
+
+        async def step() -> None:
+            await self.spine.kill()
+            self.spine.model.asked = None
+            await self.spine.begin()
+
+        self.run(step())
+
+    # ------------------------------------------------------------ what must hold in the end
+
+    async def last(self) -> None:
+        """Let everything come to its end, then look at what is in the store and in the chat."""
+        await self.spine.quiet()
+        for _ in range(200):
+            if self.spine.model.asked is None:
+                break
+            self.give_answer()
+            await self.spine.quiet()
+        assert self.spine.model.asked is None
+        await self.spine.kill()
+        outcomes = await self.spine.outcomes()
+        assert None not in outcomes.values(), "a row without an outcome"
+        journal = await self.store.read(_journal)
+        self.each_word_is_read_once(outcomes, journal)
+        self.order_is_kept(journal)
+        for turns_of_session in journal.values():
+            assert_sendable(fold(event for _, _, _, event in turns_of_session))
+        await self.all_turns_ended_and_were_told()
+
+    def each_word_is_read_once(self, outcomes: dict[int, str | None], journal: "Journal") -> None:
+        """A message is in exactly one turn, its person's own; what was taken back or replaced may be in none."""
+        read = [(token, user) for rows in journal.values() for user, _, tokens, _ in rows for token in tokens]
+        assert len(read) == len({token for token, _ in read}), "a word was read twice"
+        spoken = dict(read)
+        replaced = {self.edits[row] for row in self.edits if outcomes[row] == "replaced"}
+        for row, (user, token) in self.said.items():
+            assert spoken.get(token, user) == user, "a turn of somebody else's"
+            must = outcomes[row] in {"answered", "merged", "failed"} and row not in replaced
+            assert not must or token in spoken, f"{token} of row {row} was {outcomes[row]} and never read"
+            if outcomes[row] == "context":
+                assert token not in spoken
+
+    def order_is_kept(self, journal: "Journal") -> None:
+        """What one person said is read in the order they said it."""
+        place = {token: self.edits.get(row, row) for row, (_, token) in self.said.items() if row not in self.edits}
+        for user in ("p1", "p2"):
+            rows = [row for entries in journal.values() for row in entries if row[0] == user]
+            words = [token for _, _, tokens, _ in sorted(rows, key=lambda row: row[1]) for token in tokens]
+            read = [place[token] for token in words if token in place]
+            assert sorted(read) == read
+
+    async def all_turns_ended_and_were_told(self) -> None:
+        """Every turn has one end, answers stand in the order they were given, and what is there twice is marked."""
+        ends = await self.store.read(lambda c: list(c.execute(sa.select(turns.c.end_reason)).scalars()))
+        assert None not in ends
+        ended = sa.select(sa.func.count()).where(events.c.kind == "turn_ended")
+        assert len(ends) == await self.store.read(lambda c: c.execute(ended).scalar_one())
+        states = await self.store.read(lambda c: list(c.execute(sa.select(outbox.c.state)).scalars()))
+        assert set(states) <= {"sent", "unknown"}  # unknown: two processes died in the middle of it
+        texts = self.spine.channel.shown(CHAT)
+        shown = [word for text in texts for word in text.split() if word in self.answers]
+        in_order = list(dict.fromkeys(shown))
+        assert sorted(in_order, key=self.answers.index) == in_order
+        unmarked = [word for text in texts if "↻" not in text for word in text.split() if word in self.answers]
+        assert len(set(unmarked)) == len(unmarked)
+
+
+Journal = dict[str, list[tuple[str, tuple[str, int], list[str], object]]]
+"""By session generation: person, place, words read, event; in the order of the journal."""
+
+
+def _journal(connection: sa.Connection) -> Journal:
+    query = (
+        sa.select(events.c.session_id, events.c.seq, events.c.payload, turns.c.user_id, turns.c.id)
+        .join(turns, turns.c.id == events.c.turn_id)
+        .order_by(events.c.session_id, events.c.seq)
+    )
+    found: Journal = {}
+    for row in connection.execute(query):
+        event = JOURNAL_EVENT.validate_json(row.payload)
+        items = event.items if isinstance(event, TurnStarted | Steered) else ()
+        words = [word for item in items for word in item.text.split() if word.startswith("w")]
+        found.setdefault(row.session_id, []).append((row.user_id, (row.id, row.seq), words, event))
+    return found
+
+
+TestSessions = Sessions.TestCase
+TestSessions.settings = settings(max_examples=30, stateful_step_count=16, deadline=None)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+class TestSessionsAtLength(Sessions.TestCase):  # type: ignore[misc,name-defined]  hypothesis makes the class
+    """The same with many more examples."""
+
+    settings = settings(max_examples=400, stateful_step_count=40, deadline=None)
