@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test run check bench torture lock clean
+.PHONY: help install demo test run check bench torture browser lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile
@@ -48,6 +48,9 @@ bench: install  ## figures beside a bare bot in the same run
 
 torture: install  ## hundreds of kills, power loss, seeded bugs
 	$(BIN)/python -m pytest -m "long or not long" tests/torture $(ARGS)
+
+browser: install  ## the chat page in a real Chromium, where one is installed
+	$(BIN)/python -m pytest -m browser -rs -s tests/journeys/test_browser.py $(ARGS)
 
 lock:  ## renew requirements.lock; needs uv, takes nothing younger than a week
 	uv pip compile -q --generate-hashes --no-emit-index-url --no-header --exclude-newer "7 days" \

@@ -43,11 +43,11 @@ class Desk:
         if self.sink is None:
             raise NotPersisted("the channel does not run now")
         chat, now = visitor.address.chat, self._clock()
-        awaited = self.screens.awaited(chat)
+        owed = self.screens.is_owed(chat)
         events = [event for frame in frames if (event := to_event(frame, visitor, now)) is not None]
-        if events or awaited:
-            await self.sink.receive([back_again(visitor, now), *events] if awaited else events)
-        if awaited:
+        if events or owed:
+            await self.sink.receive([back_again(visitor, now), *events] if owed else events)
+        if owed:
             self.screens.caught_up(chat)
         return events
 

@@ -136,7 +136,7 @@ class Screens:
 
         Raises:
             Retryable: nobody looks right now.
-            Permanent: BLOCKED, nobody has looked for a while; see `awaited`.
+            Permanent: BLOCKED, nobody has looked for a while; see `is_owed`.
             Unknown: it was not confirmed in time, or the view went away.
         """
         held = await self._looked_at(chat)
@@ -182,6 +182,10 @@ class Screens:
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
 
+    def __len__(self) -> int:
+        """How many chats are remembered."""
+        return len(self._chats)
+
     def close_all(self) -> None:
         """Close every view."""
         for held in self._chats.values():
@@ -190,7 +194,7 @@ class Screens:
 
     # ------------------------------------------------------------ what waits for the absent
 
-    def awaited(self, chat: str) -> bool:
+    def is_owed(self, chat: str) -> bool:
         """Whether something may be parked for this chat, from this life of the process or an earlier one."""
         return chat not in self._clear
 

@@ -56,8 +56,8 @@ from gateway.sessions.commands import CommandRunner, CommandTools
 from gateway.sessions.items import Reader
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
+from gateway.sessions.shared import RunTurn, SessionTools
 from gateway.sessions.turn import TurnTools
-from gateway.sessions.worker import RunTurn, SessionTools
 from gateway.settings import Settings
 from gateway.standing import Standing
 from gateway.store import inbox, journal, outbox, people, practice
@@ -207,6 +207,10 @@ class Gateway:
         accounts = [
             ChannelAccount("telegram", name, partial(_make_channel, "telegram", config), config.pacing == "strict")
             for name, config in channels.telegram.items()
+        ]
+        accounts += [
+            ChannelAccount("discord", name, partial(_make_channel, "discord", discord), discord.pacing == "strict")
+            for name, discord in channels.discord.items()
         ]
         accounts += [
             ChannelAccount("slack", name, partial(_make_channel, "slack", slack), slack.pacing == "strict")

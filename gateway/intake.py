@@ -189,7 +189,7 @@ class Intake:
         return done
 
     def _admit(self, connection: Connection, channel: Channel, plan: _Plan, now: datetime, done: _Committed) -> None:
-        row = self._row(connection, plan, now, done)
+        row = _row(connection, plan, now, done)
         id_ = inbox.admit(connection, row, now)
         if id_ is None:
             done.duplicates += 1
@@ -202,29 +202,6 @@ class Intake:
         elif plan.over is not None and plan.over.tell:
             text = _over_text(plan)
             self._reply(connection, channel, plan.event, f"inbox:{id_}", text, now, done)
-
-    def _row(self, connection: Connection, plan: _Plan, now: datetime, done: _Committed) -> NewRow:
-        """The row with the outcome that access gives it; open where a turn or a command follows."""
-        event, decision = plan.event, plan.decision
-        if isinstance(decision, Pair):
-            return NewRow(event, outcome=Outcome.REFUSED, detail="pairing")
-        if isinstance(decision, Enrol):
-            person = people.enrol(connection, decision.newcomer, now)
-            done.people.append(person)
-        elif isinstance(decision, Admit):
-            person = decision.person
-        else:
-            outcome = Outcome.CONTEXT if isinstance(event, MembershipChanged) else Outcome.REFUSED
-            return NewRow(event, outcome=outcome, detail=decision.reason)
-        if plan.over is not None:
-            return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
-        if isinstance(event, InboundMessage | CommandInvoked):
-            return _addressed(event, person)
-        if isinstance(event, ButtonPressed):
-            return NewRow(event, person.user_id, session_key(event, event.kind))
-        if isinstance(event, MessageDeleted):
-            return NewRow(event, person.user_id, session_key(event, ChatKind.DIRECT))
-        return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail=event.type)
 
     def _pair(
         self, connection: Connection, channel: Channel, event: InboundEvent, id_: int, now: datetime, done: _Committed
@@ -311,6 +288,30 @@ class Intake:
             self._delivery.unpark(lane)
         if done.duplicates:
             log.info("duplicates_ignored", count=done.duplicates)
+
+
+def _row(connection: Connection, plan: _Plan, now: datetime, done: _Committed) -> NewRow:
+    """The row with the outcome that access gives it; open where a turn or a command follows."""
+    event, decision = plan.event, plan.decision
+    if isinstance(decision, Pair):
+        return NewRow(event, outcome=Outcome.REFUSED, detail="pairing")
+    if isinstance(decision, Enrol):
+        person = people.enrol(connection, decision.newcomer, now)
+        done.people.append(person)
+    elif isinstance(decision, Admit):
+        person = decision.person
+    else:
+        outcome = Outcome.CONTEXT if isinstance(event, MembershipChanged) else Outcome.REFUSED
+        return NewRow(event, outcome=outcome, detail=decision.reason)
+    if plan.over is not None:
+        return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
+    if isinstance(event, InboundMessage | CommandInvoked):
+        return _addressed(event, person)
+    if isinstance(event, ButtonPressed):
+        return NewRow(event, person.user_id, session_key(event, event.kind))
+    if isinstance(event, MessageDeleted):
+        return NewRow(event, person.user_id, session_key(event, ChatKind.DIRECT))
+    return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail=event.type)
 
 
 def _addressed(event: InboundMessage | CommandInvoked, person: Person) -> NewRow:

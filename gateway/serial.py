@@ -6,7 +6,7 @@ of which a bounded number is kept in memory. A window that is full forgets what 
 
 import asyncio
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
 
@@ -81,6 +81,10 @@ class Window(Generic[T]):
             self._rows = deque(row for row in self._rows if not wanted(row))
         return taken
 
+    def put_back(self, rows: Iterable[T]) -> None:
+        """What was taken waits again, in its place."""
+        self._rows = deque(sorted([*rows, *self._rows], key=lambda row: row.id))
+
     def swap(self, other: Callable[[T], T]) -> None:
         """Put what `other` gives for each row in its place."""
         self._rows = deque(other(row) for row in self._rows)
@@ -153,6 +157,11 @@ class Drained(Generic[T]):
             work.close()
         else:
             self._running = True
+
+    def put_back(self, rows: Iterable[T]) -> None:
+        """What was taken out of turn waits again."""
+        self.window.put_back(rows)
+        self.wake()
 
     def hold(self) -> None:
         """Start on no further row until `release`: what waits stays in the window, in order."""

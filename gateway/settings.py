@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, f
 
 from agent.config import COACH_LIMITS, AgentConfig, ModelConfig
 from channels.console.config import ConsoleAccount
+from channels.discord.config import DiscordAccount
 from channels.slack.config import SlackAccount
 from channels.telegram.config import TelegramAccount
 from channels.web.config import WebAccount
@@ -30,6 +31,9 @@ OPENAI_DEFAULT = "openai:gpt-5-mini"
 TELEGRAM_MAIN: KeyPath = ("channels", "telegram", "main")
 """The account that TELEGRAM_BOT_TOKEN makes."""
 
+DISCORD_MAIN: KeyPath = ("channels", "discord", "main")
+"""The account that DISCORD_BOT_TOKEN makes."""
+
 SLACK_MAIN: KeyPath = ("channels", "slack", "main")
 """The account that SLACK_BOT_TOKEN makes."""
 
@@ -40,6 +44,7 @@ SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_MODEL": ("model", "name"),
     "TENK_ACCESS": ("access", "direct"),
     "TELEGRAM_BOT_TOKEN": (*TELEGRAM_MAIN, "token"),
+    "DISCORD_BOT_TOKEN": (*DISCORD_MAIN, "token"),
     "SLACK_BOT_TOKEN": (*SLACK_MAIN, "bot_token"),
     "SLACK_APP_TOKEN": (*SLACK_MAIN, "app_token"),
     "SLACK_SIGNING_SECRET": (*SLACK_MAIN, "signing_secret"),
@@ -48,6 +53,7 @@ SHORTHANDS: Mapping[str, KeyPath] = {
 
 API_BASES: Mapping[str, tuple[str, str]] = {
     "telegram": ("TELEGRAM_API_BASE", "TELEGRAM_BOT_TOKEN"),
+    "discord": ("DISCORD_API_BASE", "DISCORD_BOT_TOKEN"),
     "slack": ("SLACK_API_BASE", "SLACK_BOT_TOKEN"),
 }
 """By platform: the variable that moves every account to another server, and the one that makes the account main."""
@@ -74,11 +80,12 @@ class ChannelsConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     telegram: Mapping[str, TelegramAccount] = Field(default_factory=dict)
+    discord: Mapping[str, DiscordAccount] = Field(default_factory=dict)
     slack: Mapping[str, SlackAccount] = Field(default_factory=dict)
     web: WebAccount = WebAccount()
     console: ConsoleAccount = ConsoleAccount()
 
-    @field_validator("telegram", "slack", mode="before")
+    @field_validator("telegram", "discord", "slack", mode="before")
     @classmethod
     def _named_by_their_tables(cls, accounts: object) -> object:
         """`[channels.telegram.coach]` is the account named coach."""
@@ -89,7 +96,7 @@ class ChannelsConfig(BaseModel):
 
     @model_validator(mode="after")
     def _have_no_other_names(self) -> Self:
-        for key, account in (*self.telegram.items(), *self.slack.items()):
+        for key, account in (*self.telegram.items(), *self.discord.items(), *self.slack.items()):
             if account.name != key:
                 raise ValueError(f"the account {key} calls itself {account.name}; its table's name is its name")
         return self
@@ -142,9 +149,10 @@ class Settings(BaseModel):
     def hints(self) -> tuple[str, ...]:
         """What an operator could set next, a sentence each; empty when channels and a model are there."""
         found = []
-        if not self.channels.telegram:
+        if not (self.channels.telegram or self.channels.discord or self.channels.slack):
+            here = f"open http://{self.http.listen}/ in a browser" if self.channels.web.enabled else "use `tenk chat`"
             found.append(
-                "No platform is configured: for Telegram set TELEGRAM_BOT_TOKEN to a token from @BotFather."
+                f"No platform is configured: {here}, or for Telegram set TELEGRAM_BOT_TOKEN to a token from @BotFather."
             )
         if self.model.name == "offline":
             found.append(

@@ -24,9 +24,9 @@ from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
 from channels.discord.render import DiscordRenderer
 from channels.discord.sent import same_message
 from channels.discord.translate import CHANNEL, Ourselves, Surroundings
-from channels.discord.wire import DiscordWire, JsonObject
-from channels.errors import ChannelError, ConfigRefused, Permanent, Unknown
-from channels.messages import Address, Attachment, OutboundMedia, OutboundPart, Receipt
+from channels.discord.wire import NOWHERE, DiscordWire, JsonObject
+from channels.errors import ChannelError, ConfigRefused, Permanent, Retryable, Unknown
+from channels.messages import Address, Attachment, OutboundPart, Receipt
 
 REACTIONS: Mapping[Sign, str] = {
     Sign.WORKING: "✍️",
@@ -124,7 +124,7 @@ class DiscordChannel:
         if (attachment.size_bytes or 0) > max_bytes:
             raise Permanent(f"the file is larger than {max_bytes} bytes")
         channel, message_id, file_id = (*attachment.handle.split("/"), "", "")[:3]
-        message = await self._call("GET", _MESSAGE, channel_id=channel, message_id=message_id)
+        message = await self._call("GET", _MESSAGE, at={"channel_id": channel, "message_id": message_id})
         for file in _files_of(message):
             if file.get("id") == file_id:
                 return await self._wire.download(str(file.get("url")), max_bytes)
@@ -152,7 +152,7 @@ class DiscordChannel:
         """A message in the chat. Only where the bot may not write there, and an interaction lets it, without nonce."""
         try:
             sent = await self._wire.call(
-                "POST", _MESSAGES, message_of(part), media=part.media, channel_id=target_of(part.address)
+                "POST", _MESSAGES, message_of(part), media=part.media, at={"channel_id": target_of(part.address)}
             )
         except ApiRefusal as refusal:
             if part.route is None or not refusal.no_access:
@@ -170,7 +170,7 @@ class DiscordChannel:
         body = body_of(replace(part, media=()))
         target = {"channel_id": target_of(part.address), "message_id": platform_id}
         try:
-            await self._wire.call("PATCH", _MESSAGE, body, **target)
+            await self._wire.call("PATCH", _MESSAGE, body, at=target)
         except ApiRefusal as refusal:
             if part.route is None or not refusal.no_access:
                 raise refused(refusal) from None
@@ -191,30 +191,41 @@ class DiscordChannel:
         few minutes a repeated send is said once in any case.
 
         Raises:
+            Permanent: the chat is out of reach.
             Retryable: it cannot be told now.
         """
         echoed = self._echoes.get(part.idem_key)
         if echoed is not None:
             return Receipt(echoed)
+        try:
+            found = await self._looked_up(part)
+        except ApiRefusal as refusal:
+            raise refused(refusal) from None
+        except Unknown as unanswered:
+            raise Retryable(unanswered.reason) from None
+        return None if found is None else Receipt(found)
+
+    async def _looked_up(self, part: OutboundPart) -> str | None:
+        """The message that says a part, by its interaction or in the channel."""
         us = await self._wire.introduce()
         if part.route is not None and part.route.expires_at > self._clock():
             answered = await self._answers.said(part.route, part.rendered.text)
             if answered is not None:
-                return Receipt(answered)
+                return answered
         query = {"limit": str(LOOKED_THROUGH)}
         if part.reply_to is not None:
             query["after"] = part.reply_to
-        page = await self._call("GET", _MESSAGES, query=query, channel_id=target_of(part.address))
+        page = await self._wire.call("GET", _MESSAGES, query=query, at={"channel_id": target_of(part.address)})
         for message in page if isinstance(page, list) else []:
             if isinstance(message, dict) and same_message(message, part, us.user_id):
-                return Receipt(str(message["id"]))
+                return str(message["id"])
         return None
 
     # ------------------------------------------------------------ signs
 
     async def show_typing(self, address: Address) -> None:
         """Show "typing" for 10 s."""
-        await self._call("POST", "/channels/{channel_id}/typing", channel_id=target_of(address))
+        await self._call("POST", "/channels/{channel_id}/typing", at={"channel_id": target_of(address)})
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Set our reaction, replacing the one before, or clear it."""
@@ -222,31 +233,33 @@ class DiscordChannel:
         wanted = None if sign is None else REACTIONS[sign]
         before = self._reactions.pop(message_id, None)
         if wanted is not None:
-            await self._call("PUT", f"{_MESSAGE}/reactions/{{emoji}}/@me", emoji=wanted, **where)
+            await self._call("PUT", f"{_MESSAGE}/reactions/{{emoji}}/@me", at=where | {"emoji": wanted})
             self._reactions[message_id] = wanted
             if len(self._reactions) > MOST_REACTIONS:
                 self._reactions.popitem(last=False)
         if before is not None and before != wanted:
-            await self._call("DELETE", f"{_MESSAGE}/reactions/{{emoji}}/@me", emoji=before, **where)
+            await self._call("DELETE", f"{_MESSAGE}/reactions/{{emoji}}/@me", at=where | {"emoji": before})
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete a message; those of others only where the bot may manage messages."""
-        await self._call("DELETE", _MESSAGE, channel_id=target_of(address), message_id=message_id)
+        await self._call("DELETE", _MESSAGE, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away from our message."""
         body: JsonObject = {"components": []}
-        await self._call("PATCH", _MESSAGE, body, channel_id=target_of(address), message_id=message_id)
+        await self._call("PATCH", _MESSAGE, body, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Set the application commands, with their options and languages; nothing is written where they stand."""
         us = await self._introduced()
         path = "/applications/{application_id}/commands"
         wanted = commands_of(menus)
-        there = await self._call("GET", path, query={"with_localizations": "true"}, application_id=us.application_id)
+        there = await self._call(
+            "GET", path, query={"with_localizations": "true"}, at={"application_id": us.application_id}
+        )
         if not same_commands(there, wanted):
             listing: list[JsonValue] = list(wanted)
-            await self._call("PUT", path, listing, application_id=us.application_id)
+            await self._call("PUT", path, listing, at={"application_id": us.application_id})
 
     async def _introduced(self) -> Ourselves:
         try:
@@ -260,13 +273,12 @@ class DiscordChannel:
         path: str,
         body: JsonObject | list[JsonValue] | None = None,
         *,
-        media: Sequence[OutboundMedia] = (),
-        query: dict[str, str] | None = None,
-        **ids: str,
+        at: Mapping[str, str],
+        query: Mapping[str, str] = NOWHERE,
     ) -> JsonValue:
         """One call; a refusal becomes one of the three kinds of error."""
         try:
-            return await self._wire.call(verb, path, body, media=media, query=query, **ids)
+            return await self._wire.call(verb, path, body, at=at, query=query)
         except ApiRefusal as refusal:
             raise refused(refusal) from None
 

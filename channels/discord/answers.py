@@ -56,7 +56,7 @@ class Answers:
         path = "/interactions/{interaction_id}/{token}/callback"
         try:
             await self._wire.call(
-                "POST", path, {"type": kind}, timeout_s=DEADLINE_S, interaction_id=interaction, token=token
+                "POST", path, {"type": kind}, timeout_s=DEADLINE_S, at={"interaction_id": interaction, "token": token}
             )
             answer.deferred = True
         except ApiRefusal as refusal:
@@ -83,7 +83,7 @@ class Answers:
         application, token = await self._webhook(route)
         try:
             sent = await self._wire.call(
-                "PATCH", ORIGINAL, body, media=media, webhook_id=application, webhook_token=token
+                "PATCH", ORIGINAL, body, media=media, at={"webhook_id": application, "webhook_token": token}
             )
         except ApiRefusal as refusal:
             if refusal.route_gone or refusal.code == UNKNOWN_MESSAGE:
@@ -97,7 +97,12 @@ class Answers:
         application, token = await self._webhook(route)
         path = "/webhooks/{webhook_id}/{webhook_token}"
         sent = await self._wire.call(
-            "POST", path, body, media=media, query={"wait": "true"}, webhook_id=application, webhook_token=token
+            "POST",
+            path,
+            body,
+            media=media,
+            query={"wait": "true"},
+            at={"webhook_id": application, "webhook_token": token},
         )
         return _id_of(sent)
 
@@ -105,7 +110,9 @@ class Answers:
         """Change what was said by the interaction's own way."""
         application, token = await self._webhook(route)
         path = "/webhooks/{webhook_id}/{webhook_token}/messages/{message_id}"
-        await self._wire.call("PATCH", path, body, webhook_id=application, webhook_token=token, message_id=message_id)
+        await self._wire.call(
+            "PATCH", path, body, at={"webhook_id": application, "webhook_token": token, "message_id": message_id}
+        )
 
     async def said(self, route: Route, text: str) -> str | None:
         """The message that answers this interaction, if it says this."""
@@ -139,7 +146,7 @@ class Answers:
     async def _original(self, route: Route) -> JsonObject | None:
         application, token = await self._webhook(route)
         try:
-            found = await self._wire.call("GET", ORIGINAL, webhook_id=application, webhook_token=token)
+            found = await self._wire.call("GET", ORIGINAL, at={"webhook_id": application, "webhook_token": token})
         except ApiRefusal as refusal:
             if refusal.route_gone or refusal.status in (401, 403, 404):
                 return None

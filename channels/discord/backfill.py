@@ -102,7 +102,7 @@ class Backfill:
         found: list[str] = []
         while True:
             page = await self._read("/users/@me/guilds", limit="200", after=found[-1] if found else "0")
-            ids = [str(one["id"]) for one in page if isinstance(one, dict) and "id" in one] if _is_list(page) else []  # type: ignore[union-attr]  # a list
+            ids = [str(one["id"]) for one in _objects(page) if "id" in one]
             found += [one for one in ids if one not in found]
             if len(ids) < 200:
                 return found
@@ -117,14 +117,11 @@ class Backfill:
                 except ChannelError:
                     found.failed.append(place.id)
                     return
-                if not _is_list(page) or not page:
-                    break
-                assert isinstance(page, list), "just seen"
-                newest_first = [one for one in page if isinstance(one, dict)]
+                newest_first = _objects(page)
                 await self._take(place, newest_first[::-1])
-                count += len(page)
+                count += len(newest_first)
                 after = max([after, *(_id_of(one) for one in newest_first)])
-                if len(page) < PAGE:
+                if len(newest_first) < PAGE:
                     break
                 if count >= self._near.config.backfill_messages:
                     found.cut.append(place.id)
@@ -166,8 +163,8 @@ class Backfill:
         raise Retryable(f"GET {path}: {seen}")
 
 
-def _is_list(page: JsonValue) -> bool:
-    return isinstance(page, list)
+def _objects(page: JsonValue) -> list[dict[str, JsonValue]]:
+    return [one for one in page if isinstance(one, dict)] if isinstance(page, list) else []
 
 
 def _id_of(message: dict[str, JsonValue]) -> int:

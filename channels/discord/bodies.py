@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from pydantic import JsonValue
 
+from channels.discord.limits import MAX_MEDIA_BYTES
 from channels.errors import Permanent
 from channels.messages import Address, Button, ButtonStyle, OutboundMedia, OutboundPart
 
@@ -31,13 +32,15 @@ def body_of(part: OutboundPart) -> JsonObject:
     """What sending and editing share.
 
     Raises:
-        Permanent: the text is no Unicode, or nothing is said.
+        Permanent: the text is no Unicode, or the files are too large.
     """
     text = part.rendered.text
     try:
         text.encode()
     except UnicodeEncodeError:
         raise Permanent("the text is no Unicode") from None
+    if sum(len(one.content) for one in part.media) > MAX_MEDIA_BYTES:
+        raise Permanent(f"the files are larger than {MAX_MEDIA_BYTES} bytes")
     body: JsonObject = {"content": text, "allowed_mentions": _NOBODY, "flags": SUPPRESS_EMBEDS}
     if part.media:
         described: list[JsonValue] = [{"id": at, "filename": one.name} for at, one in enumerate(part.media)]

@@ -28,9 +28,8 @@ _OPTIONS: Mapping[str, tuple[JsonObject, ...]] = {
     "log": (_option("text", "What you practised, and how long: guitar 30 min", required=True),),
     "stats": (_option("skill", "One skill; without it, all of them"),),
     "plan": (_option("skill", "What to plan for"),),
-    "skills": (),
-    "stop": (),
-    "help": (),
+    "timezone": (_option("zone", "Like Europe/Madrid", required=True),),
+    **dict.fromkeys(("skills", "stop", "help", "start", "new", "undo", "export"), ()),
 }
 _ANY = (_option("text", "What comes after the command"),)
 _COACH = {"": "Talk with your coach", "es": "Habla con tu coach"}

@@ -1,8 +1,8 @@
 """What an operator says about one Discord bot. No SDK is imported here."""
 
 import re
-from collections.abc import Mapping
 from enum import StrEnum
+from typing import Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
@@ -27,11 +27,14 @@ class DiscordAccount(BaseModel):
     name: str = Field(default="main", pattern=r"^[a-z0-9_-]{1,32}$")  # the `account` of its addresses
     token: SecretStr  # from the developer portal, page Bot
     api_base: str = OFFICIAL_API  # REST; the gateway's own address is asked for there
-    wake: Wake = Wake.MENTION  # in every channel of a server that `channels` does not name
-    channels: Mapping[str, Wake] = Field(default_factory=dict)  # by the id of a channel, forum or thread
+    wake: Wake = Wake.MENTION  # in every channel of a server that the next three do not name
+    always_in: frozenset[str] = frozenset()  # ids of channels, forums or threads where everything is meant for the bot
+    mention_in: frozenset[str] = frozenset()  # where only a mention or a reply is
+    off_in: frozenset[str] = frozenset()  # that are not read
     message_content: bool = True  # ask for the privileged Message Content intent
     backfill_hours: float = Field(default=24.0, gt=0)  # what is older is not fetched after a gap
     backfill_messages: int = Field(default=2_000, ge=1)  # most of one channel after one gap
+    pacing: Literal["adaptive", "strict"] = "adaptive"  # limits engage after the first 429, or always
     call_timeout_s: float = Field(default=30.0, gt=0)  # any call, waiting for a rate limit included
     connect_timeout_s: float = Field(default=20.0, gt=0)  # until the gateway has said hello
 
@@ -56,12 +59,11 @@ class DiscordAccount(BaseModel):
             return base
         return f"{base}/v10" if base.endswith("/api") else f"{base}/api/v10"
 
-    @field_validator("channels")
+    @field_validator("always_in", "mention_in", "off_in")
     @classmethod
-    def _channel_ids(cls, channels: Mapping[str, Wake]) -> Mapping[str, Wake]:
-        for name in channels:
-            if not (name.isascii() and name.isdigit()):
-                raise ValueError("are named by their ids (digits): in Discord, right click a channel, Copy Channel ID")
+    def _channel_ids(cls, channels: frozenset[str]) -> frozenset[str]:
+        if not all(name.isascii() and name.isdigit() for name in channels):
+            raise ValueError("holds channels by their ids (digits): in Discord, right click a channel, Copy Channel ID")
         return channels
 
     @property
@@ -71,6 +73,11 @@ class DiscordAccount(BaseModel):
 
     def wake_in(self, channel: str, parent: str | None) -> Wake:
         """When something said in a channel (a thread of `parent`) is meant for the bot."""
-        if channel in self.channels:
-            return self.channels[channel]
-        return self.channels.get(parent or "", self.wake)
+        for name in (channel, parent):
+            if name in self.off_in:
+                return Wake.OFF
+            if name in self.always_in:
+                return Wake.ALWAYS
+            if name in self.mention_in:
+                return Wake.MENTION
+        return self.wake

@@ -16,7 +16,7 @@ _UNREACHABLE = frozenset({10003, 10004, 10013, 50001, 50007, 50013, 50278})
 """Unknown channel, guild or user; missing access or permission; a person who takes no direct messages."""
 
 _ROUTE_GONE = frozenset({10015, 10062, 50027})
-"""Unknown webhook or interaction, invalid webhook token: the interaction's time is over, or it never was acknowledged."""
+"""Unknown webhook or interaction, invalid webhook token: its time is over, or it never was acknowledged."""
 
 _SLOW_DOWN = frozenset({20016, 20022, 20028, 20029, 30046})
 """Limits that come with other statuses than 429."""

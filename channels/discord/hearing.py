@@ -101,6 +101,7 @@ class Hearing:
         self._drained = asyncio.Event()
         self._held = False
         self._up = False
+        self._opened_at = 0  # the least message id since the session was opened
         self._tasks: asyncio.TaskGroup | None = None
         for channel in self._direct.channels:
             near.places.put(Place(channel))
@@ -262,7 +263,8 @@ class Hearing:
                 return  # the socket has refused it before
             session = Session(ready.session_id, ready.resume_gateway_url, dispatch.seq or 1)
             first = self._cursor.last == 0
-            last = snowflake_at(time.time() * 1000) if first else self._cursor.last
+            self._opened_at = snowflake_at(time.time() * 1000)
+            last = self._opened_at if first else self._cursor.last
             self._cursor = Cursor(session, last, gap=not first)
         elif dispatch.seq is not None:
             self._cursor = self._cursor.at(dispatch.seq)
@@ -273,9 +275,8 @@ class Hearing:
     async def _fill(self) -> None:
         """Fetch what was said between the last committed message and this session."""
         backfill = Backfill(self._wire, self._sink, self._near, self._hand_in, self._pause)
-        before = snowflake_at(time.time() * 1000)
         await backfill.run(self._cursor.last, list(self._direct.channels), time.time() * 1000)
-        self._cursor = replace(self._cursor, gap=False, last=max(self._cursor.last, before))
+        self._cursor = replace(self._cursor, gap=False, last=max(self._cursor.last, self._opened_at))
         await self._hand_in((), cursor=write_cursor(self._cursor, self._direct))
 
     async def _ask_for(self, channel: str) -> None:
@@ -284,7 +285,7 @@ class Hearing:
         while True:
             attempt += 1
             try:
-                found = await self._wire.call("GET", "/channels/{channel_id}", channel_id=channel)
+                found = await self._wire.call("GET", "/channels/{channel_id}", at={"channel_id": channel})
                 self._near.places.put(place_of(_CHANNEL.validate_python(found)))
                 return
             except (ApiRefusal, ValidationError) as refusal:

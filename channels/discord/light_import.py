@@ -63,7 +63,7 @@ class _PutOff(ModuleType):
             raise AttributeError(name)
         if find_spec(f"discord.{name}") is not None:
             return importlib.import_module(f"discord.{name}")
-        self.__class__ = ModuleType
+        object.__setattr__(self, "__class__", ModuleType)  # an ordinary module from here on
         loader.exec_module(self)
         return getattr(self, name)
 

@@ -1,4 +1,4 @@
-"""discord.py's gateway socket, made to give out raw dispatches. Which connection follows which is `connection`'s matter.
+"""discord.py's gateway socket, made to give out raw dispatches. Which connection follows which is in `connection`.
 
 The library speaks the protocol (HELLO, heartbeats, zombies, IDENTIFY, RESUME, op 7 and 9, close codes). Its parsing
 into models, where a malformed dispatch ends the client, never runs: a dispatch goes to its listener as it came.
@@ -7,7 +7,7 @@ into models, where a malformed dispatch ends the client, never runs: a dispatch 
 import asyncio
 import json
 import zlib
-from typing import Protocol
+from typing import Protocol, cast
 
 import orjson
 import yarl
@@ -85,9 +85,7 @@ class GatewaySocket(DiscordWebSocket):
 
     @property
     def _listener(self) -> Listener:
-        state = self._connection
-        assert isinstance(state, LibraryState), "made for our client"
-        return state.listener
+        return cast("LibraryState", self._connection).listener
 
     async def poll_event(self) -> None:
         """Take one frame, when there is room: a store that is down stops the reading, not the heartbeats."""

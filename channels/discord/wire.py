@@ -1,14 +1,15 @@
-"""REST calls through discord.py's HTTP client, with raw JSON in and out. What the answers mean is decided in `failures`.
+"""REST calls through discord.py's HTTP client, raw JSON in and out. What answers mean is decided in `failures`.
 
-The library keeps Discord's rate limits (buckets, the global limit) and waits where they ask for less than 30 s. Two of
+The library keeps rate limits (buckets, the global limit) and waits where they ask for less than 30 s. Two of
 its habits are changed, for this client only: calls go to `api_base`, and a 5xx is not blindly sent again (it would
 repeat what has no nonce); it ends the call. Wherever `api_base` points, it is asked for its gateway.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
+from io import BytesIO
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
@@ -26,9 +27,12 @@ from channels.messages import OutboundMedia
 load_discord()  # before the imports below, which would import all of it
 
 from discord.errors import HTTPException, LoginFailure, RateLimited  # noqa: E402  see load_discord
+from discord.file import File  # noqa: E402  see load_discord
 from discord.http import HTTPClient, Route  # noqa: E402  see load_discord
 
 JsonObject = dict[str, JsonValue]
+
+NOWHERE: Mapping[str, str] = {}
 
 LONGEST_WAIT_S = 30.0  # the least that the library takes as its own limit
 OFFICIAL_GATEWAY = "wss://gateway.discord.gg/"
@@ -54,7 +58,7 @@ class _ServerTrouble(Exception):
 
 
 async def _request_sent(
-    session: aiohttp.ClientSession, context: SimpleNamespace, sent: aiohttp.TraceRequestHeadersSentParams
+    _session: aiohttp.ClientSession, _context: SimpleNamespace, _sent: aiohttp.TraceRequestHeadersSentParams
 ) -> None:
     seen = _SEEN.get()
     if seen is not None:
@@ -62,7 +66,7 @@ async def _request_sent(
 
 
 async def _request_answered(
-    session: aiohttp.ClientSession, context: SimpleNamespace, answered: aiohttp.TraceRequestEndParams
+    _session: aiohttp.ClientSession, _context: SimpleNamespace, answered: aiohttp.TraceRequestEndParams
 ) -> None:
     seen, response = _SEEN.get(), answered.response
     if seen is not None and response.status == 429:
@@ -97,10 +101,17 @@ class BasedHttp(HTTPClient):
         )
         self._api_base = api_base
 
-    async def request(self, route: Route, **options: object) -> JsonValue:  # type: ignore[override]  # options go through
+    async def request(
+        self,
+        route: Route,
+        *,
+        files: Sequence[File] | None = None,
+        form: Iterable[dict[str, object]] | None = None,
+        **options: object,
+    ) -> JsonValue:
         """As the library's, on our base."""
         route.url = self._api_base + route.url.removeprefix(Route.BASE)
-        answer: JsonValue = await super().request(route, **options)  # type: ignore[arg-type]  # options go through
+        answer: JsonValue = await super().request(route, files=files, form=form, **options)
         return answer
 
 
@@ -161,12 +172,12 @@ class DiscordWire:
         path: str,
         body: JsonObject | list[JsonValue] | None = None,
         *,
+        at: Mapping[str, str] = NOWHERE,
         media: Sequence[OutboundMedia] = (),
-        query: dict[str, str] | None = None,
+        query: Mapping[str, str] = NOWHERE,
         timeout_s: float | None = None,
-        **ids: str,
     ) -> JsonValue:
-        """One call and its result; `ids` fill the path's places.
+        """One call and its result; `at` fills the path's places.
 
         Raises:
             ApiRefusal: it was answered, and not done.
@@ -174,14 +185,15 @@ class DiscordWire:
             Retryable: nothing was sent, or a rate limit asks to wait longer than is waited here.
             Unknown: no answer, or none that can be read.
         """
-        options = _options(body, media, query)
+        files = [File(BytesIO(one.content), filename=one.name) for one in media]
+        options = _options(body, files, [one.mime for one in media], query)
         seen = _Seen()
         before = _SEEN.set(seen)
         failure: ChannelError | ApiRefusal
         try:
             async with asyncio.timeout(timeout_s or self._config.call_timeout_s):
                 http = await self.http()
-                return await http.request(Route(verb, path, **ids), **options)
+                return await http.request(Route(verb, path, **at), **options)
         except RateLimited as limited:
             failure = Retryable("a rate limit", retry_after_s=limited.retry_after)
         except LoginFailure:
@@ -196,6 +208,8 @@ class DiscordWire:
             failure = unanswered(error, f"{type(error).__name__}: {error}")
         finally:
             _SEEN.reset(before)
+            for file in files:
+                file.close()
         raise failure  # outside the handler: what was caught may hold the URL, and with it an interaction's token
 
     async def gateway_url(self) -> str:
@@ -247,7 +261,7 @@ class DiscordWire:
 
 
 def _options(
-    body: JsonObject | list[JsonValue] | None, media: Sequence[OutboundMedia], query: dict[str, str] | None
+    body: JsonObject | list[JsonValue] | None, files: Sequence[File], mimes: Sequence[str], query: Mapping[str, str]
 ) -> dict[str, object]:
     """How the library takes a call's body, files and query."""
     try:
@@ -256,13 +270,13 @@ def _options(
         raise Permanent("the text is no Unicode") from None
     options: dict[str, object] = {}
     if query:
-        options["params"] = query
-    if media:
+        options["params"] = dict(query)
+    if files:
         form: list[dict[str, object]] = [{"name": "payload_json", "value": encoded.decode()}]
-        for number, one in enumerate(media):
-            file = {"value": one.content, "filename": one.name, "content_type": one.mime}
-            form.append({"name": f"files[{number}]", **file})
-        options["form"] = form
+        for number, (file, mime) in enumerate(zip(files, mimes, strict=True)):
+            part = {"value": file.fp, "filename": file.filename, "content_type": mime}
+            form.append({"name": f"files[{number}]", **part})
+        options |= {"form": form, "files": files}  # `files`: the library rewinds them when it waits for a limit
     elif body is not None:
         options["json"] = body
     return options

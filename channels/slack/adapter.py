@@ -7,7 +7,7 @@ died could be neither found nor told from a new one, and an answer would be said
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ from channels.slack.interactions import RESPONSE_URL
 from channels.slack.introduction import introduce
 from channels.slack.limits import MAX_FILE_BYTES, MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.places import Places
+from channels.slack.reactions import Reactions
 from channels.slack.receiving import Clock, Pause, Receiver, bolt_app
 from channels.slack.render import MARKDOWN, SlackRenderer
 from channels.slack.sent import find_sent
@@ -33,17 +34,8 @@ from channels.slack.translate import CHANNEL, Ourselves
 from channels.slack.webhook import Webhook
 from channels.slack.wire import JsonObject, SlackWire
 
-REACTIONS: Mapping[Sign, str] = {
-    Sign.WORKING: "writing_hand",
-    Sign.QUEUED: "eyes",
-    Sign.STEERED: "ok_hand",
-    Sign.REFUSED: "shrug",
-}
-"""Our signs as names of Slack's standard emoji."""
-
 STATUS = "is thinking…"
 ROUTED = "route:"  # begins the ids of what went by a response URL: it can be neither edited nor deleted
-REACTIONS_REMEMBERED = 1_000
 PLACEHOLDER = "…"
 
 T = TypeVar("T")
@@ -78,7 +70,7 @@ class SlackChannel:
         self._places = Places(None)
         self._us: Ourselves | None = None
         self._sink: Sink | None = None
-        self._reacted: dict[tuple[str, str], str] = {}
+        self._reactions = Reactions(self._wire)
         self._no_status = False
         secret = config.signing_secret
         self._webhook = Webhook(config.name, secret.get_secret_value(), now_s=now_s) if secret is not None else None
@@ -212,24 +204,8 @@ class SlackChannel:
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Set our reaction in place of the one before, or clear it."""
-        where = (address.chat, message_id)
-        if not _is_ts(message_id):
-            return
-        before = self._reacted.pop(where, None if sign is not None else REACTIONS[Sign.WORKING])
-        if before is not None:
-            await self._reaction("reactions.remove", where, before, done="no_reaction")
-        if sign is not None:
-            await self._reaction("reactions.add", where, REACTIONS[sign], done="already_reacted")
-            self._reacted[where] = REACTIONS[sign]
-            while len(self._reacted) > REACTIONS_REMEMBERED:
-                del self._reacted[next(iter(self._reacted))]
-
-    async def _reaction(self, method: str, where: tuple[str, str], name: str, *, done: str) -> None:
-        try:
-            await self._wire.form(method, channel=where[0], timestamp=where[1], name=name)
-        except ApiRefusal as refusal:
-            if refusal.error != done:
-                raise refused(refusal) from None
+        if _is_ts(message_id):
+            await self._meant(self._reactions.put(address.chat, message_id, sign))
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away from our message: its other blocks are written anew."""

@@ -4,9 +4,9 @@ import structlog
 from pydantic import JsonValue, ValidationError
 
 from channels.base import ChannelState, NotPersisted
-from channels.errors import ChannelError, Retryable
+from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import InboundMessage
-from channels.slack.failures import ApiRefusal, where_to_mend
+from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, refused, where_to_mend
 from channels.slack.places import later
 from channels.slack.raw import RawMessage
 from channels.slack.receiving import Pause, Receiver
@@ -18,6 +18,7 @@ CHATS_AT_MOST = 200
 PAGE = 200
 PAGES_AT_MOST = 10  # of one chat or thread
 STORE_PAUSE_S = 0.5
+PAUSES_S = (0.5, 2.0, 5.0, 15.0, 30.0)  # after each try of a call
 
 Arguments = dict[str, str | int | bool]
 
@@ -124,15 +125,20 @@ class Backfill:
         return found
 
     async def _asked(self, method: str, arguments: Arguments) -> JsonObject:
-        """One call; a rate limit is waited out, three times."""
-        for _ in range(3):
+        """One call; limits and failures that may pass are waited out, so many times."""
+        failure: ChannelError = Retryable(method)
+        for pause_s in PAUSES_S:
             try:
                 return await self._wire.get(method, **arguments)
             except ApiRefusal as refusal:
-                if refusal.retry_after_s is None:
+                failure = refused(refusal)
+                if isinstance(failure, Permanent) or refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE:
                     raise
-                await self._pause(refusal.retry_after_s)
-        raise Retryable(f"{method}: rate limited again and again")
+            except ChannelError as unanswered:
+                failure = unanswered
+            wait_s = failure.retry_after_s if isinstance(failure, Retryable) else None
+            await self._pause(max(pause_s, wait_s or 0.0))
+        raise failure
 
 
 def _messages(raw: JsonValue) -> list[RawMessage]:

@@ -6,6 +6,7 @@ Source: docs.slack.dev/reference/block-kit/blocks/markdown-block and …/formatt
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import groupby
 from urllib.parse import urlsplit
 
 from channels.layout import Look, lay_out, rows_as_paragraphs
@@ -100,15 +101,20 @@ class Dialect:
     def spans(self, spans: Spans, extra: int = 0) -> str:
         """A run of styled text; `extra` styles all of it."""
         pieces: list[str] = []
-        for span in spans:
-            piece = self.span(span, span.style | extra)
-            if pieces and piece and _touch(pieces[-1][-1:], piece[0]):
-                pieces.append(BETWEEN)
-            pieces.append(piece)
+        for link, group in groupby(spans, lambda span: span.link if _is_link(span.link) else None):
+            inside: list[str] = [] if link is not None else pieces
+            for span in group:
+                _join(inside, self.span(span, span.style | extra))
+            if link is not None:
+                _join(pieces, self.link("".join(inside).replace("\n", " "), _UNSAFE_IN_URL.sub(_percent, link)))
         return "".join(pieces)
 
     def span(self, span: Span, style: int) -> str:
         """One run."""
+        raise AssertionError("a dialect says how")
+
+    def link(self, text: str, url: str) -> str:
+        """A link with what it shows; the URL holds no bracket, blank or bar."""
         raise AssertionError("a dialect says how")
 
     def heading(self, level: int, spans: Spans) -> str:
@@ -140,15 +146,15 @@ class Markdown(Dialect):
     def span(self, span: Span, style: int) -> str:
         """One run; code is nothing else, but a link that is code stays a link."""
         if style & Style.CODE:
-            shown = _inline_code(defused(span.text))
-        else:
-            shown = _SPECIAL.sub(_escaped_special, escaped(span.text))
-        if _is_link(span.link):
-            return f"[{shown.strip()}]({_UNSAFE_IN_URL.sub(_percent, span.link or '')})" if shown.strip() else shown
-        if style & Style.CODE:
-            return shown
+            return _inline_code(defused(span.text))
+        shown = _SPECIAL.sub(_escaped_special, escaped(span.text))
         marks = [mark for bit, mark in ((Style.BOLD, "**"), (Style.ITALIC, "*"), (Style.STRIKE, "~~")) if style & bit]
         return _wrapped(shown, "".join(marks))
+
+    def link(self, text: str, url: str) -> str:
+        """Blanks stay outside."""
+        inner = text.strip()
+        return text.replace(inner, f"[{inner}]({url})") if inner else text
 
 
 class Mrkdwn(Dialect):
@@ -167,12 +173,21 @@ class Mrkdwn(Dialect):
     def span(self, span: Span, style: int) -> str:
         """One run."""
         shown = escaped(span.text)
-        if _is_link(span.link):
-            return f"<{escaped(_UNSAFE_IN_URL.sub(_percent, span.link or ''))}|{shown.replace(chr(10), ' ')}>"
         if style & Style.CODE:
             return _wrapped(shown, "`") if "`" not in shown else shown
         marks = [mark for bit, mark in ((Style.BOLD, "*"), (Style.ITALIC, "_"), (Style.STRIKE, "~")) if style & bit]
         return _wrapped(shown, "".join(marks))
+
+    def link(self, text: str, url: str) -> str:
+        """A link shows its text."""
+        return f"<{escaped(url)}|{text}>" if text.strip() else text
+
+
+def _join(pieces: list[str], piece: str) -> None:
+    """Add a piece, with something between where two would become one."""
+    if pieces and piece and _touch(pieces[-1][-1:], piece[0]):
+        pieces.append(BETWEEN)
+    pieces.append(piece)
 
 
 def _wrapped(text: str, mark: str) -> str:
@@ -193,7 +208,9 @@ def _around(line: str, mark: str) -> str:
 def _touch(before: str, after: str) -> bool:
     """Whether two pieces need something between them: a marker and a letter, or two markers."""
     marks = "*_~`"
-    return (before in marks and not after.isspace()) or (after in marks and bool(before) and not before.isspace())
+    if before in marks:
+        return after.isalnum() or after in marks
+    return after in marks and before.isalnum()
 
 
 def _is_link(url: str | None) -> bool:

@@ -73,24 +73,33 @@ class SocketMode:
         Raises:
             ConfigRefused: Slack refuses the app-level token, or the app does not use Socket Mode.
         """
+        refused: ConfigRefused | None = None
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                await self._keep(tasks)
+        except* ConfigRefused as found:
+            refused = next(one for one in found.exceptions if isinstance(one, ConfigRefused))
+        if refused is not None:
+            self._report(ChannelState.FAILED, str(refused))
+            raise refused  # outside, for `except*` would wrap it again
+
+    async def _keep(self, tasks: asyncio.TaskGroup) -> None:
         old: _Link | None = None
-        async with asyncio.TaskGroup() as tasks:
-            while True:
-                ready = asyncio.Event()
-                link = await self._opened(tasks, ready, believed=1 if old is None else REFUSALS_BELIEVED)
-                if old is None or old.gone:
-                    catching_up = tasks.create_task(self._after_gap())
-                    await asyncio.wait([catching_up], timeout=self._config.backfill_s)
-                ready.set()
-                if old is not None:
-                    tasks.create_task(self._retire(old))
-                await link.leaving.wait()
-                if link.reason == "link_disabled":
-                    self._report(ChannelState.FAILED, str(socket_mode_off(self._config.name)))
-                    raise socket_mode_off(self._config.name)
-                if link.gone:
-                    self._report(ChannelState.DEGRADED, "Slack's socket closed; opening another")
-                old = link
+        while True:
+            ready = asyncio.Event()
+            link = await self._opened(tasks, ready, believed=1 if old is None else REFUSALS_BELIEVED)
+            if old is None or old.gone:
+                catching_up = tasks.create_task(self._after_gap())
+                await asyncio.wait([catching_up], timeout=self._config.backfill_s)
+            ready.set()
+            if old is not None:
+                tasks.create_task(self._retire(old))
+            await link.leaving.wait()
+            if link.reason == "link_disabled":
+                raise socket_mode_off(self._config.name)
+            if link.gone:
+                self._report(ChannelState.DEGRADED, "Slack's socket closed; opening another")
+            old = link
 
     async def _opened(self, tasks: asyncio.TaskGroup, ready: asyncio.Event, *, believed: int) -> _Link:
         """A socket that said hello; it hands nothing on before `ready`."""
@@ -104,7 +113,7 @@ class SocketMode:
                 fatal = refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE
                 refusals = refusals + 1 if fatal else 0
                 if refusals >= believed:
-                    raise self._refused(refusal) from None
+                    raise config_refused(self._config.name, refusal, app_token=True) from None
                 detail, wait_s = f"Slack opens no socket ({refusal})", refusal.retry_after_s
             except (ChannelError, ClientError, TimeoutError, OSError) as error:
                 refusals = 0
@@ -117,11 +126,6 @@ class SocketMode:
             self._report(ChannelState.DEGRADED, detail)
             _log.warning("socket_failed", account=self._config.name, detail=detail, retry_in_s=pause_s)
             await self._pause(pause_s)
-
-    def _refused(self, refusal: ApiRefusal) -> ConfigRefused:
-        refused = config_refused(self._config.name, refusal, app_token=True)
-        self._report(ChannelState.FAILED, str(refused))
-        return refused
 
     async def _connect(self, tasks: asyncio.TaskGroup, ready: asyncio.Event) -> _Link:
         token = self._config.app_token

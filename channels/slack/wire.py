@@ -3,6 +3,7 @@
 The SDK's own handlers that try again are off: a post that may have arrived must not be made twice (FAULTS 1.3).
 """
 
+import io
 import logging
 from collections.abc import AsyncIterator, Mapping
 from urllib.parse import urlsplit
@@ -130,7 +131,7 @@ class SlackWire:
             Retryable: it did not go; a new upload may be made.
         """
         try:
-            async with self.session.post(url, data=content) as answer:
+            async with self.session.post(url, data=io.BytesIO(content)) as answer:
                 if answer.status == 200:
                     return
                 words = f"upload: {answer.status}"

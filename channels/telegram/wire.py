@@ -3,6 +3,7 @@
 aiogram's own methods build, dump and parse a model a call; here a call is one JSON body and an answer stays JSON.
 """
 
+import io
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import ClassVar
@@ -58,7 +59,8 @@ class _RawSession(AiohttpSession):
         for name, value in method.body.items():
             form.add_field(name, value if isinstance(value, str) else _encoded(value).decode())
         for file in method.files:
-            form.add_field(file.field, file.content, filename=file.name, content_type=file.mime)
+            # Written piece by piece: bytes at once would hold up the loop.
+            form.add_field(file.field, io.BytesIO(file.content), filename=file.name, content_type=file.mime)
         return form
 
     def check_response(

@@ -21,6 +21,16 @@ def telegram(port: int) -> None:
         asyncio.run(run_telegram(port))
 
 
+@command.command("discord")
+@click.option("--port", type=click.IntRange(0, 65_535), default=8082, show_default=True, help="0 takes a free one.")
+def discord(port: int) -> None:
+    """A Discord that only this machine reaches; every token is taken for a bot's."""
+    from gateway.cli.simulate import run_discord  # noqa: PLC0415  heavy: the simulator's server
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(run_discord(port))
+
+
 @command.command("slack")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8083, show_default=True, help="0 takes a free one.")
 def slack(port: int) -> None:

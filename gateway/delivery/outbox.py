@@ -144,17 +144,15 @@ class Delivery:
     # ------------------------------------------------------------ one lane
 
     def _lane(self, lane: str) -> Drained[OutboxRow]:
-        held = self._lanes.get(lane)
-        if held is None:
+        if lane not in self._lanes:
             window = Window(self._config.lane_size, partial(self._load, lane))
-            held = self._lanes[lane] = Drained(window, self._deliver, self._tasks)
-        return held
+            self._lanes[lane] = Drained(window, self._deliver, self._tasks)
+        return self._lanes[lane]
 
     def _from_the_store(self, lane: str) -> None:
         """Begin with the oldest open row; the one that is being worked on has its end before that."""
-        held = self._lane(lane)
-        held.window.rewind()
-        held.wake()
+        self._lane(lane).window.rewind()
+        self._lane(lane).wake()
 
     async def _load(self, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
         query = partial(outbox.open_parts, lane=lane, after_id=after_id, limit=limit)
@@ -190,9 +188,8 @@ class Delivery:
         return replace(aimed, attempts=row.attempts + 1)
 
     async def _wait_for_turn(self, row: OutboxRow, channel: Channel) -> None:
-        wait_s = self._channels.pacer(channel).reserve(row.address.chat)
-        if row.not_before is not None:
-            wait_s = max(wait_s, (row.not_before - self._clock()).total_seconds())
+        due_s = 0.0 if row.not_before is None else (row.not_before - self._clock()).total_seconds()
+        wait_s = max(due_s, self._channels.pacer(channel).reserve(row.address.chat))
         if wait_s > 0:
             await asyncio.sleep(wait_s)
 

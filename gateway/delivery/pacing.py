@@ -12,7 +12,7 @@ CHATS_KEPT = 10_000
 """Chats whose last call is remembered; the longest unused one is forgotten first."""
 
 
-UNLIMITED_PER_S = 1000.0
+UNLIMITED_PER_S = 1e6
 """The rate of a chat that has no limit of its own and was told to wait."""
 
 

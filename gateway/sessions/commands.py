@@ -25,7 +25,8 @@ from gateway.delivery.compose import Said, compose
 from gateway.delivery.outbox import Delivery
 from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window, load_wanted
-from gateway.sessions.worker import Session, answering, missed_text
+from gateway.sessions.rows import answering, missed_text
+from gateway.sessions.worker import Session
 from gateway.store import blobs, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome

@@ -1,7 +1,7 @@
 """A session's one mailbox, for the next turn and for steering: a bounded window on its rows in the durable inbox."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
 
@@ -30,17 +30,20 @@ class Mailbox:
         self._store = store
         self._key = key
         self._kind_of = kind_of
+        self._offered_id = 0
         self._rows = Drained(Window(size, self._load), take, tasks)
 
     async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
         return await load_wanted(self._waiting, lambda row: self._kind_of(row) is not None, after_id, limit)
 
     async def _waiting(self, after_id: int, limit: int) -> list[InboxRow]:
+        """What was offered and is in the store alone; what the router has not seen yet may not be for a turn at all."""
         query = partial(inbox.waiting, after_id=after_id, limit=limit, session_key=self._key)
-        return await self._store.read(query, lasting=True)
+        return [row for row in await self._store.read(query, lasting=True) if row.id <= self._offered_id]
 
     def offer(self, row: InboxRow) -> None:
         """Take a row; beyond the bound the store alone remembers it."""
+        self._offered_id = max(row.id, self._offered_id)
         self._rows.offer(row)
 
     def hold(self) -> None:
@@ -60,13 +63,17 @@ class Mailbox:
         """How many rows wait."""
         return len(self._rows.window)
 
-    def steering(self, user_id: str) -> bool:
-        """Whether a message of this person waits that may join their running turn."""
-        return any(self._may_steer(row, user_id) for row in self._rows.window)
+    def steering(self, user_id: str) -> list[InboxRow]:
+        """What may join this person's running turn; another member's message waits for a turn of its own."""
+        return [row for row in self._rows.window if self._may_steer(row, user_id)]
 
-    def take_steering(self, user_id: str) -> list[InboxRow]:
-        """Take them; another member's message stays for a turn of its own."""
-        return self._rows.window.take(lambda row: self._may_steer(row, user_id))
+    def take(self, rows: Collection[InboxRow]) -> list[InboxRow]:
+        """Take these out of turn, as far as they wait still and are as they were."""
+        return self._rows.window.take(lambda row: row in rows)
+
+    def put_back(self, rows: Iterable[InboxRow]) -> None:
+        """What was taken waits again, in its place."""
+        self._rows.put_back(rows)
 
     def _may_steer(self, row: InboxRow, user_id: str) -> bool:
         return row.user_id == user_id and self._kind_of(row) == "chat"

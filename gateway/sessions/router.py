@@ -13,7 +13,9 @@ from channels.messages import InboundMessage, MessageDeleted
 from gateway.bus import Bus
 from gateway.failpoints import failpoint
 from gateway.sessions.commands import CommandRunner
-from gateway.sessions.worker import Session, SessionTools, missed
+from gateway.sessions.rows import missed
+from gateway.sessions.shared import SessionTools
+from gateway.sessions.worker import Session
 from gateway.store import inbox, journal
 from gateway.store.inbox import InboxRow, Outcome
 

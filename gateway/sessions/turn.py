@@ -170,14 +170,16 @@ class RunningTurn:
 
     def steering_waits(self) -> bool:
         """Whether something waits that may join."""
-        return self.steers and not self._stop.done() and self._session.mailbox.steering(self._turn.user_id)
+        return self.steers and not self._stop.done() and bool(self._session.mailbox.steering(self._turn.user_id))
 
     async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
         """Claim what the principal said meanwhile, with the results it causes, in one commit."""
         if not self.steering_waits():
             return ()
-        rows = self._session.mailbox.take_steering(self._turn.user_id)
-        read = [(row, await self._tools.reader.read(row.event, self._channel) or WITHHELD) for row in rows]
+        waiting = self._session.mailbox.steering(self._turn.user_id)
+        items = [await self._tools.reader.read(row.event, self._channel) or WITHHELD for row in waiting]
+        rows = self._session.mailbox.take(waiting)  # what was edited meanwhile is read at the next checkpoint
+        read = [(row, item) for row, item in zip(waiting, items, strict=True) if row in rows]
         seq = self._session.conversation.next_seq(self._turn.session_id, len(overtaken) + 1)
 
         def job(connection: Connection) -> list[tuple[InboxRow, UserItem]]:
@@ -190,14 +192,18 @@ class RunningTurn:
             return claimed
 
         failpoint("steer_pre")
-        claimed = await self._tools.store.write(job)
+        try:
+            claimed = await self._tools.store.write(job)
+        except BaseException:
+            self._session.mailbox.put_back(rows)
+            raise
         failpoint("steer_post")
-        items = tuple(item for _, item in claimed)
-        if items:
-            self.events += (*overtaken, Steered(step, items))
+        taken = tuple(item for _, item in claimed)
+        if taken:
+            self.events += (*overtaken, Steered(step, taken))
         for row, _ in claimed:
             self._session.sign(row, Sign.STEERED)
-        return items
+        return taken
 
     async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
         """End the turn in one commit; False when a message came in that it should read first."""

@@ -199,6 +199,13 @@ def claim(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> int:
     return sum(connection.execute(_claim, {"b_id": id_, "b_turn": turn_id}).rowcount for id_ in ids)
 
 
+def open_of(connection: sa.Connection, ids: Sequence[int], turn_id: str) -> list[int]:
+    """Those of the rows that this turn could claim, in order."""
+    free = sa.or_(inbox.c.turn_id.is_(None), inbox.c.turn_id == turn_id)
+    query = sa.select(inbox.c.id).where(inbox.c.id.in_(ids), inbox.c.outcome.is_(None), free).order_by(inbox.c.id)
+    return list(connection.execute(query).scalars())
+
+
 _settle = (
     sa.update(inbox)
     .where(inbox.c.id == sa.bindparam("b_id"), inbox.c.outcome.is_(None))

@@ -234,5 +234,5 @@ def open_lanes(connection: sa.Connection) -> list[Address]:
 
 def depths(connection: sa.Connection) -> dict[str, int]:
     """How many parts stand in each state, for health and `tenk status`."""
-    counted = connection.execute(sa.select(outbox.c.state, sa.func.count()).group_by(outbox.c.state))
-    return {state: count for state, count in counted}
+    counted = connection.execute(sa.select(outbox.c.state, sa.func.count().label("parts")).group_by(outbox.c.state))
+    return {row.state: row.parts for row in counted}

@@ -82,12 +82,14 @@ class Rig(ABC):
 
     async def mend(self) -> None:
         """Let sends succeed again."""
+        await asyncio.sleep(0)
 
     @property
     @abstractmethod
     def address(self) -> Address:
         """The chat of that person."""
 
+    @abstractmethod
     async def open(self) -> None:
         """Start the platform."""
 

@@ -77,12 +77,25 @@ SCRIPTS = [
         faults=_post("error", error="missing_scope", needed="chat:write"),
         says="add chat:write at api.slack.com/apps",
     ),
-    Script("blocks it does not take are malformed", Permanent, MALFORMED, faults=_post("error", error="invalid_blocks")),
+    Script(
+        "blocks it does not take are malformed", Permanent, MALFORMED, faults=_post("error", error="invalid_blocks")
+    ),
     Script("msg_too_long is malformed", Permanent, MALFORMED, faults=_post("error", error="msg_too_long")),
     Script("a read-only channel is unreachable", Permanent, BLOCKED, faults=_post("error", error="restricted_action")),
-    Script("who closed the bot's tab is unreachable", Permanent, BLOCKED, faults=_post("error", error="messages_tab_disabled")),
-    Script("a word nobody knows is refused for good", Permanent, REJECTED, faults=_post("error", error="as_user_not_ok")),
-    Script("service_unavailable may have happened", Unknown, faults=_post("status", status=503, error="service_unavailable")),
+    Script(
+        "who closed the bot's tab is unreachable",
+        Permanent,
+        BLOCKED,
+        faults=_post("error", error="messages_tab_disabled"),
+    ),
+    Script(
+        "a word nobody knows is refused for good", Permanent, REJECTED, faults=_post("error", error="as_user_not_ok")
+    ),
+    Script(
+        "service_unavailable may have happened",
+        Unknown,
+        faults=_post("status", status=503, error="service_unavailable"),
+    ),
 ]
 
 

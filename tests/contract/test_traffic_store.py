@@ -23,7 +23,7 @@ CHAT = Address("telegram", "main", "42")
 
 def said(number: int, text: str = "hello", **more: object) -> InboundMessage:
     """A message of person 42 with its own number."""
-    return replace(message(text=text), event_id=f"msg:{number}", message_id=str(number), **more)  # type: ignore[arg-type]
+    return replace(message(text=text), event_id=f"msg:{number}", message_id=str(number), **more)  # type: ignore[arg-type]  by name
 
 
 async def admitted(store: Store, event: InboundMessage, key: str = KEY) -> InboxRow:

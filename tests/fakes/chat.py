@@ -1,6 +1,7 @@
 """A channel in memory: what each chat shows, every call that was made, and failures by script."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,7 +58,7 @@ class FakeChannel:
     sign_error: Exception | None = None
     menus: Mapping[str, Sequence[tuple[str, str]]] | None = None
     closed: bool = False
-    now: Callable[[], float] = lambda: 0.0
+    now: Callable[[], float] = time.monotonic
 
     async def run(self, sink: Sink) -> None:
         """Hear nothing."""
@@ -116,7 +117,7 @@ class FakeChannel:
 
     def limited(self, **changes: object) -> "FakeChannel":
         """The same with other limits."""
-        self.limits = replace(self.limits, **changes)  # type: ignore[arg-type]
+        self.limits = replace(self.limits, **changes)  # type: ignore[arg-type]  by name
         return self
 
 

@@ -1,5 +1,6 @@
 """A store whose commits hold without anybody hearing of it, as when a connection breaks behind COMMIT."""
 
+import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
@@ -19,11 +20,13 @@ class FickleEngine(SqliteEngine):
     def __init__(self, path: Path) -> None:
         super().__init__(path, synchronous="OFF")
         self.down = False  # nothing holds, nothing is read
+        self.refused = asyncio.Event()  # somebody met the outage
         self.unheard = 0  # so many groups hold and are told to have failed
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         """As the port says."""
         if self.down:
+            self.refused.set()
             return [(None, StoreUnavailable("down")) for _ in jobs]
         outcomes = await super().commit(jobs)
         if self.unheard > 0:
@@ -34,5 +37,6 @@ class FickleEngine(SqliteEngine):
     async def read(self, query: Callable[[sa.Connection], T]) -> T:
         """As the port says."""
         if self.down:
+            self.refused.set()
             raise StoreUnavailable("down")
         return await super().read(query)

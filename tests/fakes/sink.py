@@ -35,7 +35,8 @@ class RecordingSink:
             raise NotPersisted
         self.events.extend(events)
         self.rejected.extend(rejected)
-        self.committed = cursor
+        if cursor is not None:
+            self.committed = cursor
         self._tell()
 
     async def cursor(self) -> str | None:

@@ -29,8 +29,8 @@ from gateway.sessions.config import SessionsConfig
 from gateway.sessions.items import Reader
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
+from gateway.sessions.shared import SessionTools
 from gateway.sessions.turn import TurnTools
-from gateway.sessions.worker import SessionTools
 from gateway.store import inbox, journal
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow, NewRow
@@ -217,7 +217,7 @@ class Spine:
             "text": text,
             "mentions_bot": True,
         }
-        return InboundMessage(**(values | more))  # type: ignore[arg-type]
+        return InboundMessage(**(values | more))  # type: ignore[arg-type]  by name
 
     async def say(self, text: str, user: str = "p1", chat: str = "c1", **more: object) -> int:
         """A person says something; the id of its row, committed and published."""
@@ -234,7 +234,7 @@ class Spine:
             assert id_ is not None
             return InboxRow(id_, event.tenant, key, user, event, self.now)
 
-        row = await self.store.write(job, None if silently else lambda row: self.bus.publish(row))
+        row = await self.store.write(job, None if silently else self.bus.publish)
         return row.id
 
     async def take_back(self, message_id: str, user: str = "p1", chat: str = "c1") -> int:
@@ -296,7 +296,8 @@ def _fingerprint(connection: sa.Connection) -> object:
     return connection.execute(
         sa.text(
             "SELECT (SELECT count(*) FROM inbox), (SELECT count(outcome) FROM inbox),"
-            " (SELECT sum(attempts) FROM inbox), (SELECT count(*) FROM events), (SELECT count(*) FROM turns), (SELECT count(end_reason) FROM turns),"
+            " (SELECT sum(attempts) FROM inbox), (SELECT count(*) FROM events),"
+            " (SELECT count(*) FROM turns), (SELECT count(end_reason) FROM turns),"
             " (SELECT sum(attempts) FROM turns), (SELECT count(*) FROM outbox), (SELECT sum(attempts) FROM outbox),"
             " (SELECT group_concat(state) FROM outbox), (SELECT count(*) FROM parked_lanes)"
         )

@@ -97,11 +97,13 @@ class FakeView(ABC):
 class FakePage(FakeView):
     """A browser with one tab. Keeps its cookie."""
 
-    def __init__(self, url: str, *, language: str = "en-GB,en;q=0.9") -> None:
+    def __init__(
+        self, url: str, *, language: str = "en-GB,en;q=0.9", cookies: aiohttp.abc.AbstractCookieJar | None = None
+    ) -> None:
         super().__init__()
         self.url = url
         self.http = aiohttp.ClientSession(
-            cookie_jar=aiohttp.CookieJar(unsafe=True), headers={"Accept-Language": language}
+            cookie_jar=cookies or aiohttp.CookieJar(unsafe=True), headers={"Accept-Language": language}
         )
         self.chat = ""
         self._socket: aiohttp.ClientWebSocketResponse | None = None

@@ -12,7 +12,8 @@ ALLOWED = {
     "gateway/delivery/drafts.py:LiveAnswer._show",  # one live answer
     "gateway/manager.py:ChannelManager._run_once",  # one channel's run
     "gateway/sessions/commands.py:CommandRunner._run",  # one command
-    "gateway/sessions/worker.py:Session._run",  # one turn
+    "gateway/sessions/runner.py:TurnRunner.run",  # one turn
+    "gateway/sessions/worker.py:Session._answer",  # one turn that cannot begin
     "gateway/store/writer.py:_Entry.succeed",  # what follows one writer job
     "gateway/store/writer.py:commit_group",  # one writer job
 }

@@ -15,7 +15,10 @@ from tests.house.tree import ROOT
 
 EXAMPLE = ROOT / "config" / "gateway.toml"
 SECRETS = ROOT / "config" / "secrets.example.toml"
-ACCOUNTS = {("channels", "telegram"): "main", ("channels", "slack"): "main", ("access", "accounts"): "telegram:main"}
+ACCOUNTS = {
+    **{("channels", platform): "main" for platform in ("telegram", "discord", "slack")},
+    ("access", "accounts"): "telegram:main",
+}
 """What the examples call the one entry of each table of accounts."""
 
 

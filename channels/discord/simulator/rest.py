@@ -19,9 +19,11 @@ from channels.discord.simulator.state import Bot, World
 Operation = Callable[[Bot, Call], JsonValue]
 
 _ID = r"(?P<{}>[^/]+)"
-_UNRECORDED = frozenset(
-    ["getMe", "getApplication", "getGuilds", "getChannels", "getThreads", "getChannel", "getMessages", "getMessage", "getGateway", "getCommands", "getOriginal"]
-)
+_READS = """
+getMe getApplication getGuilds getChannels getThreads getChannel getMessages getMessage getGateway getCommands
+getOriginal
+"""
+_UNRECORDED = frozenset(_READS.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ _HOW = """\
 Simulated Discord on {base}
   a bot reaches it with   DISCORD_API_BASE={base} and any token
   somebody writes         curl {base}/sim/say -d '{{"chat": 1, "text": "hello"}}'
-  uses a command          curl {base}/sim/command -d '{{"chat": 1, "name": "log", "options": {{"text": "guitar 20 min"}}}}'
+  uses a command          curl {base}/sim/command -d '{{"chat": 1, "name": "coach", "options": {{"text": "hi"}}}}'
   what they see           curl '{base}/sim/shown?chat=1'
   what a bot called       curl '{base}/sim/history?chat=1'
   a fault by script       curl {base}/sim/faults -d '[{{"kind": "cut", "method": "createMessage", "applied": true}}]'

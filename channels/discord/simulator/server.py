@@ -4,16 +4,20 @@ The real library talks to `base_url` unmodified: REST under /api/v10, the gatewa
 /attachments. The person's side is called in process (`say`, `edit`, `shown` ...) or over /sim/ (see `control`).
 """
 
+import asyncio
 from types import TracebackType
 from typing import Self
 
-from aiohttp import web
+from aiohttp import StreamReader, web
+from aiohttp.abc import AbstractStreamWriter
+from aiohttp.http import RawRequestMessage
 
 from channels.discord.simulator.control import Control
 from channels.discord.simulator.rest import Rest
 from channels.discord.simulator.simulated import SimulatedDiscord
 
 LOOPBACK = "127.0.0.1"
+MAX_REQUEST_BYTES = 64 << 20  # larger ones are cut off; what Discord takes is decided in `checks`
 
 
 class DiscordSimulator(SimulatedDiscord):
@@ -53,7 +57,8 @@ class DiscordSimulator(SimulatedDiscord):
             OSError: the port is taken.
         """
         # A connection that stands must not hold up the end, hence the short shutdown.
-        self._runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=0.1)
+        server = web.Server(self._handle, access_log=None, request_factory=_request)
+        self._runner = web.ServerRunner(server, shutdown_timeout=0.1)
         await self._runner.setup()
         await web.TCPSite(self._runner, self._host, self._port).start()
         self._port = self._runner.addresses[0][1]
@@ -92,3 +97,15 @@ class DiscordSimulator(SimulatedDiscord):
         if file is None:
             return web.Response(status=404, text="This content is no longer available.")
         return web.Response(body=file.content, content_type=file.mime)
+
+
+def _request(
+    message: RawRequestMessage,
+    payload: StreamReader,
+    protocol: web.RequestHandler,
+    writer: AbstractStreamWriter,
+    task: "asyncio.Task[None]",
+) -> web.BaseRequest:
+    """A request that may be as large as a file that is refused."""
+    loop = asyncio.get_running_loop()
+    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_REQUEST_BYTES)

@@ -7,6 +7,7 @@ channel; an unknown one becomes the direct conversation of the person with that 
 import asyncio
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from itertools import takewhile
 
 from pydantic import JsonValue
@@ -34,6 +35,16 @@ from channels.discord.simulator.state import (
 from channels.discord.simulator.written import GUILDS, as_guild, tell_channel, tell_deleted, tell_message
 
 _RECONNECT = b'{"op":7,"d":null,"s":null,"t":null}'
+
+
+@dataclass(frozen=True, slots=True)
+class Special:
+    """What is not usual about something said."""
+
+    type: int | None = None  # None: 0, or 19 for a reply
+    flags: int = 0
+    forwarded: str | None = None  # the text of a message that is passed on
+    webhook_id: int | None = None  # it is a webhook that speaks
 
 
 class SimulatedDiscord:
@@ -68,10 +79,10 @@ class SimulatedDiscord:
         person = self._world.people[person_id] = Person(person_id, name, locale, is_bot)
         return person
 
-    def add_guild(self, guild_id: int, name: str = "Guild") -> Guild:
+    def add_guild(self, guild_id: int, name: str = "Guild", *, joined_s_ago: float = 86_400.0) -> Guild:
         """A server all bots are in; those connected are told."""
         bots = {bot.id for bot in self._world.bots.values()}
-        guild = self._world.guilds[guild_id] = Guild(guild_id, name, time.time(), bots)
+        guild = self._world.guilds[guild_id] = Guild(guild_id, name, time.time() - joined_s_ago, bots)
         for bot in self._world.bots.values():
             bot.sessions.emit("GUILD_CREATE", as_guild(self._world, guild), intent=GUILDS)
         return guild
@@ -115,9 +126,7 @@ class SimulatedDiscord:
         person: int | None = None,
         reply_to: int | None = None,
         files: Mapping[str, bytes] | None = None,
-        forwarded: str | None = None,
-        kind: int | None = None,
-        webhook: int | None = None,
+        special: Special = Special(),
         bot: str | None = None,
     ) -> int:
         """Somebody writes; returns the message id. `person` is who (None: the one of a direct conversation)."""
@@ -132,10 +141,11 @@ class SimulatedDiscord:
             text=text,
             at=time.time(),
             at_s=time.monotonic(),
-            type=kind if kind is not None else 0 if reply_to is None else 19,
+            type=special.type if special.type is not None else 0 if reply_to is None else 19,
             reply_to=reply_to,
-            forwarded=forwarded,
-            webhook_id=webhook,
+            flags=special.flags,
+            forwarded=special.forwarded,
+            webhook_id=special.webhook_id,
         )
         for name, content in (files or {}).items():
             mime = "image/png" if name.endswith(".png") else "text/plain"

@@ -149,13 +149,14 @@ async def _params_of(request: web.BaseRequest, query: str) -> Params:
     """The parameters of a request with any body the Bot API takes, and its files."""
     if request.content_type == "multipart/form-data":
         fields = await request.post()
-        files = {
-            name: UploadedFile(value.filename, value.content_type, value.file.read())
-            for name, value in fields.items()
-            if isinstance(value, web.FileField)
-        }
+        files = {name: _uploaded(value) for name, value in fields.items() if isinstance(value, web.FileField)}
         return Params({name: value for name, value in fields.items() if isinstance(value, str)}, files)
     return read_params(await request.read(), request.content_type, query)
+
+
+def _uploaded(field: web.FileField) -> UploadedFile:
+    with field.file:
+        return UploadedFile(field.filename, field.content_type, field.file.read())
 
 
 def _refused(refusal: Refusal) -> _Answer:

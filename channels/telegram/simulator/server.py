@@ -80,6 +80,8 @@ class TelegramSimulator(SimulatedTelegram):
         if self._pushing is not None:
             self._pushing.cancel()
             await asyncio.wait([self._pushing])
+            if not self._pushing.cancelled():
+                self._pushing.result()
             self._pushing = None
         if self._runner is not None:
             await self._runner.cleanup()

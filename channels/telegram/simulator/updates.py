@@ -68,6 +68,11 @@ class UpdateQueue:
     def __len__(self) -> int:
         return len(self._waiting)
 
+    @property
+    def allowed(self) -> frozenset[str] | None:
+        """The kinds of update the bot asked for; None: Telegram's default."""
+        return self._allowed
+
     def allow(self, kinds: object) -> None:
         """Remember which kinds of update the bot wants; None leaves it as it was, [] is the default."""
         if isinstance(kinds, list):

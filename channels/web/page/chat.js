@@ -136,7 +136,7 @@ text.addEventListener("keydown", (event) => {
     else if (event.key === "ArrowDown") choose(chosen + 1);
     else if (event.key === "ArrowUp") choose(chosen - 1);
     else take(menu.children[chosen]?.dataset.name);
-  } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing && matchMedia("(pointer: fine)").matches) {
+  } else if (event.key === "Enter" && !event.shiftKey && !event.isComposing && !matchMedia("(pointer: coarse)").matches) {
     submit(event);
   }
 });

@@ -102,20 +102,20 @@ async def test_away_is_retryable_and_gone_is_blocked():
     clock.now_s += 59
     with pytest.raises(Retryable):
         await hub.show("c", {})
-    assert not hub.awaited("c")
+    assert not hub.is_owed("c")
     clock.now_s += 1
     with pytest.raises(Permanent) as gone:
         await hub.show("c", {})
     assert PermanentKind.BLOCKED is gone.value.kind
-    assert hub.awaited("c")
+    assert hub.is_owed("c")
 
 
 async def test_nobody_knows_what_waits_from_an_earlier_life():
     """A chat that this process has not caught up with may have a parked lane."""
     hub = screens()
-    assert hub.awaited("c")
+    assert hub.is_owed("c")
     hub.caught_up("c")
-    assert not hub.awaited("c")
+    assert not hub.is_owed("c")
 
 
 async def test_slow_view_is_closed_and_nothing_piles_up():
@@ -151,7 +151,7 @@ async def test_chats_that_nobody_looks_at_are_forgotten():
     for number in range(100):
         hub.leave(hub.open(f"chat {number}"))
         clock.now_s += 10
-    assert len(hub._chats) <= 8
+    assert len(hub) <= 8
 
 
 async def test_close_all_ends_every_view():

@@ -122,8 +122,8 @@ async def test_group_that_moves_is_told_on_both_sides():
         rig.simulator.say(-5, "hello", person=7)
         rig.simulator.migrate(-5, -1_000_000_000_005, person=7)
         async with rig.running():
-            await rig.sink.until(lambda: len(rig.sink.events) == 2)
-        assert ["message", "migration"] == [event.type for event in rig.sink.events]
+            await rig.sink.until(lambda: len(rig.sink.events) == 3)
+        assert ["message", "migration", "migration"] == [event.type for event in rig.sink.events]
         async with aiohttp.ClientSession(rig.simulator.base_url) as http:
             _, answer = await _ask(http, "GET", f"/bot{TOKEN}/sendMessage?chat_id=-5&text=x")
         assert isinstance(answer, dict)

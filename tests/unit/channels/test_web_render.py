@@ -14,9 +14,8 @@ from tests.fakes.markdown_documents import Document, documents
 
 WEB = WebRenderer()
 VOID = {"hr"}
-TAGS = {
-    "p", "h3", "h4", "h5", "h6", "pre", "code", "ul", "ol", "li", "blockquote", "table", "tr", "th", "td", "hr", "strong",
-    "em", "s", "a",
+TAGS = {"p", "h3", "h4", "h5", "h6", "pre", "code", "ul", "ol", "li", "blockquote", "strong", "em", "s", "a"} | {
+    "table", "tr", "th", "td", "hr",
 }  # fmt: skip
 ATTRIBUTES = {"href", "target", "rel", "value", "class", "tabindex", "data-language"}
 
@@ -79,8 +78,10 @@ def html(markdown: str) -> str:
         ),
         (
             "[a **b**](https://x.y/?a=1&b=2)",
-            '<p><a href="https://x.y/?a=1&amp;b=2" target="_blank" rel="noopener noreferrer nofollow">'
-            "a <strong>b</strong></a></p>",
+            (
+                '<p><a href="https://x.y/?a=1&amp;b=2" target="_blank" rel="noopener noreferrer nofollow">'
+                "a <strong>b</strong></a></p>"
+            ),
         ),
         ("`ABCD`", '<p><code class="alone">ABCD</code></p>'),
     ],
@@ -93,12 +94,24 @@ def test_markdown_becomes_html(markdown: str, expected: str):
 @pytest.mark.parametrize(
     "attack",
     [
-        "<script>alert(1)</script>", "<img src=x onerror=alert(1)>", "[x](javascript:alert(1))", "[x](data:text/html,x)",
-        "![x](https://evil.example/pixel.png)", "</p><svg onload=alert(1)>", '[x](https://a"onmouseover="alert(1))',
-        "```\"><script>\nx\n```", "`</code><script>`", "| <b> |\n|---|\n| </td><script> |", "<!-- -->", "&lt;script&gt;",
-        "[x](vbscript:x)", "[x](//evil.example)", "<https://evil.example/\"><script>>", "[x](HTTPS://A.B 'x\"><i>')",
+        "<script>alert(1)</script>",
+        "<img src=x onerror=alert(1)>",
+        "[x](javascript:alert(1))",
+        "[x](data:text/html,x)",
+        "![x](https://evil.example/pixel.png)",
+        "</p><svg onload=alert(1)>",
+        '[x](https://a"onmouseover="alert(1))',
+        '```"><script>\nx\n```',
+        "`</code><script>`",
+        "| <b> |\n|---|\n| </td><script> |",
+        "<!-- -->",
+        "&lt;script&gt;",
+        "[x](vbscript:x)",
+        "[x](//evil.example)",
+        '<https://evil.example/"><script>>',
+        """[x](HTTPS://A.B 'x"><i>')""",
     ],
-)  # fmt: skip
+)
 def test_nothing_said_can_act(attack: str):
     """A54, A59, A68: whatever a model or a stranger writes stays text; nothing is loaded, nothing runs."""
     for text in (html(attack), to_html(Rendered(attack)), to_html(WEB.plain(attack))):

@@ -65,7 +65,8 @@ async def test_a_stop_passes_the_backlog_by_and_comes_once() -> None:
         bus.publish(inbox.add(text))
     assert [3, 1, 2, 4] == await take(bus, 4)
     waiting = asyncio.ensure_future(bus.consume())  # noqa: TID251  cancelled below
-    await asyncio.sleep(0.01)
+    for _ in range(10):
+        await asyncio.sleep(0)
     assert not waiting.done()
     waiting.cancel()
 

@@ -67,7 +67,7 @@ async def until(condition: Callable[[], bool]) -> None:
     """Let others work until this holds."""
     async with asyncio.timeout(5):
         while not condition():
-            await asyncio.sleep(0.001)
+            await asyncio.sleep(0)
 
 
 def fails(error: Exception) -> Callable[[], FakeChannel]:
@@ -122,7 +122,8 @@ async def test_signs_fail_without_harm(store: Store, error: Exception) -> None:
     async with managed(store, ("bad", lambda: bad)) as (manager, _):
         await until(lambda: manager.states()["bad:main"][0] is ChannelState.READY)
         manager.react(Address("bad", "main", "1"), "1", Sign.QUEUED)
-        await asyncio.sleep(0.01)
+        for _ in range(10):
+            await asyncio.sleep(0)
         assert ChannelState.READY is manager.states()["bad:main"][0]
 
 

@@ -105,12 +105,12 @@ async def test_a_store_that_cannot_be_read_for_a_while_is_waited_for(
     engine.down = True
     if moment == "recover":
         beginning = asyncio.ensure_future(spine.begin())  # noqa: TID251  awaited below
-        await asyncio.sleep(0.1)
+        await engine.refused.wait()
         engine.down = False
         await beginning
     else:
         spine.model.give("answer one")
-        await asyncio.sleep(0.1)
+        await engine.refused.wait()
         engine.down = False
     for _ in range(20):
         await spine.quiet()

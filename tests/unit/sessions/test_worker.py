@@ -1,36 +1,20 @@
 """Sessions over a real store: what a message, a stop, an edit and a crash do to the turn that runs."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import pytest
 import sqlalchemy as sa
 
-from agent.errors import FailureKind
-from agent.ports import ModelFailure, Turn, TurnPort
+from agent.ports import Turn, TurnPort
 from agent.transcript import EndReason, ModelResponded, ToolCall, UserItem
-from channels.base import Sign
+from channels.base import Channel, Sign
 from channels.messages import InboundEvent, InboundMessage
-from gateway.delivery.config import DeliveryConfig
 from gateway.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.items import Reader
-from gateway.store.tables.turns import events, turns
+from gateway.store.tables.turns import events
 from tests.fakes.agents import a_tool
-from tests.fakes.chat import FakeChannel
-from tests.fakes.spine import Spine, quick_store
-
-
-@pytest.fixture
-async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
-    """Parts over a fresh store, begun."""
-    store = await quick_store(tmp_path / "tenk.db")
-    spine = Spine(store)
-    await spine.begin()
-    yield spine
-    await spine.kill()
-    await store.aclose()
+from tests.fakes.spine import KEY, Spine, quick_store
 
 
 async def kinds_of(spine: Spine) -> list[str]:
@@ -304,249 +288,69 @@ async def test_a_turn_of_somebody_shut_out_is_not_gone_on_with(spine: Spine) -> 
     assert None not in (await spine.outcomes()).values()
 
 
-async def test_a_crash_goes_on_from_the_journal(spine: Spine) -> None:
-    """D5: the turn is taken up, its message is answered once."""
-    row = await spine.say("hello")
+LONG = "x" * 150
+"""Near the limit of the fake channel: its client may have split it."""
+
+
+async def test_what_a_client_split_is_one_turn_and_ends_as_one(spine: Spine) -> None:
+    """A paste over the limit: both rows are claimed by the same turn."""
+    first = await spine.say(LONG)
+    second = await spine.say("the end")
+    spine.later(seconds=2)
     await spine.asked()
-    await spine.kill()
-    await spine.begin()
+    assert [f"{LONG}\nthe end"] == said_to_the_model(spine)
+    spine.model.give("read")
+    await spine.quiet()
+    assert {first: "answered", second: "merged"} == await spine.outcomes()
+
+
+async def test_the_rest_of_a_split_message_is_answered_when_its_beginning_is_taken_back(spine: Spine) -> None:
+    """F59: no row is left without an outcome because it was joined to one that is gone."""
+    beginning = spine.message(LONG)
+    first = await spine.admit(beginning)
+    second = await spine.say("the end")
+    await spine.take_back(beginning.message_id)
+    await spine.quiet()
+    spine.later(seconds=2)
     await spine.asked()
-    spine.model.give("after all")
+    assert ["the end"] == said_to_the_model(spine)
+    spine.model.give("read")
     await spine.quiet()
-    assert ["after all"] == spine.channel.shown()
-    assert {row: "answered"} == await spine.outcomes()
-
-
-async def test_a_turn_that_breaks_three_times_is_apologised_for(spine: Spine) -> None:
-    """D5: counted at each attempt, then failed, and the person is told."""
-
-    async def broken(_turn: Turn, _port: TurnPort) -> EndReason:
-        raise KeyError("a bug")
-
-    await spine.kill()
-    spine.agent = broken
-    await spine.begin()
-    row = await spine.say("hello")
-    await spine.quiet()
-    assert ["Something broke."] == spine.channel.shown()
-    assert {row: "failed"} == await spine.outcomes()
-
-
-async def test_a_turn_that_was_abandoned_is_apologised_for_at_the_next_start(spine: Spine) -> None:
-    """No row is left without an outcome because even the apology failed once."""
-    await spine.say("hello")
-    await spine.asked()
-    await spine.kill()
-    await spine.store.write(lambda connection: connection.execute(sa.update(turns).values(attempts=9)))
-    await spine.begin()
-    await spine.quiet()
-    assert ["Something broke."] == spine.channel.shown()
-    assert ["failed"] == list((await spine.outcomes()).values())
-
-
-async def test_what_cannot_even_begin_is_told_and_the_gateway_lives(spine: Spine) -> None:
-    """A message that breaks its reading is failed; the one after it is answered."""
-
-    class Picky(Reader):
-        def read(self, event: InboundEvent, *more: object) -> UserItem | None:
-            if isinstance(event, InboundMessage) and event.text == "bad":
-                raise KeyError("a bug")
-            return super().read(event, *more)
-
-    await spine.kill()
-    spine.reader = Picky(InputGuard(GuardConfig()))
-    await spine.begin()
-    bad = await spine.say("bad")
-    good = await spine.say("good", "p2", "c2")
-    await spine.asked()
-    spine.model.give("fine")
-    await spine.quiet()
-    assert ["Something broke."] == spine.channel.shown("c1")
-    assert ["fine"] == spine.channel.shown("c2")
-    assert {bad: "failed", good: "answered"} == await spine.outcomes()
-
-
-async def test_an_answer_of_which_nothing_is_left_is_not_silence(tmp_path: Path) -> None:
-    """The last look may take everything away; the person reads that it did."""
-    store = await quick_store(tmp_path / "clean.db")
-    spine = Spine(store, clean=lambda _text: "  ")
-    await spine.begin()
-    await spine.say("hello")
-    await spine.asked()
-    spine.model.give("<tool>secret</tool>")
-    await spine.quiet()
-    assert ["My answer came out empty. Please ask me again."] == spine.channel.shown()
-    await spine.kill()
-    await store.aclose()
-
-
-@pytest.mark.parametrize("end", ["answer", "empty", "stop", "failure", "crash"])
-async def test_no_placeholder_stays_open(tmp_path: Path, end: str) -> None:
-    """Whatever ends a turn whose live answer is shown, "…" is not what the person is left with."""
-    store = await quick_store(tmp_path / "live.db")
-    live = DeliveryConfig(typing_after_s=0.0, placeholder_after_s=0.0)
-    spine = Spine(store, live=live, clean=(lambda _text: "") if end == "empty" else str)
-    await spine.begin()
-    await spine.say("hello")
-    await spine.asked()
-    await spine.until(lambda: spine.channel.shown() == ["…"])
-    await spine.quiet()
-    if end == "stop":
-        await spine.say("/stop")
-    elif end == "crash":
-        await spine.kill()
-        await spine.begin()
-        await spine.asked()
-        spine.model.give("done")
-    elif end == "failure":
-        spine.model.give(ModelFailure(FailureKind.AUTH, "no key"))
-    else:
-        spine.model.give("done")
-    await spine.quiet()
-    assert "…" not in spine.channel.shown()
-    assert None not in (await spine.outcomes()).values()
-    if end in {"answer", "crash"}:
-        assert ["done"] == spine.channel.shown()
-    await spine.kill()
-    await store.aclose()
-
-
-async def test_a_live_answer_that_breaks_leaves_the_turn_alone(tmp_path: Path) -> None:
-    """A bug in showing an answer as it grows costs the showing, not the answer, not the gateway."""
-    store = await quick_store(tmp_path / "broken.db")
-    live = DeliveryConfig(typing_after_s=0.0, placeholder_after_s=0.0)
-    spine = Spine(store, live=live)
-    spine.channel.sign_error = KeyError("a bug in the adapter")
-    await spine.begin()
-    await spine.say("hello")
-    await spine.asked()
-    await spine.until(lambda: spine.channel.typed > 0)
-    spine.model.give("done")
-    await spine.quiet()
-    assert ["done"] == spine.channel.shown()[-1:]
-    await spine.kill()
-    await store.aclose()
-
-
-async def test_a_mailbox_over_its_bound_answers_everything_in_order(tmp_path: Path) -> None:
-    """F57: what does not fit stays in the inbox; commands and deletions among it cut nothing off and start no turn."""
-    store = await quick_store(tmp_path / "full.db")
-    spine = Spine(store, sessions=SessionsConfig(mailbox_size=2, mode="followup"))
-    spine.model.answer_at_once = lambda request: ModelResponded(
-        0, next(item.text for item in reversed(request.items) if isinstance(item, UserItem)).upper()
-    )
-    await spine.begin()
-    await spine.kill()
-    rows = []
-    for number in range(12):
-        if number % 3 == 2:
-            rows.append(await spine.admit(spine.message("/mode"), silently=True))
-        rows.append(await spine.admit(spine.message(f"m{number}", "p2" if number % 2 else "p1", "g1"), silently=True))
-        await spine.store.write(lambda _: None)
-    await spine.begin()
-    await spine.until(lambda: len(spine.channel.shown("g1")) >= 12)
-    await spine.quiet()
-    answered = [word for text in spine.channel.shown("g1") for word in text.split()]
-    assert [f"M{number}" for number in range(12)] == answered
-    assert None not in (await spine.outcomes()).values()
-    await spine.kill()
-    await store.aclose()
-
-
-async def test_more_commands_than_memory_holds_all_run(tmp_path: Path) -> None:
-    """What a session's command lane does not keep is read from the store."""
-    store = await quick_store(tmp_path / "commands.db")
-    spine = Spine(store)
-    await spine.begin()
-    await spine.kill()
-    rows = [await spine.admit(spine.message("/mode"), silently=True) for _ in range(130)]
-    await spine.begin()
-    await spine.until(lambda: len(spine.channel.shown()) >= len(rows))
-    await spine.quiet()
-    assert {"answered"} == set((await spine.outcomes()).values())
-    await spine.kill()
-    await store.aclose()
-
-
-async def test_what_waited_over_a_day_is_told_as_missed(spine: Spine) -> None:
-    """D7: once for all that did, never answered; what comes now is answered."""
-    await spine.kill()
-    old = [await spine.admit(spine.message(text), silently=True) for text in ("one", "two")]
-    spine.later(hours=25)
-    await spine.begin()
-    await spine.quiet()
-    assert [] == spine.model.requests
-    assert 1 == len(spine.channel.shown())
-    assert "25 hours" in spine.channel.shown()[0]
-    assert dict.fromkeys(old, "failed") == await spine.outcomes()
-
-
-async def test_a_turn_that_was_cut_over_a_day_ago_is_told_as_missed(spine: Spine) -> None:
-    """D7: nobody wants yesterday's answer today."""
-    await spine.say("hello")
-    await spine.asked()
-    await spine.kill()
-    asked = len(spine.model.requests)
-    spine.later(hours=30)
-    await spine.begin()
-    await spine.quiet()
-    assert asked == len(spine.model.requests)
-    assert "30 hours" in spine.channel.shown()[-1]
-
-
-async def test_an_account_taken_out_of_the_configuration_stops_nobody(spine: Spine) -> None:
-    """Its turns, rows and parts wait in the store until it is back; the others go on."""
-    await spine.say("hello")
-    await spine.asked()
-    await spine.kill()
-    removed = spine.channels
-    other = FakeChannel(name="other")
-    spine.channel, spine.channels = other, type(removed)(other)
-    await spine.begin()
-    row = await spine.say("hi", channel="other")
-    await spine.asked()
-    spine.model.give("fine")
-    await spine.quiet()
-    assert ["fine"] == other.shown()
     outcomes = await spine.outcomes()
-    assert ("answered", [None]) == (outcomes.pop(row), list(outcomes.values()))
+    assert ("cleared", "answered") == (outcomes[first], outcomes[second])
 
 
-async def test_a_channel_that_never_loads_holds_up_no_other(tmp_path: Path) -> None:
-    """Its messages wait without a slot, the missed ones too; other channels are answered."""
-    store = await quick_store(tmp_path / "dead.db")
-    spine = Spine(store, sessions=SessionsConfig(max_turns=1))
-    spine.channels.never_loads("dead")
-    await spine.begin()
-    await spine.admit(spine.message("anybody there?", channel="dead"))
+async def test_all_rows_of_a_split_message_are_refused_with_it(spine: Spine) -> None:
+    """Whoever may not write any more gets no answer, and each of their rows its outcome."""
+    await spine.say(LONG)
+    await spine.say("the end")
+    del spine.people.known["p1"]
+    spine.later(seconds=2)
+    await spine.until(lambda: not spine.router.session("default", KEY).busy)
+    await spine.quiet()
+    assert ["refused", "refused"] == list((await spine.outcomes()).values())
+
+
+async def test_steering_that_cannot_be_read_waits_on(spine: Spine) -> None:
+    """The turn that broke over it is begun again and reads it then: it has not left the mailbox."""
+    failures = [KeyError("a bug")]
+
+    class Moody(Reader):
+        async def read(self, event: InboundEvent, channel: Channel) -> UserItem | None:
+            if isinstance(event, InboundMessage) and event.text == "more" and failures:
+                raise failures.pop()
+            return await super().read(event, channel)
+
     await spine.kill()
-    spine.later(hours=25)
+    spine.reader = Moody(InputGuard(GuardConfig()))
     await spine.begin()
-    await spine.admit(spine.message("still nobody?", channel="dead"))
-    row = await spine.say("hello", "p2", "c2")
+    first = await spine.say("hello")
     await spine.asked()
-    spine.model.give("here")
+    second = await spine.say("more")
     await spine.quiet()
-    assert "answered" == (await spine.outcomes())[row]
-    await spine.kill()
-    await store.aclose()
-
-
-async def test_closing_begins_no_further_turn(spine: Spine) -> None:
-    """D7: what runs goes on to its end, what waits is left to the next start."""
-    await spine.say("/mode followup")
+    spine.model.give("one")
     await spine.quiet()
-    await spine.say("one")
-    await spine.asked()
-    waiting = await spine.say("two")
-    await spine.quiet()
-    spine.router.close()
-    spine.model.give("answer one")
-    await spine.quiet()
-    assert spine.model.asked is None
-    assert not spine.router.busy
-    assert (await spine.outcomes())[waiting] is None
-    await spine.kill()
-    await spine.begin()
-    await spine.asked()
-    assert "two" == said_to_the_model(spine)[-1]
+    while spine.model.asked is not None:
+        spine.model.give("two")
+        await spine.quiet()
+    assert {first: "answered", second: "merged"} == await spine.outcomes()

@@ -1,0 +1,63 @@
+"""What every session of a gateway shares, and what it needs of the people and the channels. Nothing happens here."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from agent.ports import Principal, Turn, TurnPort
+from agent.transcript import EndReason
+from channels.base import Channel, Sign
+from channels.messages import Address
+from gateway.delivery.drafts import LiveTools
+from gateway.sessions.config import SessionsConfig
+from gateway.sessions.mailbox import KindOf
+from gateway.sessions.turn import TurnTools
+
+RunTurn = Callable[[Turn, TurnPort], Awaitable[EndReason]]
+"""What runs one kind of turn: `agent.loop.run_turn` with its agent."""
+
+
+class People(Protocol):
+    """Who a user is now."""
+
+    def principal(self, user_id: str) -> Principal | None:
+        """The person; None where they may not command the bot any more."""
+        ...
+
+
+class Channels(Protocol):
+    """What a session needs of the channels."""
+
+    async def loaded(self, address: Address) -> Channel:
+        """The channel of an address, as soon as it is loaded."""
+        ...
+
+    def configured(self, address: Address) -> bool:
+        """Whether the account of an address is configured."""
+        ...
+
+    def hints(self, address: Address) -> str:
+        """How text is formatted there, for the model."""
+        ...
+
+    def react(self, address: Address, message_id: str, sign: Sign) -> None:
+        """Show a sign, sooner or later, if the channel can."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTools:
+    """What every session of a gateway shares."""
+
+    config: SessionsConfig
+    turns: TurnTools
+    live: LiveTools
+    channels: Channels
+    people: People
+    agents: Mapping[str, RunTurn]  # by kind of turn
+    kind_of: KindOf
+    slots: asyncio.Semaphore  # turns in flight
+    epoch: int
+    deadline_s: float  # a turn's own limit
+    sorry: Callable[[Principal], str]  # what a person reads when a turn failed for good

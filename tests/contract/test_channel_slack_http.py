@@ -1,0 +1,134 @@
+"""Slack's HTTP way in, against the simulator's signed posts: 200 after the commit, 503 without one."""
+
+import asyncio
+
+import aiohttp
+import orjson
+
+from channels.base import ChannelState
+from channels.messages import Button, ButtonPressed, CommandInvoked
+from channels.slack.simulator.posting import signed_headers
+from channels.slack.simulator.state import SIGNING_SECRET
+from tests.fakes.sink import RecordingSink
+from tests.fakes.slack import BOT, part, slack_by_http
+
+
+async def test_event_is_answered_only_after_the_commit():
+    """While `receive` has not returned there is no answer; then it is 200."""
+    async with slack_by_http() as rig, rig.running():
+        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
+        rig.sink.open.clear()
+        rig.simulator.say("D1", "hello")
+        await rig.sink.arriving.wait()
+        (posted,) = rig.simulator.poster.posted
+        assert [] == posted.statuses
+        rig.sink.open.set()
+        await rig.simulator.until(lambda: posted.done)
+        assert [200] == posted.statuses
+
+
+async def test_event_the_store_refuses_is_answered_503_and_comes_again():
+    """The retries carry the same key; the header that numbers them decides nothing."""
+    async with slack_by_http() as rig, rig.running():
+        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
+        rig.sink.refusals = 3
+        ts = rig.simulator.say("D1", "keep me")
+        await rig.simulator.until(lambda: rig.simulator.poster.posted[0].done)
+        assert [503, 503, 503, 200] == rig.simulator.poster.posted[0].statuses
+        assert [[f"msg:T0SIM:D1:{ts}"]] * 4 == rig.sink.batches
+
+
+async def test_before_the_channel_runs_it_is_503():
+    """And after it ended; in between the event is taken."""
+    async with slack_by_http() as rig:
+        rig.simulator.say("D1", "early")
+        await rig.simulator.until(lambda: bool(rig.simulator.poster.posted[0].statuses))
+        assert 503 == rig.simulator.poster.posted[0].statuses[0]
+        async with rig.running():
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.say("D1", "late")
+        await rig.simulator.until(lambda: bool(rig.simulator.poster.posted[1].statuses))
+        assert 503 == rig.simulator.poster.posted[1].statuses[0]
+
+
+async def test_url_verification_is_answered_with_its_challenge():
+    """Signed, as Slack sends it."""
+    async with slack_by_http() as rig, rig.running():
+        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
+        body = orjson.dumps({"type": "url_verification", "token": "x", "challenge": "3eZbrw1aB"})
+        headers = signed_headers(SIGNING_SECRET, body, "application/json")
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(rig.simulator.world.the_app().webhook_url, data=body, headers=headers) as answer,
+        ):
+            assert (200, {"challenge": "3eZbrw1aB"}) == (answer.status, await answer.json())
+
+
+async def test_commands_and_buttons_come_by_the_same_path():
+    """Forms, JSON inside forms; each is answered with nothing to show."""
+    async with slack_by_http() as rig, rig.running():
+        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
+        used = rig.simulator.command("C1", "/coach", "wie läuft es? & <b>", person="U7")
+        await rig.simulator.until(lambda: used.done)
+        await rig.channel.send(part("12 h", chat="C1", route=rig.sink.events[0].route))
+        command = rig.sink.events[0]
+        assert isinstance(command, CommandInvoked)
+        assert ("coach", "T0SIM:U7") == (command.name, command.sender.id)
+        assert [200] == used.statuses
+        assert "U7" == rig.simulator.answers("C1")[0].ephemeral_for
+
+
+async def test_press_comes_by_http():
+    """A button under a message of ours."""
+    async with slack_by_http() as rig, rig.running():
+        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
+        rig.simulator.world.chat("D1")
+        receipt = await rig.channel.send(part("Start?", buttons=(Button("Yes", "yes"),)))
+        pressed = rig.simulator.press("D1", receipt.platform_id, "yes")
+        await rig.simulator.until(lambda: pressed.done)
+        assert [200] == pressed.statuses
+        assert isinstance(rig.sink.events[0], ButtonPressed)
+
+
+async def test_message_and_app_mention_over_http_are_one():
+    """Two posts, two event ids, one key."""
+    async with slack_by_http() as rig, rig.running():
+        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
+        rig.simulator.say("C1", f"<@{BOT}> hello")
+        await rig.sink.until(lambda: len(rig.sink.events) == 2)
+        assert 1 == len({event.event_id for event in rig.sink.events})
+
+
+async def test_what_was_said_while_we_were_away_is_read():
+    """More than Slack's retries cover is found in the history."""
+    async with slack_by_http(RecordingSink()) as rig:
+        async with rig.running():
+            await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
+            rig.simulator.say("D1", "before")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.say("D1", "missed", deliver=False)
+        second = rig.sink = RecordingSink(rig.sink.committed)
+        async with rig.running():
+            await second.until(lambda: any(event.text == "missed" for event in second.events))
+
+
+async def test_malformed_event_is_answered_200_and_kept_aside():
+    """Slack would send it three times more; it is kept for the operator."""
+    async with slack_by_http() as rig, rig.running():
+        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
+        posted = rig.simulator.inject({"type": "event_callback", "event_id": "Ev1", "event": {"type": "message"}})
+        await rig.simulator.until(lambda: posted.done)
+        assert [200] == posted.statuses
+        assert ["ev:Ev1"] == [one.event_id for one in rig.sink.rejected]
+
+
+async def test_fifty_posts_at_once_are_one_commit_each_and_in_order_of_arrival():
+    """Nothing is answered with a 5xx under a small storm."""
+    async with slack_by_http() as rig, rig.running():
+        await rig.sink.until(lambda: rig.sink.states[-1:] == [(ChannelState.READY, "")])
+        for n in range(50):
+            rig.simulator.say("D1", f"m{n}")
+        await rig.sink.until(lambda: len(rig.sink.events) == 50)
+        await rig.simulator.until(lambda: all(one.done for one in rig.simulator.poster.posted))
+        assert {200} == {status for one in rig.simulator.poster.posted for status in one.statuses}
+        await asyncio.sleep(0)

@@ -1,0 +1,206 @@
+"""Slash commands, buttons and configuration on Slack, against the simulator."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from channels.base import (
+    ChannelState,
+)
+from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
+from channels.messages import (
+    Address,
+    Button,
+    ButtonPressed,
+    ButtonStyle,
+    ChatKind,
+    CommandInvoked,
+    Route,
+)
+from channels.slack.simulator.faults import Fault
+from tests.fakes.slack import part, slack
+
+HOME = Address("slack", "main", "D1")
+
+
+async def test_slash_command_comes_with_its_route_and_is_acknowledged():
+    """Name, arguments, sender with team, and a response URL for 30 minutes and five uses."""
+    async with slack() as rig, rig.running():
+        used = rig.simulator.command("C1", "/log", "45m guitar &amp; bass", person="U7")
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        await rig.simulator.until(lambda: used.acked)
+        (command,) = rig.sink.events
+        assert isinstance(command, CommandInvoked)
+        assert ("log", "45m guitar & bass", "T0SIM:U7") == (command.name, command.arguments, command.sender.id)
+        assert command.route is not None
+        assert ("response_url", 5) == (command.route.kind, command.route.uses)
+        assert timedelta(minutes=30) == command.route.expires_at - command.received_at
+
+
+async def test_command_in_a_channel_is_answered_to_who_asked_alone():
+    """What goes by the response URL only they see: their practice is nobody else's (A52)."""
+    async with slack() as rig, rig.running():
+        rig.simulator.command("C1", "/stats", person="U7")
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        receipt = await rig.channel.send(part("12 h", chat="C1", route=rig.sink.events[0].route))
+        (answer,) = rig.simulator.answers("C1")
+        assert ("12 h", "U7") == (answer.text, answer.ephemeral_for)
+        with pytest.raises(Permanent) as gone:
+            await rig.channel.edit(part("13 h", chat="C1"), receipt.platform_id)
+        assert PermanentKind.TARGET_GONE is gone.value.kind
+
+
+async def test_placeholder_is_not_wasted_on_a_response_url():
+    """It could never be edited, so nothing is posted for it."""
+    async with slack() as rig, rig.running():
+        rig.simulator.command("C1", "/plan")
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        await rig.channel.send(part("…", chat="C1", markup=None, route=rig.sink.events[0].route))
+        assert [] == rig.simulator.answers("C1")
+
+
+async def test_used_up_response_url_falls_back_to_the_chat():
+    """After five uses the answer still arrives."""
+    async with slack() as rig, rig.running():
+        rig.simulator.command("C1", "/stats", person="U7")
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        route = rig.sink.events[0].route
+        for n in range(6):
+            await rig.channel.send(part(f"part {n}", chat="C1", key=f"k{n}", route=route))
+        assert [*["U7"] * 5, None] == [one.ephemeral_for for one in rig.simulator.answers("C1")]
+
+
+@pytest.mark.parametrize(
+    ("fault", "raises"),
+    [
+        (Fault(kind="status", method="response_url"), Unknown),
+        (Fault(kind="cut", method="response_url"), Unknown),
+        (Fault(kind="status", status=429, method="response_url"), Retryable),
+        (Fault(kind="status", status=403, method="response_url"), Permanent),
+    ],
+    ids=["500", "cut", "429", "403"],
+)
+async def test_response_url_fails_in_three_kinds(fault: Fault, raises: type[Exception]):
+    """As every send does."""
+    async with slack() as rig, rig.running():
+        rig.simulator.command("C1", "/stats")
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.faults.script(fault)
+        with pytest.raises(raises):
+            await rig.channel.send(part("12 h", chat="C1", route=rig.sink.events[0].route))
+
+
+async def test_response_url_elsewhere_is_never_called():
+    """Only Slack's own host is posted to."""
+    async with slack() as rig:
+        route = Route("response_url", "http://127.0.0.1:1/hooks/x", datetime.now(UTC) + timedelta(minutes=5))
+        with pytest.raises(Permanent, match="does not lead to Slack"):
+            await rig.channel.send(part("hi", chat="C1", route=route))
+
+
+async def test_command_in_our_direct_messages_is_answered_there():
+    """What stands in the chat stays, can be edited and is found again."""
+    async with slack() as rig, rig.running():
+        rig.simulator.say("D1", "hello")
+        rig.simulator.command("D1", "/stats")
+        await rig.sink.until(lambda: len(rig.sink.events) == 2)
+        assert ChatKind.DIRECT is rig.sink.events[1].kind
+        await rig.channel.send(part("12 h", route=rig.sink.events[1].route))
+        assert [None] == [one.ephemeral_for for one in rig.simulator.answers("D1")]
+
+
+async def test_buttons_are_shown_pressed_and_taken_away():
+    """A press says which button under which message, also after a restart; then the buttons go and the text stays."""
+    buttons = (Button("Yes", "plan:yes", ButtonStyle.PRIMARY), Button("No", "plan:no", ButtonStyle.DANGER))
+    async with slack() as rig:
+        rig.simulator.world.chat("D1")
+        receipt = await rig.channel.send(part("Start **now**?", buttons=buttons))
+        async with rig.running():
+            pressed = rig.simulator.press("D1", receipt.platform_id, "plan:no")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+            await rig.simulator.until(lambda: pressed.acked)
+        (press,) = rig.sink.events
+        assert isinstance(press, ButtonPressed)
+        assert ("plan:no", receipt.platform_id, "T0SIM:U1") == (press.data, press.message_id, press.sender.id)
+        assert None is press.route
+        await rig.channel.close_buttons(HOME, receipt.platform_id)
+        (answer,) = rig.simulator.answers("D1")
+        assert ("Start **now**?", []) == (answer.text, answer.buttons)
+
+
+async def test_button_under_an_answer_only_one_person_sees_brings_a_route():
+    """There the press is answered where the button is."""
+    async with slack() as rig, rig.running():
+        rig.simulator.command("C1", "/plan", person="U7")
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        asked = part("Start?", chat="C1", route=rig.sink.events[0].route, buttons=(Button("Yes", "yes"),))
+        await rig.channel.send(asked)
+        rig.simulator.press("C1", rig.simulator.answers("C1")[0].ts, "yes", person="U7")
+        await rig.sink.until(lambda: len(rig.sink.events) == 2)
+        assert "response_url" == rig.sink.events[1].route.kind
+
+
+async def test_refused_bot_token_fails_at_once_and_says_where_to_mend_it():
+    """FAILED, ConfigRefused, where to click, and no token in the words."""
+    async with slack(bot_token="xoxb-unknown-secret") as rig:
+        with pytest.raises(ConfigRefused, match="OAuth & Permissions") as refused:
+            await rig.channel.run(rig.sink)
+        assert ChannelState.FAILED is rig.sink.states[-1][0]
+        assert "unknown-secret" not in str(refused.value) + str(rig.sink.states)
+
+
+async def test_refused_app_token_says_where_to_mend_it():
+    """It is another token, from another page."""
+    async with slack(app_token="xapp-unknown-secret") as rig:
+        with pytest.raises(ConfigRefused, match=r"App-Level Tokens.*connections:write") as refused:
+            await rig.channel.run(rig.sink)
+        assert "unknown-secret" not in str(refused.value) + str(rig.sink.states)
+
+
+async def test_missing_scope_is_named_before_anything_is_lost():
+    """A bot token without chat:write ends the channel; the scope and the page are named."""
+    async with slack() as rig:
+        rig.simulator.world.the_app().scopes = "commands,im:history"
+        with pytest.raises(ConfigRefused, match=r"chat:write.*Bot Token Scopes"):
+            await rig.channel.run(rig.sink)
+
+
+async def test_socket_mode_that_is_off_is_named():
+    """Slack's warning is told; its link_disabled ends the channel."""
+    async with slack() as rig:
+        rig.simulator.world.the_app().socket_mode = False
+
+        async def switch_off() -> None:
+            await rig.simulator.until(lambda: rig.simulator.sockets.connected == 1)
+            rig.simulator.sockets.refresh("link_disabled")
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(switch_off())
+            with pytest.raises(ConfigRefused, match="Enable Socket Mode"):
+                await rig.channel.run(rig.sink)
+        assert "Enable Socket Mode" in rig.sink.details(ChannelState.DEGRADED)[0]
+        assert ChannelState.FAILED is rig.sink.states[-1][0]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault(kind="html", status=502, method="apps.connections.open", times=2),
+        Fault(kind="cut", method="apps.connections.open", times=2),
+        Fault(kind="error", error="ratelimited", retry_after_s=7, method="apps.connections.open", times=2),
+        Fault(kind="html", status=502, method="auth.test", times=2),
+        Fault(kind="status", method="auth.test", times=2),
+    ],
+    ids=lambda fault: f"{fault.method}-{fault.kind}-{fault.error}",
+)
+async def test_start_survives(fault: Fault):
+    """Proxy pages, cut connections and limits are told, waited out, and lose nothing."""
+    async with slack() as rig:
+        rig.simulator.faults.script(fault)
+        async with rig.running():
+            rig.simulator.say("D1", "hello")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        assert 2 == len(rig.pauses.asked_s)
+        assert (7.0 if fault.error == "ratelimited" else 0.5) == rig.pauses.asked_s[0]
+        assert ChannelState.READY is rig.sink.states[-1][0]

@@ -1,0 +1,300 @@
+"""What the Slack adapter sends, edits, shows and fetches, against the simulator; every trouble is of a known kind."""
+
+import asyncio
+import gc
+import traceback
+
+import pytest
+
+from channels.base import (
+    DeletesMessages,
+    EditsMessages,
+    FetchesMedia,
+    FindsSent,
+    HasButtons,
+    Reacts,
+    SendsMedia,
+    ServesHttp,
+    ShowsTyping,
+    Sign,
+)
+from channels.errors import Permanent, PermanentKind, Retryable, Unknown
+from channels.markdown_parse import parse
+from channels.messages import (
+    Address,
+    Attachment,
+    AttachmentKind,
+    OutboundMedia,
+)
+from channels.slack.reactions import REACTIONS
+from channels.slack.render import SlackRenderer
+from channels.slack.simulator.faults import Fault
+from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN
+from tests.fakes.slack import BOT, part, slack
+
+HOME = Address("slack", "main", "D1")
+
+
+async def test_channel_has_the_abilities_it_promises():
+    """They are found by their Protocols."""
+    abilities = (EditsMessages, ShowsTyping, Reacts, DeletesMessages, HasButtons, FindsSent, SendsMedia, FetchesMedia)
+    async with slack() as rig:
+        for ability in (*abilities, ServesHttp):
+            assert isinstance(rig.channel, ability)
+        assert () == tuple(rig.channel.http_routes())
+
+
+async def test_send_stands_in_its_thread_without_previews_and_with_its_key():
+    """What is sent is what the person sees: thread, no previews, metadata to find it by."""
+    async with slack() as rig:
+        root = rig.simulator.say("C1", "question")
+        receipt = await rig.channel.send(part("see https://example.com", chat="C1", thread=root))
+        (answer,) = rig.simulator.answers("C1")
+        assert (receipt.platform_id, root, False) == (answer.ts, answer.thread, answer.unfurls)
+        assert {"key": "0123456789abcdef"} == answer.metadata["event_payload"]
+
+
+@pytest.mark.parametrize("keys_count", [True, False])
+async def test_repeated_send_says_it_once(keys_count: bool):
+    """By the key where Slack honours it, by the history where it may not (D2)."""
+    async with slack(simulated={"keys_count": keys_count}) as rig, rig.running():
+        rig.simulator.world.chat("D1")
+        rig.simulator.faults.script(Fault(kind="cut", method="chat.postMessage", applied=True))
+        with pytest.raises(Unknown):
+            await rig.channel.send(part("hello"))
+        found = await rig.channel.find_sent(part("hello"))
+        assert found is not None
+        assert None is await rig.channel.find_sent(part("hello", key="another"))
+        if keys_count:
+            assert found == await rig.channel.send(part("hello"))
+        assert [found.platform_id] == [one.ts for one in rig.simulator.answers("D1")]
+
+
+async def test_send_in_a_thread_is_found_there():
+    """The replies are looked through, page by page."""
+    async with slack() as rig, rig.running():
+        root = rig.simulator.say("C1", "question")
+        receipt = await rig.channel.send(part("hello", chat="C1", thread=root))
+        for n in range(230):
+            rig.simulator.say("C1", f"noise {n}", thread=root, deliver=False)
+        assert receipt == await rig.channel.find_sent(part("hello", chat="C1", thread=root))
+
+
+async def test_what_cannot_be_looked_up_now_is_asked_again():
+    """A history that does not answer is no word that nothing was said."""
+    async with slack() as rig, rig.running():
+        rig.simulator.world.chat("D1")
+        rig.simulator.faults.script(Fault(kind="html", method="conversations.history"))
+        with pytest.raises(Retryable):
+            await rig.channel.find_sent(part("hello"))
+
+
+async def test_edit_twice_is_one_success_after_the_other():
+    """An edit can be repeated."""
+    async with slack() as rig:
+        rig.simulator.world.chat("D1")
+        receipt = await rig.channel.send(part("…", markup=None))
+        for _ in range(2):
+            assert receipt == await rig.channel.edit(part("**done**"), receipt.platform_id)
+        assert ["**done**"] == [one.text for one in rig.simulator.answers("D1")]
+
+
+async def test_live_edit_keeps_the_fence_closed():
+    """The ellipsis behind an answer that ends in code does not open its fence again."""
+    async with slack() as rig:
+        rig.simulator.world.chat("D1")
+        receipt = await rig.channel.send(part("…", markup=None))
+        await rig.channel.edit(part("```\ncode\n``` …"), receipt.platform_id)
+        assert "```\ncode\n```\n…" == rig.simulator.answers("D1")[0].text
+
+
+async def test_long_plain_edit_is_taken():
+    """chat.update takes 4,000 characters of text; what is longer goes in sections."""
+    async with slack() as rig:
+        rig.simulator.world.chat("D1")
+        receipt = await rig.channel.send(part("…", markup=None))
+        await rig.channel.edit(part("x" * 11_900, markup=None), receipt.platform_id)
+        assert 11_900 == len(rig.simulator.answers("D1")[0].text.replace("\n", ""))
+
+
+async def test_edit_of_a_message_that_is_gone_says_so():
+    """TARGET_GONE is how delivery learns to send anew."""
+    async with slack() as rig:
+        rig.simulator.world.chat("D1")
+        with pytest.raises(Permanent) as gone:
+            await rig.channel.edit(part("done"), "1700000000.000001")
+        assert PermanentKind.TARGET_GONE is gone.value.kind
+
+
+@pytest.mark.parametrize("sign", list(Sign))
+async def test_every_sign_is_a_reaction(sign: Sign):
+    """Each sign can be set, set again, replaces the one before, and can be cleared twice."""
+    async with slack() as rig:
+        ts = rig.simulator.say("D1", "hello")
+        await rig.channel.react(HOME, ts, Sign.QUEUED)
+        await rig.channel.react(HOME, ts, sign)
+        await rig.channel.react(HOME, ts, sign)
+        assert {REACTIONS[sign]: {BOT}} == rig.simulator.shown("D1")[0].reactions
+        await rig.channel.react(HOME, ts, None)
+        await rig.channel.react(HOME, ts, None)
+        assert {} == rig.simulator.shown("D1")[0].reactions
+
+
+async def test_typing_is_a_status_in_threads_alone():
+    """Elsewhere Slack has none; without the scope it is asked for once."""
+    async with slack() as rig:
+        root = rig.simulator.say("D1", "hello")
+        await rig.channel.show_typing(HOME)
+        await rig.channel.show_typing(Address("slack", "main", "D1", root))
+        assert [(root, "is thinking…")] == [one[:2] for one in rig.simulator.world.chat("D1").statuses]
+        rig.simulator.world.the_app().scopes = "chat:write"
+        with pytest.raises(Retryable):
+            await rig.channel.show_typing(Address("slack", "main", "D1", root))
+        await rig.channel.show_typing(Address("slack", "main", "D1", root))
+
+
+async def test_delete_takes_our_message_away():
+    """And only ours."""
+    async with slack() as rig:
+        rig.simulator.world.chat("D1")
+        receipt = await rig.channel.send(part("oops"))
+        await rig.channel.delete(HOME, receipt.platform_id)
+        assert [] == rig.simulator.answers("D1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "@everyone",
+        "<!channel>",
+        "<!here|here>",
+        "<@U7>",
+        "<!subteam^S1|@team>",
+        "`<!channel>`",
+        "```\n<!here> <@U7>\n```",
+    ],
+)
+@pytest.mark.parametrize("dialect", ["markdown", "mrkdwn", None])
+async def test_nothing_pings(text: str, dialect: str | None):
+    """Whatever an answer says, nobody is notified by it (A62, A63)."""
+    renderer = SlackRenderer(dialect or "markdown")
+    rendered = renderer.plain(text) if dialect is None else renderer.render(parse(text))
+    async with slack() as rig:
+        rig.simulator.world.chat("C1")
+        receipt = await rig.channel.send(part(rendered.text, chat="C1", markup=rendered.markup))
+        await rig.channel.edit(part(rendered.text, chat="C1", markup=rendered.markup), receipt.platform_id)
+        assert [] == rig.simulator.pings()
+        shown = rig.simulator.answers("C1")[0].text.replace("\u2060", "")
+        assert text.strip("`\n<>") in shown
+
+
+async def test_file_of_a_person_is_fetched_under_its_cap():
+    """The handle leads to the content; the sender's name for it is data, no path."""
+    async with slack() as rig, rig.running():
+        file = rig.simulator.upload("../../x", b"%PDF", "application/pdf")
+        rig.simulator.say("D1", "", files=[file])
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        (attachment,) = rig.sink.events[0].attachments
+        assert ("../../x", "application/pdf", AttachmentKind.DOCUMENT) == (
+            attachment.name, attachment.mime, attachment.kind,
+        )  # fmt: skip
+        assert b"%PDF" == await rig.channel.fetch(attachment, 1_000)
+
+
+@pytest.mark.parametrize("told", [21_000_000, 10])
+async def test_file_that_is_too_large_is_refused(told: int):
+    """21 MB are refused by what Slack tells, and by what comes where Slack told less."""
+    async with slack() as rig, rig.running():
+        content = b"x" * (21_000_000 if told == 10 else 10)
+        rig.simulator.say("D1", "", files=[rig.simulator.upload("big.bin", content, size=told)])
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        with pytest.raises(Permanent, match="bytes"):
+            await rig.channel.fetch(rig.sink.events[0].attachments[0], 20_000_000)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://127.0.0.1:1/files-pri/F1/x", "https://files.slack.com.evil.example/x", "file:///etc/passwd"]
+)
+async def test_token_goes_to_the_exact_file_host_alone(url: str):
+    """A file that is elsewhere is not fetched at all (A89)."""
+    async with slack() as rig:
+        with pytest.raises(Permanent, match="file host"):
+            await rig.channel.fetch(Attachment(AttachmentKind.DOCUMENT, url), 1_000)
+
+
+async def test_file_without_its_scope_is_refused_and_no_redirect_is_followed():
+    """Slack leads to a login page; its HTML is nobody's file."""
+    async with slack() as rig, rig.running():
+        rig.simulator.say("D1", "", files=[rig.simulator.upload("a.pdf", b"%PDF")])
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.world.the_app().scopes = "chat:write"
+        with pytest.raises(Permanent, match="files:read"):
+            await rig.channel.fetch(rig.sink.events[0].attachments[0], 1_000)
+
+
+async def test_files_are_sent_in_one_message_and_found_again():
+    """By the external upload flow, with their words, in their thread."""
+    media = (OutboundMedia(AttachmentKind.PHOTO, "plan.png", "image/png", b"\x89PNG"),)
+    async with slack() as rig, rig.running():
+        root = rig.simulator.say("C1", "show me")
+        sent = part("Your plan", chat="C1", thread=root, media=media)
+        assert None is await rig.channel.find_sent(sent)
+        receipt = await rig.channel.send(sent)
+        (answer,) = rig.simulator.answers("C1")
+        assert ("Your plan", root, ["plan.png"]) == (answer.text, answer.thread, [one["title"] for one in answer.files])
+        assert receipt == await rig.channel.find_sent(sent)
+
+
+async def test_upload_that_fails_is_made_anew():
+    """Until the files are shown nobody sees anything."""
+    media = (OutboundMedia(AttachmentKind.DOCUMENT, "a.csv", "text/csv", b"1,2"),)
+    async with slack() as rig:
+        rig.simulator.world.chat("D1")
+        rig.simulator.faults.script(Fault(kind="status", method="upload"))
+        with pytest.raises(Retryable):
+            await rig.channel.send(part("", media=media))
+        await rig.channel.send(part("", media=media))
+        assert 1 == len(rig.simulator.answers("D1"))
+
+
+async def test_cancelled_send_may_have_happened_and_cancellation_travels_on():
+    """Cancelling a send in flight raises CancelledError; the simulator shows why that counts as unknown."""
+    async with slack() as rig:
+        rig.simulator.world.chat("D1")
+        rig.simulator.faults.script(Fault(kind="delay", method="chat.postMessage", applied=True, delay_s=5))
+        async with asyncio.TaskGroup() as tasks:
+            sending = tasks.create_task(rig.channel.send(part("hello")))
+            await rig.simulator.until(lambda: bool(rig.simulator.answers("D1")))
+            sending.cancel()
+        assert sending.cancelled()
+
+
+async def test_no_connection_is_retryable():
+    """Where nothing listens nothing was sent: the same call may be made again."""
+    async with slack() as rig:
+        await rig.simulator.aclose()
+        with pytest.raises(Retryable, match="cannot connect"):
+            await rig.channel.send(part("hello"))
+
+
+@pytest.mark.parametrize("trouble", ["nobody listens", "cut", "html", "late", "refused"])
+async def test_tokens_are_in_no_error(trouble: str):
+    """Neither the text, the repr, the traceback nor anything an error holds on to shows a token (A92)."""
+    async with slack(call_timeout_s=0.2) as rig:
+        rig.simulator.world.chat("D1")
+        if trouble == "nobody listens":
+            await rig.simulator.aclose()
+        else:
+            kind = {"cut": "cut", "html": "html", "late": "delay", "refused": "error"}[trouble]
+            rig.simulator.faults.script(Fault(kind=kind, error="invalid_auth", delay_s=5))
+        with pytest.raises((Retryable, Unknown, Permanent)) as caught:
+            await rig.channel.send(part("hello"))
+        told = "".join(traceback.format_exception(caught.value)) + repr(caught.value) + repr(rig.channel)
+        linked, error = [], caught.value
+        while error is not None:
+            linked.append(f"{error!r} {vars(error)}")
+            error = error.__cause__ or error.__context__
+        assert BOT_TOKEN not in told + "".join(linked)
+        assert APP_TOKEN not in told + "".join(linked)
+        del caught
+        gc.collect()

@@ -1,0 +1,376 @@
+"""The web chat over real HTTP: who a browser is, both ways of talking, what comes back after an absence."""
+
+import asyncio
+import io
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import aiohttp
+import pytest
+
+from channels.base import (
+    DeletesMessages,
+    EditsMessages,
+    HasButtons,
+    HasCommands,
+    Reacts,
+    SendsMedia,
+    ServesHttp,
+    ShowsTyping,
+    Sign,
+)
+from channels.errors import Permanent
+from channels.messages import (
+    Address,
+    AttachmentKind,
+    Button,
+    ButtonPressed,
+    ButtonStyle,
+    InboundMessage,
+    MembershipChanged,
+    OutboundMedia,
+    OutboundPart,
+    Rendered,
+)
+from channels.screens import Patience
+from channels.views import MAX_FRAME_BYTES
+from channels.web.adapter import WebChannel
+from channels.web.config import WebAccount
+from tests.fakes.http import Loaded, served
+from tests.fakes.sink import RecordingSink
+from tests.fakes.views import FakePage
+
+QUICK = Patience(arrive_s=0.05, confirm_s=2.0, gone_after_s=0.0)
+
+
+@dataclass
+class House:
+    """A running web chat."""
+
+    channel: WebChannel
+    sink: RecordingSink
+    url: str
+
+    @asynccontextmanager
+    async def page(self, **more: str) -> AsyncIterator[FakePage]:
+        """A browser with the page open."""
+        page = FakePage(self.url, **more)
+        async with page.http, asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(page.run())
+            await page.until(lambda: bool(page.told("history")))
+            yield page
+            running.cancel()
+
+    def texts(self) -> list[str]:
+        """What people said."""
+        return [event.text for event in self.sink.events if isinstance(event, InboundMessage)]
+
+
+@asynccontextmanager
+async def house() -> AsyncIterator[House]:
+    """A web chat behind the gateway's own server."""
+    channel, sink = WebChannel(WebAccount(title="Coach"), patience=QUICK), RecordingSink()
+    async with served(Loaded([channel])) as url, asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(channel.run(sink))
+        await sink.until(lambda: bool(sink.states))
+        yield House(channel, sink, url)
+        await channel.aclose()
+        running.cancel()
+
+
+def part(chat: str, text: str, key: str = "key-1", **more: object) -> OutboundPart:
+    """Something to send to a page."""
+    return OutboundPart(address=Address("web", "main", chat), rendered=Rendered(text), idem_key=key, **more)
+
+
+def test_abilities():
+    """What the gateway finds it can do."""
+    channel = WebChannel(WebAccount())
+    abilities = (EditsMessages, ShowsTyping, Reacts, DeletesMessages, HasButtons, HasCommands, SendsMedia, ServesHttp)
+    assert [] == [ability for ability in abilities if not isinstance(channel, ability)]
+
+
+async def test_nothing_is_taken_before_the_channel_runs():
+    """503, with when to ask again; the page itself can be looked at."""
+    async with served(Loaded([WebChannel(WebAccount())])) as url, aiohttp.ClientSession() as session:
+        for method, path in [
+            ("POST", "web/session"),
+            ("GET", "web/ws"),
+            ("GET", "web/events"),
+            ("POST", "web/messages"),
+        ]:
+            async with session.request(method, url + path) as answer:
+                assert (503, "2") == (answer.status, answer.headers["Retry-After"]), path
+        async with session.get(url) as answer:
+            assert 200 == answer.status
+
+
+async def test_page_loads_nothing_from_elsewhere():
+    """One page, its files, and a policy that allows nothing inline and no other host."""
+    async with house() as rig, aiohttp.ClientSession() as session:
+        async with session.get(rig.url) as answer:
+            page = await answer.text()
+            policy = answer.headers["Content-Security-Policy"]
+            tag = answer.headers["ETag"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert "http" not in page.replace("http-equiv", "")
+        assert "<style" not in page
+        assert "onclick" not in page
+        for path in ("web/chat.js", "web/chat.css", "web/view.js", "web/link.js", "web/store.js", "web/icon.svg"):
+            async with session.get(rig.url + path) as answer:
+                assert (200, "nosniff") == (answer.status, answer.headers["X-Content-Type-Options"]), path
+        async with session.get(rig.url, headers={"If-None-Match": tag}) as answer:
+            assert 304 == answer.status
+
+
+async def test_browser_is_known_by_a_cookie_that_scripts_cannot_read():
+    """128 random bits, HttpOnly and SameSite=Strict; the sender's id is a hash of them, and stays the same."""
+    async with house() as rig, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
+        async with session.post(f"{rig.url}web/session") as answer:
+            header, first = answer.headers["Set-Cookie"], await answer.json()
+        async with session.post(f"{rig.url}web/session") as answer:
+            assert "Set-Cookie" not in answer.headers
+            assert first == await answer.json()
+        secret = header.partition("=")[2].partition(";")[0]
+        assert "HttpOnly" in header
+        assert "SameSite=Strict" in header
+        assert 22 == len(secret)
+        assert secret not in first["chat"]
+        assert ("Coach", 32) == (first["title"], len(first["chat"]))
+
+
+@pytest.mark.parametrize("cookie", ["", "x", "x" * 21, "x" * 23, "../../etc/passwd______", "ы" * 22])
+async def test_cookie_that_is_none_of_ours_is_nobody(cookie: str):
+    """A28: whoever is nobody is asked to become somebody, and is never somebody else."""
+    async with house() as rig, aiohttp.ClientSession() as session:
+        headers = {"Cookie": f"tenk_web={cookie}"}
+        async with session.get(f"{rig.url}web/events", headers=headers) as answer:
+            assert 401 == answer.status
+        async with session.post(f"{rig.url}web/messages", json=[], headers=headers) as answer:
+            assert 401 == answer.status
+
+
+async def test_said_words_come_with_who_and_in_which_language():
+    """The sender is the browser, the locale its first language."""
+    async with house() as rig, rig.page(language="es-MX,es;q=0.9") as page:
+        await page.say("hola")
+        await rig.sink.until(lambda: bool(rig.texts()))
+        (event,) = [event for event in rig.sink.events if isinstance(event, InboundMessage)]
+        assert (page.chat, page.chat, "es-MX") == (event.address.chat, event.sender.id, event.locale)
+        assert f"web:{page.chat}" == event.sender_key
+
+
+async def test_frames_of_one_page_share_commits():
+    """While the store works on the first, what follows waits and then goes as one batch."""
+    async with house() as rig, rig.page() as page:
+        rig.sink.open.clear()
+        for number in range(10):
+            await page.say(f"m{number}")
+        await rig.sink.arriving.wait()
+        await asyncio.sleep(0.05)
+        rig.sink.open.set()
+        await rig.sink.until(lambda: len(rig.texts()) == 10)
+        assert [f"m{number}" for number in range(10)] == rig.texts()
+        assert len(rig.sink.batches) <= 3
+
+
+async def test_two_pages_of_one_browser_show_the_same():
+    """What one says the other shows, and each answer reaches both."""
+    async with house() as rig, rig.page() as page:
+        other = FakePage(rig.url, cookies=page.http.cookie_jar)
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(other.run())
+            await other.until(lambda: bool(other.told("history")))
+            assert page.chat == other.chat
+            await page.say("hello")
+            await other.until(lambda: bool(other.told("said")))
+            await rig.channel.send(part(page.chat, "hi"))
+            await other.until(lambda: bool(other.shown))
+            assert ["hello"] == [frame["text"] for frame in other.told("said")]
+            assert "<p>hi</p>" == other.shown["b-key-1"]["html"]
+            running.cancel()
+        await other.http.close()
+
+
+async def test_page_that_was_away_gets_what_changed():
+    """Messages, edits and signs since then, as one frame; a new tab gets all of it."""
+    async with house() as rig, rig.page() as page:
+        said = await page.say("hello")
+        await page.until(lambda: not page.unsent)
+        await rig.channel.send(part(page.chat, "one"))
+        await page.leave()
+        await rig.channel.react(Address("web", "main", page.chat), said, Sign.WORKING)
+        page.frames.clear()
+        page.wanted.set()
+        await page.until(lambda: bool(page.told("history")))
+        messages = page.told("history")[0]["messages"]
+        assert [("said", "working"), ("message", None)] == [(one["type"], one.get("sign")) for one in messages]
+
+
+async def test_lane_of_a_person_who_comes_back_is_told_to_go_on():
+    """After a send that found nobody, the next visit says so to the gateway, once, before anything that is said."""
+    async with house() as rig, rig.page() as page:
+        assert [] == [event for event in rig.sink.events if isinstance(event, MembershipChanged)]
+        await page.leave()
+        with pytest.raises(Permanent):
+            await rig.channel.send(part(page.chat, "lost?"))
+        page.wanted.set()
+        await rig.sink.until(lambda: any(isinstance(event, MembershipChanged) for event in rig.sink.events))
+        await page.leave()
+        page.wanted.set()
+        await page.until(lambda: not page.away.is_set())
+        await page.say("hello")
+        await rig.sink.until(lambda: bool(rig.texts()))
+        assert ["membership", "message"] == [event.type for event in rig.sink.events]
+
+
+async def test_buttons_are_shown_pressed_and_taken_away():
+    """A press comes back with what the button holds."""
+    async with house() as rig, rig.page() as page:
+        buttons = (Button("Approve", "approve:7", ButtonStyle.PRIMARY), Button("Deny", "deny:7"))
+        receipt = await rig.channel.send(part(page.chat, "let them in?", buttons=buttons))
+        shown = page.shown[receipt.platform_id]["buttons"]
+        assert [("Approve", "primary"), ("Deny", "secondary")] == [(one["label"], one["style"]) for one in shown]
+        await page.send({"type": "press", "id": "press-0001", "message": receipt.platform_id, "data": shown[0]["data"]})
+        await rig.sink.until(lambda: any(isinstance(event, ButtonPressed) for event in rig.sink.events))
+        press = rig.sink.events[-1]
+        assert (receipt.platform_id, "approve:7", page.chat) == (press.message_id, press.data, press.sender.id)
+        await rig.channel.close_buttons(press.address, receipt.platform_id)
+        await page.until(lambda: bool(page.told("buttons")))
+        assert [] == page.told("buttons")[0]["buttons"]
+
+
+async def test_menu_is_that_of_the_browsers_language():
+    """English where there is no other."""
+    async with house() as rig:
+        await rig.channel.set_commands({"": [("help", "What I do")], "es": [("help", "Qué hago")]})
+        async with rig.page(language="es-MX") as page:
+            assert [["help", "Qué hago"]] == page.told("commands")[0]["commands"]
+        async with rig.page(language="fr") as page:
+            assert [["help", "What I do"]] == page.told("commands")[0]["commands"]
+
+
+async def test_file_is_fetched_by_its_own_person_alone():
+    """Under a name that cannot be guessed, never shown as a page of ours; its own name is only what it is saved as."""
+    media = (
+        OutboundMedia(AttachmentKind.DOCUMENT, '../../x"\r\n.html', "text/html", b"<script>alert(1)</script>"),
+        OutboundMedia(AttachmentKind.PHOTO, "chart.png", "image/png", b"\x89PNG"),
+    )
+    async with house() as rig, rig.page() as page, rig.page() as stranger:
+        receipt = await rig.channel.send(part(page.chat, "", media=media))
+        document, photo = page.shown[receipt.platform_id]["files"]
+        url = rig.url.rstrip("/")
+        async with page.http.get(url + document["url"]) as answer:
+            assert ("application/octet-stream", b"<script>alert(1)</script>") == (
+                answer.content_type,
+                await answer.read(),
+            )
+            assert answer.headers["Content-Disposition"].startswith("attachment; filename*=UTF-8''..%2F..%2Fx%22%0D%0A")
+            assert "sandbox" in answer.headers["Content-Security-Policy"]
+        async with page.http.get(url + photo["url"]) as answer:
+            assert (200, "image/png") == (answer.status, answer.content_type)
+        async with stranger.http.get(url + photo["url"]) as answer:
+            assert 404 == answer.status
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "status"),
+    [
+        (b"[]", "application/json", 200),
+        (b"[]", "text/plain", 415),
+        (b"nonsense", "application/json", 400),
+        (b'{"type":"say"}', "application/json", 400),
+        (b"\xff", "application/json", 400),
+        (b"[" * 50_000, "application/json", 400),
+        (b'[{"type":"say","id":"12345678","text":"' + b"x" * 1_100_000 + b'"}]', "application/json", 413),
+    ],
+    ids=["nothing", "text", "nonsense", "no list", "no UTF-8", "nested", "over 1 MB"],
+)
+async def test_post_takes_frames_and_nothing_else(body: bytes, kind: str, status: int):
+    """A19, A91: what is no list of frames is refused with 4xx."""
+    async with house() as rig, rig.page() as page:
+        kind_of = {"Content-Type": kind}
+        async with page.http.post(f"{rig.url}web/messages", data=io.BytesIO(body), headers=kind_of) as answer:
+            assert status == answer.status
+        assert [] == rig.texts()
+
+
+async def test_events_and_post_do_all_that_a_socket_does():
+    """Where WebSockets are blocked: words by POST, answers by server-sent events; 503 for what is not kept."""
+    async with house() as rig, rig.page() as page:
+        await page.leave()
+        async with page.http.get(f"{rig.url}web/events?epoch=&seen=0") as stream:
+            assert "text/event-stream" == stream.content_type
+            assert ["commands", "history"] == [(await _event(stream))["type"], (await _event(stream))["type"]]
+            rig.sink.refusals = 1
+            say = [{"type": "say", "id": "12345678", "text": "by post"}]
+            async with page.http.post(f"{rig.url}web/messages", json=say) as answer:
+                assert (503, "2") == (answer.status, answer.headers["Retry-After"])
+            async with page.http.post(f"{rig.url}web/messages", json=say) as answer:
+                assert {"taken": ["12345678"]} == await answer.json()
+            assert "said" == (await _event(stream))["type"]
+            async with asyncio.TaskGroup() as tasks:
+                sending = tasks.create_task(rig.channel.send(part(page.chat, "answer")))
+                frame = await _event(stream)
+                assert "<p>answer</p>" == frame["html"]
+                async with page.http.post(f"{rig.url}web/messages", json=[{"type": "shown", "n": frame["n"]}]):
+                    pass
+            assert "b-key-1" == sending.result().platform_id
+        assert ["by post"] == rig.texts()
+
+
+async def test_frame_over_512_kb_ends_the_connection():
+    """SPEC 9; what was not taken is offered anew, and refused by its length at the page."""
+    async with house() as rig, rig.page() as page:
+        async with page.http.ws_connect(f"{rig.url}web/ws") as socket:
+            await socket.send_str("x" * (MAX_FRAME_BYTES + 1))
+            async with asyncio.timeout(5):
+                while (message := await socket.receive()).type is aiohttp.WSMsgType.TEXT:
+                    pass
+            assert 1009 == socket.close_code, message
+        await page.say("still here")
+        await rig.sink.until(lambda: rig.texts() == ["still here"])
+
+
+async def test_nonsense_on_the_socket_is_refused_and_harms_nobody():
+    """A91: the connection goes on."""
+    async with house() as rig, rig.page() as page:
+        await page.send({"type": "admin"})
+        await page.send({"type": "say", "id": "12345678", "text": "x" * 20_000})
+        await page.until(lambda: len(page.told("refused")) == 2)
+        await page.say("fine")
+        await rig.sink.until(lambda: rig.texts() == ["fine"])
+
+
+async def test_too_many_tabs_are_told_so():
+    """A bound on views of one chat; the first ones go on."""
+    async with house() as rig, rig.page() as page:
+        sockets = [await page.http.ws_connect(f"{rig.url}web/ws") for _ in range(QUICK.most_of_chat)]
+        last = sockets[-1]
+        assert aiohttp.WSMsgType.CLOSE is (await last.receive(timeout=5)).type
+        assert 1013 == last.close_code
+        for socket in sockets:
+            await socket.close()
+
+
+async def test_hidden_words_are_taken_off():
+    """A deleted message is gone from open pages and from what a new one is shown."""
+    async with house() as rig, rig.page() as page:
+        said = await page.say("my password is x")
+        await page.until(lambda: not page.unsent)
+        await rig.channel.delete(Address("web", "main", page.chat), said)
+        await page.until(lambda: bool(page.told("deleted")))
+        async with page.http.get(f"{rig.url}web/events?epoch=&seen=0") as stream:
+            await _event(stream)
+            assert "password" not in json.dumps(await _event(stream))
+
+
+async def _event(stream: aiohttp.ClientResponse) -> dict[str, object]:
+    """The next server-sent event."""
+    async with asyncio.timeout(5):
+        while not (line := await stream.content.readline()).startswith(b"data: "):
+            assert line, "the stream ended"
+    return json.loads(line.removeprefix(b"data: "))

@@ -1,0 +1,111 @@
+"""A Discord channel running against the simulator, for tests: one call starts all of it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from channels.discord.adapter import DiscordChannel
+from channels.discord.config import DiscordAccount
+from channels.discord.simulator.server import DiscordSimulator
+from channels.messages import Address, Button, OutboundMedia, OutboundPart, Rendered, Route
+from tests.fakes.sink import RecordingSink
+
+TOKEN = "made-up.token.for-tests"
+BOT_ID = 900_000
+GUILD, ROOM, FORUM = 5_000, 5_001, 5_002
+
+
+@dataclass
+class Pauses:
+    """A pause that takes no time and remembers how long it should have been."""
+
+    asked_s: list[float] = field(default_factory=list)
+
+    async def __call__(self, seconds: float) -> None:
+        """Give way to others for a moment."""
+        self.asked_s.append(seconds)
+        await asyncio.sleep(0.01)
+
+
+@dataclass
+class Rig:
+    """A simulator, a channel on it, and what the channel said."""
+
+    simulator: DiscordSimulator
+    channel: DiscordChannel
+    sink: RecordingSink
+    pauses: Pauses
+    config: DiscordAccount
+
+    @property
+    def sessions(self):
+        """The bot's gateway sessions."""
+        return self.simulator.world.bot().sessions
+
+    async def connected(self) -> None:
+        """Wait until a session stands and is committed."""
+        await self.simulator.until(lambda: self.sessions.connected)
+        await self.sink.until(lambda: self.sink.committed is not None)
+
+    @asynccontextmanager
+    async def running(self, *, wait: bool = True) -> AsyncIterator[None]:
+        """The channel receives within this; it is connected when the body begins."""
+        async with asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(self.channel.run(self.sink))
+            if wait:
+                await self.connected()
+            yield
+            running.cancel()
+
+    async def restarted(self, sink: RecordingSink | None = None) -> None:
+        """Another process: a new channel over what was committed."""
+        await self.channel.aclose()
+        self.channel = DiscordChannel(self.config, pause=self.pauses)
+        self.sink = sink if sink is not None else RecordingSink(self.sink.committed)
+
+
+def account(simulator: DiscordSimulator, token: str = TOKEN, **more: object) -> DiscordAccount:
+    """A configuration that points at the simulator."""
+    return DiscordAccount.model_validate({"token": token, "api_base": simulator.base_url} | more)
+
+
+@asynccontextmanager
+async def discord(token: str = TOKEN, bucket: tuple[int, float] | None = None, **more: object) -> AsyncIterator[Rig]:
+    """A rig whose channel does not receive yet; `more` goes into its configuration."""
+    async with DiscordSimulator(bucket=bucket) as simulator:
+        simulator.add_bot(TOKEN, bot_id=BOT_ID)
+        simulator.add_channel(ROOM, GUILD)
+        simulator.world.dm(simulator.world.bot(), 1, 1)
+        pauses = Pauses()
+        config = account(simulator, token, **more)
+        rig = Rig(simulator, DiscordChannel(config, pause=pauses), RecordingSink(), pauses, config)
+        try:
+            yield rig
+        finally:
+            await rig.channel.aclose()
+
+
+def part(
+    text: str,
+    *,
+    chat: int = 1,
+    thread: int | None = None,
+    key: str = "0123456789abcdef",
+    reply_to: int | None = None,
+    route: Route | None = None,
+    buttons: tuple[Button, ...] = (),
+    media: tuple[OutboundMedia, ...] = (),
+    silent: bool = False,
+) -> OutboundPart:
+    """Something to send to a chat of account main."""
+    return OutboundPart(
+        address=Address("discord", "main", str(chat), None if thread is None else str(thread)),
+        rendered=Rendered(text),
+        idem_key=key,
+        reply_to=None if reply_to is None else str(reply_to),
+        route=route,
+        buttons=buttons,
+        media=media,
+        silent=silent,
+    )

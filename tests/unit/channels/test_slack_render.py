@@ -1,0 +1,158 @@
+"""What Slack gets: standard Markdown or mrkdwn, which says all of the answer, is always taken, and never pings."""
+
+import re
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from channels.layout import plain_text
+from channels.markdown_parse import parse
+from channels.messages import Address, OutboundPart, Rendered
+from channels.slack.blocks import content, sending
+from channels.slack.limits import MRKDWN_LIMITS, SLACK_LIMITS
+from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
+from channels.slack.simulator.checks import Content, taken
+from gateway.delivery.splitting import split
+from tests.fakes.markdown_documents import Document, documents
+
+GENERATED = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+RENDERERS = {MARKDOWN: SlackRenderer(MARKDOWN), MRKDWN: SlackRenderer(MRKDWN)}
+LIMITS = {MARKDOWN: SLACK_LIMITS, MRKDWN: MRKDWN_LIMITS}
+DIALECTS = pytest.mark.parametrize("dialect", [MARKDOWN, MRKDWN])
+NOISE = st.text(st.sampled_from("abc XYZ\n\t*_~#>-+|[]()!<&;@\\`.123CU:/^😀é\u0301\u05d0\u200d\ud83d"), max_size=1500)
+PINGS = st.sampled_from(
+    [
+        "<!channel>",
+        "<!here|x>",
+        "<@U123>",
+        "<!subteam^S1>",
+        "`<!everyone>`",
+        "[a](<!channel>)",
+        "&lt;!here&gt;",
+        "\\<@U1>",
+    ]
+)
+
+
+def rendered(markdown: str, dialect: str = MARKDOWN) -> str:
+    return RENDERERS[dialect].render(parse(markdown)).text
+
+
+def as_taken(one: Rendered) -> Content:
+    body = content(one)
+    return taken(body["text"], body["blocks"], updated=True)
+
+
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("**a** *b* ~~c~~ `d`", "**a** *b* ~~c~~ `d`"),
+        ("# Title", "# Title"),
+        ("```python\nx < 1\n```", "```python\nx < 1\n```"),
+        ("> said\n> more", "> said\n> more"),
+        ("[a **b**](https://x.y)", "[a **b**](https://x.y)"),
+        ("- a\n- b", "- a\n- b"),
+        ("7. a\n8. b", "7. a\n8. b"),
+        ("a < b & c > d", "a &lt; b &amp; c &gt; d"),
+        ("2 \\* 3", "2 \\* 3"),
+        ("\\# no title", "\\# no title"),
+        ("1\\. no list", "1\\. no list"),
+        ("snake\\_case", "snake\\_case"),
+        ("see https://x.y/a_b now", "see https://x.y/a_b now"),
+        ("| a |\n|---|\n| b |", "```\na\n-\nb\n```"),
+        ("````\n```\n````", "````\n```\n````"),
+        ("a `` ` `` b", "a `` ` `` b"),
+    ],
+)
+def test_looks_become_markdown(markdown, expected):
+    """Each look is its standard syntax; what only looks like syntax is escaped."""
+    assert expected == rendered(markdown)
+
+
+@pytest.mark.parametrize(
+    ("markdown", "expected"),
+    [
+        ("**a** *b* ~~c~~ `d`", "*a* _b_ ~c~ `d`"),
+        ("# Title", "*Title*"),
+        ("```python\nx < 1\n```", "```\nx &lt; 1\n```"),
+        ("> said", "> said"),
+        ("[a & b](https://x.y?q=1&r=2)", "<https://x.y?q=1&amp;r=2|a &amp; b>"),
+        ("- a\n- b", "• a\n• b"),
+        ("a <!channel> b", "a &lt;!channel&gt; b"),
+    ],
+)
+def test_looks_become_mrkdwn(markdown, expected):
+    """Each look is Slack's own syntax; brackets are escaped."""
+    assert expected == rendered(markdown, MRKDWN)
+
+
+@pytest.mark.parametrize("url", ["javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "slack://open"])
+@DIALECTS
+def test_dangerous_links_are_text(url, dialect):
+    """Only http and https lead anywhere (A68)."""
+    text = rendered(f"[press]({url})", dialect)
+    assert "press" in text
+    assert f"({url}" not in text
+    assert f"<{url}" not in text
+
+
+@DIALECTS
+@GENERATED
+@given(document=documents())
+def test_generated_documents_arrive_whole(dialect: str, document: Document):
+    """Each part is one Slack takes, and together they say every word once and in order, without a ping."""
+    parts = split(document.text, RENDERERS[dialect], LIMITS[dialect])
+    shown = [as_taken(part.rendered) for part in parts]
+    assert [] == [ping for one in shown for ping in one.pings]
+    assert document.words == re.findall(r"w\d+", " ".join(one.text for one in shown))
+
+
+@GENERATED
+@given(document=documents())
+def test_markdown_reads_back_as_it_was_meant(document: Document):
+    """What is sent, read as standard Markdown, says the same words as the answer did: nothing became syntax."""
+    text = rendered(document.text)
+    again = plain_text(parse(text))
+    assert document.words == re.findall(r"w\d+", again)
+
+
+@DIALECTS
+@GENERATED
+@given(noise=st.lists(st.one_of(NOISE, PINGS), max_size=4).map(" ".join))
+def test_noise_is_taken_and_pings_nobody(dialect: str, noise: str):
+    """Whatever stands in an answer, Slack takes the parts, also as plain text, and notifies nobody (A63)."""
+    for part in split(noise, RENDERERS[dialect], LIMITS[dialect]):
+        assert () == as_taken(part.rendered).pings
+        assert () == as_taken(Rendered(part.plain)).pings
+
+
+@DIALECTS
+def test_forty_kilobytes_of_code_come_in_closed_fences(dialect: str):
+    """Every part opens and closes its fence, and all lines are there."""
+    lines = [f"line {n} of the code" for n in range(2_000)]
+    parts = split("```python\n" + "\n".join(lines) + "\n```", RENDERERS[dialect], LIMITS[dialect])
+    assert 4 <= len(parts)
+    said = []
+    for part in parts:
+        assert part.rendered.text.startswith("```")
+        assert part.rendered.text.endswith("\n```")
+        said += part.rendered.text.split("\n")[1:-1]
+        as_taken(part.rendered)
+    assert lines == said
+
+
+def test_long_answers_have_a_short_text_for_notifications():
+    """chat.update takes 4,000 characters beside the blocks; the cut splits no entity."""
+    body = content(RENDERERS[MARKDOWN].render(parse("&" * 5_000)))
+    assert 1_001 >= len(str(body["text"]))
+    assert str(body["text"]).removesuffix("…").endswith("&amp;")
+
+
+def test_a_part_says_who_it_is():
+    """The same key gives the same client_msg_id; previews are off."""
+    part = OutboundPart(address=Address("slack", "main", "D1", "1.000001"), rendered=Rendered("hi"), idem_key="k1")
+    body = sending(part)
+    assert body["client_msg_id"] == sending(part)["client_msg_id"]
+    assert (False, False, "1.000001") == (body["unfurl_links"], body["unfurl_media"], body["thread_ts"])
+    assert {"event_type": "tenk_part", "event_payload": {"key": "k1"}} == body["metadata"]

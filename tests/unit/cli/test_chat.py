@@ -1,0 +1,127 @@
+"""`tenk chat` as a person uses it: a process of its own, with and without a gateway that runs."""
+
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    """Nothing but what is needed."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
+    return kept | {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var"), "TENK_HTTP": "127.0.0.1:0"} | more
+
+
+def chat(home: Path, *arguments: str, said: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+    """Run it to its end; without `said` the input is empty."""
+    return subprocess.run(
+        [sys.executable, "-m", "gateway", "chat", *arguments],
+        cwd=home,
+        env=environment(home, **more),
+        input=said or "",
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=18,
+    )
+
+
+@contextmanager
+def gateway(home: Path, config: str = "") -> Iterator[subprocess.Popen[str]]:
+    """A gateway on this home, until the block ends; it has taken its lock and opened what it opens."""
+    (home / "mine.toml").write_text(config)
+    command = [sys.executable, "-m", "gateway", "run", "--config", "mine.toml"]
+    with subprocess.Popen(command, cwd=home, env=environment(home), stderr=subprocess.PIPE, text=True) as running:
+        try:
+            assert running.stderr is not None
+            while "http_started" not in running.stderr.readline():
+                assert running.poll() is None
+            yield running
+        finally:
+            running.terminate()
+            assert running.stderr is not None
+            running.stderr.read()
+
+
+def test_print_says_one_thing_and_prints_the_answer(tmp_path: Path):
+    """Without a gateway one is started for the while; nothing but the answer is printed, and it has ended after."""
+    done = chat(tmp_path, "--print", "/log 45m guitar")
+    assert (0, "") == (done.returncode, done.stderr)
+    assert "45 min" in done.stdout
+    assert 1 == done.stdout.count("\n")
+    assert not (tmp_path / "var" / "console.sock").exists()
+
+
+def test_lines_of_the_input_are_said_and_answered(tmp_path: Path):
+    """A pipe in, answers out, in their order, all of them before it ends."""
+    done = chat(tmp_path, said="/log 30m piano\n\n/stats piano")
+    assert (0, "") == (done.returncode, done.stderr)
+    assert 0 <= done.stdout.find("30 min") < done.stdout.rfind("piano")
+
+
+def test_running_gateway_is_talked_to(tmp_path: Path):
+    """What was logged through it is there; the person at the machine is let in without a code."""
+    with gateway(tmp_path):
+        assert "45 min" in chat(tmp_path, "--print", "/log 45m guitar").stdout
+        assert "guitar" in chat(tmp_path, "--print", "How is it going?").stdout
+
+
+def test_gateway_without_a_console_is_named(tmp_path: Path):
+    """The lock is held, and nobody listens: the error says which key to set."""
+    with gateway(tmp_path, "[channels.console]\nenabled = false\n"):
+        done = chat(tmp_path, "--print", "hello")
+    assert (1, "") == (done.returncode, done.stdout)
+    assert "set channels.console.enabled = true" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_operator_may_ask_for_a_code_also_here(tmp_path: Path):
+    """That the terminal is open is a default of the product, not a rule."""
+    (tmp_path / "mine.toml").write_text('[access.accounts."console:main"]\ndirect = "pairing"\n')
+    done = chat(tmp_path, "--config", "mine.toml", "--print", "hello")
+    assert "tenk pairing approve" in done.stdout
+
+
+def test_interrupt_ends_it_cleanly(tmp_path: Path):
+    """Ctrl-C at the prompt: no traceback, and the terminal's own gateway is gone too."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "gateway", "chat"]
+    ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    with subprocess.Popen(command, cwd=tmp_path, env=environment(tmp_path), **ends) as running:
+        os.close(theirs)
+        drawn = _until(ours, b"> ")
+        os.write(ours, b"/log 45m guitar\n")
+        drawn += _until(ours, b"\n> ")
+        running.send_signal(signal.SIGINT)
+        running.wait(10)
+        drawn += _rest(ours)
+    os.close(ours)
+    assert b"45 min" in drawn
+    assert b"Traceback" not in drawn
+    assert b"rror" not in drawn
+    assert 0 == running.returncode
+
+
+def _until(descriptor: int, wanted: bytes) -> bytes:
+    read, ends = b"", time.monotonic() + 15
+    while wanted not in read.replace(b"\r", b""):
+        assert time.monotonic() < ends, read
+        read += os.read(descriptor, 65_536)
+    return read
+
+
+def _rest(descriptor: int) -> bytes:
+    read = b""
+    try:
+        while chunk := os.read(descriptor, 65_536):
+            read += chunk
+    except OSError:
+        pass  # the other end is closed
+    return read
