@@ -41,7 +41,7 @@ class Permanent(ChannelError):
     def __init__(
         self, reason: str, kind: PermanentKind = PermanentKind.REJECTED, *, moved_to: str | None = None
     ) -> None:
-        """`reason` is the platform's own description, safe to show to an operator; `moved_to` comes with MOVED alone."""
+        """`reason` is the platform's own description, safe to show an operator; `moved_to` comes with MOVED alone."""
         super().__init__(reason)
         self.reason = reason
         self.kind = kind

@@ -10,6 +10,7 @@ import contextlib
 import json
 import socket
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import structlog
@@ -58,7 +59,8 @@ class ControlServer:
         while True:
             await self._slots.acquire()
             peer, _ = await loop.sock_accept(listener)
-            connections.create_task(self._serve(peer))
+            serving = connections.create_task(self._serve(peer))
+            serving.add_done_callback(partial(_close, peer))  # also one that was cancelled before it began
 
     async def _serve(self, peer: socket.socket) -> None:
         try:
@@ -101,6 +103,10 @@ class ControlServer:
         if handler is None:
             raise GatewayError(f"this gateway knows no {name!r}; it knows: {', '.join(sorted(self._handlers))}")
         return await handler(asked.get("arguments", {}))
+
+
+def _close(peer: socket.socket, _serving: asyncio.Task[None]) -> None:
+    peer.close()
 
 
 async def call(path: Path, name: str, arguments: dict[str, JsonValue], timeout_s: float = DEADLINE_S + 2) -> JsonValue:

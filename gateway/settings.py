@@ -96,9 +96,14 @@ class ChannelsConfig(BaseModel):
 
     @model_validator(mode="after")
     def _have_no_other_names(self) -> Self:
-        for key, account in (*self.telegram.items(), *self.discord.items(), *self.slack.items()):
-            if account.name != key:
-                raise ValueError(f"the account {key} calls itself {account.name}; its table's name is its name")
+        named = [
+            *((key, one.name) for key, one in self.telegram.items()),
+            *((key, one.name) for key, one in self.discord.items()),
+            *((key, one.name) for key, one in self.slack.items()),
+        ]
+        for key, name in named:
+            if name != key:
+                raise ValueError(f"the account {key} calls itself {name}; its table's name is its name")
         return self
 
 

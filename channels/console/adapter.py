@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 
 import orjson
 
@@ -62,7 +63,8 @@ class ConsoleChannel:
                 async with asyncio.TaskGroup() as terminals:
                     while True:
                         peer, _ = await asyncio.get_running_loop().sock_accept(listener)
-                        terminals.create_task(self._serve(peer))
+                        serving = terminals.create_task(self._serve(peer))
+                        serving.add_done_callback(partial(_close, peer))  # also one cancelled before it began
             finally:
                 self._desk.sink = None
 
@@ -111,7 +113,7 @@ class ConsoleChannel:
         finally:
             if screen is not None:
                 self._screens.leave(screen)
-            writer.close()
+            writer.transport.abort()
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, screen: Screen) -> None:
         visitor = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", "local terminal"))
@@ -139,6 +141,10 @@ class ConsoleChannel:
                     self._screens.confirm(CHAT, frame.n)
                 else:
                     await waiting.put(frame)
+
+
+def _close(peer: socket.socket, _serving: asyncio.Task[None]) -> None:
+    peer.close()
 
 
 async def _write(writer: asyncio.StreamWriter, screen: Screen) -> None:

@@ -4,7 +4,6 @@ No retry, no splitting and no pacing live here; a call is made once and ends in 
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,29 +15,19 @@ from channels.discord.answers import Answers
 from channels.discord.bodies import body_of, message_of, safe_media, target_of
 from channels.discord.commands import commands_of, same_commands
 from channels.discord.config import DiscordAccount
-from channels.discord.connection import BACKOFF_S, Connection, Pause, step, token_refused
+from channels.discord.connection import Connection, Pause, introduced
 from channels.discord.cursor import read_cursor
+from channels.discord.earlier import Earlier
 from channels.discord.failures import ApiRefusal, refused
-from channels.discord.hearing import Clock, Echoes, Hearing
+from channels.discord.hearing import Clock, Hearing
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
+from channels.discord.reactions import Reactions
 from channels.discord.render import DiscordRenderer
-from channels.discord.sent import same_message
 from channels.discord.translate import CHANNEL, Ourselves, Surroundings
-from channels.discord.wire import NOWHERE, DiscordWire, JsonObject
-from channels.errors import ChannelError, ConfigRefused, Permanent, Retryable, Unknown
+from channels.discord.waiting import Echoes
+from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire, JsonObject
+from channels.errors import ConfigRefused, Permanent, Retryable, Unknown
 from channels.messages import Address, Attachment, OutboundPart, Receipt
-
-REACTIONS: Mapping[Sign, str] = {
-    Sign.WORKING: "✍️",
-    Sign.QUEUED: "👀",
-    Sign.STEERED: "👌",
-    Sign.REFUSED: "🤷",
-}
-MOST_REACTIONS = 2_000
-LOOKED_THROUGH = 100  # messages of a channel, when an earlier attempt is looked for
-
-_MESSAGES = "/channels/{channel_id}/messages"
-_MESSAGE = _MESSAGES + "/{message_id}"
 
 
 def _utc_now() -> datetime:
@@ -60,7 +49,8 @@ class DiscordChannel:
         self._wire = DiscordWire(config)
         self._answers = Answers(self._wire)
         self._echoes = Echoes()
-        self._reactions: OrderedDict[str, str] = OrderedDict()  # message -> the emoji we set
+        self._earlier = Earlier(self._wire, self._answers, self._echoes)
+        self._reactions = Reactions(self._wire)
         self._pause = pause
         self._clock = clock
 
@@ -76,7 +66,7 @@ class DiscordChannel:
             ConfigRefused: Discord refuses the token or an intent.
         """
         sink.report(ChannelState.STARTING)
-        near = Surroundings(await self._introduce(sink), self._config)
+        near = Surroundings(await introduced(self._config, self._wire, sink, self._pause), self._config)
         cursor, direct = read_cursor(await sink.cursor())
         resume = (cursor, direct)
         hearing = Hearing(
@@ -92,24 +82,6 @@ class DiscordChannel:
                 raise
             raise refusal from None
 
-    async def _introduce(self, sink: Sink) -> Ourselves:
-        """Who we are."""
-        failures = 0
-        while True:
-            try:
-                return await self._wire.introduce()
-            except ApiRefusal as refusal:
-                if refusal.status == 401:
-                    words = token_refused(self.account)
-                    sink.report(ChannelState.FAILED, str(words))
-                    raise words from None
-                detail = f"Discord refuses to say who we are: {refusal}"
-            except ChannelError as error:
-                detail = f"Discord cannot be reached: {error}"
-            failures += 1
-            sink.report(ChannelState.DEGRADED, detail)
-            await self._pause(step(BACKOFF_S, failures))
-
     async def aclose(self) -> None:
         """Close the connections; `run` has ended before."""
         await self._wire.aclose()
@@ -124,7 +96,7 @@ class DiscordChannel:
         if (attachment.size_bytes or 0) > max_bytes:
             raise Permanent(f"the file is larger than {max_bytes} bytes")
         channel, message_id, file_id = (*attachment.handle.split("/"), "", "")[:3]
-        message = await self._call("GET", _MESSAGE, at={"channel_id": channel, "message_id": message_id})
+        message = await self._call("GET", MESSAGE, at={"channel_id": channel, "message_id": message_id})
         for file in _files_of(message):
             if file.get("id") == file_id:
                 return await self._wire.download(str(file.get("url")), max_bytes)
@@ -152,7 +124,7 @@ class DiscordChannel:
         """A message in the chat. Only where the bot may not write there, and an interaction lets it, without nonce."""
         try:
             sent = await self._wire.call(
-                "POST", _MESSAGES, message_of(part), media=part.media, at={"channel_id": target_of(part.address)}
+                "POST", MESSAGES, message_of(part), media=part.media, at={"channel_id": target_of(part.address)}
             )
         except ApiRefusal as refusal:
             if part.route is None or not refusal.no_access:
@@ -170,7 +142,7 @@ class DiscordChannel:
         body = body_of(replace(part, media=()))
         target = {"channel_id": target_of(part.address), "message_id": platform_id}
         try:
-            await self._wire.call("PATCH", _MESSAGE, body, at=target)
+            await self._wire.call("PATCH", MESSAGE, body, at=target)
         except ApiRefusal as refusal:
             if part.route is None or not refusal.no_access:
                 raise refused(refusal) from None
@@ -185,41 +157,19 @@ class DiscordChannel:
             raise refused(refusal) from None
 
     async def find_sent(self, part: OutboundPart) -> Receipt | None:
-        """The receipt of an earlier attempt: by Discord's echo of our key, else by looking through the chat.
-
-        Discord keeps no keys, so a message counts only where it is plainly this one (`sent.same_message`). Within a
-        few minutes a repeated send is said once in any case.
+        """The receipt of an earlier attempt; None where none is found (see `earlier`).
 
         Raises:
             Permanent: the chat is out of reach.
             Retryable: it cannot be told now.
         """
-        echoed = self._echoes.get(part.idem_key)
-        if echoed is not None:
-            return Receipt(echoed)
         try:
-            found = await self._looked_up(part)
+            found = await self._earlier.find(part, self._clock())
         except ApiRefusal as refusal:
             raise refused(refusal) from None
         except Unknown as unanswered:
             raise Retryable(unanswered.reason) from None
         return None if found is None else Receipt(found)
-
-    async def _looked_up(self, part: OutboundPart) -> str | None:
-        """The message that says a part, by its interaction or in the channel."""
-        us = await self._wire.introduce()
-        if part.route is not None and part.route.expires_at > self._clock():
-            answered = await self._answers.said(part.route, part.rendered.text)
-            if answered is not None:
-                return answered
-        query = {"limit": str(LOOKED_THROUGH)}
-        if part.reply_to is not None:
-            query["after"] = part.reply_to
-        page = await self._wire.call("GET", _MESSAGES, query=query, at={"channel_id": target_of(part.address)})
-        for message in page if isinstance(page, list) else []:
-            if isinstance(message, dict) and same_message(message, part, us.user_id):
-                return str(message["id"])
-        return None
 
     # ------------------------------------------------------------ signs
 
@@ -229,25 +179,19 @@ class DiscordChannel:
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Set our reaction, replacing the one before, or clear it."""
-        where = {"channel_id": target_of(address), "message_id": message_id}
-        wanted = None if sign is None else REACTIONS[sign]
-        before = self._reactions.pop(message_id, None)
-        if wanted is not None:
-            await self._call("PUT", f"{_MESSAGE}/reactions/{{emoji}}/@me", at=where | {"emoji": wanted})
-            self._reactions[message_id] = wanted
-            if len(self._reactions) > MOST_REACTIONS:
-                self._reactions.popitem(last=False)
-        if before is not None and before != wanted:
-            await self._call("DELETE", f"{_MESSAGE}/reactions/{{emoji}}/@me", at=where | {"emoji": before})
+        try:
+            await self._reactions.set(target_of(address), message_id, sign)
+        except ApiRefusal as refusal:
+            raise refused(refusal) from None
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete a message; those of others only where the bot may manage messages."""
-        await self._call("DELETE", _MESSAGE, at={"channel_id": target_of(address), "message_id": message_id})
+        await self._call("DELETE", MESSAGE, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away from our message."""
         body: JsonObject = {"components": []}
-        await self._call("PATCH", _MESSAGE, body, at={"channel_id": target_of(address), "message_id": message_id})
+        await self._call("PATCH", MESSAGE, body, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Set the application commands, with their options and languages; nothing is written where they stand."""

@@ -17,10 +17,11 @@ from discord.errors import ConnectionClosed
 from discord.gateway import ReconnectWebSocket
 
 from channels.base import ChannelState, Sink
-from channels.discord.config import PORTAL, DiscordAccount
+from channels.discord.config import DiscordAccount
 from channels.discord.cursor import Session
 from channels.discord.failures import CLOSE_WORDS, ApiRefusal
 from channels.discord.socket import GatewaySocket, LibraryClient, LibraryState, Listener
+from channels.discord.translate import Ourselves
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, ConfigRefused
 
@@ -192,6 +193,24 @@ class Connection:
             self._log.debug("gateway_not_closed")
 
 
-def token_refused(account: str) -> ConfigRefused:
-    """What to tell about a token that Discord does not take."""
-    return ConfigRefused(CLOSE_WORDS[4004].format(account=account, portal=PORTAL))
+async def introduced(config: DiscordAccount, wire: DiscordWire, sink: Sink, pause: Pause) -> Ourselves:
+    """Who we are; asked until Discord says it.
+
+    Raises:
+        ConfigRefused: it refuses the token; health was told.
+    """
+    failures = 0
+    while True:
+        try:
+            return await wire.introduce()
+        except ApiRefusal as refusal:
+            if refusal.status == 401:
+                words = CLOSE_WORDS[4004].format(account=config.name)
+                sink.report(ChannelState.FAILED, words)
+                raise ConfigRefused(words) from None
+            detail = f"Discord refuses to say who we are: {refusal}"
+        except ChannelError as error:
+            detail = f"Discord cannot be reached: {error}"
+        failures += 1
+        sink.report(ChannelState.DEGRADED, detail)
+        await pause(step(BACKOFF_S, failures))

@@ -12,6 +12,7 @@ BREAK = "\u200b"  # shows nothing; parts what would be read as one
 _URL = r"https?://[\w.\-/?=&#%+:;,!$']*[\w/=&#%+\-]"
 _TOKEN = re.compile(rf"(?P<url>{_URL})|(?P<special>[\\*_~`|\[\]<])|(?P<ping>@(?=everyone|here))", re.ASCII)
 _LINE_START = re.compile(r"^([ \t]*)(?:(#{1,3}(?=\s)|-#?(?=\s)|>|\+(?=\s))|(\d+)(?=[.)](?:\s|$)))", re.MULTILINE)
+_TICKS = re.compile("`(?=`)")
 _FENCE = re.compile("`(?=``)")
 _LANGUAGE = re.compile(r"[a-z0-9_+\-.#]{1,32}", re.IGNORECASE)
 _ADDRESS_LIKE = re.compile(r"://|\b\w+\.\w{2,}\b|[\[\]]")
@@ -55,13 +56,12 @@ def masked_link(text: str, url: str) -> str:
 
 
 def inline_code(text: str) -> str:
-    """Code in a line, between as many backticks as it needs."""
+    """Code in a line, between two backticks where it has some itself; three would make a block of it."""
     text = text.replace("\n", " ")
-    longest = max((len(run) for run in re.findall("`+", text)), default=0)
-    ticks = "`" * (longest + 1)
-    if longest:
-        text = f" {text} "
-    return f"{ticks}{text}{ticks}"
+    if "`" not in text:
+        return f"`{text}`"
+    parted = _TICKS.sub(f"`{BREAK}", text)
+    return f"`` {parted} ``"
 
 
 def code_fence(text: str, language: str) -> str:

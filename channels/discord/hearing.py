@@ -6,9 +6,8 @@ being filled or a channel is being asked for. Connecting is `connection`'s matte
 
 import asyncio
 import time
-from collections import OrderedDict, deque
 from collections.abc import Callable, Coroutine, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 import structlog
@@ -22,55 +21,20 @@ from channels.discord.cursor import Cursor, Direct, Session, write_cursor
 from channels.discord.failures import ApiRefusal
 from channels.discord.places import Place, place_of
 from channels.discord.raw import RawChannel, RawReady
-from channels.discord.translate import Surroundings, channel_of, rejected, snowflake_at, translate
+from channels.discord.translate import Surroundings, rejected, snowflake_at, translate
 from channels.discord.translate_interaction import translate_interaction
+from channels.discord.waiting import INTERACTION, STATE_EVENTS, Dispatch, Echoes, Waiting
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError
 from channels.messages import ButtonPressed, ChatKind, CommandInvoked, InboundEvent, InboundMessage, Rejected
 
 Clock = Callable[[], datetime]
 
-MOST_WAITING = 2_000  # dispatches; then the socket is not read until there is room
-BATCH = 200
 STORE_BACKOFF_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 ASK_BACKOFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
-MOST_ECHOES = 2_000
-INTERACTION = "INTERACTION_CREATE"
-_STATE_EVENTS = ("READY", "RESUMED")
 _CHANNEL = TypeAdapter(RawChannel)
 
 log = structlog.get_logger()
-
-
-@dataclass(frozen=True, slots=True)
-class Dispatch:
-    """One event of the gateway's, as it came."""
-
-    event: str
-    seq: int | None
-    data: JsonValue
-
-
-class Echoes:
-    """Our own messages as Discord told of them, by the key they were sent with."""
-
-    def __init__(self) -> None:
-        self._by_key: OrderedDict[str, str] = OrderedDict()
-
-    def note(self, data: JsonValue, us: str) -> None:
-        """Look at a message of a dispatch."""
-        author = data.get("author") if isinstance(data, dict) else None
-        if not isinstance(data, dict) or not isinstance(author, dict) or author.get("id") != us:
-            return
-        nonce, message_id = data.get("nonce"), data.get("id")
-        if isinstance(nonce, str) and isinstance(message_id, str):
-            self._by_key[nonce] = message_id
-            if len(self._by_key) > MOST_ECHOES:
-                self._by_key.popitem(last=False)
-
-    def get(self, key: str) -> str | None:
-        """The message that was sent with this key, if Discord told of it."""
-        return self._by_key.get(key)
 
 
 class Hearing:
@@ -96,9 +60,7 @@ class Hearing:
         self._echoes = echoes
         self._pause = pause
         self._clock = clock
-        self._waiting: deque[Dispatch | Rejected] = deque()
-        self._news = asyncio.Event()
-        self._drained = asyncio.Event()
+        self._waiting = Waiting(near.places)
         self._held = False
         self._up = False
         self._opened_at = 0  # the least message id since the session was opened
@@ -110,23 +72,19 @@ class Hearing:
 
     async def room(self) -> None:
         """Return when there is room for a dispatch."""
-        while len(self._waiting) >= MOST_WAITING:
-            self._drained.clear()
-            await self._drained.wait()
+        await self._waiting.room()
 
     def dispatched(self, event: str, seq: int | None, data: JsonValue) -> None:
         """Queue it: this fixes its order."""
         self._near.places.learn(event, data)
         if event == "MESSAGE_CREATE":
             self._echoes.note(data, self._near.us.user_id)
-        self._waiting.append(Dispatch(event, seq, data))
-        self._news.set()
+        self._waiting.put(Dispatch(event, seq, data))
 
     def unreadable(self, raw: str, reason: str) -> None:
         """Quarantine it."""
         log.warning("frame_unreadable", account=self._near.us.account, reason=reason)
-        self._waiting.append(rejected("frame", None, raw, reason))
-        self._news.set()
+        self._waiting.put(rejected("frame", None, raw, reason))
 
     def alive(self) -> None:
         """Health hears of it once a session stands."""
@@ -140,41 +98,19 @@ class Hearing:
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
             while True:
-                await self._news.wait()
-                self._news.clear()
+                await self._waiting.news.wait()
+                self._waiting.news.clear()
                 while batch := self._take():
                     await self._commit(batch)
-                    self._drained.set()
 
     def _take(self) -> list[Dispatch | Rejected]:
         """The next ones that can be committed together."""
-        if self._held:
-            return self._take_interactions()
-        taken: list[Dispatch | Rejected] = []
-        while self._waiting and len(taken) < BATCH:
-            head = self._waiting[0]
-            if isinstance(head, Dispatch) and head.event in _STATE_EVENTS:
-                return taken or [self._waiting.popleft()]
-            if isinstance(head, Dispatch) and (channel := self._unknown(head)) is not None:
-                if not taken:
-                    self._hold(self._ask_for(channel))
-                    return self._take_interactions()
-                return taken
-            taken.append(self._waiting.popleft())
-        return taken
-
-    def _take_interactions(self) -> list[Dispatch | Rejected]:
-        """Only those that cannot wait."""
-        urgent = [one for one in self._waiting if isinstance(one, Dispatch) and one.event == INTERACTION]
-        if urgent:
-            chosen = {id(one) for one in urgent}
-            self._waiting = deque(one for one in self._waiting if id(one) not in chosen)
-        return list(urgent)
-
-    def _unknown(self, dispatch: Dispatch) -> str | None:
-        """The channel that has to be asked for before this can be read."""
-        channel = channel_of(dispatch.event, dispatch.data)
-        return channel if channel is not None and self._near.places.get(channel) is None else None
+        if not self._held:
+            batch = self._waiting.take()
+            if batch or (channel := self._waiting.asked_first()) is None:
+                return batch
+            self._hold(self._ask_for(channel))
+        return self._waiting.take_interactions()
 
     def _hold(self, work: Coroutine[None, None, None]) -> None:
         """Let nothing but interactions pass until `work` is done."""
@@ -185,14 +121,14 @@ class Hearing:
     async def _held_by(self, work: Coroutine[None, None, None]) -> None:
         await work
         self._held = False
-        self._news.set()
+        self._waiting.news.set()
 
     # ------------------------------------------------------------ committing
 
     async def _commit(self, batch: Sequence[Dispatch | Rejected]) -> None:
         """Hand in a batch and how far we are with it, then defer its interactions."""
         head = batch[0]
-        if isinstance(head, Dispatch) and head.event in _STATE_EVENTS:
+        if isinstance(head, Dispatch) and head.event in STATE_EVENTS:
             await self._state_changed(head)
             return
         found = list(self._understood(batch))

@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from io import BytesIO
 from types import SimpleNamespace
+from typing import TypedDict
 from urllib.parse import urlsplit
 
 import aiohttp
@@ -32,6 +33,8 @@ from discord.http import HTTPClient, Route  # noqa: E402  see load_discord
 
 JsonObject = dict[str, JsonValue]
 
+MESSAGES = "/channels/{channel_id}/messages"
+MESSAGE = MESSAGES + "/{message_id}"
 NOWHERE: Mapping[str, str] = {}
 
 LONGEST_WAIT_S = 30.0  # the least that the library takes as its own limit
@@ -48,6 +51,15 @@ class _Seen:
 
 
 _SEEN: ContextVar[_Seen | None] = ContextVar("discord_call", default=None)
+
+
+class _Options(TypedDict, total=False):
+    """How the library takes a call's body, files and query."""
+
+    json: JsonObject | list[JsonValue]
+    params: dict[str, str]
+    form: list[dict[str, object]]
+    files: Sequence[File]
 
 
 class _ServerTrouble(Exception):
@@ -262,13 +274,13 @@ class DiscordWire:
 
 def _options(
     body: JsonObject | list[JsonValue] | None, files: Sequence[File], mimes: Sequence[str], query: Mapping[str, str]
-) -> dict[str, object]:
-    """How the library takes a call's body, files and query."""
+) -> _Options:
+    """A call's body, files and query."""
     try:
         encoded = orjson.dumps(body)
     except TypeError:
         raise Permanent("the text is no Unicode") from None
-    options: dict[str, object] = {}
+    options: _Options = {}
     if query:
         options["params"] = dict(query)
     if files:
@@ -276,7 +288,7 @@ def _options(
         for number, (file, mime) in enumerate(zip(files, mimes, strict=True)):
             part = {"value": file.fp, "filename": file.filename, "content_type": mime}
             form.append({"name": f"files[{number}]", **part})
-        options |= {"form": form, "files": files}  # `files`: the library rewinds them when it waits for a limit
+        options["form"], options["files"] = form, files  # `files`: the library rewinds them when it waits for a limit
     elif body is not None:
         options["json"] = body
     return options

@@ -28,7 +28,7 @@ from channels.slack.places import Places
 from channels.slack.reactions import Reactions
 from channels.slack.receiving import Clock, Pause, Receiver, bolt_app
 from channels.slack.render import MARKDOWN, SlackRenderer
-from channels.slack.sent import find_sent
+from channels.slack.sent import find_sent, message_at
 from channels.slack.sockets import SocketMode
 from channels.slack.translate import CHANNEL, Ourselves
 from channels.slack.webhook import Webhook
@@ -211,7 +211,7 @@ class SlackChannel:
         """Take the buttons away from our message: its other blocks are written anew."""
         if not _is_ts(message_id):
             return
-        message = await self._meant(self._message(address, message_id))
+        message = await self._meant(message_at(self._wire, address, message_id))
         blocks = message.get("blocks")
         kept = (
             [one for one in blocks if isinstance(one, dict) and one.get("type") != "actions"]
@@ -220,19 +220,6 @@ class SlackChannel:
         )
         body = {"channel": address.chat, "ts": message_id, "text": message.get("text") or " ", "blocks": kept}
         await self._meant(self._wire.post("chat.update", body))
-
-    async def _message(self, address: Address, ts: str) -> JsonObject:
-        method, more = "conversations.history", {}
-        if address.thread is not None:
-            method, more = "conversations.replies", {"ts": address.thread}
-        answer = await self._wire.get(
-            method, channel=address.chat, oldest=ts, latest=ts, inclusive=True, limit=2, **more
-        )
-        messages = answer.get("messages")
-        for message in messages if isinstance(messages, list) else []:
-            if isinstance(message, dict) and message.get("ts") == ts:
-                return message
-        raise Permanent("the message is gone", PermanentKind.TARGET_GONE)
 
     async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
         """The content of what somebody attached.

@@ -70,6 +70,9 @@ class Backfill:
         except ChannelError as failure:
             self._told(f"which chats there are could not be read: {failure}")
             return list(chats)
+        metadata = answer.get("response_metadata")
+        if isinstance(metadata, dict) and metadata.get("next_cursor"):
+            self._told(f"we are in more than {PAGE} chats; after the gap only those last heard from were read besides")
         found = answer.get("channels")
         for channel in found if isinstance(found, list) else []:
             if isinstance(channel, dict) and isinstance(channel.get("id"), str):

@@ -1,10 +1,11 @@
-"""Whether a part was said before: our newest messages in its chat are looked through for its key."""
+"""What stands in a chat already: whether a part was said before (its key is looked for), and one message as it is."""
 
 from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
-from channels.messages import OutboundPart, Receipt
+from channels.errors import Permanent, PermanentKind
+from channels.messages import Address, OutboundPart, Receipt
 from channels.slack.blocks import EVENT_TYPE
 from channels.slack.files import FILE_ID, comment_of
 from channels.slack.markup import unescaped
@@ -45,6 +46,26 @@ async def find_sent(wire: SlackWire, part: OutboundPart, ours: str, now: datetim
             break
         arguments["cursor"] = cursor
     return None
+
+
+async def message_at(wire: SlackWire, address: Address, ts: str) -> JsonObject:
+    """One message of a chat or thread as it stands now.
+
+    Raises:
+        ApiRefusal, Retryable, Unknown: see `SlackWire`.
+        Permanent: it is gone.
+    """
+    arguments: dict[str, str | int | bool] = {
+        "channel": address.chat, "oldest": ts, "latest": ts, "inclusive": True, "limit": 2,
+    }  # fmt: skip
+    method = "conversations.history"
+    if address.thread is not None:
+        method, arguments["ts"] = "conversations.replies", address.thread
+    messages = (await wire.get(method, **arguments)).get("messages")
+    for message in messages if isinstance(messages, list) else []:
+        if isinstance(message, dict) and message.get("ts") == ts:
+            return message
+    raise Permanent("the message is gone", PermanentKind.TARGET_GONE)
 
 
 def _said_by(message: JsonObject, part: OutboundPart, ours: str) -> Receipt | None:

@@ -111,11 +111,19 @@ SCRIPTS = [
     Script("a cut connection may have happened", Unknown, faults=_fault("cut")),
     Script("a cut connection that did happen", Unknown, shown=1, faults=_fault("cut", applied=True), again=True),
     Script("a page with status 200 is no receipt", Unknown, shown=1, faults=_fault("html", status=200, applied=True)),
-    Script("a late answer may have happened", Unknown, shown=1, faults=_fault("delay", delay_s=1, applied=True), timeout_s=0.3),
+    Script(
+        "a late answer may have happened",
+        Unknown,
+        shown=1,
+        faults=_fault("delay", delay_s=1, applied=True),
+        timeout_s=0.3,
+    ),
     Script("a slow answer is an answer", shown=1, faults=_fault("delay", delay_s=0.05, applied=True)),
     Script("a refused token waits to be mended", Retryable, prepared="revoked_later"),
     Script(
-        "a limit with another status waits too", Retryable, faults=_fault("status", status=400, code=30046, description="Slow")
+        "a limit with another status waits too",
+        Retryable,
+        faults=_fault("status", status=400, code=30046, description="Slow"),
     ),
     Script(
         "what AutoMod blocks is refused for good",
@@ -124,7 +132,7 @@ SCRIPTS = [
         faults=_fault("status", status=400, code=200000, description="Blocked by AutoMod"),
     ),
     Script("a 400 without reasons is refused for good", Permanent, REJECTED, faults=_fault("status", status=400)),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)

@@ -138,7 +138,7 @@ async def test_nothing_is_taken_before_the_start_and_after_the_end():
 
 
 async def test_webhook_that_was_taken_away_is_set_again():
-    """deleteWebhook by somebody else is seen at the next look and undone: nothing is lost meanwhile."""
+    """A deletion by somebody else is seen at the next look and undone: nothing is lost meanwhile."""
     async with telegram_webhook() as rig, rig.running():
         await rig.sink.until(lambda: (ChannelState.READY, "") in rig.sink.states)
         async with aiohttp.ClientSession() as http:

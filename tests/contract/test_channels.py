@@ -72,13 +72,15 @@ class TestIn:
 
     async def test_killed_before_the_commit_loses_nothing(self, rig: Rig):
         """A process that ends inside `receive` has acknowledged nothing: the next one is given it again."""
+        await _met(rig)
         rig.sink.open.clear()
+        rig.sink.arriving.clear()
         await rig.people_say(["survivor"])
         await asyncio.wait_for(rig.sink.arriving.wait(), 5)
         await rig.stop()
         rig.sink.open.set()
         await rig.start()
-        assert ["survivor"] == await rig.sink.until_texts(1)
+        assert ["hello", "survivor"] == await rig.sink.until_texts(2)
 
     async def test_health_is_told(self, rig: Rig):
         """A channel that is heard from says so."""

@@ -8,12 +8,23 @@ from dataclasses import dataclass, field
 from channels.discord.adapter import DiscordChannel
 from channels.discord.config import DiscordAccount
 from channels.discord.simulator.server import DiscordSimulator
-from channels.messages import Address, Button, OutboundMedia, OutboundPart, Rendered, Route
+from channels.messages import (
+    Address,
+    Button,
+    CommandInvoked,
+    InboundMessage,
+    OutboundMedia,
+    OutboundPart,
+    Rendered,
+    Route,
+)
 from tests.fakes.sink import RecordingSink
 
 TOKEN = "made-up.token.for-tests"
 BOT_ID = 900_000
 GUILD, ROOM, FORUM = 5_000, 5_001, 5_002
+HOME = Address("discord", "main", "1")
+MENTION = f"<@{BOT_ID}>"
 
 
 @dataclass
@@ -109,3 +120,17 @@ def part(
         media=media,
         silent=silent,
     )
+
+
+def texts(rig: Rig) -> list[str]:
+    """What was said, in the order it was handed in."""
+    return [event.text for event in rig.sink.events if isinstance(event, InboundMessage)]
+
+
+async def invoked(rig: Rig, name: str = "log", **options: str) -> CommandInvoked:
+    """A command that was used, as it was handed in."""
+    used = rig.simulator.command(1, name, options)
+    await rig.sink.until(lambda: any(event.event_id == f"int:{used.id}" for event in rig.sink.events))
+    event = rig.sink.events[-1]
+    assert isinstance(event, CommandInvoked)
+    return event

@@ -29,6 +29,7 @@ class InboxSink:
         self.open.set()
         self.arriving = asyncio.Event()  # set when `receive` was entered
         self.states: list[ChannelState] = []
+        self.committed: str | None = None  # the cursor
         self._changed = asyncio.Event()
 
     async def receive(
@@ -44,6 +45,7 @@ class InboxSink:
             self._tell()
             raise NotPersisted
         await self._store.write(partial(self._commit, events=events, rejected=rejected, cursor=cursor))
+        self.committed = self.committed if cursor is None else cursor
         self._tell()
 
     def _commit(

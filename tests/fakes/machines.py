@@ -10,8 +10,7 @@ from typing import Any, TypeVar
 
 from hypothesis.stateful import RuleBasedStateMachine
 
-from gateway.store.engine import Store
-from tests.fakes.spine import quick_store
+from tests.fakes.spine import QuickStore, quick_store
 
 T = TypeVar("T")
 
@@ -37,7 +36,7 @@ class AsyncMachine(RuleBasedStateMachine):
         path = Path(self._home) / "tenk.db"
         path.write_bytes(_empty_database())
         self._runner = asyncio.Runner()
-        self.store: Store = self.run(quick_store(path))
+        self.store: QuickStore = self.run(quick_store(path))
 
     def run(self, rule: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end, and what is under way beside it."""

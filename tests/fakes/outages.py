@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from gateway.errors import StoreUnavailable
-from gateway.store.sqlite import SqliteEngine
 from gateway.store.writer import Job, Outcome
+from tests.fakes.spine import WatchedEngine
 
 T = TypeVar("T")
 
 
-class FickleEngine(SqliteEngine):
+class FickleEngine(WatchedEngine):
     """SQLite that can be told to fail: before a commit, behind it, or in reads."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, synchronous="OFF")
+        super().__init__(path)
         self.down = False  # nothing holds, nothing is read
         self.refused = asyncio.Event()  # somebody met the outage
         self.unheard = 0  # so many groups hold and are told to have failed

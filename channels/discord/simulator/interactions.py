@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from channels.discord.simulator.checks import JsonObject, Refusal, invalid
-from channels.discord.simulator.operations import Call, Operations
+from channels.discord.simulator.operations import Operations
+from channels.discord.simulator.reading import Call
 from channels.discord.simulator.state import DM, LOADING, Bot, Channel, ShownMessage, World
 from channels.discord.simulator.written import as_channel, as_message, tell_message, user_of
 

@@ -13,7 +13,8 @@ from pydantic import JsonValue
 from channels.discord.simulator.checks import JsonObject, Refusal, Upload
 from channels.discord.simulator.faults import Fault, Faults
 from channels.discord.simulator.interactions import Interactions
-from channels.discord.simulator.operations import Call, Operations, TooMany
+from channels.discord.simulator.operations import Operations, TooMany
+from channels.discord.simulator.reading import Call, Reading
 from channels.discord.simulator.state import Bot, World
 
 Operation = Callable[[Bot, Call], JsonValue]
@@ -37,31 +38,33 @@ class _Answer:
     cut: bool = False
 
 
-def _paths(operations: Operations, interactions: Interactions) -> list[tuple[str, str, str, Operation, bool]]:
+def _paths(
+    reading: Reading, operations: Operations, interactions: Interactions
+) -> list[tuple[str, str, str, Operation, bool]]:
     """Every operation: HTTP method, path, name, who carries it out, whether it needs the bot's token."""
-    o, i = operations, interactions
+    r, o, i = reading, operations, interactions
     channel, message = "/channels/<channel>", "/channels/<channel>/messages/<message>"
     webhook, reaction = "/webhooks/<application>/<token>", "/channels/<channel>/messages/<message>/reactions/<emoji>"
     return [
-        ("GET", "/users/@me", "getMe", o.me, True),
-        ("GET", "/oauth2/applications/@me", "getApplication", o.application, True),
-        ("GET", "/applications/@me", "getApplication", o.application, True),
-        ("GET", "/users/@me/guilds", "getGuilds", o.my_guilds, True),
+        ("GET", "/users/@me", "getMe", r.me, True),
+        ("GET", "/oauth2/applications/@me", "getApplication", r.application, True),
+        ("GET", "/applications/@me", "getApplication", r.application, True),
+        ("GET", "/users/@me/guilds", "getGuilds", r.my_guilds, True),
         ("POST", "/users/@me/channels", "openDm", o.open_dm, True),
-        ("GET", "/guilds/<guild>/channels", "getChannels", o.guild_channels, True),
-        ("GET", "/guilds/<guild>/threads/active", "getThreads", o.active_threads, True),
-        ("GET", channel, "getChannel", o.channel, True),
-        ("GET", f"{channel}/messages", "getMessages", o.messages, True),
+        ("GET", "/guilds/<guild>/channels", "getChannels", r.guild_channels, True),
+        ("GET", "/guilds/<guild>/threads/active", "getThreads", r.active_threads, True),
+        ("GET", channel, "getChannel", r.channel, True),
+        ("GET", f"{channel}/messages", "getMessages", r.messages, True),
         ("POST", f"{channel}/messages", "createMessage", o.create_message, True),
         ("POST", f"{channel}/typing", "typing", o.typing, True),
-        ("GET", message, "getMessage", o.message, True),
+        ("GET", message, "getMessage", r.message, True),
         ("PATCH", message, "editMessage", o.edit_message, True),
         ("DELETE", message, "deleteMessage", o.delete_message, True),
         ("PUT", f"{reaction}/@me", "react", o.react, True),
         ("DELETE", f"{reaction}/@me", "unreact", o.unreact, True),
         ("POST", f"{message}/threads", "startThread", o.start_thread, True),
-        ("GET", "/applications/<application>/commands", "getCommands", o.commands, True),
-        ("PUT", "/applications/<application>/commands", "putCommands", o.put_commands, True),
+        ("GET", "/applications/<application>/commands", "getCommands", r.commands, True),
+        ("PUT", "/applications/<application>/commands", "putCommands", r.put_commands, True),
         ("POST", "/interactions/<interaction>/<token>/callback", "callback", lambda _, call: i.callback(call), False),
         ("POST", webhook, "followUp", lambda _, call: i.follow_up(call), False),
         ("GET", f"{webhook}/messages/<message>", "getOriginal", lambda _, call: i.read(call), False),
@@ -94,7 +97,7 @@ class Rest:
                 operation,
                 authorized,
             )
-            for verb, path, name, operation, authorized in _paths(operations, interactions)
+            for verb, path, name, operation, authorized in _paths(Reading(world), operations, interactions)
         ]
         self.gateway_url = ""
 

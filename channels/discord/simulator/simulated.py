@@ -4,11 +4,9 @@ What people do is told to the bots' sessions when a call returns; what they see 
 channel; an unknown one becomes the direct conversation of the person with that number.
 """
 
-import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import takewhile
 
 from pydantic import JsonValue
 
@@ -16,14 +14,13 @@ from channels.discord.simulator.checks import JsonObject, Upload
 from channels.discord.simulator.faults import Faults
 from channels.discord.simulator.gateway import Gateway
 from channels.discord.simulator.interactions import Interaction, Interactions
+from channels.discord.simulator.network import SimulatedNetwork
 from channels.discord.simulator.operations import Operations
-from channels.discord.simulator.sessions import Close
 from channels.discord.simulator.state import (
     DM,
     FORUM,
     PUBLIC_THREAD,
     TEXT,
-    Arrived,
     Bot,
     Channel,
     Edit,
@@ -33,8 +30,6 @@ from channels.discord.simulator.state import (
     World,
 )
 from channels.discord.simulator.written import GUILDS, as_guild, tell_channel, tell_deleted, tell_message
-
-_RECONNECT = b'{"op":7,"d":null,"s":null,"t":null}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,26 +42,16 @@ class Special:
     webhook_id: int | None = None  # it is a webhook that speaks
 
 
-class SimulatedDiscord:
+class SimulatedDiscord(SimulatedNetwork):
     """People, channels and bots, and the fault script in force. `bot` arguments are tokens; None is the first bot."""
 
     def __init__(self, *, any_token: bool, bucket: tuple[int, float] | None) -> None:
         """See `DiscordSimulator`."""
-        self._world = World(any_token=any_token)
+        super().__init__(World(any_token=any_token))
         self.faults = Faults()
         self.operations = Operations(self._world, bucket=bucket)
         self.interactions = Interactions(self._world, self.operations)
         self.gateway = Gateway(self._world)
-        self._changed = asyncio.Event()
-
-    @property
-    def world(self) -> World:
-        """Everything remembered, for what the methods below do not offer."""
-        return self._world
-
-    def _notify(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
 
     # What a test or a demo does before anybody talks.
 
@@ -225,62 +210,3 @@ class SimulatedDiscord:
             self._world.person(channel.person_id or chat_id).takes_dms = False
         else:
             channel.writable = False
-
-    # The network and Discord itself.
-
-    def inject(self, event: str, data: bytes, *, bot: str | None = None) -> None:
-        """Dispatch any bytes as an event's data, in sequence."""
-        self._world.bot(bot).sessions.emit_raw(event, data)
-
-    def frame(self, raw: bytes, *, bot: str | None = None) -> None:
-        """Send any bytes as a frame, outside the sequence."""
-        self._world.bot(bot).sessions.tell(raw)
-
-    def ask_reconnect(self, *, bot: str | None = None) -> None:
-        """Op 7: come back, and resume."""
-        self._world.bot(bot).sessions.tell(_RECONNECT)
-
-    def close_sockets(self, code: int | None, *, bot: str | None = None) -> None:
-        """Close every connection with a code; None cuts it without a goodbye."""
-        self._world.bot(bot).sessions.tell(Close(code))
-
-    def invalidate(self, *, resumable: bool = False, bot: str | None = None) -> None:
-        """Op 9. Without `resumable` no session can be taken up again."""
-        sessions = self._world.bot(bot).sessions
-        if not resumable:
-            sessions.invalidate()
-        sessions.tell(b'{"op":9,"d":%s,"s":null,"t":null}' % (b"true" if resumable else b"false"))
-
-    def forget_sessions(self, *, bot: str | None = None) -> None:
-        """As after a long time away: nothing can be resumed; connections stay as they are."""
-        self._world.bot(bot).sessions.invalidate()
-
-    # What people see, and what arrived.
-
-    def shown(self, chat_id: int) -> list[ShownMessage]:
-        """The chat as a person sees it now: both sides, in order, without what was deleted."""
-        channel = self._world.channels.get(chat_id)
-        return [] if channel is None else [one for one in channel.messages.values() if not one.deleted]
-
-    def answers(self, chat_id: int) -> list[ShownMessage]:
-        """Of `shown`, what the bot said; what still shows "thinking" is not among it."""
-        return [one for one in self.shown(chat_id) if one.by_bot and not one.loading]
-
-    def history(self, chat_id: int | None = None, *, after: int = 0) -> list[Arrived]:
-        """Every call that arrived (but plain reads), refused ones too; `after` is a `seq`."""
-        newest_first = takewhile(lambda call: call.seq > after, reversed(self._world.calls))
-        return [call for call in newest_first if chat_id is None or call.chat_id == chat_id][::-1]
-
-    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 10.0) -> None:
-        """Wait until `condition()` holds; it is looked at after every change, and now and then.
-
-        Raises:
-            TimeoutError: it never held.
-        """
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                try:
-                    async with asyncio.timeout(0.05):  # what happens on sockets wakes nobody
-                        await self._changed.wait()
-                except TimeoutError:
-                    continue

@@ -68,7 +68,7 @@ class Control:
         name = request.path.removeprefix("/sim/")
         try:
             answer = await self._answer(request, name)
-        except (ValidationError, LookupError, ValueError, StopIteration, Refusal) as error:
+        except (ValidationError, LookupError, ValueError, Refusal) as error:
             return _json({"error": f"{name}: {error}"}, status=400)
         return _json(answer)
 

@@ -130,7 +130,10 @@ class SimulatedSlack(DeliveringSlack):
         chat = self._world.chat(chat_id)
         message = chat.messages[ts]
         person = person or self._person_of(chat)
-        button = next(one for one in message.buttons if action in (one.get("value"), one.get("action_id")))
+        buttons = [one for one in message.buttons if action in (one.get("value"), one.get("action_id"))]
+        if not buttons:
+            raise LookupError(f"no button {action!r} under this message")
+        button = buttons[0]
         app = self._world.the_app()
         container: JsonObject = {
             "type": "message", "message_ts": ts, "channel_id": chat.id,

@@ -60,7 +60,9 @@ class WebApi:
         """One call, whatever it is; never raises for what a client sends."""
         method = request.path.removeprefix("/api/")
         arguments = _arguments(await request.read(), request.content_type, request.query_string)
-        token = request.headers.get("Authorization", "").removeprefix("Bearer ") or str(arguments.pop("token", ""))
+        token = request.headers.get("Authorization", "").removeprefix("Bearer").strip() or str(
+            arguments.pop("token", "")
+        )
         chat = arguments.get("channel") or arguments.get("channel_id")
         answer = await self._faulty(method, arguments, token, str(chat) if isinstance(chat, str) else None)
         if answer.cut:

@@ -48,8 +48,59 @@ def test_wrong_settings_are_refused(wrong: dict[str, object]):
     assert GOOD not in str(refused.value)
 
 
+WEBHOOK = {"token": GOOD, "mode": "webhook", "webhook_url": "https://bot.example.com", "webhook_secret": "s-e_cret1"}
+
+
+@pytest.mark.parametrize(
+    ("url", "target"),
+    [
+        ("https://bot.example.com", "https://bot.example.com/webhooks/telegram/main"),
+        ("https://bot.example.com/", "https://bot.example.com/webhooks/telegram/main"),
+        ("https://bot.example.com:8443", "https://bot.example.com:8443/webhooks/telegram/main"),
+        ("https://bot.example.com/in/here", "https://bot.example.com/in/here"),
+    ],
+)
+def test_webhook_goes_to_its_path_unless_it_has_one(url: str, target: str):
+    """A proxy may serve another path; a bare host gets the gateway's own."""
+    assert target == TelegramAccount.model_validate(WEBHOOK | {"webhook_url": url}).webhook_target
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"webhook_url": None}, "webhook_url"),
+        ({"webhook_secret": None}, "webhook_secret"),
+        ({"webhook_secret": ""}, "webhook_secret"),
+        ({"webhook_url": "http://bot.example.com"}, "https"),
+        ({"webhook_url": "https://bot.example.com:8080"}, "443, 80, 88, 8443"),
+        ({"webhook_url": "bot.example.com"}, "https"),
+        ({"webhook_url": "https://me:pw@bot.example.com"}, "without password"),
+        ({"webhook_url": "https://bot.example.com/?a=1"}, "without password"),
+        ({"webhook_secret": "a b"}, "A-Z"),
+        ({"webhook_connections": 0}, "webhook_connections"),
+        ({"webhook_connections": 101}, "webhook_connections"),
+        ({"live": "stream"}, "live"),
+    ],
+)
+def test_webhook_that_cannot_work_is_refused(wrong: dict[str, object], words: str):
+    """The error names the key and what to put there, and shows no secret (A14)."""
+    with pytest.raises(ValidationError, match=words) as refused:
+        TelegramAccount.model_validate(WEBHOOK | wrong)
+    assert "s-e_cret1" not in str(refused.value) + repr(refused.value)
+
+
+def test_own_server_may_call_without_tls():
+    """A Bot API server of one's own calls what it is told."""
+    own = {"api_base": "http://127.0.0.1:8081", "webhook_url": "http://127.0.0.1:8080"}
+    assert (
+        "http://127.0.0.1:8080/webhooks/telegram/main" == TelegramAccount.model_validate(WEBHOOK | own).webhook_target
+    )
+
+
 def test_token_is_in_no_repr():
-    """Neither repr nor JSON shows the token (A92)."""
+    """Neither repr nor JSON shows the token or the webhook's secret (A92)."""
+    hook = TelegramAccount.model_validate(WEBHOOK)
+    assert "s-e_cret1" not in repr(hook) + hook.model_dump_json()
     account = TelegramAccount.model_validate({"token": GOOD, "api_base": "http://127.0.0.1:8081/"})
     assert GOOD not in repr(account) + account.model_dump_json()
     assert "http://127.0.0.1:8081" == account.api_base

@@ -20,7 +20,11 @@ from channels.telegram.failures import ApiRefusal, refused, unanswered
         (400, "Bad Request: group chat was upgraded to a supergroup chat", PermanentKind.BLOCKED),
         (403, "Forbidden: bot was blocked by the user", PermanentKind.BLOCKED),
         (403, "Forbidden: bot can't initiate conversation with a user", PermanentKind.BLOCKED),
+        (400, "Bad Request: can't parse rich message: unsupported block", PermanentKind.MALFORMED),
+        (400, "Bad Request: RICH_VALIDATE_CTOR_NOT_ALLOWED", PermanentKind.MALFORMED),
         (400, "Bad Request: message is too long", PermanentKind.REJECTED),
+        (400, "Bad Request: message caption is too long", PermanentKind.REJECTED),
+        (400, "Bad Request: BUTTON_DATA_INVALID", PermanentKind.REJECTED),
         (413, "Request Entity Too Large", PermanentKind.REJECTED),
     ],
 )
@@ -37,6 +41,14 @@ def test_flood_says_when_to_come_back():
     assert isinstance(error, Retryable)
     assert 5.0 == error.retry_after_s
     assert isinstance(refused(ApiRefusal(429, "Too Many Requests")), Retryable)
+
+
+def test_group_that_moved_names_its_new_chat():
+    """Telegram says where the group went on; the same call is made there (A31)."""
+    words = "Bad Request: group chat was upgraded to a supergroup chat"
+    error = refused(ApiRefusal(400, words, moved_to="-1000000000005"))
+    assert isinstance(error, Permanent)
+    assert (PermanentKind.MOVED, "-1000000000005") == (error.kind, error.moved_to)
 
 
 @pytest.mark.parametrize("status", [500, 502, 503, 504])

@@ -2,12 +2,14 @@
 
 import asyncio
 import io
+from dataclasses import replace
 
 import aiohttp
 import orjson
 import pytest
 
 from channels.errors import Retryable
+from channels.messages import Address
 from channels.telegram.adapter import TelegramChannel
 from channels.telegram.simulator.serve import serve
 from channels.telegram.simulator.server import TelegramSimulator
@@ -51,6 +53,9 @@ async def test_another_process_can_play_the_person():
         ("POST", "/sim/say", {"chat": "one"}),
         ("POST", "/sim/edit", {"chat": 1, "message_id": 9, "text": "x"}),
         ("POST", "/sim/faults", [{"kind": "explode"}]),
+        ("POST", "/sim/file", {"chat": 1, "kind": "group", "content": "eA=="}),
+        ("POST", "/sim/file", {"chat": 1, "kind": "photo", "content": "x"}),
+        ("POST", "/sim/migrate", {"chat": -9, "new_chat": -10}),
         ("POST", "/sim/nothing", {}),
         ("GET", "/sim/shown", None),
         ("GET", "/sim/nothing", None),
@@ -128,3 +133,41 @@ async def test_group_that_moves_is_told_on_both_sides():
             _, answer = await _ask(http, "GET", f"/bot{TOKEN}/sendMessage?chat_id=-5&text=x")
         assert isinstance(answer, dict)
         assert {"migrate_to_chat_id": -1_000_000_000_005} == answer["parameters"]
+
+
+async def test_another_process_can_send_files_and_see_drafts():
+    """Groups, files as base64, drafts, moves and webhooks: all over HTTP."""
+    async with telegram() as rig, aiohttp.ClientSession(rig.simulator.base_url) as http:
+        assert (200, -5) == await _ask(http, "POST", "/sim/chats", {"chat": -5, "kind": "group"})
+        file = {"chat": -5, "person": 7, "kind": "photo", "content": "iVBORw0KGgo=", "text": "look", "album": "a"}
+        assert (200, {"message_id": 1}) == await _ask(http, "POST", "/sim/file", file)
+        await _ask(http, "POST", "/sim/migrate", {"chat": -5, "new_chat": -1_000_000_000_005, "person": 7})
+        async with rig.running():
+            await rig.sink.until(lambda: len(rig.sink.events) == 3)
+        assert ["message", "migration", "migration"] == [event.type for event in rig.sink.events]
+        rig.simulator.add_chat(1, "private")
+        assert (200, None) == await _ask(http, "GET", "/sim/draft?chat=1")
+        await rig.channel.draft(Address("telegram", "main", "1"), 3, part("so far").rendered)
+        _, draft = await _ask(http, "GET", "/sim/draft?chat=1")
+        assert isinstance(draft, dict)
+        assert (3, "so far") == (draft["draft_id"], draft["text"])
+        _, shown = await _ask(http, "GET", "/sim/shown?chat=-5")
+        assert isinstance(shown, list)
+        assert ("look", "photo", 8, "a") == (
+            shown[0]["text"], shown[0]["file"]["kind"], shown[0]["file"]["size_bytes"], shown[0]["file"]["album"],
+        )  # fmt: skip
+        async with http.get(f"/bot{TOKEN}/setWebhook?url=http://127.0.0.1:1/x") as answer:
+            assert 200 == answer.status
+        _, status = await _ask(http, "GET", "/sim/status")
+        assert isinstance(status, dict)
+        assert "http://127.0.0.1:1/x" == status["bots"][0]["webhook"]
+
+
+async def test_draft_is_gone_after_its_time():
+    """Thirty seconds after it was last shown a draft shows no more."""
+    async with telegram() as rig:
+        chat = rig.simulator.add_chat(1, "private")
+        await rig.channel.draft(Address("telegram", "main", "1"), 3, part("so far").rendered)
+        assert rig.simulator.draft(1) is not None
+        chat.drafts[None] = replace(chat.drafts[None], at_s=chat.drafts[None].at_s - 30)
+        assert rig.simulator.draft(1) is None

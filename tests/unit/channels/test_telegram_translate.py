@@ -150,11 +150,50 @@ def test_forwarded_words_are_marked():
     assert not _message().forwarded
 
 
-def test_group_that_moved_tells_where_to():
-    """A group that became a supergroup goes on under another id (A31)."""
-    event = translate(_update(chat=BAND, text=None, migrate_to_chat_id=-100777), US, NOW)
+@pytest.mark.parametrize(
+    ("chat", "field", "event_id"),
+    [
+        ({"id": -5, "type": "group", "title": "Band"}, {"migrate_to_chat_id": -100500}, "msg:-5:5"),
+        (BAND, {"migrate_from_chat_id": -5}, "msg:-100500:5"),
+    ],
+)
+def test_group_that_moved_tells_where_to(chat: dict[str, object], field: dict[str, int], event_id: str):
+    """A group that became a supergroup goes on under another id, told in the old chat and in the new one (A31)."""
+    event = translate(_update(chat=chat, text=None, **field), US, NOW)
     assert isinstance(event, ChatMigrated)
-    assert ("-100500", "-100777") == (event.address.chat, event.new_chat)
+    assert (event_id, "-5", "-100500") == (event.event_id, event.address.chat, event.new_chat)
+
+
+def test_files_of_one_album_say_so():
+    """What a client sent as one keeps its album; anything else has none."""
+    photo = [{"file_id": "p"}]
+    assert "135" == _message(text=None, photo=photo, media_group_id="135").album
+    assert _message(text=None, photo=photo).album is None
+
+
+def test_recordings_and_films_are_documents():
+    """What has no kind of its own is a file with its type."""
+    for name in ("audio", "video", "video_note"):
+        (file,) = _message(text=None, **{name: {"file_id": "f", "mime_type": "x/y", "file_size": 5}}).attachments
+        assert (AttachmentKind.DOCUMENT, "f", "x/y", 5) == (file.kind, file.handle, file.mime, file.size_bytes)
+
+
+def test_general_topic_is_no_thread():
+    """Telegram takes no thread id for the General topic, and tells of none."""
+    forum = BAND | {"is_forum": True}
+    assert _message(chat=forum).address.thread is None
+
+
+def test_anonymous_admin_in_a_topic_is_no_person():
+    """Who writes for the group is the group, in a topic too; a mention still wakes us, as policy decides (A29)."""
+    mention = {"text": "@tenk_bot hi", "entities": [{"type": "mention", "offset": 0, "length": 9}]}
+    robot = {"id": 1087968824, "is_bot": True, "first_name": "Group", "username": "GroupAnonymousBot"}
+    event = _message(
+        chat=BAND, sender_chat=BAND, message_thread_id=42, is_topic_message=True, **{"from": robot}, **mention
+    )
+    assert ("telegram:-100500", True, "42", True) == (
+        event.sender_key, event.sender.is_bot, event.address.thread, event.mentions_bot,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -186,6 +225,7 @@ def test_button_press():
     event = translate({"update_id": 900, "callback_query": press}, US, NOW)
     assert isinstance(event, ButtonPressed)
     assert ("cb:77", "yes", "5", NOW) == (event.event_id, event.data, event.message_id, event.received_at)
+    assert "de" == event.locale
     assert translate({"update_id": 900, "callback_query": {"id": "77", "from": ANN}}, US, NOW) is None
 
 

@@ -10,7 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
+pytestmark = pytest.mark.timeout(60)  # several processes a test, each with an interpreter to start
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
@@ -29,7 +32,7 @@ def chat(home: Path, *arguments: str, said: str | None = None, **more: str) -> s
         capture_output=True,
         text=True,
         check=False,
-        timeout=18,
+        timeout=50,
     )
 
 
@@ -100,7 +103,7 @@ def test_interrupt_ends_it_cleanly(tmp_path: Path):
         os.write(ours, b"/log 45m guitar\n")
         drawn += _until(ours, b"\n> ")
         running.send_signal(signal.SIGINT)
-        running.wait(10)
+        running.wait(30)
         drawn += _rest(ours)
     os.close(ours)
     assert b"45 min" in drawn
@@ -110,7 +113,7 @@ def test_interrupt_ends_it_cleanly(tmp_path: Path):
 
 
 def _until(descriptor: int, wanted: bytes) -> bytes:
-    read, ends = b"", time.monotonic() + 15
+    read, ends = b"", time.monotonic() + 40
     while wanted not in read.replace(b"\r", b""):
         assert time.monotonic() < ends, read
         read += os.read(descriptor, 65_536)

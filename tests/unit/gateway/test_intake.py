@@ -13,12 +13,11 @@ from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
 from gateway.delivery.compose import Said, compose
 from gateway.intake import Intake
-from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow, cursor_of
 from gateway.store.outbox import put
 from gateway.store.tables.traffic import inbox
 from tests.fakes.outages import FickleEngine
-from tests.fakes.spine import Spine
+from tests.fakes.spine import QuickStore, Spine
 
 OPEN = AccessConfig.model_validate({"direct": "open"})
 
@@ -78,7 +77,7 @@ class Door:
 async def door(tmp_path: Path) -> AsyncIterator[Door]:
     """An open one: everybody is let in."""
     engine = FickleEngine(tmp_path / "tenk.db")
-    store = await Store(engine).start()
+    store = await QuickStore(engine).start()
     spine = Spine(store)
     spine.channel.limited(max_text=2000)
     await spine.begin()

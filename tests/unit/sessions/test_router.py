@@ -8,9 +8,8 @@ import pytest
 
 from agent.transcript import UserItem
 from gateway.sessions.config import SessionsConfig
-from gateway.store.engine import Store
 from tests.fakes.outages import FickleEngine
-from tests.fakes.spine import Spine
+from tests.fakes.spine import QuickStore, Spine
 
 
 @pytest.fixture
@@ -22,7 +21,7 @@ async def engine(tmp_path: Path) -> FickleEngine:
 @pytest.fixture
 async def spine(engine: FickleEngine) -> AsyncIterator[Spine]:
     """Parts over it, begun."""
-    store = await Store(engine).start()
+    store = await QuickStore(engine).start()
     spine = Spine(store, sessions=SessionsConfig(mailbox_size=2))
     await spine.begin()
     yield spine

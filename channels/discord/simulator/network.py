@@ -1,0 +1,87 @@
+"""What people see and what arrived, and what happens to connections and sessions by order of a test.
+
+`bot` arguments are tokens; None is the first bot.
+"""
+
+import asyncio
+from collections.abc import Callable
+from itertools import takewhile
+
+from channels.discord.simulator.sessions import Close
+from channels.discord.simulator.state import Arrived, ShownMessage, World
+
+_RECONNECT = b'{"op":7,"d":null,"s":null,"t":null}'
+
+
+class SimulatedNetwork:
+    """The network between bots and Discord, and Discord's own whims."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self._changed = asyncio.Event()
+
+    def _notify(self) -> None:
+        self._changed.set()
+        self._changed = asyncio.Event()
+
+    @property
+    def world(self) -> World:
+        """Everything remembered, for what the methods here do not offer."""
+        return self._world
+
+    def inject(self, event: str, data: bytes, *, bot: str | None = None) -> None:
+        """Dispatch any bytes as an event's data, in sequence."""
+        self._world.bot(bot).sessions.emit_raw(event, data)
+
+    def frame(self, raw: bytes, *, bot: str | None = None) -> None:
+        """Send any bytes as a frame, outside the sequence."""
+        self._world.bot(bot).sessions.tell(raw)
+
+    def ask_reconnect(self, *, bot: str | None = None) -> None:
+        """Op 7: come back, and resume."""
+        self._world.bot(bot).sessions.tell(_RECONNECT)
+
+    def close_sockets(self, code: int | None, *, bot: str | None = None) -> None:
+        """Close every connection with a code; None cuts it without a goodbye."""
+        self._world.bot(bot).sessions.tell(Close(code))
+
+    def invalidate(self, *, resumable: bool = False, bot: str | None = None) -> None:
+        """Op 9. Without `resumable` no session can be taken up again."""
+        sessions = self._world.bot(bot).sessions
+        if not resumable:
+            sessions.invalidate()
+        sessions.tell(b'{"op":9,"d":%s,"s":null,"t":null}' % (b"true" if resumable else b"false"))
+
+    def forget_sessions(self, *, bot: str | None = None) -> None:
+        """As after a long time away: nothing can be resumed; connections stay as they are."""
+        self._world.bot(bot).sessions.invalidate()
+
+    # What people see, and what arrived.
+
+    def shown(self, chat_id: int) -> list[ShownMessage]:
+        """The chat as a person sees it now: both sides, in order, without what was deleted."""
+        channel = self._world.channels.get(chat_id)
+        return [] if channel is None else [one for one in channel.messages.values() if not one.deleted]
+
+    def answers(self, chat_id: int) -> list[ShownMessage]:
+        """Of `shown`, what the bot said; what still shows "thinking" is not among it."""
+        return [one for one in self.shown(chat_id) if one.by_bot and not one.loading]
+
+    def history(self, chat_id: int | None = None, *, after: int = 0) -> list[Arrived]:
+        """Every call that arrived (but plain reads), refused ones too; `after` is a `seq`."""
+        newest_first = takewhile(lambda call: call.seq > after, reversed(self._world.calls))
+        return [call for call in newest_first if chat_id is None or call.chat_id == chat_id][::-1]
+
+    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 10.0) -> None:
+        """Wait until `condition()` holds; it is looked at after every change, and now and then.
+
+        Raises:
+            TimeoutError: it never held.
+        """
+        async with asyncio.timeout(timeout_s):
+            while not condition():
+                try:
+                    async with asyncio.timeout(0.05):  # what happens on sockets wakes nobody
+                        await self._changed.wait()
+                except TimeoutError:
+                    continue

@@ -1,0 +1,162 @@
+"""What the Discord adapter fetches after a gap, and what it does with what is no event."""
+
+import pytest
+
+from channels.discord.simulator.faults import Fault
+from tests.fakes.discord import FORUM, GUILD, MENTION, ROOM, discord, texts
+
+
+async def test_after_a_lost_session_the_gap_is_filled_from_history():
+    """A new session replays nothing: channel, thread, forum post and direct conversation are read (A gap of F-P5)."""
+    async with discord() as rig:
+        rig.simulator.add_channel(FORUM, GUILD, forum=True)
+        rig.simulator.add_thread(6_001, ROOM)
+        rig.simulator.add_thread(6_002, FORUM)
+        async with rig.running():
+            rig.simulator.say(1, "known")
+            await rig.sink.until(lambda: len(rig.sink.events) == 1)
+        rig.simulator.forget_sessions()
+        places = [1, ROOM, 6_001, 6_002]
+        said = {chat: [f"{chat}/{n}" for n in range(120)] for chat in places}
+        for n in range(120):
+            for chat in places:
+                rig.simulator.say(chat, said[chat][n], person=7)
+        await rig.restarted()
+        async with rig.running():
+            await rig.sink.until(lambda: len(texts(rig)) >= 481)  # "known" lies in the overlap, dedupe takes it
+            rig.simulator.say(1, "live")
+            await rig.sink.until(lambda: texts(rig)[-1] == "live")
+        for chat in places:
+            assert said[chat] == [text for text in texts(rig) if text.startswith(f"{chat}/")]
+        addresses = {(event.address.chat, event.address.thread) for event in rig.sink.events}
+        assert {("1", None), (str(ROOM), None), (str(ROOM), "6001"), (str(FORUM), "6002")} == addresses
+        assert '"gap":false' in (rig.sink.committed or "")
+
+
+async def test_a_gap_that_was_not_filled_before_a_kill_is_filled_after_it():
+    """The cursor says that a gap is open; a resumed session does not hide it."""
+    async with discord() as rig:
+        async with rig.running():
+            rig.simulator.say(1, "known")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.forget_sessions()
+        rig.simulator.say(1, "in the gap")
+        await rig.restarted()
+        rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=5))
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: '"gap":true' in (rig.sink.committed or ""))
+        assert [] == texts(rig)
+        await rig.restarted()
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: "in the gap" in texts(rig))
+            await rig.sink.until(lambda: '"gap":false' in (rig.sink.committed or ""))
+        assert (2, 1) == (rig.sessions.identifies, rig.sessions.resumes)
+
+
+async def test_during_a_backfill_messages_keep_their_order_and_commands_do_not_wait():
+    """Live messages wait for the history of before; interactions, which have 3 s, pass."""
+    async with discord() as rig:
+        async with rig.running():
+            rig.simulator.say(1, "known")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.forget_sessions()
+        rig.simulator.say(1, "old")
+        await rig.restarted()
+        rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=0.3))
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: '"gap":true' in (rig.sink.committed or ""))
+            rig.simulator.say(1, "new")
+            used = rig.simulator.command(1, "stats")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+            assert [f"int:{used.id}"] == [event.event_id for event in rig.sink.events]
+            await rig.sink.until(lambda: "new" in texts(rig))
+        assert ["known", "old", "new"] == list(dict.fromkeys(texts(rig)))
+
+
+async def test_first_contact_starts_at_the_newest():
+    """A bot that never ran here replays nothing of what was said before."""
+    async with discord() as rig:
+        rig.simulator.say(1, "long ago")
+        rig.simulator.say(ROOM, f"{MENTION} long ago", person=7)
+        async with rig.running():
+            rig.simulator.say(1, "now")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        assert ["now"] == texts(rig)
+
+
+async def test_a_long_gap_is_capped_and_said():
+    """More than `backfill_messages` of one channel are not fetched; health and the log say so."""
+    async with discord(backfill_messages=100) as rig:
+        async with rig.running():
+            rig.simulator.say(1, "known")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.forget_sessions()
+        for n in range(250):
+            rig.simulator.say(1, f"m{n}")
+        await rig.restarted()
+        async with rig.running():
+            await rig.sink.until(lambda: any("more than is fetched" in told for _, told in rig.sink.states))
+        assert 100 == len(texts(rig))
+
+
+async def test_channels_that_are_hidden_or_broken_do_not_stop_a_backfill():
+    """403 is passed over; a channel that answers 500 for ever is given up and named; the others are read."""
+    async with discord() as rig:
+        rig.simulator.add_channel(5_003, GUILD)
+        rig.simulator.add_channel(5_004, GUILD)
+        async with rig.running():
+            rig.simulator.say(1, "known")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.forget_sessions()
+        for chat in (1, ROOM, 5_003, 5_004):
+            rig.simulator.say(chat, f"in {chat}", person=7)
+        rig.simulator.world.channels[5_003].readable = False
+        rig.simulator.faults.script(Fault(kind="status", method="getMessages", chat=5_004, times=None))
+        await rig.restarted()
+        async with rig.running():
+            await rig.sink.until(lambda: '"gap":false' in (rig.sink.committed or ""))
+        assert {"known", "in 1", f"in {ROOM}"} == set(texts(rig))
+        assert any("1 were not read" in told for _, told in rig.sink.states)
+
+
+@pytest.mark.parametrize(
+    ("event", "data"),
+    [
+        ("MESSAGE_CREATE", b'{"id":7,"channel_id":[],"content":{}}'),
+        ("MESSAGE_CREATE", b"null"),
+        ("MESSAGE_CREATE", b'{"id":"12","channel_id":"1","content":"x","author":{"id":"not a number"}}'),
+        ("INTERACTION_CREATE", b'{"id":"5","token":7}'),
+        ("GUILD_CREATE", b'{"id":{},"channels":"all"}'),
+        ("MESSAGE_DELETE", b"[]"),
+        ("MESSAGE_UPDATE", b'{"id":"1","channel_id":"1","edited_timestamp":"soon"}'),
+    ],
+)
+async def test_a_malformed_dispatch_is_quarantined_and_the_next_one_heard(event: str, data: bytes):
+    """The library's own client ends at these; here they are kept and the connection stays (WIRE, Discord)."""
+    async with discord() as rig, rig.running():
+        rig.simulator.inject(event, data)
+        rig.simulator.say(1, "after")
+        await rig.sink.until(lambda: "after" in texts(rig))
+        assert [f"dispatch:{event}:"] == [one.event_id[: len(event) + 10] for one in rig.sink.rejected]
+        assert (1, 1) == (rig.simulator.gateway.sockets, rig.sessions.identifies)
+
+
+@pytest.mark.parametrize(
+    "frame", [b"not json", b"[]", b'{"op":0,"d":{},"s":null}', b'{"op":99}', b'{"op":0,"t":"WHATEVER","s":2,"d":7}']
+)
+async def test_a_frame_that_is_none_does_not_end_the_connection(frame: bytes):
+    """What cannot be read is kept or passed over."""
+    async with discord() as rig, rig.running():
+        rig.simulator.frame(frame)
+        rig.simulator.say(1, "after")
+        await rig.sink.until(lambda: "after" in texts(rig))
+        assert 1 == rig.simulator.gateway.sockets
+
+
+async def test_a_lone_surrogate_in_a_message_is_mended():
+    """Half an emoji, as some clients send it, is no reason to lose the message."""
+    raw = b'{"id":"77","channel_id":"1","content":"a\\ud83d b","type":0,"author":{"id":"1","username":"p"}}'
+    async with discord() as rig, rig.running():
+        rig.simulator.inject("MESSAGE_CREATE", raw)
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        assert ["a\ufffd b"] == texts(rig)

@@ -1,0 +1,98 @@
+"""What the Discord adapter says: nobody pinged, nothing doubled, earlier attempts found."""
+
+import pytest
+
+from channels.base import (
+    Sign,
+)
+from channels.discord.reactions import REACTIONS
+from channels.discord.simulator.faults import Fault
+from channels.errors import Retryable
+from tests.fakes.discord import BOT_ID, GUILD, HOME, MENTION, ROOM, discord, invoked, part, texts
+
+
+async def test_signs_typing_and_deletion():
+    """A reaction replaces the one before and goes; typing shows; our message can be taken back."""
+    async with discord() as rig:
+        said = rig.simulator.say(1, "hi")
+        message = rig.simulator.shown(1)[0]
+        for sign in Sign:
+            await rig.channel.react(HOME, str(said), sign)
+            assert {REACTIONS[sign]} == message.reactions[BOT_ID]
+        await rig.channel.react(HOME, str(said), None)
+        assert set() == message.reactions[BOT_ID]
+        await rig.channel.show_typing(HOME)
+        assert 1 == len(rig.simulator.world.channels[1].typing)
+        ours = await rig.channel.send(part("oops"))
+        await rig.channel.delete(HOME, ours.platform_id)
+        assert [] == rig.simulator.answers(1)
+
+
+async def test_nothing_said_pings_or_unfurls():
+    """A62: a message made of @everyone notifies nobody, in a send, an edit and an interaction's answer."""
+    loud = f"@everyone @here <@&{GUILD}> <@1> https://example.org"
+    async with discord() as rig, rig.running():
+        event = await invoked(rig)
+        await rig.channel.send(part(loud, route=event.route))
+        ours = await rig.channel.send(part(loud, key="k2"))
+        await rig.channel.edit(part(loud), ours.platform_id)
+        assert [(), ()] == [message.pings for message in rig.simulator.answers(1)]
+        assert 4 == rig.simulator.answers(1)[1].flags
+
+
+async def test_a_message_of_everyone_said_to_us_is_text():
+    """What a person shouts is heard as it is and answered without an echo of the ping."""
+    async with discord() as rig, rig.running():
+        rig.simulator.say(ROOM, f"{MENTION} @everyone", person=7)
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        assert ["@everyone"] == texts(rig)
+        await rig.channel.send(part(rig.channel.renderer.plain("@everyone").text, chat=ROOM))
+        assert [()] == [message.pings for message in rig.simulator.answers(ROOM)]
+
+
+async def test_threads_are_written_into():
+    """A part for a thread goes to the thread."""
+    async with discord() as rig:
+        rig.simulator.add_thread(6_001, ROOM)
+        await rig.channel.send(part("hi", chat=ROOM, thread=6_001))
+        assert (0, 1) == (len(rig.simulator.answers(ROOM)), len(rig.simulator.answers(6_001)))
+
+
+async def test_earlier_attempts_are_found():
+    """By Discord's echo of the key, by what was answered to what, and by a long text; never by a short one."""
+    long = "word " * 40
+    async with discord() as rig:
+        async with rig.running():
+            asked = rig.simulator.say(1, "?")
+            echoed = await rig.channel.send(part("ok", key="echo"))
+            await rig.sink.until(lambda: bool(rig.sink.events))
+            rig.simulator.say(1, "!")
+            await rig.sink.until(lambda: len(rig.sink.events) == 2)
+            assert echoed == await rig.channel.find_sent(part("ok", key="echo"))
+        answered = await rig.channel.send(part("yes", key="a", reply_to=asked))
+        told = await rig.channel.send(part(long, key="b"))
+        await rig.restarted()
+        assert answered == await rig.channel.find_sent(part("yes", key="a", reply_to=asked))
+        assert told == await rig.channel.find_sent(part(long, key="b"))
+        assert await rig.channel.find_sent(part("ok", key="echo")) is None
+        assert await rig.channel.find_sent(part("no", key="c", reply_to=asked)) is None
+        rig.simulator.faults.script(Fault(kind="cut", method="getMessages", times=2))
+        with pytest.raises(Retryable):
+            await rig.channel.find_sent(part("no", key="c"))
+
+
+async def test_a_limit_of_the_channel_is_kept_by_the_library():
+    """Five messages in a while: the sixth waits, and no call is refused (P4)."""
+    async with discord(bucket=(5, 0.3)) as rig:
+        for number in range(12):
+            await rig.channel.send(part("x", key=f"k{number}"))
+        assert 12 == len(rig.simulator.answers(1))
+        assert [200] * 12 == [call.status for call in rig.simulator.history(1)]
+
+
+async def test_where_nobody_listens_nothing_was_sent():
+    """A connection that does not come about is retryable."""
+    async with discord() as rig:
+        await rig.simulator.aclose()
+        with pytest.raises(Retryable, match="connect"):
+            await rig.channel.send(part("x"))

@@ -1,0 +1,54 @@
+"""The one contract of all channels holds for Telegram's webhook mode as well."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from channels.base import Channel
+from channels.telegram.adapter import TelegramChannel
+from channels.telegram.simulator.server import TelegramSimulator
+from tests.contract.channel_rig import Rig
+from tests.contract.platform_rigs import TelegramRig
+from tests.contract.test_channels import TestEnd as TestEnd  # noqa: PLC0414  collected here with the rig below
+from tests.contract.test_channels import TestIn as TestIn  # noqa: PLC0414  as above
+from tests.contract.test_channels import TestOut as TestOut  # noqa: PLC0414  as above
+from tests.fakes.http import Loaded, served
+from tests.fakes.spine import quick_store
+from tests.fakes.telegram import SECRET, account
+
+
+class TelegramWebhookRig(TelegramRig):
+    """Updates are brought over the gateway's own HTTP server."""
+
+    async def open(self) -> None:
+        """Start the platform, and the server it calls."""
+        self.loaded = Loaded()
+        self.base = await self._stack.enter_async_context(served(self.loaded))
+        simulator = TelegramSimulator(webhook_time_scale=0.001)
+        self.simulator = await self._stack.enter_async_context(simulator)
+        self.simulator.add_bot(self.TOKEN)
+        self.simulator.add_chat(1, "private")
+
+    async def make(self) -> Channel:
+        """A fresh channel at the same path."""
+        webhook = {"mode": "webhook", "webhook_url": self.base, "webhook_secret": SECRET}
+        channel = TelegramChannel(account(self.simulator, self.TOKEN, **webhook), pause=_short)
+        self.loaded.channels[:] = [channel]
+        return channel
+
+
+async def _short(seconds: float) -> None:
+    await asyncio.sleep(min(seconds / 100, 0.2))
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[Rig]:
+    """The channel, running."""
+    store = await quick_store(tmp_path / "tenk.db")
+    try:
+        async with TelegramWebhookRig(store, tmp_path).alive() as made:
+            yield made
+    finally:
+        await store.aclose()

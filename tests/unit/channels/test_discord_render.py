@@ -1,0 +1,175 @@
+"""What Discord gets: its own Markdown, in which nothing is markup by accident and nobody is pinged."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from channels.discord.limits import DISCORD_LIMITS
+from channels.discord.render import DiscordRenderer
+from channels.discord.simulator.checks import checked_content, pinged
+from channels.markdown import CodeBlock, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Style
+from channels.markdown_parse import parse
+from gateway.delivery.splitting import split
+from tests.fakes.discord_markdown import faults, seen
+from tests.fakes.markdown_documents import Document, documents
+
+DISCORD = DiscordRenderer()
+NOBODY = {"parse": []}
+
+
+def rendered(markdown: str) -> str:
+    return DISCORD.render(parse(markdown)).text
+
+
+@pytest.mark.parametrize(
+    ("markdown", "text"),
+    [
+        ("**a** *b* ~~c~~ `d`", "**a** _b_ ~~c~~ `d`"),
+        ("# One\n\n### Three\n\n#### Four", "# One\n\n### Three\n\n**Four**"),
+        ("```python\nx\n```", "```python\nx\n```"),
+        ("> said\n>\n> > deeper", "> said\n> \n> \\> deeper"),
+        ("[a b](https://x.y/z)", "[a b](https://x.y/z)"),
+        ("[https://x.y](https://x.y)", "<https://x.y>"),
+        ("[paypal.com](https://evil.example)", "paypal.com (<https://evil.example>)"),
+        ("- a\n- b\n  - c", "- a\n- b\n  - c"),
+        ("7. a\n8. b", "7. a\n8. b"),
+        ("| a | b |\n|---|---|\n| 1 | 2 |", "```\na | b\n--+--\n1 | 2\n```"),
+        ("a\n\n***\n\nb", "a\n\n──────────\n\nb"),
+        ("**a *b*** *c*", "**a _b_** _c_"),
+        ("plain", "plain"),
+    ],
+)
+def test_markdown_becomes_discords(markdown, text):
+    """Each block and look in Discord's own words."""
+    assert text == rendered(markdown)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "snake_case_word and __init__",
+        "2 * 3 * 4 ** 5",
+        "~~not struck~~ and ~tilde~",
+        "||no spoiler||",
+        "`no code` and ```no fence```",
+        "[no](link) and [x]",
+        "<@123> <@&5> <#7> <:smile:9> <t:1> </log:3>",
+        "@everyone and @here",
+        "# no title",
+        "-# no subtext",
+        "- no list\n* none\n+ none",
+        "> no quote\n>>> none",
+        "1. no list\n23) none",
+        "back\\slash \\* \\\\",
+        "a _b_c *d*e **f**g",
+    ],
+)
+def test_literal_text_stays_literal(text):
+    """What a person typed is shown letter by letter, in a paragraph and as plain text; nothing pings (A62)."""
+    for content in (DISCORD.plain(text).text, DISCORD.render([Paragraph((Span(text),))]).text):
+        shown = seen(content)
+        assert text == shown.text
+        assert set() == shown.kinds()
+        assert () == pinged(content, NOBODY)
+
+
+def test_urls_stay_whole():
+    """A bare address is not torn by escapes; an underscore in it ends no italics."""
+    assert "see https://x.y/a_b_c?d=1&e=*2".replace("*", "\\*") == DISCORD.plain("see https://x.y/a_b_c?d=1&e=*2").text
+    assert "https://x.y/a_b" == DISCORD.render([Paragraph((Span("https://x.y/a_b", Style.ITALIC),))]).text
+    assert "[a](https://x.y/%28b%29)" == rendered("[a](<https://x.y/(b)>)")
+
+
+def test_looks_side_by_side_are_told_apart():
+    """Markers that touch would be read as one: something invisible parts them, and none touches a blank."""
+    spans = (
+        Span("a", Style.BOLD),
+        Span("b", Style.BOLD, "https://x.y"),
+        Span("c", Style.ITALIC),
+        Span("d"),
+        Span(" e ", Style.BOLD),
+        Span("f", Style.BOLD | Style.ITALIC),
+        Span("`g", Style.CODE),
+        Span("h", Style.CODE),
+    )
+    shown = seen(DISCORD.render([Paragraph(spans)]).text)
+    assert "abcd e f `g h" == re.sub(r"\s+", " ", shown.text)
+    assert ["c", "f"] == shown.of("em")
+    assert ["`g", "h"] == shown.of("code")
+
+
+def test_code_cannot_end_early():
+    """Backticks inside are parted, in a block and in a line; a language that is none is left out."""
+    block = DISCORD.render([CodeBlock("c++", "a\n```\nb````\n")]).text
+    assert ["a\n```\nb````"] == [text.replace("\u200b", "") for text in seen(block).of("fence")]
+    assert block.startswith("```c++\n")
+    assert DISCORD.render([CodeBlock("not a language", "x")]).text.startswith("```\n")
+    inline = seen(DISCORD.render([Paragraph((Span("a ```b", Style.CODE),))]).text)
+    assert ["a ```b"] == [text.replace("\u200b", "") for text in inline.of("code")]
+    assert [] == faults(DISCORD.render([CodeBlock("", "")]).text)
+
+
+def test_lists_of_other_things_keep_their_markers():
+    """An entry that begins with code, a list or a quote has its bullet; code is not indented."""
+    items = (
+        ListItem((CodeBlock("", "x\ny"),)),
+        ListItem((ListBlock((ListItem((Paragraph((Span("inner"),)),), 3),)),)),
+        ListItem((Quote((Paragraph((Span("said"),)),)),)),
+        ListItem((Heading(1, (Span("title"),)), Paragraph((Span("more"),))), 9),
+        ListItem((Paragraph((Span("- rest"),)),), continued=True),
+    )
+    text = DISCORD.render([ListBlock(items)]).text
+    assert "```\nx\ny\n```" in text
+    assert "  3. inner" in text
+    assert "9. **title**\n  more\n  \\- rest" in text
+    assert ["x\ny"] == seen(text).of("fence")
+
+
+def test_a_code_block_of_40_kb_is_split_into_blocks_that_stand():
+    """F40: every part is a fence of its own with its language, within 2,000 characters, nothing lost."""
+    lines = [f"line {number} = `value` * {number}" for number in range(1_400)]
+    parts = split("```python\n" + "\n".join(lines) + "\n```", DISCORD, DISCORD_LIMITS)
+    assert 20 < len(parts) <= 50
+    assert [] == [fault for one in parts for fault in faults(one.rendered.text)]
+    assert {"```python"} == {one.rendered.text.split("\n")[0] for one in parts}
+    assert lines == "\n".join(text for one in parts for text in seen(one.rendered.text).of("fence")).split("\n")
+
+
+@given(document=documents(), max_text=st.integers(300, 2000))
+def test_every_generated_document_arrives_whole(document: Document, max_text: int):
+    """Each part is one Discord takes and pings nobody; together they say every word once and in order (S9)."""
+    limits = type(DISCORD_LIMITS)(max_text=max(max_text, len(document.text) // 20), unit=DISCORD_LIMITS.unit)
+    parts = split(document.text, DISCORD, limits)
+    for one in parts:
+        assert [] == faults(one.rendered.text, limits.max_text)
+        assert one.rendered.text == checked_content({"content": one.rendered.text})
+        assert () == pinged(one.rendered.text, NOBODY)
+    words = [word for one in parts for word in re.findall(r"w\d+", seen(one.rendered.text).text)]
+    assert document.words == words
+
+
+@given(text=st.text(st.sampled_from("abc XYZ\n\t*_~#>-+|[]()!<&;:@/\\`.123😀é\u0301\u05d0\u200d\ud83d"), max_size=1500))
+def test_every_generated_noise_arrives_valid(text: str):
+    """Whatever stands in an answer, Discord takes the parts, and no spoiler or mention comes of it."""
+    for one in split(text, DISCORD, type(DISCORD_LIMITS)(max_text=300, unit=DISCORD_LIMITS.unit)):
+        assert [] == faults(one.rendered.text, 300)
+        assert not {"spoiler", "mention", "emoji", "underline"} & seen(one.rendered.text).kinds()
+
+
+@given(text=st.text(st.sampled_from("ab1 \n*_~#>-+|[]()<:@\\`."), max_size=200))
+def test_plain_text_is_shown_as_it_is(text: str):
+    """Escaping and Discord's reading are each other's reverse, but for blanks at the ends."""
+    assert text.strip() == seen(DISCORD.plain(text).text).text.strip()
+
+
+GOLDEN = Path(__file__).parents[2] / "golden" / "markdown"
+
+
+@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.md")), ids=lambda path: path.stem)
+def test_an_answer_looks_as_it_did(path: Path):
+    """Whole answers, read by a person once, and kept (tests/golden/markdown)."""
+    text = rendered(path.read_text(encoding="utf-8"))
+    assert path.with_suffix(".discord.txt").read_text(encoding="utf-8") == text + "\n"

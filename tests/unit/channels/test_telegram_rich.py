@@ -1,0 +1,149 @@
+"""The Markdown tree as a rich message: what the SDK types, within Telegram's limits, and all of the text."""
+
+import json
+import re
+
+import pytest
+from hypothesis import given, settings
+
+from channels.layout import plain_text
+from channels.markdown import Block, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Table
+from channels.markdown_parse import parse
+from channels.messages import Rendered
+from channels.telegram.light_import import load_aiogram
+from channels.telegram.limits import TELEGRAM_LIMITS
+from channels.telegram.render import TelegramRenderer
+from channels.telegram.rich import RichTelegramRenderer, classic, rich_message
+from channels.telegram.simulator.rich import checked
+from gateway.delivery.splitting import split
+from tests.fakes.markdown_documents import Document, documents
+
+load_aiogram()
+
+from aiogram.types import InputRichMessage  # noqa: E402  after load_aiogram
+
+RICH = RichTelegramRenderer()
+
+
+def _blocks(markdown: str) -> list[object]:
+    message = rich_message(RICH.render(parse(markdown)))
+    assert message is not None
+    blocks = message["blocks"]
+    assert isinstance(blocks, list)
+    return blocks
+
+
+@pytest.mark.parametrize(
+    ("markdown", "block"),
+    [
+        ("## Title", {"type": "heading", "text": "Title", "size": 2}),
+        ("---", {"type": "divider"}),
+        ("> said", {"type": "blockquote", "blocks": [{"type": "paragraph", "text": "said"}]}),
+        (
+            "- a\n- b",
+            {
+                "type": "list",
+                "items": [{"blocks": [{"type": "paragraph", "text": one}]} for one in "ab"],
+            },
+        ),
+        (
+            "3. c",
+            {"type": "list", "items": [{"blocks": [{"type": "paragraph", "text": "c"}], "value": 3, "type": "1"}]},
+        ),
+        ("# *a* b", {"type": "heading", "text": [{"type": "italic", "text": "a"}, " b"], "size": 1}),
+        (
+            "# [**a**](https://x.y)",
+            {
+                "type": "heading",
+                "text": {"type": "url", "text": {"type": "bold", "text": "a"}, "url": "https://x.y"},
+                "size": 1,
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_blocks_are_what_they_mean(markdown: str, block: dict[str, object]):
+    """Headings, lists with their numbers, quotes and dividers are blocks of their own."""
+    assert [block] == _blocks(markdown)
+
+
+def test_table_has_its_header():
+    """Cells in rows, the titles marked as such."""
+    (table,) = _blocks("| a | b |\n|---|---|\n| 1 | 2 |")
+    assert isinstance(table, dict)
+    assert [[True, True], [None, None]] == [[cell.get("is_header") for cell in row] for row in table["cells"]]
+    assert [["a", "b"], ["1", "2"]] == [[cell["text"] for cell in row] for row in table["cells"]]
+
+
+@pytest.mark.parametrize("markdown", ["plain", "**bold** text", "```python\nx = 1\n```", "one\n\ntwo"])
+def test_what_looks_the_same_stays_classic(markdown: str):
+    """Paragraphs and code need no rich message: every client shows the classic one."""
+    assert TelegramRenderer().render(parse(markdown)) == RICH.render(parse(markdown))
+
+
+@pytest.mark.parametrize(
+    "blocks",
+    [
+        [Heading(1, (Span("x"),)) for _ in range(501)],
+        [ListBlock(tuple(ListItem((Paragraph((Span("x"),)),)) for _ in range(300)))],
+        [Table(tuple((Span("x"),) for _ in range(21)), ())],
+    ],
+    ids=["blocks", "items", "columns"],
+)
+def test_what_is_over_the_limits_stays_classic(blocks: list[Block]):
+    """500 blocks with their items, 20 columns: beyond that the classic rendering says all of it."""
+    assert rich_message(RICH.render(blocks)) is None
+
+
+def test_what_is_nested_too_deep_stays_classic():
+    """Sixteen levels, with the styles inside."""
+    deep: Block = Paragraph((Span("x"),))
+    for _ in range(8):
+        deep = Quote((deep,))
+    assert rich_message(RICH.render([deep])) is None
+
+
+def test_rest_of_a_cut_entry_stands_without_a_label():
+    """A list that goes on in a second part does not number its first entry twice."""
+    rest = ListItem((Paragraph((Span("rest"),)),), number=3, continued=True)
+    following = ListItem((Paragraph((Span("next"),)),), number=4)
+    message = rich_message(RICH.render([ListBlock((rest, following))]))
+    assert message is not None
+    assert "rest\n4. next" == checked(message)[0]
+
+
+def test_text_put_behind_is_a_paragraph_of_its_own():
+    """Marks and dots that delivery adds are shown; a text changed inside is no rich message any more."""
+    rendered = RICH.render(parse("# Plan 😀"))
+    behind = rich_message(Rendered(rendered.text + " …", rendered.markup))
+    assert behind is not None
+    assert "Plan 😀\n…" == checked(behind)[0]
+    assert rich_message(Rendered(rendered.text.replace("Plan", "Play"), rendered.markup)) is None
+
+
+def test_classic_rendering_is_inside():
+    """Where rich messages cannot go, the same text goes with its entities."""
+    markdown = "# Plan\n\n- **a**"
+    plain = TelegramRenderer().render(parse(markdown))
+    text, entities = classic(RICH.render(parse(markdown)))
+    assert (plain.text, json.loads(plain.markup or "")) == (text, json.loads(entities or ""))
+
+
+@settings(max_examples=60, deadline=None)
+@given(documents())
+def test_any_document_is_taken_whole(document: Document):
+    """Whatever Markdown: each part is typed as the SDK types it, taken by the simulator, and no word is lost."""
+    said = ""
+    for piece in split(document.text, RICH, TELEGRAM_LIMITS, reserve=100):
+        message = rich_message(piece.rendered)
+        if message is None:
+            said += f" {piece.rendered.text}"
+            continue
+        InputRichMessage.model_validate(message)
+        said += f" {checked(message)[0]}"
+    assert document.words == re.findall(r"w\d+", said)
+
+
+def test_length_is_that_of_the_text():
+    """The splitter measures what people read, rich or not."""
+    blocks = parse("# Plan\n\n1. a\n2. b")
+    assert plain_text(blocks) == RICH.render(blocks).text
