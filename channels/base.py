@@ -39,6 +39,7 @@ class Limits:
     typing_every_s: float = 4.5  # how often a busy sign must be renewed
     per_chat_per_s: float | None = None  # sends a second to one chat; None: not limited
     per_group_per_min: float | None = None  # sends a minute to one group; None: not limited
+    group_prefix: str | None = None  # what ids of groups begin with; None: it cannot be told
     overall_per_s: float | None = None  # sends a second over all chats; None: not limited
     hints: str = ""  # how text is best formatted here, for the model
     idempotent_sends: bool = False  # a send repeated with the same key is said once (nonce, client_msg_id)

@@ -60,7 +60,7 @@ from gateway.sessions.shared import RunTurn, SessionTools
 from gateway.sessions.turn import TurnTools
 from gateway.settings import Settings
 from gateway.standing import Standing
-from gateway.store import inbox, journal, outbox, people, practice
+from gateway.store import inbox, journal, moves, outbox, people, practice
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
@@ -135,6 +135,8 @@ class Gateway:
         for signum in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signum, self._stop.set)
         self._snapshot.replace(await self._store.read(people.everybody))
+        for channel, old_chat, new_chat in await self._store.read(moves.moved):
+            self._snapshot.chat_moved(channel, old_chat, new_chat)
         owner = f"{socket.gethostname()}:{os.getpid()}"
         epoch = await self._store.write(partial(journal.take_all_shards, owner=owner))
         try:

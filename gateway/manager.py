@@ -171,9 +171,7 @@ class ChannelManager:
     @property
     def loading(self) -> bool:
         """Whether a channel is still being loaded."""
-        return any(
-            not held.ready.done() and held.state is not ChannelState.FAILED for held in self._held.values()
-        )
+        return any(not held.ready.done() and held.state is not ChannelState.FAILED for held in self._held.values())
 
     def pacer(self, channel: Channel) -> Pacer:
         """The pacer of a channel account."""

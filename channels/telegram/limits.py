@@ -29,6 +29,7 @@ TELEGRAM_LIMITS = Limits(
     typing_every_s=4.5,  # a chat action shows for 5 s (bots/api#sendchataction)
     per_chat_per_s=1.0,
     per_group_per_min=20.0,
+    group_prefix="-",
     overall_per_s=30.0,
     max_caption=MAX_CAPTION_UTF16,
     hints=HINTS,

@@ -28,6 +28,7 @@ class AccessSnapshot:
         """`people` as `gateway.store.people.everybody` gives them."""
         self._by_sender: dict[tuple[str, str], Person] = {}
         self._by_user: dict[str, Person] = {}
+        self._first_ids: dict[str, str] = {}  # a chat that moved, by its new id: its first one
         self.replace(people)
 
     def replace(self, people: Iterable[Person]) -> None:
@@ -62,6 +63,15 @@ class AccessSnapshot:
         """The person as they are at this moment; None once they are blocked or gone. Asked before every tool."""
         person = self._by_user.get(user_id)
         return None if person is None or person.role == Role.BLOCKED else person.principal
+
+    def chat_moved(self, channel: str, old_chat: str, new_chat: str) -> None:
+        """A chat goes on under another id: what a list says of the old one holds for it (A31)."""
+        old = f"{channel}:{old_chat}"
+        self._first_ids[f"{channel}:{new_chat}"] = self._first_ids.get(old, old)
+
+    def first_id(self, chat: str) -> str:
+        """The id under which an operator may have listed this chat."""
+        return self._first_ids.get(chat, chat)
 
     def __len__(self) -> int:
         """How many people are known."""
@@ -124,8 +134,9 @@ def decide(snapshot: AccessSnapshot, config: AccessConfig, event: InboundEvent) 
         return Silence("blocked")
     rules = config.rules_of(event.address.channel, event.address.account)
     if isinstance(event, InboundMessage | CommandInvoked):
-        decide_for = _in_group if event.kind is ChatKind.GROUP else _direct
-        return decide_for(rules, person, event)
+        if event.kind is ChatKind.DIRECT:
+            return _direct(rules, person, event)
+        return _in_group(rules, person, event, snapshot.first_id(f"{event.address.channel}:{event.address.chat}"))
     if person is not None and _knows(rules, person, event):
         return Admit(person)
     about_chat = isinstance(event, MembershipChanged | ChatMigrated)
@@ -142,8 +153,11 @@ def _direct(rules: Rules, person: Person | None, event: InboundMessage | Command
     return Pair()
 
 
-def _in_group(rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked) -> Decision:
-    if not rules.lists_group(f"{event.address.channel}:{event.address.chat}"):
+def _in_group(
+    rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked, first_id: str
+) -> Decision:
+    here = f"{event.address.channel}:{event.address.chat}"
+    if not (rules.lists_group(here) or rules.lists_group(first_id)):
         return Silence("group not allowed")
     if _let_in(rules.groups, rules, person, event):
         return _take(person, event)

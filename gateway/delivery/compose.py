@@ -23,8 +23,8 @@ class Said:
     reply_to: str | None = None
     secret_ref: str | None = None
     answers: int | None = None  # the inbox row whose own route may be used
-    buttons: tuple[Button, ...] = ()  # under the last part
-    media: tuple[MediaRef, ...] = ()  # with the last part
+    buttons: tuple[Button, ...] = ()  # under the last part of the text
+    media: tuple[MediaRef, ...] = ()  # with the text, or behind it
 
 
 def compose(channel: Channel, said: Said, *, placeholder: bool = False, again: bool = False) -> list[NewPart]:
@@ -36,16 +36,23 @@ def compose(channel: Channel, said: Said, *, placeholder: bool = False, again: b
     """
     pieces = split(said.text, channel.renderer, channel.limits, reserve=channel.limits.unit.measure(RECOVERED_MARK))
     parts = [_part(said, index, piece.rendered, piece.plain) for index, piece in enumerate(pieces)]
-    if not parts and said.media:
-        parts = [_part(said, 0, Rendered(""), "")]
-    if not parts:
-        return []
-    parts[-1] = replace(parts[-1], buttons=said.buttons, media=said.media)
+    if parts:
+        parts[-1] = replace(parts[-1], buttons=said.buttons)
     own = len(parts) > 1 and isinstance(channel, EditsMessages) and not channel.limits.idempotent_sends
     if placeholder or own:
         edits = [replace(parts[0], op=op, action=Action.EDIT) for op in ((1, 2) if again else (1,))]
         parts[:1] = edits if placeholder else [waiting_part(channel, said), *edits]
-    return parts
+    return _with_files(channel, said, parts, captioned=len(parts) == 1) if said.media else parts
+
+
+def _with_files(channel: Channel, said: Said, parts: list[NewPart], *, captioned: bool) -> list[NewPart]:
+    """Files go with the text where it is one short message of its own, else behind it as a part without text."""
+    room = channel.limits.max_caption or channel.limits.max_text
+    length = channel.limits.unit.measure(parts[0].rendered.text + RECOVERED_MARK) if parts else 0
+    if captioned and parts[0].action is Action.SEND and length <= room and (len(said.media) == 1 or not said.buttons):
+        return [replace(parts[0], media=said.media)]
+    number = parts[-1].part + 1 if parts else 0
+    return [*parts, replace(_part(said, number, Rendered(""), ""), media=said.media)]
 
 
 def _part(said: Said, index: int, rendered: Rendered, plain: str) -> NewPart:

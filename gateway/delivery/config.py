@@ -17,6 +17,7 @@ class DeliveryConfig(BaseModel):
     typing_after_s: float = Field(default=0.7, ge=0, description="Seconds after which the busy sign appears.")
     sign_after_s: float = Field(default=2.0, ge=0, description="Seconds after which a working reaction appears.")
     send_timeout_s: float = Field(default=30.0, gt=0, description="Deadline of one platform call.")
+    upload_timeout_s: float = Field(default=120.0, gt=0, description="Deadline of one platform call with files.")
     give_up_after_s: float = Field(
         default=86_400.0, gt=0, description="Age at which an undelivered part is dead-lettered."
     )

@@ -23,7 +23,7 @@ from gateway.delivery.sender import FillSecret, Sender
 from gateway.delivery.verdict import Verdict, judge
 from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window
-from gateway.store import attempts, outbox
+from gateway.store import attempts, moves, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, OutboxRow, State
 from gateway.telemetry import OUTBOUND
@@ -124,9 +124,10 @@ class Delivery:
         """Look into the store for what a lane has to say: it may hold rows that were never published."""
         self._from_the_store(address.lane)
 
-    def heard(self, lane: str) -> bool:
-        """Note that a person is heard from; True where their lane was parked and must be unparked in the store."""
-        return lane in self._parked
+    @property
+    def parked(self) -> frozenset[str]:
+        """Lanes whose people cannot be reached; one who is heard from must be unparked in the store."""
+        return frozenset(self._parked)
 
     def park(self, lane: str) -> None:
         """Let a lane say nothing more; the store has it parked already."""
@@ -136,6 +137,12 @@ class Delivery:
         """Let a lane go on; the store has it unparked already."""
         self._parked.discard(lane)
         self._from_the_store(lane)
+
+    def moved(self, old: Address, new_chat: str) -> None:
+        """A chat goes on under another id; the store has moved what waits."""
+        self._lanes.pop(old.lane, None)
+        self._parked.discard(old.lane)
+        self.reread(replace(old, chat=new_chat))
 
     def refused(self, address: Address, channel: Channel, retry_after_s: float) -> None:
         """The platform asked for less in a chat, also where it was asked for a sign or a live edit."""
@@ -225,6 +232,8 @@ class Delivery:
 
         def job(connection: Connection) -> list[OutboxRow]:
             attempts.save(connection, after, verdict.error, now := self._clock())
+            if verdict.moved_to is not None:
+                moves.move_chat(connection, row.tenant, row.address, verdict.moved_to, now)
             if verdict.park:
                 attempts.park(connection, row.tenant, row.address.lane, verdict.error, now)
             if not apology:
@@ -237,6 +246,9 @@ class Delivery:
         if verdict.drop_rest:
             self._lane(row.address.lane).window.take(lambda other: other.cause == row.cause)
         await self._store.write(job, self.publish)
+        if verdict.moved_to is not None:
+            self.moved(row.address, verdict.moved_to)
+            return replace(after, state=State.DISCARDED)  # here; the store has it in its new lane
         return after
 
     def _forget(self, row: OutboxRow, platform_id: str | None) -> None:

@@ -48,27 +48,28 @@ class Pacer:
         self._overall = Bucket(limits.overall_per_s, 30) if limits.overall_per_s else None
         self._chats: OrderedDict[str, Bucket] = OrderedDict()
 
-    def reserve(self, chat: str, *, group: bool = False) -> float:
+    def reserve(self, chat: str) -> float:
         """Take the next place for a call to a chat; the seconds to wait for it."""
         if not self._engaged:
             return 0.0
         now_s = self._now_s()
-        waits = [bucket.reserve(now_s) for bucket in (self._overall, self._bucket(chat, group)) if bucket]
+        waits = [bucket.reserve(now_s) for bucket in (self._overall, self._bucket(chat)) if bucket]
         return max(waits, default=0.0)
 
-    def refused(self, chat: str, retry_after_s: float, *, group: bool = False) -> None:
+    def refused(self, chat: str, retry_after_s: float) -> None:
         """The platform asked for less: from now on the limits hold, and this chat waits."""
         self._engaged = True
-        bucket = self._bucket(chat, group, UNLIMITED_PER_S)
+        bucket = self._bucket(chat, UNLIMITED_PER_S)
         if bucket:
             bucket.pause(self._now_s() + retry_after_s)
 
-    def _bucket(self, chat: str, group: bool, otherwise_per_s: float | None = None) -> Bucket | None:
+    def _bucket(self, chat: str, otherwise_per_s: float | None = None) -> Bucket | None:
         if chat in self._chats:
             self._chats.move_to_end(chat)
             return self._chats[chat]
         per_s = self._limits.per_chat_per_s or otherwise_per_s
-        if group and self._limits.per_group_per_min:
+        prefix = self._limits.group_prefix
+        if prefix is not None and chat.startswith(prefix) and self._limits.per_group_per_min:
             per_s = self._limits.per_group_per_min / 60
         if per_s is None:
             return None

@@ -59,7 +59,8 @@ class Sender:
         """
         said = self._say(row, channel, await self._part(row, channel))
         broken = Permanent if row.action is Action.EDIT else Unknown  # an edit that breaks would be repeated all day
-        receipt = await call(said, self._config.send_timeout_s, broken=broken)
+        timeout_s = self._config.upload_timeout_s if row.media else self._config.send_timeout_s
+        receipt = await call(said, timeout_s, broken=broken)
         failpoint(SAID[row.action])
         return receipt
 

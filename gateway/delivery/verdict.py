@@ -22,6 +22,7 @@ class Verdict:
     row: OutboxRow
     error: str
     park: bool = False  # the person cannot be reached: the lane stops until they are heard again
+    moved_to: str | None = None  # the chat goes on under this id: the whole lane moves
     drop_rest: bool = False  # the parts behind this one are given up too, and that is said once
 
 
@@ -62,6 +63,8 @@ def _refused(row: OutboxRow, failure: Permanent) -> Verdict:
     error = failure.reason
     if failure.kind is PermanentKind.BLOCKED:
         return Verdict(replace(row, state=State.READY), error, park=True)
+    if failure.kind is PermanentKind.MOVED and failure.moved_to is not None:
+        return Verdict(replace(row, state=State.READY, not_before=None), error, moved_to=failure.moved_to)
     if failure.kind is PermanentKind.MALFORMED and row.rendered != Rendered(row.plain):
         return Verdict(replace(row, state=State.READY, rendered=Rendered(row.plain), not_before=None), error)
     if failure.kind is PermanentKind.TARGET_GONE and row.action is Action.EDIT:

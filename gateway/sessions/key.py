@@ -1,19 +1,28 @@
 """The name of a conversation, from the place and the person of a message. Pure."""
 
-from channels.messages import ChatKind, InboundEvent
+from channels.messages import Address, ChatKind, InboundEvent
+
+AGENT = "coach"
 
 
 def _escape(part: str) -> str:
     return part.replace("%", "%25").replace(":", "%3A")
 
 
-def session_key(event: InboundEvent, kind: ChatKind, agent: str = "coach") -> str:
+def session_key(event: InboundEvent, kind: ChatKind) -> str:
     """`agent:{agent}:{channel}:{account}:direct:{peer}[:thread:{t}]`, or `...:group:{chat}...`.
 
-    The tenant stands first where it is not in the key's own table column; ":" in a part is escaped, so that no two
-    places share a key.
+    The tenant is a column of its own; ":" in a part is escaped, so that no two places share a key.
     """
     address = event.address
-    who = f"direct:{_escape(event.sender.id)}" if kind is ChatKind.DIRECT else f"group:{_escape(address.chat)}"
-    key = f"agent:{_escape(agent)}:{_escape(address.channel)}:{_escape(address.account)}:{who}"
+    key = group_key(address) if kind is ChatKind.GROUP else f"{_account(address)}:direct:{_escape(event.sender.id)}"
     return key if address.thread is None else f"{key}:thread:{_escape(address.thread)}"
+
+
+def group_key(address: Address, chat: str | None = None) -> str:
+    """The key of a group's own conversation, outside its threads; `chat` in place of the address's."""
+    return f"{_account(address)}:group:{_escape(address.chat if chat is None else chat)}"
+
+
+def _account(address: Address) -> str:
+    return f"agent:{AGENT}:{_escape(address.channel)}:{_escape(address.account)}"

@@ -94,6 +94,8 @@ class TurnRunner:
         return Begun(replace(turn, attempts=attempts), first_id, message_id, answers, events)
 
     async def _attempt(self, begun: Begun) -> None:
+        if not begun.resumed:
+            failpoint("claim_post")
         tools, turn = self._tools, begun.turn
         principal = tools.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
         channel = await tools.channels.loaded(turn.address)

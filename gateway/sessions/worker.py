@@ -230,6 +230,4 @@ class Session:
             return ids
 
         failpoint("claim_pre")
-        claimed = await self._store.write(job)
-        failpoint("claim_post")
-        return claimed
+        return await self._store.write(job)

@@ -118,7 +118,9 @@ class DiscordRig(Rig):
 
     async def fail_next(self, trouble: Trouble) -> None:
         faults = {
-            Trouble.RETRYABLE: discord_faults.Fault(kind="status", status=429, retry_after_s=600, method="createMessage"),
+            Trouble.RETRYABLE: discord_faults.Fault(
+                kind="status", status=429, retry_after_s=600, method="createMessage"
+            ),
             Trouble.PERMANENT: discord_faults.Fault(kind="status", status=403, code=50007, method="createMessage"),
             Trouble.UNKNOWN: discord_faults.Fault(kind="cut", applied=True, method="createMessage"),
         }

@@ -19,6 +19,7 @@ from channels.base import (
     ShowsTyping,
 )
 from channels.discord.simulator.faults import Fault
+from channels.discord.waiting import MOST_WAITING
 from channels.errors import ConfigRefused, Retryable, Unknown
 from channels.messages import (
     CommandInvoked,
@@ -82,6 +83,18 @@ async def test_order_in_is_order_kept_in_a_burst():
             said = [f"msg:{rig.simulator.say(chats[n % 4], f'm{n}', person=1 + n % 3)}" for n in range(500)]
             await rig.sink.until(lambda: len(rig.sink.events) >= 500)
         assert said == [event.event_id for event in rig.sink.events]
+
+
+async def test_a_store_that_stands_still_stops_the_reading_and_loses_nothing():
+    """Back-pressure: more than is queued waits in the socket, and comes in order when the store goes on."""
+    async with discord() as rig, rig.running():
+        rig.sink.open.clear()
+        said = [f"msg:{rig.simulator.say(1, f'm{n}')}" for n in range(MOST_WAITING + 1_500)]
+        await rig.sink.arriving.wait()
+        rig.sink.open.set()
+        await rig.sink.until(lambda: len(rig.sink.events) >= len(said))
+        assert said == [event.event_id for event in rig.sink.events]
+        assert (1, 1) == (rig.sessions.identifies, rig.simulator.gateway.sockets)
 
 
 async def test_restart_resumes_and_nothing_comes_twice():

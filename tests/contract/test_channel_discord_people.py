@@ -19,6 +19,7 @@ from channels.messages import (
     Membership,
     MembershipChanged,
     MessageDeleted,
+    OutboundMedia,
 )
 from tests.fakes.discord import GUILD, HOME, MENTION, ROOM, discord, invoked, part, texts
 
@@ -147,6 +148,16 @@ async def test_a_command_is_deferred_after_the_commit_and_completed_by_an_edit()
         assert first == again
         assert first != more
         assert ["Logged.", "And more."] == [message.text for message in rig.simulator.answers(1)]
+
+
+async def test_a_command_is_answered_with_a_file():
+    """The deferred answer is completed with text and a file in one call."""
+    async with discord() as rig, rig.running():
+        event = await invoked(rig, "export")
+        file = OutboundMedia(AttachmentKind.DOCUMENT, "practice.csv", "text/csv", b"day,minutes")
+        await rig.channel.send(part("Here.", route=event.route, media=(file,)))
+        (answer,) = rig.simulator.answers(1)
+        assert ("Here.", "practice.csv", b"day,minutes") == (answer.text, answer.files[0].name, answer.files[0].content)
 
 
 async def test_an_answer_that_comes_at_once_waits_for_its_deferral():

@@ -22,10 +22,11 @@ class Lost:
 
 
 class Hang:
-    """It does not end before `release`; then it happens."""
+    """It does not end before `release`; then it happens, or is refused with `error`."""
 
-    def __init__(self) -> None:
+    def __init__(self, error: Exception | None = None) -> None:
         self.release = asyncio.Event()
+        self.error = error
 
 
 Fate = Exception | Lost | Hang | None
@@ -81,6 +82,8 @@ class FakeChannel:
             raise fate
         if isinstance(fate, Hang):
             await fate.release.wait()
+            if fate.error is not None:
+                raise fate.error
         if kind == "send":
             message_id = str(len(self.messages) + 1)
         self.messages[message_id] = (part.address.chat, text)

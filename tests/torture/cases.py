@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gateway.control import call
-from tests.torture.world import World
+from tests.torture.world import NotSettled, World
 
 Provoke = Callable[[World, int], Awaitable[None]]
 """Lets somebody in a chat of their own do what passes the point."""
@@ -144,17 +144,21 @@ async def run_case(world: World, case: Case, chat: int, *, settle_s: float = 30.
         await _thaw(world, case)
     else:
         await world.until(lambda: f"FailpointRaised: {case.point}" in world.gateway.tail(200_000), 15, case.name)
-        await world.gateway.ended(0.5)
+        await world.gateway.ended(1.0)
     if case.meanwhile is not None:
         await case.meanwhile(world, chat)
     if case.again is not None:
         await world.start(f"{case.again}:1:exit", polls=False)
         await _expect_death(world, case)
-    if world.gateway.running:
-        await world.gateway.arm(None)
-    else:
+    if not world.gateway.running:
         await world.start()
-    await world.settle(settle_s)
+    try:
+        await world.settle(settle_s)
+    except NotSettled:
+        if world.gateway.running:
+            raise
+        await world.start()  # an error that ended it a little later
+        await world.settle(settle_s)
 
 
 async def _expect_death(world: World, case: Case) -> None:

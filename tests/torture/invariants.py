@@ -92,6 +92,13 @@ class _Store:
     def rows(self, query: str) -> list[sqlite3.Row]:
         return self._connection.execute(query).fetchall()
 
+    def told(self, row: sqlite3.Row) -> bool:
+        """Whether this message was given up, and its person was told so."""
+        turn = self.turns.get(row["turn_id"])
+        given_up = row["outcome"] == "failed" or (turn is not None and turn["attempts"] > 3)
+        cause = row["turn_id"] or f"inbox:{row['id']}"
+        return given_up and any(part["cause"] == cause and part["state"] == "sent" for part in self.outbox)
+
     def flaws(self) -> Iterator[str]:
         """I2 and I11: nothing open, nothing broken."""
         for (said,) in self._connection.execute("PRAGMA integrity_check").fetchall():
@@ -149,7 +156,7 @@ def _check_answer(said: Said, shown: list[ShownMessage], store: _Store, verdict:
     verdict.unknown += unknown
     telling = [one for one in shown if said.number in _answered(one)]
     if not telling:
-        if row is not None and turn_id is not None and store.turns[turn_id]["attempts"] > 3:
+        if row is not None and store.told(row):
             verdict.told += 1
         elif not unknown:
             verdict.lost.append(f"I2: m{said.number} was never answered")
@@ -226,5 +233,7 @@ def _check_transcripts(world: World, store: _Store, verdict: Verdict) -> None:
             if ended[turn_id] != 1:
                 verdict.wrong.append(f"I8: turn {turn_id} has {ended[turn_id]} ends in its journal")
     for said in world.said:
-        if heard[said.number] != 1:
+        row = store.inbox.get((said.chat, said.message_id))
+        begun = row is None or row["turn_id"] is not None  # else its person was told that no turn could begin
+        if heard[said.number] != int(begun):
             verdict.wrong.append(f"I9: m{said.number} stands {heard[said.number]} times in its transcript")

@@ -99,6 +99,18 @@ parked_lanes = sa.Table(
     sa.Column("parked_at", Instant, nullable=False),
 )
 
+moved_chats = sa.Table(
+    "moved_chats",
+    metadata,
+    tenant_column(),
+    sa.Column("channel", sa.String(32), nullable=False),
+    sa.Column("account", sa.String(64), nullable=False),
+    sa.Column("old_chat", sa.String(128), nullable=False),
+    sa.Column("new_chat", sa.String(128), nullable=False),
+    sa.Column("moved_at", Instant, nullable=False),
+    sa.PrimaryKeyConstraint("channel", "account", "old_chat"),
+)
+
 reply_routes = sa.Table(
     "reply_routes",
     metadata,

@@ -1,5 +1,7 @@
 """Lanes over a real store: order, resending, parking, and who is held up by whom."""
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -140,7 +142,7 @@ async def test_whoever_blocked_the_bot_parks_their_lane_alone(spine: Spine) -> N
     await tell(spine, words("c", 1), "t3", address=Address("sim", "main", "c2"))
     await spine.quiet()
     assert ([], ["c0"]) == (names(spine), names(spine, "c2"))
-    assert spine.delivery.heard(CHAT.lane)
+    assert CHAT.lane in spine.delivery.parked
     await spine.store.write(lambda connection: attempts.unpark(connection, CHAT.lane))
     spine.delivery.unpark(CHAT.lane)
     await spine.quiet()
@@ -151,7 +153,7 @@ async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None
     """A person is heard from while the refusal of their block is being committed: one task works the lane, not two."""
     spine.channel.fates.append(Permanent("blocked", PermanentKind.BLOCKED))
     rows = await tell(spine, words("a", 1), "t1")
-    await spine.until(lambda: spine.delivery.heard(CHAT.lane))
+    await spine.until(lambda: CHAT.lane in spine.delivery.parked)
     await spine.store.write(
         lambda connection: attempts.unpark(connection, CHAT.lane), lambda _: spine.delivery.unpark(CHAT.lane)
     )
@@ -169,7 +171,7 @@ async def test_a_parked_lane_stays_parked_after_a_crash(spine: Spine) -> None:
     await spine.begin()
     await spine.quiet()
     assert 1 == len(spine.channel.calls)
-    assert spine.delivery.heard(CHAT.lane)
+    assert CHAT.lane in spine.delivery.parked
 
 
 async def test_what_nobody_announced_is_found_on_a_second_look(spine: Spine) -> None:

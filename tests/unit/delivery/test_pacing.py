@@ -51,3 +51,10 @@ def test_an_idle_bucket_refills() -> None:
     assert 0.0 == bucket.reserve(0.0)
     assert 1.0 == bucket.reserve(0.0)
     assert 0.0 == bucket.reserve(10.0)
+
+
+def test_a_group_gets_twenty_a_minute() -> None:
+    """The limit of groups holds for chats whose id says that they are one."""
+    pacer = Pacer(replace(LIMITS, group_prefix="-"), lambda: 0.0, strict=True)
+    assert [0.0, 3.0, 6.0] == [pacer.reserve("-100") for _ in range(3)]
+    assert [0.0, 1.0, 2.0] == [pacer.reserve("100") for _ in range(3)]

@@ -1,0 +1,65 @@
+"""A person closes the page in the middle of an answer, the gateway dies and comes back: the answer waits for them."""
+
+import asyncio
+import os
+import signal
+import socket
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.views import FakePage
+
+pytestmark = pytest.mark.timeout(90)
+
+ROOT = Path(__file__).parents[2]
+CONFIG = '[access]\ndirect = "open"\n[model]\nwords_per_s = 30.0\n[delivery]\nplaceholder_after_s = 0.2\n'
+
+
+async def started(home: Path, port: int) -> asyncio.subprocess.Process:
+    """`tenk run` with nothing but the web chat."""
+    ours = {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var"), "TENK_HTTP": f"127.0.0.1:{port}"}
+    command = [sys.executable, "-m", "gateway", "run", "--config", str(home / "mine.toml")]
+    with (home / "gateway.log").open("ab") as log:
+        return await asyncio.create_subprocess_exec(*command, cwd=home, stdout=log, stderr=log, env=os.environ | ours)
+
+
+async def test_answer_waits_for_a_person_who_is_away(tmp_path: Path):
+    """Nothing is given up, nothing is asked for again: the lane is parked, and goes on when the page is open again."""
+    (tmp_path / "mine.toml").write_text(CONFIG)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = await started(tmp_path, port)
+    page = FakePage(f"http://127.0.0.1:{port}/")
+    async with page.http, asyncio.TaskGroup() as tasks:
+        visiting = tasks.create_task(page.run())
+        async with asyncio.timeout(30):
+            while not page.told("history"):
+                await asyncio.sleep(0.02)
+        await page.say("/log 45m guitar")
+        await page.until(lambda: any("45 min" in frame["html"] for frame in page.shown.values()))
+        await page.say("plan my week")
+        await page.until(lambda: any(frame["live"] for frame in page.told("message")))
+        await page.leave()
+        process.send_signal(signal.SIGKILL)
+        await process.wait()
+        process = await started(tmp_path, port)
+        async with asyncio.timeout(40):
+            while not _parked(tmp_path / "var" / "tenk.db"):
+                await asyncio.sleep(0.1)
+        page.wanted.set()
+        await page.until(lambda: any("Goal" in frame["html"] for frame in page.shown.values()))
+        assert 1 == sum("Goal" in frame["html"] for frame in page.shown.values())
+        visiting.cancel()
+    process.send_signal(signal.SIGTERM)
+    assert 0 == await process.wait()
+
+
+def _parked(database: Path) -> bool:
+    """Whether a lane waits for its person."""
+    with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
+        return bool(connection.execute("SELECT count(*) FROM parked_lanes").fetchone()[0])
