@@ -5,7 +5,7 @@ holds up no other.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -25,7 +25,7 @@ from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window
 from gateway.store import attempts, moves, outbox
 from gateway.store.engine import Connection, Store
-from gateway.store.outbox import Action, OutboxRow, State
+from gateway.store.outbox import Action, NewPart, OutboxRow, State
 from gateway.telemetry import OUTBOUND
 
 log = structlog.get_logger()
@@ -140,7 +140,9 @@ class Delivery:
 
     def moved(self, old: Address, new_chat: str) -> None:
         """A chat goes on under another id; the store has moved what waits."""
-        self._lanes.pop(old.lane, None)
+        held = self._lanes.pop(old.lane, None)
+        if held is not None:
+            held.window.rewind()  # what it still had in memory has moved
         self._parked.discard(old.lane)
         self.reread(replace(old, chat=new_chat))
 
@@ -224,32 +226,25 @@ class Delivery:
             "attempt_failed", outbox_id=row.id, lane=row.address.lane, action=row.action, attempts=row.attempts,
             state=after.state, marked=after.marked, parked=verdict.park, error=verdict.error,
         )  # fmt: skip
-        apology = []
-        if verdict.drop_rest and not row.cause.startswith("dead:"):
-            channel = await self._channels.loaded(row.address)
-            text = "⚠️ A part of my answer could not be delivered. Ask me again and I will try anew."
-            apology = compose(channel, Said(row.address, f"dead:{row.cause}", text))
-
-        def job(connection: Connection) -> list[OutboxRow]:
-            attempts.save(connection, after, verdict.error, now := self._clock())
-            if verdict.moved_to is not None:
-                moves.move_chat(connection, row.tenant, row.address, verdict.moved_to, now)
-            if verdict.park:
-                attempts.park(connection, row.tenant, row.address.lane, verdict.error, now)
-            if not apology:
-                return []
-            attempts.dead_letter_rest(connection, row.cause, row.id, verdict.error, now)
-            return outbox.put(connection, row.tenant, apology, now)
-
+        apology = await self._apology(row) if verdict.drop_rest else []
         if verdict.park:
             self._parked.add(row.address.lane)
         if verdict.drop_rest:
             self._lane(row.address.lane).window.take(lambda other: other.cause == row.cause)
-        await self._store.write(job, self.publish)
-        if verdict.moved_to is not None:
-            self.moved(row.address, verdict.moved_to)
-            return replace(after, state=State.DISCARDED)  # here; the store has it in its new lane
-        return after
+        commit = partial(_commit, row=row, verdict=verdict, apology=apology, now=self._clock())
+        await self._store.write(commit, self.publish)
+        if verdict.moved_to is None:
+            return after
+        self.moved(row.address, verdict.moved_to)
+        return replace(after, state=State.DISCARDED)  # here; the store has it in its new lane
+
+    async def _apology(self, row: OutboxRow) -> list[NewPart]:
+        """Said once about a reply that could not be delivered; about an apology nothing is said."""
+        if row.cause.startswith("dead:"):
+            return []
+        channel = await self._channels.loaded(row.address)
+        text = "⚠️ A part of my answer could not be delivered. Ask me again and I will try anew."
+        return compose(channel, Said(row.address, f"dead:{row.cause}", text))
 
     def _forget(self, row: OutboxRow, platform_id: str | None) -> None:
         self._sender.forget(row)
@@ -259,3 +254,17 @@ class Delivery:
         held = self._lanes.get(row.address.lane)
         if held is not None and not held.window and row.address.lane not in self._parked:
             del self._lanes[row.address.lane]
+
+
+def _commit(
+    connection: Connection, row: OutboxRow, verdict: Verdict, apology: Sequence[NewPart], now: datetime
+) -> list[OutboxRow]:
+    """What an attempt leaves behind, in one commit; what is to be said about it."""
+    attempts.save(connection, verdict.row, verdict.error, now)
+    if verdict.moved_to is not None:
+        moves.move_chat(connection, row.tenant, row.address, verdict.moved_to, now)
+    if verdict.park:
+        attempts.park(connection, row.tenant, row.address.lane, verdict.error, now)
+    if verdict.drop_rest:
+        attempts.dead_letter_rest(connection, row.cause, row.id, verdict.error, now)
+    return outbox.put(connection, row.tenant, apology, now)

@@ -121,7 +121,7 @@ class Lanes(AsyncMachine):
     async def unpark(self, chat: str, settled: bool) -> None:
         """As intake does."""
         lane = Address("sim", "main", chat).lane
-        if self.lane in spine.delivery.parked:
+        if lane in self.spine.delivery.parked:
             await self.store.write(
                 lambda connection: attempts.unpark(connection, lane), lambda _: self.spine.delivery.unpark(lane)
             )
