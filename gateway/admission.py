@@ -98,6 +98,8 @@ class Admission:
             self._admitted(plan.event, id_, row.user_id, row.session_key)
         elif plan.over is not None and plan.over.tell:
             self._reply(plan.event, id_, _over_text(plan))
+        elif row.outcome is Outcome.REFUSED and plan.over is None and inbox.route_of(plan.event) is not None:
+            self._reply(plan.event, id_, words.not_here_text(getattr(plan.event, "locale", None)))
 
     def quarantine(self, rejected: Sequence[Rejected], tenant: str) -> None:
         """Keep what could not be understood."""

@@ -46,6 +46,11 @@ _TOO_MANY = {
     "es": "Ya hay {waiting} mensajes tuyos esperando. Este no lo he tomado; envíalo de nuevo más tarde.",
 }
 
+_NOT_HERE = {
+    "en": "I do not answer you here. If you think I should, ask whoever runs me.",
+    "es": "Aquí no te respondo. Si crees que debería, pregunta a quien me administra.",
+}
+
 _WHY = {
     Why.WRONG: "that is nobody's code; look at it again",
     Why.MALFORMED: "that cannot be a code: codes have 8 letters and digits, and no 0, O, 1 or I; look at it again",
@@ -101,3 +106,8 @@ def asked_text(asked: Request) -> str:
         f"`{name}` ({asked.sender}) asks to be let in.\n\nThey were given a code; you can also decide here, or with "
         f"`tenk pairing approve --request {asked.id[-8:]}`."
     )
+
+
+def not_here_text(locale: str | None) -> str:
+    """What somebody reads whose command has to be answered and who is not let in."""
+    return _NOT_HERE[language_of(locale)]

@@ -107,8 +107,9 @@ def hard_cut(block: Block, room: Room) -> Cut:
     """At least a character of a block that cannot be cut otherwise, as plain text."""
     text = plain_text((block,))
     most = longest(len(text), lambda count: room.size((Paragraph((Span(text[:count]),)),)), room.limit) or 1
-    rest = text[most:].strip()
-    return (Paragraph((Span(text[:most]),)),), ((Paragraph((Span(rest),)),) if rest else ())
+    end = cut_before(text, most) or most
+    rest = text[end:].strip()
+    return (Paragraph((Span(text[:end]),)),), ((Paragraph((Span(rest),)),) if rest else ())
 
 
 def _cut_spans(spans: Spans, room: Room, made: Callable[[Spans], Block]) -> Cut:

@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from channels.base import Channel, EditsMessages, Reacts, ShowsTyping, Sign
+from channels.base import Channel, EditsMessages, Reacts, ShowsTyping, Sign, StreamsDrafts
 from channels.errors import ChannelError, Retryable, Unknown
-from channels.messages import OutboundPart
+from channels.messages import OutboundPart, Rendered
 from gateway.delivery.calls import call
 from gateway.delivery.compose import Said, waiting_part
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.outbox import Delivery
 from gateway.delivery.splitting import split
+from gateway.delivery.streamed import StreamedDraft
 from gateway.delivery.unfinished import closed
 from gateway.failpoints import failpoint
 from gateway.store import attempts, outbox
@@ -73,6 +74,21 @@ class LiveAnswer:
         self._over = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._draft = self._new_draft()
+
+    def _new_draft(self) -> StreamedDraft | None:
+        """Where the platform shows drafts in this chat, and was told to: no placeholder then."""
+        if not isinstance(self._channel, StreamsDrafts) or not self._channel.drafts_in(self._address):
+            return None
+        return StreamedDraft(
+            self._channel,
+            self._address,
+            self._turn_id,
+            self._so_far,
+            self._tools.now_s,
+            every_s=self._channel.limits.edit_interval_s,
+            timeout_s=self._tools.config.send_timeout_s,
+        )
 
     def start(self, message_id: str | None, placeholder: attempts.Placeholder | None = None) -> None:
         """Begin to watch the time; `placeholder` is one from before a crash."""
@@ -146,13 +162,19 @@ class LiveAnswer:
             if now_s - typed_s >= self._channel.limits.typing_every_s:
                 await self._sign_only(self._typing())
                 typed_s = self._tools.now_s()
-            if age_s >= config.placeholder_after_s and not self._has_placeholder:
-                await self._put_placeholder()
+            if age_s >= config.placeholder_after_s:
+                await self._show_answer()
             if age_s >= config.sign_after_s and not self._reacted and config.signs != "off":
                 await self._react()
             if now_s - edited_s >= self._channel.limits.edit_interval_s and self._worth_an_edit():
                 edited_s = self._tools.now_s() + await self._edit()
             await self._pause()
+
+    async def _show_answer(self) -> None:
+        if self._draft is not None:
+            await self._draft.show(self._text)
+        elif not self._has_placeholder:
+            await self._put_placeholder()
 
     async def _pause(self) -> None:
         """Wait until something may be due: coarse, because nobody sees a quarter of a second."""
@@ -195,16 +217,20 @@ class LiveAnswer:
     def _worth_an_edit(self) -> bool:
         return self._platform_id is not None and bool(self._text.strip()) and self._text != self._shown
 
+    def _so_far(self, text: str) -> Rendered | None:
+        """What to show of an answer that is still being written; None where there is nothing to see yet."""
+        limits = self._channel.limits
+        pieces = split(closed(self._tools.clean(text)), self._channel.renderer, limits, reserve=len(GOES_ON))
+        return replace(pieces[0].rendered, text=pieces[0].rendered.text + GOES_ON) if pieces else None
+
     async def _edit(self) -> float:
         """Show what there is; the extra seconds to wait before the next edit."""
         if not isinstance(self._channel, EditsMessages) or self._platform_id is None:
             return 0.0
         text = self._text
-        limits = self._channel.limits
-        pieces = split(closed(self._tools.clean(text)), self._channel.renderer, limits, reserve=len(GOES_ON))
-        if not pieces:
+        rendered = self._so_far(text)
+        if rendered is None:
             return 0.0
-        rendered = replace(pieces[0].rendered, text=pieces[0].rendered.text + GOES_ON)
         part = OutboundPart(address=self._address, rendered=rendered, idem_key="")
         try:
             await call(self._channel.edit(part, self._platform_id), self._tools.config.send_timeout_s)

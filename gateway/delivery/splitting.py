@@ -76,7 +76,7 @@ class _Page:
 
     def part(self, blocks: Blocks) -> SplitPart:
         rendered = self.renderer.render(blocks)
-        return SplitPart(rendered, plain_text(blocks) if rendered.markup is None else rendered.text)
+        return SplitPart(rendered, plain_text(blocks))
 
     def length(self, part: SplitPart) -> int:
         plain = self.renderer.plain(part.plain).text

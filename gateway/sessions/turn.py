@@ -191,8 +191,8 @@ class RunningTurn:
                 journal.append(connection, self._turn, seq, events, self._tools.clock())
             return claimed
 
-        failpoint("steer_pre")
         try:
+            failpoint("steer_pre")
             claimed = await self._tools.store.write(job)
         except BaseException:
             self._session.mailbox.put_back(rows)

@@ -206,10 +206,13 @@ def _check_effects(world: World, store: _Store, verdict: Verdict) -> None:
 
 
 def _check_commands(world: World, store: _Store, verdict: Verdict) -> None:
-    """Each command took effect once and was answered once."""
+    """Each command took effect once and was answered once; or its person was told that nothing was changed."""
     minutes = Counter(row["minutes"] for row in store.rows("SELECT minutes FROM practice_sessions"))
-    often = [(one, minutes[one]) for one in world.logged if minutes[one] != 1]
-    verdict.wrong += [f"I7: /log of {one} min happened {times} times" for one, times in often]
+    for one in world.logged:
+        told = any(row["outcome"] == "failed" and f"/log {one}m" in row["payload"] for row in store.inbox.values())
+        verdict.told += told
+        if minutes[one] != int(not told):
+            verdict.wrong.append(f"I7: /log of {one} min happened {minutes[one]} times")
     answers = world.sim.answers(COMMANDS)
     clear = sum(MARK not in one.text for one in answers)
     verdict.marked += len(answers) - clear

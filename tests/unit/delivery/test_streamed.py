@@ -1,0 +1,81 @@
+"""A live answer as a draft: shown when it is new, renewed before it fades, and never a reason to fail."""
+
+from channels.errors import Permanent, Retryable
+from channels.messages import Address, Rendered
+from gateway.delivery.streamed import StreamedDraft
+
+CHAT = Address("telegram", "main", "42")
+
+
+class Drafting:
+    """A channel that keeps what it was asked to show."""
+
+    draft_lasts_s = 30.0
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[int, str]] = []
+        self.failures: list[Exception] = []
+
+    def drafts_in(self, address: Address) -> bool:
+        return address == CHAT
+
+    async def draft(self, address: Address, draft_id: int, rendered: Rendered) -> None:
+        if self.failures:
+            raise self.failures.pop(0)
+        self.shown.append((draft_id, rendered.text))
+
+
+class Clock:
+    """Seconds that pass when told to."""
+
+    now_s = 100.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def drafting() -> tuple[StreamedDraft, Drafting, Clock]:
+    """A draft, its channel and its clock."""
+    channel, clock = Drafting(), Clock()
+    draft = StreamedDraft(
+        channel, CHAT, "turn", lambda text: Rendered(text) if text else None, clock, every_s=1.0, timeout_s=5.0
+    )
+    return draft, channel, clock
+
+
+async def test_it_begins_as_a_thought_and_grows_under_one_id() -> None:
+    """The same id, so that a change is animated; never more than one a second."""
+    draft, channel, clock = drafting()
+    await draft.show("")
+    await draft.show("Your week")
+    clock.now_s += 1.0
+    await draft.show("Your week was")
+    assert ["", "Your week was"] == [text for _, text in channel.shown]
+    assert 1 == len({id_ for id_, _ in channel.shown})
+    assert 0 not in {id_ for id_, _ in channel.shown}
+
+
+async def test_an_unchanged_draft_is_renewed_before_it_fades() -> None:
+    """A slow model does not let the draft vanish after 30 s."""
+    draft, channel, clock = drafting()
+    await draft.show("thinking")
+    clock.now_s += 10.0
+    await draft.show("thinking")
+    clock.now_s += 10.0
+    await draft.show("thinking")
+    assert 2 == len(channel.shown)
+
+
+async def test_a_429_is_obeyed_and_other_failures_do_not_matter() -> None:
+    """Drafts are signs: a refusal costs nothing but the sign."""
+    draft, channel, clock = drafting()
+    channel.failures = [Retryable("429", retry_after_s=7.0), Permanent("no drafts here")]
+    await draft.show("a")
+    clock.now_s += 6.0
+    await draft.show("ab")
+    assert [Permanent] == [type(failure) for failure in channel.failures]
+    clock.now_s += 2.0
+    await draft.show("ab")
+    clock.now_s += 2.0
+    await draft.show("abc")
+    assert ["abc"] == [text for _, text in channel.shown]
