@@ -14,7 +14,7 @@ class AlreadyRunning(GatewayError):
 
 
 class StoreUnavailable(GatewayError):
-    """The store did not take a job: disk full, read-only, I/O error, connection lost. Nothing of it is known to hold."""
+    """The store did not take a job: disk full, read-only, I/O error, connection lost. What of it holds is unknown."""
 
 
 class SchemaTooNew(GatewayError):

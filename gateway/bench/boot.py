@@ -9,8 +9,9 @@ from pathlib import Path
 import aiohttp
 
 from channels.telegram.simulator.server import TelegramSimulator
+from gateway.bench.platforms import TOKEN
 from gateway.bench.subject import Subject, bare_bot, gateway
-from gateway.bench.world import TOKEN, until
+from gateway.bench.world import until
 
 Measure = Callable[[], Awaitable[tuple[float, float]]]
 Start = Callable[[Path, Mapping[str, str]], Subject]

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from channels.telegram.simulator.server import TelegramSimulator
+from gateway.bench.figures import percentile
+from gateway.bench.platforms import TOKEN
 from gateway.bench.subject import gateway
-from gateway.bench.world import TOKEN, ModelServer, until
+from gateway.bench.world import ModelServer, until
 
 BACKLOG = 10_000
 PACED_PER_S = 2000
@@ -68,5 +70,4 @@ async def _paced(simulator: TelegramSimulator, waiting: Callable[[], int]) -> fl
             ages.append(time.monotonic() - arrived[len(arrived) - unacknowledged])
         await asyncio.sleep(0.002)
     await until(lambda: waiting() == 0, 60)
-    ages.sort()
-    return ages[int(len(ages) * 0.99)] * 1000 if ages else 0.0
+    return percentile(ages, 99) * 1000

@@ -9,6 +9,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+FOREIGN = ("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "NATS_URL")
+"""Environment variables that would change what is measured, or reach the outside."""
+
 
 class Subject:
     """One bot process; `async with` starts and ends it."""
@@ -16,7 +19,8 @@ class Subject:
     def __init__(self, arguments: list[str], environment: Mapping[str, str], log: Path) -> None:
         """`arguments` are for this Python; what the process prints goes to `log`."""
         self._arguments = arguments
-        self._environment = {**os.environ, **environment}
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith(FOREIGN)}
+        self._environment = {**inherited, **environment}
         self._log = log
         self._process: asyncio.subprocess.Process | None = None
 
@@ -72,7 +76,7 @@ def gateway(home: Path, environment: Mapping[str, str]) -> Subject:
     return Subject(["-m", "gateway", "run", "--config", str(config)], {**ours, **environment}, home / "gateway.log")
 
 
-def bare_bot(home: Path, environment: Mapping[str, str]) -> Subject:
-    """The bare aiogram bot."""
+def bare_bot(module: str, home: Path, environment: Mapping[str, str]) -> Subject:
+    """A bare bot on a platform's own library."""
     home.mkdir(parents=True, exist_ok=True)
-    return Subject(["-m", "channels.telegram.bare_bot"], environment, home / "bare.log")
+    return Subject(["-m", module], environment, home / "bare.log")

@@ -1,19 +1,20 @@
-"""What both bots are measured against: one simulated Telegram, one model server with a fixed delay, busy people."""
+"""What both bots are measured against, beside a simulated platform: a model server with a fixed delay, busy people."""
 
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
 import orjson
 from aiohttp import web
 
-from channels.telegram.simulator.server import TelegramSimulator
-from channels.telegram.simulator.state import Arrived
+from gateway.bench.figures import Load
+from gateway.bench.platforms import Platform
 
-TOKEN = "123456:AAHbenchbenchbenchbenchbenchbenchbe"  # noqa: S105  of the simulator
+FIRST_PERSON = 1000
+ANSWER_S = 60.0
+"""Nobody waits longer."""
 
 SHORT_ANSWER = "You practised three times this week. Keep the next session short, and stop while it still goes well."
 
@@ -76,44 +77,25 @@ def _streamed(answer: str, usage: dict[str, int]) -> bytes:
     return b"".join(b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
 
 
-@dataclass(slots=True)
-class Load:
-    """What a closed loop came to."""
-
-    messages: int = 0
-    wall_s: float = 0.0
-    latencies_ms: list[float] = field(default_factory=list)
-
-    def percentile_ms(self, percent: float) -> float:
-        """The latency that so many percent of the messages stayed under."""
-        ordered = sorted(self.latencies_ms)
-        return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
-
-    @property
-    def per_s(self) -> float:
-        """Answered messages a second."""
-        return self.messages / self.wall_s
-
-
 class People:
     """Everybody who talks to the bot; each waits for their answer before they write again."""
 
-    def __init__(self, simulator: TelegramSimulator) -> None:
-        """One watcher reads what arrives for all of them."""
-        self._simulator = simulator
-        self._waiting: dict[int, asyncio.Future[float]] = {}
-        self._seen = 0
+    def __init__(self, platform: Platform, ending: str) -> None:
+        """One watcher reads what arrives for all of them; an answer is whole when it ends with `ending`."""
+        self._platform = platform
+        self._ending = ending
+        self._waiting: dict[int, asyncio.Future[None]] = {}
 
-    async def closed_loop(self, chats: int, messages_each: int, first_chat: int = 1000) -> Load:
+    async def closed_loop(self, chats: int, messages_each: int) -> Load:
         """`chats` people write `messages_each` messages, one after another's answer."""
         load = Load()
 
-        async def talk(chat: int) -> None:
+        async def talk(person: int) -> None:
             for number in range(messages_each):
-                answered = self._waiting[chat] = asyncio.get_running_loop().create_future()
+                answered = self._waiting[person] = asyncio.get_running_loop().create_future()
                 begun_s = time.monotonic()
-                self._simulator.say(chat, f"how is my practice going? ({number})")
-                async with asyncio.timeout(60):
+                self._platform.say(person, f"how is my practice going? ({number})")
+                async with asyncio.timeout(ANSWER_S):
                     await answered
                 load.latencies_ms.append((time.monotonic() - begun_s) * 1000)
 
@@ -121,8 +103,8 @@ class People:
         async with asyncio.TaskGroup() as talking:
             watching = talking.create_task(self._watch())
             async with asyncio.TaskGroup() as chatting:
-                for chat in range(first_chat, first_chat + chats):
-                    chatting.create_task(talk(chat))
+                for person in range(FIRST_PERSON, FIRST_PERSON + chats):
+                    chatting.create_task(talk(person))
             watching.cancel()
         load.wall_s = time.monotonic() - begun_s
         load.messages = chats * messages_each
@@ -130,19 +112,11 @@ class People:
 
     async def _watch(self) -> None:
         while True:
-            await self._simulator.until(self._anything_new, timeout_s=120)
-            for call in self._simulator.history(after=self._seen):
-                self._seen = call.seq
-                self._note(call)
-
-    def _anything_new(self) -> bool:
-        calls = self._simulator.world.calls
-        return bool(calls) and calls[-1].seq > self._seen
-
-    def _note(self, call: Arrived) -> None:
-        waiting = self._waiting.get(call.chat_id or 0)
-        if call.method == "sendMessage" and call.applied and waiting is not None and not waiting.done():
-            waiting.set_result(call.at_s)
+            await self._platform.news(2 * ANSWER_S)
+            for person, text in self._platform.heard():
+                waiting = self._waiting.get(person)
+                if waiting is not None and not waiting.done() and text.rstrip().endswith(self._ending):
+                    waiting.set_result(None)
 
 
 async def until(condition: Callable[[], bool], timeout_s: float, every_s: float = 0.002) -> float:

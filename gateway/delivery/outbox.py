@@ -18,6 +18,7 @@ from channels.errors import ChannelError, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.compose import Said, compose
 from gateway.delivery.config import DeliveryConfig
+from gateway.delivery.ends import Ends
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import FillSecret, Sender
 from gateway.delivery.verdict import Verdict, judge
@@ -70,7 +71,7 @@ class Delivery:
         self._parked: set[str] = set()
         self._reserved: set[str] = set()  # idle lanes for which a commit with a first part is on its way
         self._claimed: set[int] = set()  # rows whose first attempt was persisted by the commit that made them
-        self._waiting: dict[int, asyncio.Future[str | None]] = {}
+        self._ends = Ends()
 
     # ------------------------------------------------------------ what others call
 
@@ -104,12 +105,7 @@ class Delivery:
 
     async def sent(self, row: OutboxRow) -> str | None:
         """Wait until a published row has its end: the platform's id, None where it was not sent."""
-        waiting: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-        self._waiting[row.id] = waiting
-        try:
-            return await waiting
-        finally:
-            self._waiting.pop(row.id, None)
+        return await self._ends.of(row)
 
     def now(self) -> datetime:
         """The time, as every row of the outbox is stamped."""
@@ -248,9 +244,7 @@ class Delivery:
 
     def _forget(self, row: OutboxRow, platform_id: str | None) -> None:
         self._sender.forget(row)
-        waiting = self._waiting.get(row.id)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(platform_id)
+        self._ends.told(row, platform_id)
         held = self._lanes.get(row.address.lane)
         if held is not None and not held.window and row.address.lane not in self._parked:
             del self._lanes[row.address.lane]

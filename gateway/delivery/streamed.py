@@ -30,7 +30,7 @@ class StreamedDraft:
         every_s: float,
         timeout_s: float,
     ) -> None:
-        """`render` gives what there is to show of a text; `now_s` is monotonic, `every_s` the least time between two."""
+        """`render` gives what there is to show of a text; `every_s` is the least time between two shows."""
         self._channel = channel
         self._address = address
         self._id = zlib.crc32(turn_id.encode()) or 1

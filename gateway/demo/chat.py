@@ -1,75 +1,109 @@
 """One person's chat with the bot: what they write, and what they see come of it, told from the simulator's side."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from channels.telegram.simulator.checks import JsonObject
-from channels.telegram.simulator.server import TelegramSimulator
-from channels.telegram.simulator.state import Arrived, ShownMessage
 from gateway.demo.errors import StoryBroken
 from gateway.demo.transcript import Entry, Kind
+from gateway.demo.windows import Shown, Window
 
 GOES_ON = "…"
 """Stands at the end of an answer that is still being written."""
 
 BOT = "TenK"
+QUIET_S = 600.0
 
 
 @dataclass(slots=True)
 class Said:
-    """Something a person wrote, and what they got for it."""
+    """Something a person wrote or did, and what they got for it."""
 
-    message_id: int
+    message_id: str  # "" for a slash command or a press
     text: str
     at_s: float  # time.monotonic()
+    meant: bool = True  # for the bot
     sign_after_s: float | None = None  # until the first thing they saw: typing, a reaction, a message
     answer_after_s: float | None = None  # until the answer was whole
-    answer: list[int] = field(default_factory=list)  # the messages that answer it, in order
+    answer: list[str] = field(default_factory=list)  # the messages that answer it, in order
 
 
 @dataclass(frozen=True, slots=True)
 class Seen:
     """A message of the bot's as it was last seen."""
 
-    message_id: int
-    text: str
-    at_s: float
+    message: Shown
+    at_s: float  # when it was last seen to change
     edits: int = 0
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return self.message.text
+
+    @property
+    def message_id(self) -> str:
+        """Which it is."""
+        return self.message.message_id
 
     @property
     def whole(self) -> bool:
         """Whether it is done."""
-        return not self.text.endswith(GOES_ON)
+        return not self.text.endswith(GOES_ON) and not self.message.streaming
 
 
 class Chat:
-    """The chat of one person; `note` is told of every call that the bot makes in it."""
+    """A chat, seen through the window of the person called `name`."""
 
     def __init__(
-        self, simulator: TelegramSimulator, person_id: int, name: str, begun_s: float, show: Callable[[Entry], None]
+        self, window: Window, name: str, begun_s: float, show: Callable[[Entry], None], *, room: str = ""
     ) -> None:
-        """`begun_s` is when the story began; `show` takes what the person sees."""
-        simulator.add_person(person_id, name, language_code="en")
-        self._simulator = simulator
+        """`begun_s` is when the story began; `show` takes what the person sees; `room` names a chat of many."""
+        self.window = window
+        self.name = name
+        self.label = f"{room or name} on {window.platform}"
+        self.said: list[Said] = []
+        self.seen: dict[str, Seen] = {}
+        self.unasked: set[str] = set()  # messages that answer nothing, and should: the news of being let in
         self._begun_s = begun_s
         self._show = show
         self._news = asyncio.Event()
-        self.id = person_id
-        self.name = name
-        self.said: list[Said] = []
-        self.seen: dict[int, Seen] = {}
-        self.unasked: set[int] = set()  # messages that answer nothing, and should: the news of being let in
+        self._typing = 0
+        self._reactions: dict[str, str] = {}
 
     # ------------------------------------------------------------ the person
 
-    def say(self, text: str) -> Said:
-        """Write to the bot."""
-        message_id = self._simulator.say(self.id, text)
-        message = self._message(message_id)
-        said = Said(message_id, text, message.at_s)
+    def say(self, text: str, *, under: Said | None = None, meant: bool = True) -> Said:
+        """Write. Where others are, what is `meant` for the bot begins with its name, but for what stands `under`."""
+        mention = f"{self.window.mention} " if self.window.mention and meant and under is None else ""
+        at_s = time.monotonic()
+        message_id = self.window.say(mention + text, None if under is None else under.message_id)
+        return self._did(Said(message_id, text, at_s, meant), f"@{BOT} {text}" if mention else text)
+
+    def command(self, name: str, text: str = "") -> Said:
+        """Use a slash command."""
+        self.window.command(name, text)
+        told = f"/{name} {text}".strip()
+        return self._did(Said("", told, time.monotonic()), told)
+
+    def press(self, message: Seen, label: str) -> Said:
+        """Press a button under a message.
+
+        Raises:
+            StoryBroken: there is none with this label.
+        """
+        value = next((value for shown, value in message.message.buttons if shown == label), None)
+        if value is None:
+            raise StoryBroken(f"there is no button {label} in {self.label}")
+        self.window.press(message.message_id, value)
+        return self._did(Said("", f"[{label}]", time.monotonic()), f"(presses the button [{label}])")
+
+    def _did(self, said: Said, told: str) -> Said:
         self.said.append(said)
-        self._tell(Kind.SAID, text, message.at_s, who=self.name)
+        self._tell(Kind.SAID, told, said.at_s, who=self.name)
         return said
 
     async def answered(self, *said: Said, by: str, parts: int = 1, within_s: float = 25.0) -> list[Seen]:
@@ -78,21 +112,23 @@ class Chat:
         Raises:
             StoryBroken: it did not come.
         """
-        await self.until(lambda: bool(self._answer(by, parts)), f"“{by}” in {self.name}'s chat", within_s)
+        await self.until(lambda: bool(self._answer(by, parts)), f"“{by}” in {self.label}", within_s)
         answer = self._answer(by, parts)
         for one in said:
             one.answer = [seen.message_id for seen in answer]
             one.answer_after_s = answer[-1].at_s - one.at_s
         return answer
 
-    async def told(self, by: str, within_s: float = 25.0) -> None:
+    async def told(self, by: str, within_s: float = 25.0) -> Seen:
         """Wait for a message that answers nothing.
 
         Raises:
             StoryBroken: it did not come.
         """
-        await self.until(lambda: bool(self._answer(by, 1)), f"“{by}” in {self.name}'s chat", within_s)
-        self.unasked.add(self._answer(by, 1)[0].message_id)
+        await self.until(lambda: bool(self._answer(by, 1)), f"“{by}” in {self.label}", within_s)
+        found = self._answer(by, 1)[0]
+        self.unasked.add(found.message_id)
+        return found
 
     async def until(self, condition: Callable[[], bool], what: str, within_s: float = 25.0) -> None:
         """Wait for something to be seen in this chat.
@@ -115,7 +151,7 @@ class Chat:
 
     def reaction(self, said: Said) -> str:
         """The bot's reaction on a message."""
-        return next(iter(self._message(said.message_id).reactions.values()), "")
+        return self._reactions.get(said.message_id, "")
 
     def stray(self) -> list[Seen]:
         """What the bot said that nobody asked for."""
@@ -124,53 +160,69 @@ class Chat:
 
     def _answer(self, by: str, parts: int) -> list[Seen]:
         """The first `parts` messages from the one that says `by` on, where all are whole and answer nothing else."""
-        taken = self.unasked.union(*(one.answer for one in self.said))
-        free = [seen for message_id, seen in sorted(self.seen.items()) if message_id not in taken]
+        free = self.stray()
         start = next((at for at, seen in enumerate(free) if by in seen.text), None)
         found = free[start : start + parts] if start is not None else []
         return found if len(found) == parts and all(seen.whole for seen in found) else []
 
     # ------------------------------------------------------------ what the bot does
 
-    def note(self, call: Arrived) -> None:
-        """Show what one call of the bot's changed for this person."""
-        if call.method == "sendChatAction":
-            self._signed(None, call.at_s)
+    async def watch(self) -> None:
+        """Tell what the bot does, as it does it; returns never."""
+        while True:
+            with suppress(TimeoutError):
+                await self.window.until(self._look, QUIET_S)
+
+    def _look(self) -> bool:
+        """Show what is new. Never holds: it is called after every change."""
+        now_s = time.monotonic()
+        typing = self.window.typing()
+        news = typing > self._typing
+        if news:
+            self._typing = typing
+            self._signed(None, now_s)
             if self.open is None:  # else the growing answer says it better
-                self._tell(Kind.SIGN, "", call.at_s, sign="typing")
-        elif call.method == "setMessageReaction" and call.message_id is not None:
-            self._reacted(call.message_id, call.at_s)
-        elif call.method in ("sendMessage", "editMessageText") and call.message_id is not None:
-            self._wrote(call.message_id, call.text or "", call.at_s)
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+                self._tell(Kind.SIGN, "", now_s, sign="typing")
+        for message in self.window.shown():
+            news = (self._wrote(message, now_s) if message.by_bot else self._reacted(message, now_s)) or news
+        if news:
+            told, self._news = self._news, asyncio.Event()
+            told.set()
+        return False
 
-    def _reacted(self, message_id: int, at_s: float) -> None:
-        message = self._message(message_id)
-        self._signed(message_id, at_s)
-        self._tell(Kind.SIGN, message.text, at_s, sign=next(iter(message.reactions.values()), ""))
+    def _reacted(self, message: Shown, at_s: float) -> bool:
+        if message.reaction == self._reactions.get(message.message_id, ""):
+            return False
+        self._reactions[message.message_id] = message.reaction
+        self._signed(message.message_id, at_s)
+        self._tell(Kind.SIGN, message.text, at_s, sign=message.reaction)
+        return True
 
-    def _wrote(self, message_id: int, text: str, at_s: float) -> None:
-        before = self.seen.get(message_id)
-        if before is not None and before.text == text:
-            return  # said again, with other entities at most: nobody sees a difference
+    def _wrote(self, message: Shown, at_s: float) -> bool:
+        before = self.seen.get(message.message_id)
+        if before is not None and before.message == message:
+            return False
+        changed = before is None or before.text != message.text or before.message.streaming != message.streaming
+        self.seen[message.message_id] = now = Seen(
+            message, at_s if changed or before is None else before.at_s, 0 if before is None else before.edits + changed
+        )
+        if not changed:
+            return True  # other buttons, say: nobody reads a difference
         self._signed(None, at_s)
-        now = Seen(message_id, text, at_s, 0 if before is None else before.edits + 1)
-        self.seen[message_id] = now
-        shown = self._message(message_id)
-        entities = shown.entities if shown.text == text else ()
+        text = "\n".join([message.text, *[_told(file.name, file.content) for file in message.files]]).strip()
         if now.whole:
-            self._tell(Kind.ANSWER, text, at_s, entities=entities)
-            return
+            self._tell(Kind.ANSWER, text, at_s, entities=message.entities)
+            return True
         grown = text.removesuffix(GOES_ON).rstrip()
         earlier = before.text.removesuffix(GOES_ON).rstrip() if before is not None else ""
         new = grown.removeprefix(earlier) if grown.startswith(earlier) else grown
-        self._tell(Kind.GROWING, text, at_s, entities=entities, new=new.strip() or GOES_ON)
+        self._tell(Kind.GROWING, text, at_s, entities=message.entities, new=new.strip() or GOES_ON)
+        return True
 
-    def _signed(self, message_id: int | None, at_s: float) -> None:
+    def _signed(self, message_id: str | None, at_s: float) -> None:
         """Note the first sign of life: on one message, or for all that wait."""
         for one in self.said:
-            if one.sign_after_s is None and message_id in (None, one.message_id):
+            if one.meant and one.sign_after_s is None and message_id in (None, one.message_id):
                 one.sign_after_s = at_s - one.at_s
 
     def _tell(
@@ -184,22 +236,9 @@ class Chat:
         sign: str = "",
         new: str = "",
     ) -> None:
-        self._show(Entry(kind, text, at_s - self._begun_s, who, self.name, entities, sign, new))
-
-    def _message(self, message_id: int) -> ShownMessage:
-        return self._simulator.world.bot().chats[self.id].messages[message_id]
+        self._show(Entry(kind, text, at_s - self._begun_s, who, self.label, entities, sign, new))
 
 
-async def watch(simulator: TelegramSimulator, chats: Sequence[Chat]) -> None:
-    """Tell each chat what the bot does in it; returns never."""
-    last = 0
-    by_id = {chat.id: chat for chat in chats}
-    while True:
-        with_news = simulator.history(after=last)
-        for call in with_news:
-            last = call.seq
-            chat = by_id.get(call.chat_id or 0)
-            if chat is not None and call.applied:
-                chat.note(call)
-        if not with_news:
-            await simulator.until(lambda: bool(simulator.history(after=last)), timeout_s=600)  # noqa: B023  awaited here
+def _told(name: str, content: bytes) -> str:
+    """A file in a line."""
+    return f"[file {name}, {len(content)} bytes]"
