@@ -4,12 +4,15 @@ import asyncio
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from statistics import median
 
 import aiohttp
 
-from channels.telegram.simulator.server import TelegramSimulator
-from gateway.bench.platforms import TOKEN
+from gateway.bench.platforms import OnDiscord, OnSlack, OnTelegram, Platform
 from gateway.bench.subject import Subject, bare_bot, gateway
 from gateway.bench.world import until
 
@@ -24,15 +27,21 @@ async def run() -> dict[str, object]:
     """Medians of a few starts."""
     alone_s, alone_mb = await _median(_without_channels)
     ours_s, ours_mb = await _median(lambda: _first_poll(gateway))
-    bare_s, bare_mb = await _median(lambda: _first_poll(bare_bot))
+    bare_s, bare_mb = await _median(lambda: _first_poll(partial(bare_bot, OnTelegram.bare_bot)))
+    three = await _median_of_three()
     print("\nboot and idle memory")
     print(f"  without channels: ready after {alone_s:.2f} s, idle {alone_mb:.0f} MiB")
     print(f"  with Telegram:    first poll after {ours_s:.2f} s, idle {ours_mb:.0f} MiB")
     print(f"  bare bot:         first poll after {bare_s:.2f} s, idle {bare_mb:.0f} MiB")
     print(f"  ratio:            {ours_s / bare_s:.2f} time, {ours_mb / bare_mb:.2f} memory")
+    print(
+        f"  with all three:   first connected after {three.first_s:.2f} s, all after {three.all_s:.2f} s, "
+        f"idle {three.idle_mb:.0f} MiB"
+    )
     return {
         "ready_s": alone_s, "idle_mb": alone_mb, "telegram_first_poll_s": ours_s, "telegram_idle_mb": ours_mb,
-        "bare_first_poll_s": bare_s, "bare_idle_mb": bare_mb,
+        "bare_first_poll_s": bare_s, "bare_idle_mb": bare_mb, "three_first_s": three.first_s,
+        "three_all_s": three.all_s, "three_idle_mb": three.idle_mb,
     }  # fmt: skip
 
 
@@ -42,14 +51,43 @@ async def _median(measure: Measure) -> tuple[float, float]:
 
 
 async def _first_poll(start: Start) -> tuple[float, float]:
+    telegram = OnTelegram()
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
-        async with TelegramSimulator() as simulator:
-            bot = simulator.add_bot(TOKEN)
-            environment = {"TELEGRAM_BOT_TOKEN": TOKEN, "TELEGRAM_API_BASE": simulator.base_url}
-            async with start(Path(directory), environment) as subject:
-                took_s = await until(lambda: bot.updates.polls > 0, 60)
-                await asyncio.sleep(IDLE_S)
-                return took_s, subject.rss_mb()
+        async with telegram.server, start(Path(directory), telegram.environment()) as subject:
+            took_s = await until(telegram.connected, 60)
+            await asyncio.sleep(IDLE_S)
+            return took_s, subject.rss_mb()
+
+
+@dataclass(frozen=True, slots=True)
+class Three:
+    """A start with all three channels."""
+
+    first_s: float  # until one is connected
+    all_s: float
+    idle_mb: float
+
+
+async def _median_of_three() -> Three:
+    found = [await _three() for _ in range(TRIES)]
+    return Three(
+        median(one.first_s for one in found), median(one.all_s for one in found), median(one.idle_mb for one in found)
+    )
+
+
+async def _three() -> Three:
+    platforms: list[Platform] = [OnTelegram(), OnDiscord(), OnSlack()]
+    with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
+        async with AsyncExitStack() as stack:
+            environment: dict[str, str] = {}
+            for platform in platforms:
+                await stack.enter_async_context(platform.server)
+                environment |= platform.environment()
+            subject = await stack.enter_async_context(gateway(Path(directory), environment))
+            first_s = await until(lambda: any(platform.connected() for platform in platforms), 60)
+            all_s = first_s + await until(lambda: all(platform.connected() for platform in platforms), 60)
+            await asyncio.sleep(IDLE_S)
+            return Three(first_s, all_s, subject.rss_mb())
 
 
 async def _without_channels() -> tuple[float, float]:

@@ -97,6 +97,8 @@ class LiveAnswer:
             self._has_placeholder = True
             self._platform_id = placeholder.platform_id
         self._timer = asyncio.get_running_loop().call_later(self._tools.config.typing_after_s, self._begin)
+        if self._tools.config.signs == "always":
+            self._tools.tasks.create_task(self._react())
 
     def feed(self, text: str) -> None:
         """More of the answer."""

@@ -81,7 +81,8 @@ class Chat:
         mention = f"{self.window.mention} " if self.window.mention and meant and under is None else ""
         at_s = time.monotonic()
         message_id = self.window.say(mention + text, None if under is None else under.message_id)
-        return self._did(Said(message_id, text, at_s, meant), f"@{BOT} {text}" if mention else text)
+        said = Said(message_id, text, at_s, meant)
+        return self._did(said, f"@{BOT} {text}" if mention else text, thread=under is not None)
 
     def command(self, name: str, text: str = "") -> Said:
         """Use a slash command."""
@@ -101,9 +102,9 @@ class Chat:
         self.window.press(message.message_id, value)
         return self._did(Said("", f"[{label}]", time.monotonic()), f"(presses the button [{label}])")
 
-    def _did(self, said: Said, told: str) -> Said:
+    def _did(self, said: Said, told: str, *, thread: bool = False) -> Said:
         self.said.append(said)
-        self._tell(Kind.SAID, told, said.at_s, who=self.name)
+        self._tell(Kind.SAID, told, said.at_s, who=self.name, thread=thread)
         return said
 
     async def answered(self, *said: Said, by: str, parts: int = 1, within_s: float = 25.0) -> list[Seen]:
@@ -209,14 +210,14 @@ class Chat:
         if not changed:
             return True  # other buttons, say: nobody reads a difference
         self._signed(None, at_s)
-        text = "\n".join([message.text, *[_told(file.name, file.content) for file in message.files]]).strip()
+        text, thread = _as_told(message), message.thread is not None
         if now.whole:
-            self._tell(Kind.ANSWER, text, at_s, entities=message.entities)
+            self._tell(Kind.ANSWER, text, at_s, entities=message.entities, thread=thread)
             return True
         grown = text.removesuffix(GOES_ON).rstrip()
         earlier = before.text.removesuffix(GOES_ON).rstrip() if before is not None else ""
         new = grown.removeprefix(earlier) if grown.startswith(earlier) else grown
-        self._tell(Kind.GROWING, text, at_s, entities=message.entities, new=new.strip() or GOES_ON)
+        self._tell(Kind.GROWING, text, at_s, entities=message.entities, new=new.strip() or GOES_ON, thread=thread)
         return True
 
     def _signed(self, message_id: str | None, at_s: float) -> None:
@@ -235,10 +236,14 @@ class Chat:
         entities: tuple[JsonObject, ...] = (),
         sign: str = "",
         new: str = "",
+        thread: bool = False,
     ) -> None:
-        self._show(Entry(kind, text, at_s - self._begun_s, who, self.label, entities, sign, new))
+        where = f"{self.label}, in a thread" if thread else self.label
+        self._show(Entry(kind, text, at_s - self._begun_s, who, where, entities, sign, new))
 
 
-def _told(name: str, content: bytes) -> str:
-    """A file in a line."""
-    return f"[file {name}, {len(content)} bytes]"
+def _as_told(message: Shown) -> str:
+    """A message with a line for each file, and one for its buttons."""
+    files = [f"[file {file.name}, {len(file.content)} bytes]" for file in message.files]
+    buttons = ["  ".join(f"[{label}]" for label, _ in message.buttons)] if message.buttons else []
+    return "\n".join([message.text, *files, *buttons]).strip()

@@ -6,13 +6,12 @@ import sys
 from io import TextIOWrapper
 from pathlib import Path
 
-from gateway.demo.chat import watch
 from gateway.demo.errors import StoryBroken
 from gateway.demo.picture import picture
 from gateway.demo.screen import Screen
 from gateway.demo.stage import Stage
 from gateway.demo.story import Story
-from gateway.demo.tally import Tally, table, tally
+from gateway.demo.tally import Tally, platform_table, table, tally
 
 INTERRUPTED = 130
 
@@ -41,24 +40,34 @@ def main(svg: Path | None = None) -> int:
 async def _played(screen: Screen) -> Tally | None:
     """The story's figures; None where it broke, which was said."""
     _end_on_signals()
-    screen.line("TenK demo: the real gateway and a simulated Telegram on this machine. No account, no key, no network.")
+    screen.line("TenK demo: the real gateway, with a simulated Telegram, Slack and Discord on this machine.")
+    screen.line("No account, no key, no network.")
     async with Stage() as stage:
         story = Story(stage, screen.show)
         broken: list[str] = []
         try:
             async with asyncio.TaskGroup() as tasks:
-                watching = (tasks.create_task(stage.watch()), tasks.create_task(watch(stage.simulator, story.chats)))
+                watchers = (stage.watch(), *[chat.watch() for chat in story.chats])
+                watching = [tasks.create_task(watcher) for watcher in watchers]
                 await story.play()
                 for task in watching:
                     task.cancel()
         except* StoryBroken as errors:
-            broken += [str(error) for error in errors.exceptions]
+            broken += _said_in(errors)
         if not broken:
             return tally(story.chats, story.memory_mb, story.lasted_s, story.while_down)
         screen.line(f"\nThe demo failed: {'; '.join(broken)}.")
         screen.line("The last lines of the gateway's log:")
         screen.line(stage.log_tail() or "(it logged nothing)")
     return None
+
+
+def _said_in(errors: ExceptionGroup[StoryBroken]) -> list[str]:
+    """What each of them says."""
+    found: list[str] = []
+    for error in errors.exceptions:
+        found += _said_in(error) if isinstance(error, ExceptionGroup) else [str(error)]
+    return found
 
 
 def _end_on_signals() -> None:
@@ -72,11 +81,17 @@ def _end_on_signals() -> None:
 def _judged(figures: Tally, screen: Screen) -> int:
     screen.line()
     screen.line("What it came to", "scene")
+    for row in platform_table(figures):
+        screen.line(f"  {row[0]:<9}" + "".join(f"{cell:>12}" for cell in row[1:]))
+    screen.line()
     rows = table(figures)
     for name, value in rows:
         screen.line(f"  {name:<{max(len(name) for name, _ in rows)}}  {value}")
-    for text in figures.lost:
-        screen.line(f"  Lost: “{text}” was not answered.")
-    for text in figures.doubled:
-        screen.line(f"  Said twice, or unasked: “{text}”")
+    for name, one in figures.platforms.items():
+        for text in one.lost:
+            screen.line(f"  Lost on {name}: “{text}” was not answered.")
+        for text in one.doubled:
+            screen.line(f"  Said twice on {name}, or unasked: “{text}”")
+        for whom in one.pings:
+            screen.line(f"  Pinged on {name}: {whom}")
     return 0 if figures.flawless else 1

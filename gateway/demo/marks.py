@@ -1,7 +1,7 @@
 """Markdown as people see it: the marks turned into looks. Pure.
 
-Telegram tells the looks of a text apart from it; Discord and Slack show Markdown, of which the coach says little: bold
-words, code, headings and escaped characters.
+Telegram tells the looks of a text apart from it; Discord and Slack show Markdown, of which the coach uses little: bold
+and slanted words, code, headings and escaped characters.
 """
 
 import re
@@ -9,8 +9,12 @@ import re
 from channels.telegram.simulator.checks import JsonObject, utf16_length
 
 _MARK = re.compile(
-    r"\*\*(?P<bold>.+?)\*\*|`(?P<code>[^`\n]+)`|^#{1,3} (?P<heading>.+)$|\\(?P<literal>[!-/:-@\[-`{-~])", re.MULTILINE
+    r"\*\*(?P<bold>.+?)\*\*|`(?P<code>[^`\n]+)`|^#{1,3} (?P<heading>.+)$|\\(?P<literal>[!-/:-@\[-`{-~])"
+    r"|(?<!\w)(?P<mark>[*_])(?P<italic>[^*_\n]+)(?P=mark)(?!\w)",
+    re.MULTILINE,
 )
+
+_LOOKS = {"heading": "bold"}
 
 
 def without_marks(text: str) -> tuple[str, tuple[JsonObject, ...]]:
@@ -24,8 +28,7 @@ def without_marks(text: str) -> tuple[str, tuple[JsonObject, ...]]:
         kind = mark.lastgroup or ""
         seen = mark[kind] if kind in ("code", "literal") else without_marks(mark[kind])[0]
         if kind != "literal":
-            look = "code" if kind == "code" else "bold"
-            entities.append({"type": look, "offset": offset, "length": utf16_length(seen)})
+            entities.append({"type": _LOOKS.get(kind, kind), "offset": offset, "length": utf16_length(seen)})
         pieces.append(seen)
         offset += utf16_length(seen)
         end = mark.end()

@@ -1,4 +1,4 @@
-"""Draws the first scenes of a story as chat bubbles in an SVG file. Pure: entries in, text out."""
+"""Draws scenes of a story as chat bubbles in an SVG file. Pure: entries in, text out."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,11 +6,13 @@ from html import escape
 
 from gateway.demo.transcript import Entry, Kind, Span, Widths, lines_of
 
-SCENES_DRAWN = 4
+DRAWN = ((1, 3, 4), (6, 7, 8))
+"""The scenes of each column, counted from 1."""
+
 COLUMN, GAP, EDGE = 420.0, 28.0, 24.0  # pixels, as everything here
 FONT, LEADING, PAD = 13.0, 18.0, 10.0
 BUBBLE, CODE_WIDTH = 330.0, 7.4
-LINES_DRAWN = 11
+LINES_DRAWN = 9
 """A bubble of more lines is drawn without its middle."""
 
 _FONTS = {"": "Helvetica, Arial, sans-serif", "code": "ui-monospace, Menlo, Consolas, monospace"}
@@ -70,6 +72,12 @@ class _Column:
             self.text(row, x + PAD, self.y + PAD + 10 + number * LEADING, colour=ink)
         self.y += height + 6
 
+    def place(self, text: str) -> None:
+        """Where what follows was said, in the middle."""
+        x = self.left + (COLUMN - _Pixels().of(text) * 0.85) / 2
+        self.text([Span(text)], x, self.y + 10, colour=_FAINT, size=11)
+        self.y += 18
+
     def badge(self, text: str, *, right: bool) -> None:
         """A small note under the last bubble; "" is none."""
         if not text:
@@ -80,13 +88,13 @@ class _Column:
 
 
 def picture(entries: Sequence[Entry]) -> str:
-    """The story's first scenes as an SVG, two columns wide."""
-    scenes = _scenes(entries)[:SCENES_DRAWN]
-    half = len(scenes) // 2
+    """Some of the story's scenes as an SVG, two columns wide."""
+    scenes = dict(enumerate(_scenes(entries), 1))
     signs = {entry.text: entry.sign for entry in entries if entry.kind is Kind.SIGN}  # as they stand in the end
     columns = (_Column(EDGE), _Column(EDGE + COLUMN + GAP))
-    for number, scene in enumerate(scenes):
-        _draw(scene, columns[number >= half], signs)
+    for column, numbers in zip(columns, DRAWN, strict=True):
+        for number in numbers:
+            _draw(scenes.get(number, []), column, signs)
     width, height = 2 * EDGE + 2 * COLUMN + GAP, max(column.y for column in columns) + EDGE
     body = "\n".join(line for column in columns for line in column.drawn)
     return (
@@ -109,7 +117,11 @@ def _scenes(entries: Iterable[Entry]) -> list[list[Entry]]:
 def _draw(scene: Sequence[Entry], column: _Column, signs: Mapping[str, str]) -> None:
     """One scene; a live answer becomes one bubble, drawn half-way only where a command ends it."""
     growing: list[Entry] = []
+    chat = ""
     for entry in scene:
+        if entry.chat not in ("", chat) and entry.kind in (Kind.SAID, Kind.ANSWER):
+            chat = entry.chat
+            column.place(chat)
         if entry.kind is Kind.SCENE:
             column.lines(entry.text, colour=_INK, look="bold", after=10)
         elif entry.kind is Kind.NOTE:

@@ -47,7 +47,7 @@ class Screen:
         self.entries.append(entry)
         if entry.chat and entry.chat != self._chat:
             self._chat = entry.chat
-            self.line(f"{'':7}[{entry.chat}'s chat]", "dim")
+            self.line(f"{'':7}[{entry.chat}]", "dim")
         self._printers[entry.kind](entry)
         self._out.flush()
 

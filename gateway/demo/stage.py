@@ -1,4 +1,4 @@
-"""The stage: a temporary home, the real gateway as a process of its own, the `tenk` command, a simulated Telegram.
+"""The stage: a temporary home, the real gateway as a process of its own, the `tenk` command, three simulated platforms.
 
 Whatever is started here is ended here, however the story ends.
 """
@@ -7,16 +7,23 @@ import asyncio
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
+import time
+from collections.abc import Awaitable, Mapping
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from channels.discord.simulator.server import DiscordSimulator
+from channels.slack.simulator.server import SlackSimulator
+from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN
 from channels.telegram.simulator.server import TelegramSimulator
 from gateway.demo.errors import StoryBroken
 
 TOKEN = "1000001:demo-token-of-a-simulated-bot"  # noqa: S105  no secret: the simulator's bot has no other
+DISCORD_TOKEN = "demo.token.of-a-simulated-bot"  # noqa: S105  the same
+DISCORD_GUILD, DISCORD_CHANNEL, DISCORD_PERSON = 5000, 5001, 3001
+SLACK_CHANNEL = "C7"
 FOREIGN = ("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "NATS_URL")
 """Environment variables that would change what is shown, or reach the outside."""
 
@@ -32,15 +39,24 @@ log_format = "console"
 [model]
 name = "offline"
 words_per_s = {words_per_s}
+
+[access.accounts."slack:main"]
+allow_groups = ["slack:{slack_channel}"]
+
+[access.accounts."discord:main"]
+groups = "allowlist"
+allow = ["discord:{discord_person}"]
+allow_groups = ["discord:{discord_channel}"]
 """
 
 
 class Stage:
-    """`async with` makes the temporary home and the simulated Telegram; the gateway runs between `start` and `end`."""
+    """`async with` makes the temporary home and the platforms; the gateway runs between `start` and `end`."""
 
     def __init__(self) -> None:
         """Nothing exists yet."""
-        self.simulator = TelegramSimulator()
+        self.telegram, self.slack, self.discord = TelegramSimulator(), SlackSimulator(), DiscordSimulator()
+        self._open = AsyncExitStack()
         self._directory = tempfile.TemporaryDirectory(prefix="tenk-demo-", ignore_cleanup_errors=True)
         self._home = Path(self._directory.name)
         self._config = self._home / "gateway.toml"
@@ -49,8 +65,13 @@ class Stage:
         self._ending = False
 
     async def __aenter__(self) -> Self:
-        await self.simulator.start()
-        self.simulator.add_bot(TOKEN, name="TenK Coach")
+        for simulator in (self.telegram, self.slack, self.discord):
+            await self._open.enter_async_context(simulator)
+        self.telegram.add_bot(TOKEN, name="TenK Coach")
+        self.slack.add_app()
+        self.discord.add_bot(DISCORD_TOKEN)
+        self.discord.add_guild(DISCORD_GUILD, "Makers")
+        self.discord.add_channel(DISCORD_CHANNEL, DISCORD_GUILD)
         return self
 
     async def __aexit__(
@@ -59,30 +80,45 @@ class Stage:
         try:
             if self._gateway is not None:
                 await _kill(self._gateway)
-            await self.simulator.aclose()
+            await self._open.aclose()
         finally:
             self._directory.cleanup()
 
     # ------------------------------------------------------------ the gateway
 
-    async def start(self, words_per_s: float) -> None:
-        """Start the gateway and wait until it reads from Telegram.
+    async def start(self, words_per_s: float) -> Mapping[str, float]:
+        """Start the gateway and wait until it reads from all platforms; the seconds until each.
 
         Raises:
             StoryBroken: it ended, or does not read.
         """
-        self._config.write_text(_CONFIG.format(words_per_s=words_per_s))
+        self._config.write_text(
+            _CONFIG.format(
+                words_per_s=words_per_s,
+                slack_channel=SLACK_CHANNEL,
+                discord_channel=DISCORD_CHANNEL,
+                discord_person=DISCORD_PERSON,
+            )
+        )
+        begun_s = time.monotonic()
         with self._log.open("ab") as log:
             self._gateway = await asyncio.create_subprocess_exec(
                 *self._command("run"), env=self._environment(), stdin=asyncio.subprocess.DEVNULL, stdout=log,
                 stderr=log, start_new_session=True,
             )  # fmt: skip
         self._ending = False
-        polls = self.simulator.world.bot().updates.polls
-        try:
-            await self.simulator.until(lambda: self.simulator.world.bot().updates.polls > polls, timeout_s=START_S)
-        except TimeoutError:
-            raise StoryBroken(f"the gateway did not read from Telegram within {START_S:.0f} s") from None
+        polls, sockets = self.telegram.world.bot().updates.polls, self.slack.sockets.connections
+        sessions = self.discord.world.bot().sessions
+        async with asyncio.TaskGroup() as tasks:
+            waiting = {
+                "Telegram": self.telegram.until(
+                    lambda: self.telegram.world.bot().updates.polls > polls, timeout_s=START_S
+                ),
+                "Slack": self.slack.until(lambda: self.slack.sockets.connections > sockets, timeout_s=START_S),
+                "Discord": self.discord.until(lambda: sessions.connected, timeout_s=START_S),
+            }
+            ready = {name: tasks.create_task(_timed(name, reads, begun_s)) for name, reads in waiting.items()}
+        return {name: task.result() for name, task in ready.items()}
 
     async def watch(self) -> None:
         """Return never; the gateway ending by itself breaks the story.
@@ -173,7 +209,12 @@ class Stage:
             "TENK_HOME": str(self._home),
             "TENK_HTTP": "127.0.0.1:0",
             "TELEGRAM_BOT_TOKEN": TOKEN,
-            "TELEGRAM_API_BASE": self.simulator.base_url,
+            "TELEGRAM_API_BASE": self.telegram.base_url,
+            "SLACK_BOT_TOKEN": BOT_TOKEN,
+            "SLACK_APP_TOKEN": APP_TOKEN,
+            "SLACK_API_BASE": self.slack.base_url,
+            "DISCORD_BOT_TOKEN": DISCORD_TOKEN,
+            "DISCORD_API_BASE": self.discord.base_url,
             "PYTHONUTF8": "1",
         }
 
@@ -181,6 +222,15 @@ class Stage:
         if self._gateway is None or self._gateway.returncode is not None:
             raise StoryBroken("the gateway is not running")
         return self._gateway
+
+
+async def _timed(name: str, reads: Awaitable[None], begun_s: float) -> float:
+    """Seconds until the gateway read from a platform."""
+    try:
+        await reads
+    except TimeoutError:
+        raise StoryBroken(f"the gateway did not read from {name} within {START_S:.0f} s") from None
+    return time.monotonic() - begun_s
 
 
 async def _kill(process: asyncio.subprocess.Process) -> None:

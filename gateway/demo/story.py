@@ -1,13 +1,14 @@
-"""The story: a stranger is let in, practises, asks, corrects, and loses nothing when the process is killed."""
+"""The story: people are let in, practise, ask and correct on three platforms, and lose nothing by a kill."""
 
-import re
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from gateway.demo.chat import Chat, Said
+from gateway.demo.elsewhere import OnDiscord, OnSlack
 from gateway.demo.errors import StoryBroken
+from gateway.demo.narrator import Narrator
 from gateway.demo.stage import Stage
-from gateway.demo.transcript import Entry, Kind
+from gateway.demo.transcript import Entry
+from gateway.demo.windows import TelegramWindow
 
 ANA, BEN = 1001, 1002
 SLOW_WORDS_PER_S = 20.0
@@ -19,8 +20,8 @@ QUICK_WORDS_PER_S = 150.0
 PRACTISED = "3 h 30 min"
 """What Ana's entries add up to: 45 + 90 + 30 + 30 + 15 minutes."""
 
-CODE = re.compile(r"^[A-HJ-NP-Z2-9]{8}$", re.MULTILINE)
-"""A pairing code, alone on its line."""
+ENTRIES = 5
+"""And how many they are."""
 
 
 class Story:
@@ -29,22 +30,24 @@ class Story:
     def __init__(self, stage: Stage, show: Callable[[Entry], None]) -> None:
         """Nothing is played before `play`."""
         self._stage = stage
-        self._show = show
-        self._begun_s = time.monotonic()
-        self.ana = Chat(stage.simulator, ANA, "Ana", self._begun_s, show)
-        self.ben = Chat(stage.simulator, BEN, "Ben", self._begun_s, show)
+        self._narrator = narrator = Narrator(stage, show)
+        self.ana, self.ben = (
+            Chat(TelegramWindow(stage.telegram, person, name), name, narrator.begun_s, show)
+            for person, name in ((ANA, "Ana"), (BEN, "Ben"))
+        )
+        self._slack, self._discord = OnSlack(narrator), OnDiscord(narrator)
         self.while_down: list[Said] = []
         self.memory_mb: float | None = None
 
     @property
     def chats(self) -> tuple[Chat, ...]:
-        """Everybody's chat."""
-        return self.ana, self.ben
+        """Everybody's chats."""
+        return self.ana, self.ben, self._slack.direct, self._slack.room, self._discord.room
 
     @property
     def lasted_s(self) -> float:
         """Seconds since it began."""
-        return time.monotonic() - self._begun_s
+        return self._narrator.lasted_s
 
     async def play(self) -> None:
         """All of it.
@@ -59,25 +62,27 @@ class Story:
         await self._a_kill()
         await self._plan_and_numbers()
         await self._another_person()
+        await self._slack.play()
+        await self._discord.play()
         await self._the_end()
 
     # ------------------------------------------------------------ scenes
 
     async def _curtain(self) -> None:
-        self._note("Starting the gateway (tenk run) with an empty database, against a simulated Telegram.")
-        await self._stage.start(SLOW_WORDS_PER_S)
-        self._note(f"It reads from Telegram after {self.lasted_s:.1f} s.")
+        self._narrator.note("Starting the gateway (tenk run): one process, an empty database, three platforms.")
+        ready = await self._stage.start(SLOW_WORDS_PER_S)
+        self._narrator.note(_spelled(ready))
 
     async def _a_stranger(self) -> None:
-        self._scene("1. A stranger writes, and is let in")
+        self._narrator.scene("1. A stranger writes, and is let in")
         hello = self.ana.say("Hello! Are you the practice coach?")
         await self.ana.answered(hello, by="This bot is private")
-        self._note("She gives the code to the operator, who runs this on the gateway's machine:")
-        await self._approve(self.ana)
+        self._narrator.note("She gives the code to the operator, who runs this on the gateway's machine:")
+        await self._narrator.approve(self.ana)
         await self.ana.told("owner")
 
     async def _practice(self) -> None:
-        self._scene("2. She logs what she practised")
+        self._narrator.scene("2. She logs what she practised")
         for text, by in (
             ("/log 45m guitar scales", "Logged 45 min"),
             ("/log yesterday 1h30 guitar", "Logged 1 h 30 min"),
@@ -86,53 +91,58 @@ class Story:
             await self.ana.answered(self.ana.say(text), by=by)
 
     async def _a_correction(self) -> None:
-        self._scene("3. She asks how it goes, and corrects herself while the answer is being written")
+        self._narrator.scene("3. She asks how it goes, and corrects herself while the answer is being written")
         asked = self.ana.say("How am I doing?")
         await self._written(self.ana, edits=2)
         corrected = self.ana.say("Sorry, the piano was 30 minutes, not 20")
         await self.ana.answered(asked, corrected, by="Corrected")
         if not self.ana.reaction(corrected):
             raise StoryBroken("the correction got no reaction that shows it was taken")
-        self._note("One answer to both. The reaction on her correction says that it was taken.")
+        self._narrator.note("One answer to both. The reaction on her correction says that it was taken.")
 
     async def _a_kill(self) -> None:
-        self._scene("4. The process is killed in the middle of an answer")
+        self._narrator.scene("4. The process is killed in the middle of an answer")
         logged = self.ana.say("30m guitar, the new song")
         asked = self.ana.say("Now show me everything, please")
         await self._written(self.ana, edits=1)
         open_before = self.ana.open
-        self._command(f"kill -9 {self._stage.pid}")
+        self._narrator.command(f"kill -9 {self._stage.pid}")
         await self._stage.kill()
-        self._note("The gateway is gone; the answer stands half written. Ana writes on, not knowing:")
-        self.while_down.append(self.ana.say("/log 15m guitar warm-up"))
-        before_s = self.lasted_s
-        self._note("The gateway is started again (and told to speak faster, so that the rest is soon told).")
-        await self._stage.start(QUICK_WORDS_PER_S)
-        self._note(f"It reads again after {self.lasted_s - before_s:.1f} s, and goes on where it stood.")
+        self._narrator.note("The gateway is gone; the answer stands half written. People write on, not knowing:")
+        warm_up, hello, chess = self.ana.say("/log 15m guitar warm-up"), self._slack.knock(), self._discord.log()
+        self.while_down += [warm_up, hello, chess]
+        self._narrator.note("The gateway is started again (and told to speak faster, so that the rest is soon told).")
+        self._narrator.note(f"{_spelled(await self._stage.start(QUICK_WORDS_PER_S))} It goes on where it stood.")
         answer = await self.ana.answered(logged, asked, by="Logged 30 min")
-        await self.ana.answered(*self.while_down, by="Logged 15 min")
+        await self.ana.answered(warm_up, by="Logged 15 min")
+        await self._slack.told_code(hello)
+        await self._discord.told_logged(chess)
         if open_before is None or answer[0].message_id != open_before.message_id:
             raise StoryBroken("the half-written answer was not finished in its place")
 
     async def _plan_and_numbers(self) -> None:
-        self._scene("5. A plan for her week, and all her numbers")
+        self._narrator.scene("5. A plan for her week, and all her numbers")
         await self.ana.answered(self.ana.say("/plan"), by="Summary")
         stats = await self.ana.answered(self.ana.say("/stats"), by="Your journey")
         if PRACTISED not in stats[0].text:
             raise StoryBroken(f"her practice should add up to {PRACTISED}: an entry was lost or doubled")
-        self._note(f"{PRACTISED} in all: each entry counts once, also those around the kill.")
+        self._narrator.note(f"{PRACTISED} in all: each entry counts once, also those around the kill.")
+        exported = await self.ana.answered(self.ana.say("/export"), by=f"{ENTRIES} entries")
+        rows = [file.content.count(b"\n") for seen in exported for file in seen.message.files]
+        if rows != [1 + ENTRIES]:
+            raise StoryBroken(f"the exported file should hold a head and {ENTRIES} lines")
 
     async def _another_person(self) -> None:
-        self._scene("6. A second person has a chat and data of their own")
+        self._narrator.scene("6. A second person has a chat and data of their own")
         await self.ben.answered(self.ben.say("Hi, Ana told me about you"), by="This bot is private")
-        await self.ana.told("asks to be let in")
-        self._note("Ana, as the owner, is told of it. The operator lets Ben in:")
-        await self._approve(self.ben)
+        request = await self.ana.told("asks to be let in")
+        self._narrator.note("Ana is the owner, so she is asked, and decides with a button:")
+        await self.ana.answered(self.ana.press(request, "Approve"), by="They are in")
         await self.ben.told("You are in")
         stats = await self.ben.answered(self.ben.say("/stats"), by="Nothing is logged yet")
         if "guitar" in stats[0].text.removesuffix("/log 45m guitar scales."):
             raise StoryBroken("Ben sees Ana's data")
-        self._note("Nothing of Ana's. He asks for something long, which Telegram takes in parts only:")
+        self._narrator.note("Nothing of Ana's. He asks for something long, which Telegram takes in parts only:")
         asked = self.ben.say("Explain how deliberate practice works")
         await self.ben.answered(asked, by="How deliberate practice works", parts=2)
 
@@ -142,28 +152,15 @@ class Story:
 
     # ------------------------------------------------------------ parts of scenes
 
-    async def _approve(self, chat: Chat) -> None:
-        """The operator lets somebody in by the code that stands in their chat."""
-        code = next((found[0] for seen in chat.seen.values() if (found := CODE.search(seen.text))), None)
-        if code is None:
-            raise StoryBroken(f"{chat.name} was given no pairing code")
-        self._command(f"tenk pairing approve {code}")
-        printed = await self._stage.tenk("pairing", "approve", code)
-        self._show(Entry(Kind.OUTPUT, printed, self.lasted_s))
-
     async def _written(self, chat: Chat, edits: int) -> None:
         """Wait until a live answer has grown so many times."""
 
         def grown() -> bool:
             return chat.open is not None and chat.open.edits >= edits
 
-        await chat.until(grown, f"an answer that grows in {chat.name}'s chat")
+        await chat.until(grown, f"an answer that grows in {chat.label}")
 
-    def _scene(self, text: str) -> None:
-        self._show(Entry(Kind.SCENE, text, self.lasted_s))
 
-    def _note(self, text: str) -> None:
-        self._show(Entry(Kind.NOTE, text, self.lasted_s))
-
-    def _command(self, text: str) -> None:
-        self._show(Entry(Kind.COMMAND, text, self.lasted_s))
+def _spelled(ready: Mapping[str, float]) -> str:
+    """From when on each platform was read."""
+    return f"It reads from {', from '.join(f'{name} after {after_s:.1f} s' for name, after_s in ready.items())}."

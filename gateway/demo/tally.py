@@ -1,7 +1,7 @@
-"""What the story comes to, counted from the chats as people saw them: lost, doubled, how soon. Pure."""
+"""What the story comes to, counted from the chats as people saw them: lost, doubled, pinged, how soon. Pure."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import quantiles
 
@@ -15,13 +15,28 @@ LEAST_CHARS = 25
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
-    """The figures of one run."""
+class PlatformTally:
+    """The figures of one platform."""
 
-    written: int  # messages of people
+    written: int  # what people wrote, with slash commands and pressed buttons
+    not_meant: int  # of these, what was not meant for the bot
     answered: int
     lost: tuple[str, ...]  # what was not answered
     doubled: tuple[str, ...]  # what was said twice, or unasked
+    pings: tuple[str, ...]  # whom the bot notified by name
+
+    @property
+    def flawless(self) -> bool:
+        """Whether everything was answered that should be, nothing twice, and nobody was pinged."""
+        clean = not (self.lost or self.doubled or self.pings)
+        return clean and self.answered + self.not_meant == self.written
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The figures of one run."""
+
+    platforms: Mapping[str, PlatformTally]
     sign_s: tuple[float, ...]  # until the first sign, message by message
     command_s: tuple[float, ...]  # until one of AT_ONCE was answered
     memory_mb: float | None
@@ -29,25 +44,34 @@ class Tally:
 
     @property
     def flawless(self) -> bool:
-        """Whether everything was answered, and nothing twice."""
-        return not self.lost and not self.doubled and self.answered == self.written
+        """Whether all platforms are."""
+        return all(figures.flawless for figures in self.platforms.values())
 
 
 def tally(chats: Sequence[Chat], memory_mb: float | None, lasted_s: float, down: Sequence[Said]) -> Tally:
     """Count; `down` is what was written while no gateway ran, whose answer had to wait for it."""
-    said = [one for chat in chats for one in chat.said]
-    timed = [one for one in said if one not in down]
+    names = dict.fromkeys(chat.window.platform for chat in chats)
+    timed = [one for chat in chats for one in chat.said if one.meant and one not in down]
     return Tally(
-        written=len(said),
-        answered=sum(bool(one.answer) for one in said),
-        lost=tuple(one.text for one in said if not one.answer),
-        doubled=tuple(text for chat in chats for text in _doubled(chat)),
+        platforms={name: _of_platform([chat for chat in chats if chat.window.platform == name]) for name in names},
         sign_s=tuple(one.sign_after_s for one in timed if one.sign_after_s is not None),
         command_s=tuple(
             one.answer_after_s for one in timed if one.text.startswith(AT_ONCE) and one.answer_after_s is not None
         ),
         memory_mb=memory_mb,
         lasted_s=lasted_s,
+    )
+
+
+def _of_platform(chats: Sequence[Chat]) -> PlatformTally:
+    said = [one for chat in chats for one in chat.said]
+    return PlatformTally(
+        written=len(said),
+        not_meant=sum(not one.meant for one in said),
+        answered=sum(bool(one.answer) for one in said),
+        lost=tuple(one.text for one in said if one.meant and not one.answer),
+        doubled=tuple(text for chat in chats for text in _doubled(chat)),
+        pings=tuple(ping for chat in chats for seen in chat.seen.values() for ping in seen.message.pings),
     )
 
 
@@ -61,13 +85,20 @@ def _doubled(chat: Chat) -> Iterator[str]:
         yield from (line for line, times in lines.items() if times > 1)
 
 
+def platform_table(figures: Tally) -> list[tuple[str, ...]]:
+    """The head, and a row for each platform."""
+    head = ("", "messages", "not for it", "answered", "lost", "doubled", "pings")
+    return [head, *[(name, *_numbers(one)) for name, one in figures.platforms.items()]]
+
+
+def _numbers(one: PlatformTally) -> tuple[str, ...]:
+    counts = (one.written, one.not_meant, one.answered, len(one.lost), len(one.doubled), len(one.pings))
+    return tuple(str(count) for count in counts)
+
+
 def table(figures: Tally) -> list[tuple[str, str]]:
-    """The figures as rows of a name and a value."""
+    """What holds for all platforms together, as rows of a name and a value."""
     rows = [
-        ("messages from people", str(figures.written)),
-        ("answered", str(figures.answered)),
-        ("lost", str(len(figures.lost))),
-        ("doubled", str(len(figures.doubled))),
         ("first sign (typing, reaction, text)", _spread(figures.sign_s)),
         ("/log and /stats answered", _spread(figures.command_s)),
     ]

@@ -92,6 +92,9 @@ class _Queued:
         return self.row.id
 
 
+_Lane = tuple[str, str, bool]
+"""Tenant and key of a session, and whether it is the lane of what cannot wait."""
+
 COMMANDS_KEPT = 100
 """Commands of a session kept in memory; the rest stay in the store."""
 
@@ -127,7 +130,7 @@ class CommandRunner:
         self._decisions = tools.decisions
         self._clock = tools.clock
         self._tasks = tasks
-        self._lanes: dict[tuple[str, str], Drained[_Queued]] = {}
+        self._lanes: dict[_Lane, Drained[_Queued]] = {}
         self._told_missed_at: dict[tuple[str, str], datetime] = {}
 
     @property
@@ -137,22 +140,30 @@ class CommandRunner:
 
     def offer(self, session: Session, row: InboxRow) -> None:
         """Run a command after those before it in its session."""
-        lane = self._lanes.get(session.where)
-        if lane is None:
-            window = Window(COMMANDS_KEPT, partial(self._load, session))
-            lane = self._lanes[session.where] = Drained(window, self._run, self._tasks)
-        lane.offer(_Queued(row, session))
+        where = self._lane_of(session, row)
+        if where not in self._lanes:
+            window = Window(COMMANDS_KEPT, partial(self._load, session, where))
+            self._lanes[where] = Drained(window, self._run, self._tasks)
+        self._lanes[where].offer(_Queued(row, session))
+
+    def _lane_of(self, session: Session, row: InboxRow) -> _Lane:
+        """What passes the backlog by has a lane of its own: a lane takes rows in the order of their ids alone."""
+        command = self._parse(row)[0]
+        return (*session.where, command is not None and command.urgent)
 
     def works_in(self, tenant: str, key: str) -> bool:
         """Whether a command of this session runs or waits."""
-        return (tenant, key) in self._lanes
+        return any((tenant, key, urgent) in self._lanes for urgent in (False, True))
 
-    async def _load(self, session: Session, after_id: int, limit: int) -> list[_Queued]:
+    async def _load(self, session: Session, lane: _Lane, after_id: int, limit: int) -> list[_Queued]:
         async def load(after_id: int, limit: int) -> list[InboxRow]:
             query = partial(inbox.waiting, after_id=after_id, limit=limit, session_key=session.key)
             return await self._store.read(query, lasting=True)
 
-        return [_Queued(row, session) for row in await load_wanted(load, session.takes_command, after_id, limit)]
+        def wanted(row: InboxRow) -> bool:
+            return session.takes_command(row) and self._lane_of(session, row) == lane
+
+        return [_Queued(row, session) for row in await load_wanted(load, wanted, after_id, limit)]
 
     async def _run(self, queued: _Queued) -> None:
         for run in (self._execute, self._apologise):
@@ -161,9 +172,10 @@ class CommandRunner:
                 break
             except Exception:  # noqa: BLE001  one command: recorded here, then the person is told
                 log.exception("command_broken", inbox_id=queued.id)
-        lane = self._lanes.get(queued.session.where)
+        where = self._lane_of(queued.session, queued.row)
+        lane = self._lanes.get(where)
         if lane is not None and not lane.window:
-            del self._lanes[queued.session.where]
+            del self._lanes[where]
 
     async def _apologise(self, session: Session, row: InboxRow) -> None:
         text = "Something went wrong with that command; nothing was changed. The operator can see it in the log."

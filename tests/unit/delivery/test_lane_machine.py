@@ -201,7 +201,7 @@ def _parts(connection: sa.Connection) -> list[Part]:
 
 
 TestLanes = Lanes.TestCase
-TestLanes.settings = settings(max_examples=40, stateful_step_count=14, deadline=None)
+TestLanes.settings = settings(max_examples=20, stateful_step_count=12, deadline=None)
 
 
 @pytest.mark.long

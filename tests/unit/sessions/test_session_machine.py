@@ -240,7 +240,7 @@ def _journal(connection: sa.Connection) -> Journal:
 
 
 TestSessions = Sessions.TestCase
-TestSessions.settings = settings(max_examples=30, stateful_step_count=16, deadline=None)
+TestSessions.settings = settings(max_examples=25, stateful_step_count=14, deadline=None)
 
 
 @pytest.mark.long

@@ -122,6 +122,17 @@ async def test_a_stopped_turn_stays_stopped_after_a_crash(spine: Spine) -> None:
     assert 1 == len(spine.channel.shown())
 
 
+async def test_a_stop_that_passes_another_command_by_does_not_swallow_it(spine: Spine) -> None:
+    """`/stop` is routed before what came before it; each of them is answered once."""
+    await spine.kill()
+    await spine.begin()
+    rows = [spine.message(text, user, "g1") for user, text in (("p1", "/stop"), ("p1", "/mode"), ("p2", "/stop"))]
+    for user, message in zip(("p1", "p1", "p2"), rows, strict=True):
+        await spine.admit(message, user)
+    await spine.quiet()
+    assert ["answered"] * 3 == list((await spine.outcomes()).values())
+
+
 async def test_in_a_group_a_stop_is_about_ones_own_turn(spine: Spine) -> None:
     """Another member's message never interrupts a turn, a `/stop` of theirs included."""
     await spine.say("mine", "p1", "g1")
@@ -308,8 +319,9 @@ async def test_the_rest_of_a_split_message_is_answered_when_its_beginning_is_tak
     """F59: no row is left without an outcome because it was joined to one that is gone."""
     beginning = spine.message(LONG)
     first = await spine.admit(beginning)
-    second = await spine.say("the end")
     await spine.take_back(beginning.message_id)
+    await spine.quiet()
+    second = await spine.say("the end")
     await spine.quiet()
     spine.later(seconds=2)
     await spine.asked()
