@@ -1,7 +1,7 @@
-"""A bare discord.py bot, the yardstick of `tenk bench`: it listens, asks a model where told to, and replies. No promises.
+"""A bare discord.py bot, the yardstick of `tenk bench`: it listens, asks a model where told to, and replies.
 
 Run as `python -m channels.discord.bare_bot`, configured by DISCORD_API_BASE, DISCORD_BOT_TOKEN and, for an answer from
-a model, OPENAI_BASE_URL; without that it says back what it heard.
+a model, OPENAI_BASE_URL; without that it says back what it heard. No promises.
 """
 
 import asyncio

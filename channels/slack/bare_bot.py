@@ -31,7 +31,7 @@ async def main() -> None:
                     text = (await response.json())["choices"][0]["message"]["content"]
             await say(text, unfurl_links=False, unfurl_media=False)
 
-        await AsyncSocketModeHandler(app, os.environ["SLACK_APP_TOKEN"]).start_async()
+        await AsyncSocketModeHandler(app, os.environ["SLACK_APP_TOKEN"]).start_async()  # type: ignore[no-untyped-call]
 
 
 if __name__ == "__main__":

@@ -52,7 +52,8 @@ class TelegramMeter:
     label = "Telegram, offset confirmed"
 
     def __init__(self) -> None:
-        self.platform = self._telegram = OnTelegram()
+        self._telegram = OnTelegram()
+        self.platform: Platform = self._telegram
         self.ages_s: list[float] = []
         self._open: deque[float] = deque()
 
@@ -72,7 +73,8 @@ class SlackMeter:
     label = "Slack, envelope acknowledged"
 
     def __init__(self) -> None:
-        self.platform = self._slack = OnSlack()
+        self._slack = OnSlack()
+        self.platform: Platform = self._slack
         self.ages_s: list[float] = []
         self._open: list[Envelope] = []
 
@@ -127,21 +129,21 @@ class DiscordMeter:
 
 def _settle(waiting: deque[float], count: int, ages_s: list[float]) -> None:
     now_s = time.monotonic()
-    for _ in range(min(count, len(waiting))):
-        ages_s.append(now_s - waiting.popleft())
+    ages_s.extend(now_s - waiting.popleft() for _ in range(count))
 
 
 async def together(per_s: int, seconds: float) -> dict[str, object]:
     """One gateway with all three channels; the events come by them in turn."""
-    print(f"\nacknowledgement of {per_s} events a second for {seconds:g} s, all three channels in turn; no model answers")
+    print(f"\nacknowledgement of {per_s} events/s for {seconds:g} s, by all three channels in turn; no model answers")
     return await _run([TelegramMeter(), SlackMeter(), DiscordMeter()], per_s, seconds)
 
 
 async def each(per_s: int, seconds: float) -> dict[str, object]:
     """A gateway for each channel, one after another, all events by that one."""
     results: dict[str, object] = {}
-    print(f"\nacknowledgement of {per_s} events a second for {seconds:g} s, each channel alone; no model answers")
-    for meter in (TelegramMeter(), SlackMeter(), DiscordMeter()):
+    print(f"\nacknowledgement of {per_s} events/s for {seconds:g} s, each channel alone; no model answers")
+    meters: Sequence[Meter] = (TelegramMeter(), SlackMeter(), DiscordMeter())
+    for meter in meters:
         results |= await _run([meter], per_s, seconds)
     return results
 
@@ -169,14 +171,14 @@ async def _warmed_up(meters: Sequence[Meter]) -> None:
         for meter in meters:
             meter.platform.say(FIRST_PERSON + person, "hello")
             meter.arrived()
-    await until(lambda: not any([meter.look() for meter in meters]), END_S)
+    await until(lambda: sum(meter.look() for meter in meters) == 0, END_S)
     await asyncio.sleep(SETTLE_S)
     for meter in meters:
         meter.ages_s.clear()
 
 
 async def _paced(meters: Sequence[Meter], per_s: int, seconds: float) -> float:
-    """Events at an even pace, until all are acknowledged; how long the pace was held, in seconds."""
+    """Events at an even pace, then the wait until all are acknowledged; how long the sending took, in seconds."""
     begun_s = time.monotonic()
     sent, total = 0, int(per_s * seconds)
     while sent < total:
@@ -190,7 +192,7 @@ async def _paced(meters: Sequence[Meter], per_s: int, seconds: float) -> float:
             meter.look()
         await asyncio.sleep(LOOK_S)
     paced_s = time.monotonic() - begun_s
-    await until(lambda: not any([meter.look() for meter in meters]), END_S, LOOK_S)
+    await until(lambda: sum(meter.look() for meter in meters) == 0, END_S, LOOK_S)
     return paced_s
 
 
@@ -207,7 +209,7 @@ def _told(meters: Sequence[Meter], paced_s: float, rss_mb: float) -> dict[str, o
             f"  {label:30}{len(ages_s):8}{row['p50_ms']:9.1f}{row['p99_ms']:9.1f}{row['p99.9_ms']:10.1f}"
             f"{row['max_ms']:9.1f}"
         )
-    print(f"  goal: p99.9 at most {GOAL_MS:.0f} ms; the pace was held for {paced_s:.1f} s; RSS {rss_mb:.0f} MiB after it")
+    print(f"  goal: p99.9 at most {GOAL_MS:.0f} ms; sent within {paced_s:.1f} s; RSS {rss_mb:.0f} MiB after it")
     return results
 
 

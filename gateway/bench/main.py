@@ -47,9 +47,7 @@ async def _run(rows: Sequence[str], asked: Asked) -> dict[str, object]:
 def _parser() -> argparse.ArgumentParser:
     usual = Loads()
     parser = argparse.ArgumentParser(prog="tenk bench", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument(
-        "rows", nargs="*", default=USUAL, help=f"of {', '.join(ROWS)}; without any, all but acks-each"
-    )
+    parser.add_argument("rows", nargs="*", default=USUAL, help=f"of {', '.join(ROWS)}; without any, all but acks-each")
     parser.add_argument("--messages", type=int, default=usual.messages_each, help="messages each chat writes (loads)")
     parser.add_argument("--chats", type=int, default=usual.chats, help="chats at once (loads)")
     parser.add_argument(

@@ -72,9 +72,7 @@ class PlanPort:
     async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
         """As the gateway does, in a commit of the store."""
         self.effects += 1
-        job = partial(
-            _changed, principal=self.principal, command=command, key=returned.call_key, now=datetime.now(UTC)
-        )
+        job = partial(_changed, principal=self.principal, command=command, key=returned.call_key, now=datetime.now(UTC))
         return replace(returned, content=await self._store.write(job))
 
     async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
@@ -103,9 +101,7 @@ class PlanPort:
         return EndReason.STOPPED
 
 
-def _changed(
-    connection: Connection, *, principal: Principal, command: LocalCommand, key: str, now: datetime
-) -> str:
+def _changed(connection: Connection, *, principal: Principal, command: LocalCommand, key: str, now: datetime) -> str:
     return change_content(practice.apply(connection, principal, command, key, now))
 
 

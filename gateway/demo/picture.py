@@ -6,13 +6,13 @@ from html import escape
 
 from gateway.demo.transcript import Entry, Kind, Span, Widths, lines_of
 
-DRAWN = ((1, 3, 4), (6, 7, 8))
+DRAWN = ((3, 4), (7, 8))
 """The scenes of each column, counted from 1."""
 
 COLUMN, GAP, EDGE = 420.0, 28.0, 24.0  # pixels, as everything here
 FONT, LEADING, PAD = 13.0, 18.0, 10.0
 BUBBLE, CODE_WIDTH = 330.0, 7.4
-LINES_DRAWN = 9
+LINES_DRAWN = 8
 """A bubble of more lines is drawn without its middle."""
 
 _FONTS = {"": "Helvetica, Arial, sans-serif", "code": "ui-monospace, Menlo, Consolas, monospace"}
@@ -119,26 +119,29 @@ def _draw(scene: Sequence[Entry], column: _Column, signs: Mapping[str, str]) -> 
     growing: list[Entry] = []
     chat = ""
     for entry in scene:
-        if entry.chat not in ("", chat) and entry.kind in (Kind.SAID, Kind.ANSWER):
-            chat = entry.chat
-            column.place(chat)
-        if entry.kind is Kind.SCENE:
+        if entry.kind is Kind.GROWING:
+            growing.append(entry)
+        elif entry.kind is Kind.SCENE:
             column.lines(entry.text, colour=_INK, look="bold", after=10)
         elif entry.kind is Kind.NOTE:
             column.lines(entry.text, colour=_FAINT, look="italic")
-        elif entry.kind is Kind.GROWING:
-            growing.append(entry)
-        elif entry.kind is Kind.SAID:
-            _bubble(entry, column)
-            column.badge(signs.get(entry.text, ""), right=True)
-        elif entry.kind is Kind.ANSWER:
-            _bubble(entry, column)
-            column.badge(f"grew while it was written, {len(growing)} edits" if growing else "", right=False)
-            growing = []
         elif entry.kind in (Kind.COMMAND, Kind.OUTPUT):
             _typed(entry, growing, column)
             growing = []
+        elif entry.kind in (Kind.SAID, Kind.ANSWER):
+            _said(entry, chat, column, signs.get(entry.text, ""), growing)
+            chat, growing = entry.chat, growing if entry.kind is Kind.SAID else []
     column.y += 14
+
+
+def _said(entry: Entry, chat: str, column: _Column, sign: str, growing: Sequence[Entry]) -> None:
+    """What somebody writes, and where it is said when that was another `chat` before."""
+    if entry.chat != chat:
+        column.place(entry.chat)
+    mine = entry.kind is Kind.SAID
+    _bubble(entry, column)
+    grew = f"grew while it was written, {len(growing)} edits" if growing else ""
+    column.badge(sign if mine else grew, right=mine)
 
 
 def _typed(entry: Entry, growing: Sequence[Entry], column: _Column) -> None:

@@ -1,6 +1,6 @@
 """Random kill -9: messages keep coming, the gateway keeps dying, in the end everything must have been answered.
 
-By itself: `python -m tests.torture.campaign [KILLS] [CHATS] [SEED]` prints the line of one campaign.
+By itself: `python -m tests.torture.campaign [KILLS] [CHATS] [SEED] [PLATFORM]` prints the line of one campaign.
 """
 
 import asyncio
@@ -8,36 +8,79 @@ import random
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tests.torture.gateway_process import ROOT
 from tests.torture.invariants import Verdict, examine
-from tests.torture.world import World
+from tests.torture.platforms import DiscordPlatform, Platform, SlackPlatform, TelegramPlatform
+from tests.torture.world import NotSettled, World
 
 KINDS = ("", "", "p", "i", "u", "pi", "l", "s", "s", "sp", "ls", "piu")
 LIVES_S = (0.1, 2.0)
+FORGOTTEN = 0.25
+"""How often a platform that forgets has done so when the gateway comes back."""
+AWAY_S = (0.0, 0.6)
+
+PLATFORMS: Mapping[str, Callable[[], Platform]] = {
+    "telegram": TelegramPlatform,
+    "discord": DiscordPlatform,
+    "slack": SlackPlatform,
+}
 
 
 async def run_campaign(
-    directory: Path, *, kills: int, chats: int, seed: int, every_s: float = 0.3, code: Path = ROOT
+    directory: Path,
+    platform: Platform | None = None,
+    *,
+    kills: int,
+    chats: int,
+    seed: int,
+    every_s: float = 0.3,
+    code: Path = ROOT,
 ) -> Verdict:
     """Kill so many times at random, then let it come to rest; what was found.
 
     A message arrives about every `every_s`, also while the gateway is down.
     """
     chance = random.Random(seed)
-    async with World(directory, code=code, pace_s=0.05) as world:
+    async with World(directory, platform, code=code, pace_s=0.05) as world:
+        if world.platform.forgets:
+            await _acquaint(world, chats)
         async with asyncio.TaskGroup() as tasks:
             talking = tasks.create_task(_talk(world, chance, chats, every_s))
             for _ in range(kills):
-                await world.start()
-                await asyncio.sleep(chance.uniform(*LIVES_S))
-                await world.kill()
+                await _live_and_die(world, chance)
             talking.cancel()
         await world.start()
-        await world.settle(timeout_s=60.0)
+        unsettled = None
+        try:
+            await world.settle(timeout_s=60.0)
+        except NotSettled as flaw:
+            unsettled = str(flaw)[:200]
         await world.gateway.kill()
-        return examine(world)
+        verdict = examine(world)
+    if unsettled is not None:
+        verdict.wrong.append(f"I12: {unsettled}")
+    return verdict
+
+
+async def _acquaint(world: World, chats: int) -> None:
+    """Everybody writes once in peace: whom a bot never heard of, no history can tell it of."""
+    await world.start()
+    for chat in range(1, chats + 1):
+        world.say(chat)
+    await world.settle()
+    await world.gateway.kill()
+
+
+async def _live_and_die(world: World, chance: random.Random) -> None:
+    if world.platform.forgets and chance.random() < FORGOTTEN:
+        await asyncio.sleep(chance.uniform(*AWAY_S))
+        world.platform.forget()
+    await world.start()
+    await asyncio.sleep(chance.uniform(*LIVES_S))
+    await world.kill()
 
 
 async def _talk(world: World, chance: random.Random, chats: int, every_s: float) -> None:
@@ -52,15 +95,18 @@ async def _talk(world: World, chance: random.Random, chats: int, every_s: float)
         await asyncio.sleep(chance.expovariate(1 / every_s))
 
 
-async def _alone(kills: int, chats: int, seed: int) -> None:
+async def _alone(platform: Platform, kills: int, chats: int, seed: int) -> None:
     begun_s = time.monotonic()
     with tempfile.TemporaryDirectory() as directory:
-        verdict = await run_campaign(Path(directory), kills=kills, chats=chats, seed=seed)
-    sys.stdout.write(f"seed {seed}  {verdict.line()}  in {time.monotonic() - begun_s:.0f} s\n")
+        verdict = await run_campaign(Path(directory), platform, kills=kills, chats=chats, seed=seed)
+    spent_s = time.monotonic() - begun_s
+    sys.stdout.write(f"{platform.name:8} seed {seed}  {verdict.line()}  in {spent_s:.0f} s\n")
     for flaw in verdict.broken:
         sys.stdout.write(f"  {flaw}\n")
 
 
 if __name__ == "__main__":
-    given = [int(argument) for argument in sys.argv[1:]]
-    asyncio.run(_alone(*(given + [30, 12, 1][len(given) :])))
+    given = sys.argv[1:]
+    name = given.pop() if given and given[-1] in PLATFORMS else "telegram"
+    numbers = [int(argument) for argument in given]
+    asyncio.run(_alone(PLATFORMS[name](), *(numbers + [30, 12, 1][len(numbers) :])))

@@ -60,7 +60,7 @@ async def burst(world: World, chat: int) -> None:
 async def steering(world: World, chat: int) -> None:
     """A slow answer, and another word while it is being given."""
     world.say(chat, "s")
-    await world.until(lambda: len(world.sim.history(chat)) > 0 or not world.gateway.running, 10, "a busy sign")
+    await world.until(lambda: world.platform.calls(chat) > 0 or not world.gateway.running, 10, "a busy sign")
     world.say(chat)
 
 
@@ -72,7 +72,7 @@ async def command(world: World, chat: int) -> None:
 async def terminate(world: World, chat: int) -> None:
     """SIGTERM while an answer is being given."""
     world.say(chat, "s")
-    await world.until(lambda: len(world.sim.history(chat)) > 0, 10, "a busy sign")
+    await world.until(lambda: world.platform.calls(chat) > 0, 10, "a busy sign")
     world.gateway.signal(signal.SIGTERM)
 
 
@@ -148,7 +148,7 @@ async def run_case(world: World, case: Case, chat: int, *, settle_s: float = 30.
     if case.meanwhile is not None:
         await case.meanwhile(world, chat)
     if case.again is not None:
-        await world.start(f"{case.again}:1:exit", polls=False)
+        await world.start(f"{case.again}:1:exit", arrives=False)
         await _expect_death(world, case)
     if not world.gateway.running:
         await world.start()

@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnEnded, UserItem, fold
-from channels.telegram.simulator.state import ShownMessage
 from gateway.delivery.compose import RECOVERED_MARK, WAITING_TEXT
-from tests.torture.gateway_process import API_KEY, TOKEN
+from tests.torture.gateway_process import API_KEY
+from tests.torture.platforms import Answer
 from tests.torture.script import PARAGRAPHS, flaws_in_transcript
 from tests.torture.script import TOKEN as MESSAGE
 from tests.torture.world import COMMANDS, Said, World
 
 MARK = RECOVERED_MARK.strip()
-FIRST_POLL_S = 5.0
 
 
 @dataclass(slots=True)
@@ -34,7 +33,7 @@ class Verdict:
     unknown: int = 0  # parts whose second attempt was cut too: recorded for the operator
     strays: int = 0  # placeholders left behind
     repeats: int = 0  # idempotent requests made again with their key
-    first_poll_s: float = 0.0  # the slowest start
+    slowest_start_s: float = 0.0  # until it listened
 
     @property
     def broken(self) -> list[str]:
@@ -46,7 +45,7 @@ class Verdict:
         return (
             f"kills {self.kills:4}  messages {self.messages:5}  lost {len(self.lost)}  doubled {len(self.doubled)}  "
             f"marked {self.marked}  other {len(self.wrong)}  told {self.told}  unknown {self.unknown}  "
-            f"strays {self.strays}  key repeats {self.repeats}  slowest first poll {self.first_poll_s:.1f} s"
+            f"strays {self.strays}  key repeats {self.repeats}  slowest start {self.slowest_start_s:.1f} s"
         )
 
 
@@ -54,7 +53,7 @@ def examine(world: World) -> Verdict:
     """Everything, after the gateway was ended."""
     verdict = Verdict(world.kills, len(world.said))
     verdict.repeats = world.ledger.repeats.total()
-    verdict.first_poll_s = max(world.recoveries_s, default=0.0)
+    verdict.slowest_start_s = max(world.recoveries_s, default=0.0)
     with sqlite3.connect(world.database) as connection:
         connection.row_factory = sqlite3.Row
         store = _Store(connection)
@@ -67,13 +66,13 @@ def examine(world: World) -> Verdict:
     connection.close()
     if verdict.marked > world.cut_sends + store.unknown_sends:
         verdict.wrong.append(f"I6: {verdict.marked} marked, but {world.cut_sends} sends were cut")
+    if verdict.marked and not world.platform.marks:
+        verdict.wrong.append(f"I6: {verdict.marked} marked, where nothing is said twice")
     verdict.wrong += [f"I8: the model was sent what a strict API refuses: {flaw}" for flaw in world.model.unsendable]
     log = world.gateway.tail(100_000_000)
-    verdict.wrong += [f"I13: {name} stands in the log" for name, secret in _SECRETS.items() if secret in log]
+    secrets = {**world.platform.secrets, "the API key": API_KEY}
+    verdict.wrong += [f"I13: {name} stands in the log" for name, secret in secrets.items() if secret in log]
     return verdict
-
-
-_SECRETS = {"the bot token": TOKEN, "the API key": API_KEY}
 
 
 class _Store:
@@ -82,7 +81,7 @@ class _Store:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
         self.inbox = {
-            (int(row["chat"]), int(row["message_id"])): row
+            (row["chat"], row["message_id"]): row
             for row in self.rows("SELECT * FROM inbox WHERE event_id LIKE 'msg:%'")
         }
         self.outbox = self.rows("SELECT * FROM outbox ORDER BY id")
@@ -124,21 +123,22 @@ class _Store:
 def _check_inbox(world: World, store: _Store, verdict: Verdict) -> None:
     """I1: each message is there once, with the outcome of one turn."""
     for said in world.said:
-        row = store.inbox.get((said.chat, said.message_id))
+        row = store.inbox.get((world.platform.key(said.chat), said.message_id))
         if row is None:
-            verdict.lost.append(f"I1: m{said.number} was taken from Telegram and is not in the inbox")
+            verdict.lost.append(f"I1: m{said.number} was taken from the platform and is not in the inbox")
         elif row["outcome"] not in ("answered", "merged", "failed"):
             verdict.wrong.append(f"I1: m{said.number} ended as {row['outcome']} ({row['detail']})")
 
 
 def _check_answers(world: World, store: _Store, verdict: Verdict) -> None:
     for chat in sorted({said.chat for said in world.said}):
-        shown = world.sim.answers(chat)
+        shown = world.answers(chat)
         verdict.marked += sum(MARK in one.text for one in shown)
         verdict.strays += sum(one.text.strip() == WAITING_TEXT for one in shown)
         own = [said for said in world.said if said.chat == chat]
         for said in own:
-            _check_answer(said, shown, store, verdict)
+            row = store.inbox.get((world.platform.key(chat), said.message_id))
+            _check_answer(said, row, shown, store, verdict)
         foreign = {int(number) for one in shown for number, _ in _tokens(one)} - {said.number for said in own}
         verdict.wrong += [f"I3: chat {chat} was shown the answer to m{number}" for number in sorted(foreign)]
         order = [number for one in shown for number in _answered(one)]
@@ -147,9 +147,10 @@ def _check_answers(world: World, store: _Store, verdict: Verdict) -> None:
         verdict.wrong += [f"I4: chat {chat} was shown m{b} after m{a}" for a, b in inversions]
 
 
-def _check_answer(said: Said, shown: list[ShownMessage], store: _Store, verdict: Verdict) -> None:
+def _check_answer(
+    said: Said, row: sqlite3.Row | None, shown: list[Answer], store: _Store, verdict: Verdict
+) -> None:
     """I2, I5, I6: the answer is there, whole, in order, once; or it is said that there is none."""
-    row = store.inbox.get((said.chat, said.message_id))
     turn_id = row["turn_id"] if row is not None else None
     parts = [part for part in store.outbox if part["cause"] == turn_id]
     unknown = any(part["state"] == "unknown" and part["action"] != "placeholder" for part in parts)
@@ -176,15 +177,15 @@ def _check_answer(said: Said, shown: list[ShownMessage], store: _Store, verdict:
         verdict.wrong.append(f"I5: m{said.number}: missing {missing[:5]}, order kept: {whole == sorted(whole)}")
 
 
-def _tokens(one: ShownMessage) -> list[tuple[str, str]]:
+def _tokens(one: Answer) -> list[tuple[str, str]]:
     return MESSAGE.findall(one.text)
 
 
-def _answered(one: ShownMessage) -> list[int]:
+def _answered(one: Answer) -> list[int]:
     return [int(word[4:]) for word in one.text.split() if word.startswith("re:m") and word[4:].isdigit()]
 
 
-def _paragraphs(one: ShownMessage, number: int) -> list[str]:
+def _paragraphs(one: Answer, number: int) -> list[str]:
     head = f"m{number}."
     return [word[len(head) :] for word in one.text.split() if word.startswith(head) and word[len(head) :].isdigit()]
 
@@ -193,7 +194,7 @@ def _check_effects(world: World, store: _Store, verdict: Verdict) -> None:
     """I7: local and idempotent effects once, unsafe ones at most once."""
     practised = Counter(row["notes"] for row in store.rows("SELECT notes FROM practice_sessions"))
     for said in world.said:
-        row = store.inbox.get((said.chat, said.message_id))
+        row = store.inbox.get((world.platform.key(said.chat), said.message_id))
         turn = store.turns.get(row["turn_id"]) if row is not None else None
         finished = turn is not None and turn["end_reason"] == "completed"
         ref = f"m{said.number}"
@@ -213,7 +214,7 @@ def _check_commands(world: World, store: _Store, verdict: Verdict) -> None:
         verdict.told += told
         if minutes[one] != int(not told):
             verdict.wrong.append(f"I7: /log of {one} min happened {minutes[one]} times")
-    answers = world.sim.answers(COMMANDS)
+    answers = world.answers(COMMANDS)
     clear = sum(MARK not in one.text for one in answers)
     verdict.marked += len(answers) - clear
     if clear > len(world.logged):
@@ -236,7 +237,7 @@ def _check_transcripts(world: World, store: _Store, verdict: Verdict) -> None:
             if ended[turn_id] != 1:
                 verdict.wrong.append(f"I8: turn {turn_id} has {ended[turn_id]} ends in its journal")
     for said in world.said:
-        row = store.inbox.get((said.chat, said.message_id))
+        row = store.inbox.get((world.platform.key(said.chat), said.message_id))
         begun = row is None or row["turn_id"] is not None  # else its person was told that no turn could begin
         if heard[said.number] != int(begun):
             verdict.wrong.append(f"I9: m{said.number} stands {heard[said.number]} times in its transcript")

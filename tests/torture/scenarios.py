@@ -3,6 +3,7 @@
 import sqlite3
 
 from channels.telegram.simulator.faults import Fault
+from tests.torture.platforms import TelegramPlatform
 from tests.torture.world import World
 
 
@@ -13,7 +14,7 @@ async def take_over(world: World) -> None:
         Unfenced: the first wrote its answer although the session was not its own any more.
     """
     said = world.say(1, "s")
-    await world.until(lambda: len(world.sim.history(1)) > 0, 10, "a busy sign")
+    await world.until(lambda: world.platform.calls(1) > 0, 10, "a busy sign")
     with sqlite3.connect(world.database, timeout=10) as connection:
         connection.execute("UPDATE shards SET owner = 'another', epoch = epoch + 1")
     connection.close()
@@ -32,7 +33,8 @@ class Unfenced(AssertionError):
 
 async def deliver_twice(world: World) -> None:
     """P2: Telegram gives every update twice, within a batch and again after the gateway has come back."""
-    world.sim.faults.script(Fault(kind="duplicate", method="getUpdates", times=None))
+    assert isinstance(world.platform, TelegramPlatform)
+    world.platform.sim.faults.script(Fault(kind="duplicate", method="getUpdates", times=None))
     first = world.say(1)  # ends the poll that was under way before the script
     await world.until(lambda: world.shows(first), 15, "the first answer")
     world.say(1)

@@ -2,7 +2,7 @@
 
 A message is a token such as `m17pil`: its number and its kinds. `p` logs a minute of practice (a local effect), `i` and
 `u` have the ledger do something (idempotent, unsafe), `l` is answered at length, `s` slowly. The answer holds `re:m17`,
-a long one its numbered paragraphs `m17.1` to `m17.90`, too.
+a long one its numbered paragraphs `m17.1` to `m17.130`, too.
 """
 
 import json
@@ -14,7 +14,7 @@ from agent.transcript import SKIPPED, AssistantItem, Item, ToolItem
 from tests.fakes.model_server import Call, Reply
 
 TOKEN = re.compile(r"\bm(\d+)([pilsu]*)\b")
-PARAGRAPHS = 90
+PARAGRAPHS = 130
 FILLING = "slow steady work on one hard passage beats an hour of playing what goes well already, today too."
 
 TOOLS = {"p": "log_practice", "i": "note_down", "u": "pay"}

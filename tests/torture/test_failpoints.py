@@ -64,21 +64,21 @@ async def test_an_approval_that_was_cut_holds(tmp_path: Path) -> None:
     """The person is in, is told so once, and is answered; the operator, who heard nothing, may ask again."""
     async with World(tmp_path, access="pairing") as world:
         await world.start()
-        world.sim.say(5, "hello")
-        await world.until(lambda: len(world.sim.answers(5)) == 1, 10, "the code")
+        world.platform.say(5, "hello")
+        await world.until(lambda: len(world.answers(5)) == 1, 10, "the code")
         await world.gateway.arm("pairing_approved:1:exit")
         with pytest.raises(GatewayError):
             await approve_newest(world)
         assert KILLED == await world.gateway.ended(10)
         world.note_death()
         await world.start()
-        await world.until(lambda: len(world.sim.answers(5)) == 2, 10, "the welcome")
+        await world.until(lambda: len(world.answers(5)) == 2, 10, "the welcome")
         world.say(5)
         await world.settle()
         await world.gateway.kill()
         verdict = examine(world)
         assert [] == verdict.broken
-        assert 3 == len(world.sim.answers(5))
+        assert 3 == len(world.answers(5))
 
 
 @pytest.mark.long

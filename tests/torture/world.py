@@ -1,4 +1,4 @@
-"""The world around a tortured gateway: Telegram, a model, a ledger. It is never killed, and it remembers everything."""
+"""The world around a tortured gateway: a platform, a model, a ledger. It is never killed, and it remembers everything."""
 
 import asyncio
 import sqlite3
@@ -7,12 +7,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
-from channels.telegram.simulator.server import TelegramSimulator
 from tests.fakes.model_server import ModelServer
-from tests.torture.gateway_process import API_KEY, ROOT, TOKEN, GatewayProcess
+from tests.torture.gateway_process import API_KEY, ROOT, GatewayProcess
 from tests.torture.ledger import Ledger
+from tests.torture.platforms import Answer, Platform, TelegramPlatform
 from tests.torture.script import Model
 
 COMMANDS = 900
@@ -26,7 +26,7 @@ class Said:
     number: int
     chat: int
     kinds: str
-    message_id: int
+    message_id: str
 
 
 class NotSettled(AssertionError):
@@ -36,9 +36,25 @@ class NotSettled(AssertionError):
 class World:
     """`async with World(tmp_path) as world`: everything on loopback, and the gateway process ended with it."""
 
-    def __init__(self, directory: Path, *, code: Path = ROOT, access: str = "open", pace_s: float = 0.1) -> None:
-        """`code` is where the gateway's packages lie; `pace_s` is the model's between chunks of a slow answer."""
-        self.sim = TelegramSimulator()
+    def __init__(
+        self,
+        directory: Path,
+        platform: Platform | None = None,
+        *,
+        code: Path = ROOT,
+        access: str = "open",
+        pace_s: float = 0.1,
+    ) -> None:
+        """Nothing runs yet.
+
+        Args:
+            directory: where the gateway's home, configuration and log lie.
+            platform: where people are; None: on Telegram.
+            code: where the gateway's packages lie.
+            access: the policy for direct messages.
+            pace_s: the model's, between chunks of a slow answer.
+        """
+        self.platform: Platform = platform or TelegramPlatform()
         self.model = Model(pace_s)
         self.server = ModelServer(self.model)
         self.ledger = Ledger()
@@ -46,7 +62,8 @@ class World:
         self.logged: list[int] = []  # minutes of each `/log`, no two alike
         self.kills = 0
         self.cut_sends = 0  # outbox rows in `sending` at the kills
-        self.recoveries_s: list[float] = []  # from each start to its first poll
+        self.recoveries_s: list[float] = []  # from each start until it listens
+        self._written: set[tuple[str, str]] = set()  # every message, as (chat, id) in the store
         self._directory = directory
         self._code = code
         self._access = access
@@ -65,22 +82,20 @@ class World:
         return self.gateway.home / "tenk.db"
 
     async def __aenter__(self) -> Self:
-        await self.sim.start()
+        account = await self.platform.start()
         await self.server.__aenter__()
         await self.ledger.start()
         self.server.keeps_requests = False
-        self.sim.add_bot(TOKEN)
         home = self._directory / "home"
         home.mkdir()
         env = {
-            "TELEGRAM_BOT_TOKEN": TOKEN,
-            "TELEGRAM_API_BASE": self.sim.base_url,
+            **account,
             "OPENAI_API_KEY": API_KEY,
             "OPENAI_BASE_URL": self.server.base_url,
             "TENK_MODEL": "openai:torture",
             "TORTURE_LEDGER": self.ledger.url,
         }
-        self._process = GatewayProcess(home, env, code=self._code, access=self._access)
+        self._process = GatewayProcess(home, self.platform.config, env, code=self._code, access=self._access)
         return self
 
     async def __aexit__(
@@ -89,14 +104,14 @@ class World:
         await self.gateway.kill()
         await self.ledger.aclose()
         await self.server.__aexit__()
-        await self.sim.aclose()
+        await self.platform.aclose()
 
     # ------------------------------------------------------------ people
 
     def say(self, chat: int, kinds: str = "") -> Said:
         """Somebody says something of these kinds (see `script`)."""
         number = len(self.said) + 1
-        message_id = self.sim.say(chat, f"m{number}{kinds} please")
+        message_id = self._write(chat, f"m{number}{kinds} please")
         self.said.append(Said(number, chat, kinds, message_id))
         return self.said[-1]
 
@@ -104,30 +119,36 @@ class World:
         """Somebody logs practice by command; the minutes, which nobody else logs."""
         minutes = 100 + len(self.logged)
         self.logged.append(minutes)
-        self.sim.say(chat, f"/log {minutes}m cello")
+        self._write(chat, f"/log {minutes}m cello")
         return minutes
+
+    def _write(self, chat: int, text: str) -> str:
+        message_id = self.platform.say(chat, text)
+        self._written.add((self.platform.key(chat), message_id))
+        return message_id
+
+    def answers(self, chat: int) -> list[Answer]:
+        """What people see of the bot in a chat."""
+        return self.platform.answers(chat)
 
     def shows(self, said: Said) -> bool:
         """Whether the person sees the answer."""
-        return any(f"re:m{said.number} " in shown.text for shown in self.sim.answers(said.chat))
+        return any(f"re:m{said.number} " in shown.text for shown in self.answers(said.chat))
 
     # ------------------------------------------------------------ the gateway's life
 
-    async def start(self, failpoint: str | None = None, *, polls: bool = True, timeout_s: float = 30.0) -> None:
-        """Start the gateway and, where it `polls`, wait for its first poll."""
-        before = self.polls
+    async def start(self, failpoint: str | None = None, *, arrives: bool = True, timeout_s: float = 30.0) -> None:
+        """Start the gateway and, where it `arrives`, wait until it listens to the platform."""
+        before = self.platform.arrivals()
         begun_s = time.monotonic()
         await self.gateway.start(failpoint)
-        if polls:
-            await self.until(lambda: self.polls > before or not self.gateway.running, timeout_s, "the first poll")
-            if self.polls == before:
-                raise AssertionError(f"the gateway ended before its first poll: {self.gateway.tail()}")
+        if arrives:
+            await self.until(
+                lambda: self.platform.arrivals() > before or not self.gateway.running, timeout_s, "the gateway"
+            )
+            if self.platform.arrivals() == before:
+                raise AssertionError(f"the gateway ended before it listened: {self.gateway.tail()}")
             self.recoveries_s.append(time.monotonic() - begun_s)
-
-    @property
-    def polls(self) -> int:
-        """How many getUpdates have come in."""
-        return self.sim.world.bot(TOKEN).updates.polls
 
     async def kill(self) -> None:
         """End the gateway by kill -9; remember what was on its way out."""
@@ -154,7 +175,8 @@ class World:
 
     def is_settled(self) -> bool:
         """Whether everything that was said has come to its end inside the gateway."""
-        if len(self.sim.world.bot(TOKEN).updates):
+        on_its_way = self.platform.on_its_way()
+        if on_its_way or (on_its_way is None and self._unheard()):
             return False
         return not self._count(
             "SELECT (SELECT count(*) FROM inbox WHERE outcome IS NULL)"
@@ -176,14 +198,23 @@ class World:
                 raise NotSettled(f"not everything came to its end within {timeout_s:.0f} s: {self.gateway.tail()}")
             await asyncio.sleep(0.03)
 
+    def _unheard(self) -> bool:
+        """Whether something that was written does not stand in the inbox."""
+        rows = self._rows("SELECT chat, message_id FROM inbox WHERE event_id LIKE 'msg:%'")
+        return not self._written.issubset(rows)
+
     def _count(self, query: str) -> int:
-        """A figure out of the store, read as any other process would."""
+        """A figure out of the store."""
+        return sum(int(row[0]) for row in self._rows(query))
+
+    def _rows(self, query: str) -> list[tuple[Any, ...]]:
+        """Out of the store, read as any other process would."""
         connection = sqlite3.connect(self.database, timeout=10)
         try:
-            return int(connection.execute(query).fetchone()[0])
+            return connection.execute(query).fetchall()
         except sqlite3.OperationalError as error:
             if "no such table" in str(error):
-                return 0
+                return []
             raise
         finally:
             connection.close()

@@ -13,13 +13,16 @@ from gateway.demo.transcript import Entry, Kind, Span, lines_of, one_line
 BOLD = {"type": "bold", "offset": 3, "length": 4}
 
 STORY = (
-    Entry(Kind.SCENE, "1. She asks"),
-    Entry(Kind.SAID, "How am I <doing>?", 1.0, "Ana", "Ana"),
-    Entry(Kind.SIGN, "", 1.7, "TenK", "Ana", sign="typing"),
-    Entry(Kind.SIGN, "How am I <doing>?", 2.0, "TenK", "Ana", sign="👌"),
-    Entry(Kind.GROWING, "You did 45 …", 2.5, "TenK", "Ana", new="You did 45"),
+    Entry(Kind.SCENE, "1. A scene that is not drawn"),
+    Entry(Kind.NOTE, "Nothing happens."),
+    Entry(Kind.SCENE, "2. Another"),
+    Entry(Kind.SCENE, "3. She asks"),
+    Entry(Kind.SAID, "How am I <doing>?", 1.0, "Ana", "Ana on Telegram"),
+    Entry(Kind.SIGN, "", 1.7, "TenK", "Ana on Telegram", sign="typing"),
+    Entry(Kind.SIGN, "How am I <doing>?", 2.0, "TenK", "Ana on Telegram", sign="👌"),
+    Entry(Kind.GROWING, "You did 45 …", 2.5, "TenK", "Ana on Telegram", new="You did 45"),
     Entry(Kind.COMMAND, "kill -9 1", 2.6),
-    Entry(Kind.ANSWER, "You did 45 min & more.", 3.0, "TenK", "Ana"),
+    Entry(Kind.ANSWER, "You did 45 min & more.", 3.0, "TenK", "Ana on Telegram"),
 )
 
 
@@ -39,7 +42,7 @@ def test_a_screen_without_a_terminal_prints_plain_lines() -> None:
 def test_a_long_answer_is_printed_without_its_middle() -> None:
     """Its beginning and its end are there, and how much is not."""
     out = StringIO()
-    Screen(out).show(Entry(Kind.ANSWER, "\n".join(f"line {n}" for n in range(60)), 1.0, "TenK", "Ana"))
+    Screen(out).show(Entry(Kind.ANSWER, "\n".join(f"line {n}" for n in range(60)), 1.0, "TenK", "Ana on Telegram"))
     assert "line 0\n" in out.getvalue()
     assert "[42 lines more]" in out.getvalue()
     assert "line 59\n" in out.getvalue()
@@ -69,3 +72,5 @@ def test_the_picture_is_well_formed_and_escaped() -> None:
     assert "How am I <doing>?" in words
     assert "You did 45 …" in words
     assert "$ kill -9 1" in words
+    assert "Ana on Telegram" in words
+    assert "Nothing happens." not in words

@@ -1,8 +1,10 @@
-"""The demo's table says what the chats show: what is lost, what is doubled, what was said unasked."""
+"""The demo's table says what the chats show: what is lost, what is doubled, what was said unasked, who was pinged."""
 
+from channels.discord.simulator.server import DiscordSimulator
 from channels.telegram.simulator.server import TelegramSimulator
 from gateway.demo.chat import Chat, Seen
-from gateway.demo.tally import Tally, table, tally
+from gateway.demo.tally import PlatformTally, Tally, platform_table, table, tally
+from gateway.demo.windows import DiscordWindow, Shown, TelegramWindow
 
 LINE = "Logged 45 min of guitar, and that is a long line"
 
@@ -10,21 +12,33 @@ LINE = "Logged 45 min of guitar, and that is a long line"
 def a_chat() -> Chat:
     simulator = TelegramSimulator()
     simulator.add_bot("1000001:not-a-real-token")
-    return Chat(simulator, 1001, "Ana", 0.0, print)
+    return Chat(TelegramWindow(simulator, 1001, "Ana"), "Ana", 0.0, print)
+
+
+def a_room() -> Chat:
+    simulator = DiscordSimulator()
+    simulator.add_bot("no.real.token")
+    simulator.add_channel(5001, 5000)
+    return Chat(DiscordWindow(simulator, 5001, 3001, "Dan"), "Dan", 0.0, print, room="#general")
+
+
+def seen(message_id: str, text: str, *pings: str) -> Seen:
+    return Seen(Shown(message_id, True, text, 0.5, pings=pings), 0.5)
 
 
 def answer(chat: Chat, text: str, *answers: str) -> None:
-    """Ana writes, and gets these messages."""
+    """Somebody writes, and gets these messages."""
     said = chat.say(text)
     for number, words in enumerate(answers):
-        message_id = said.message_id * 100 + number
-        chat.seen[message_id] = Seen(message_id, words, said.at_s + 0.5)
+        message_id = f"{said.message_id}-{number}"
+        chat.seen[message_id] = seen(message_id, words)
         said.answer.append(message_id)
     said.sign_after_s = said.answer_after_s = 0.5
 
 
-def counted(chat: Chat) -> Tally:
-    return tally([chat], None, 10.0, [])
+def counted(chat: Chat) -> PlatformTally:
+    (figures,) = tally([chat], None, 10.0, []).platforms.values()
+    return figures
 
 
 def test_a_flawless_story_counts_nothing() -> None:
@@ -45,6 +59,17 @@ def test_a_message_without_an_answer_is_lost() -> None:
     assert not counted(chat).flawless
 
 
+def test_what_is_not_meant_for_the_bot_is_not_lost() -> None:
+    """It needs no answer; an answer to it would be unasked."""
+    room = a_room()
+    room.say("a game tonight?", meant=False)
+    figures = counted(room)
+    assert (1, 1, 0, ()) == (figures.written, figures.not_meant, figures.answered, figures.lost)
+    assert figures.flawless
+    room.seen["1"] = seen("1", "Gladly.")
+    assert ("Gladly.",) == counted(room).doubled
+
+
 def test_a_text_said_twice_is_doubled() -> None:
     """Two messages of the same words, whatever they answer."""
     chat = a_chat()
@@ -63,13 +88,32 @@ def test_a_line_twice_in_one_answer_is_doubled() -> None:
 def test_what_nobody_asked_for_is_doubled() -> None:
     """A message that answers nothing should not be there; news of being let in should."""
     chat = a_chat()
-    chat.seen = {1: Seen(1, "You are in.", 0.0), 2: Seen(2, "Stray.", 0.0)}
-    chat.unasked.add(1)
+    chat.seen = {"1": seen("1", "You are in."), "2": seen("2", "Stray.")}
+    chat.unasked.add("1")
     assert ("Stray.",) == counted(chat).doubled
+
+
+def test_a_ping_is_counted() -> None:
+    """A message that notifies people by name is a flaw, answered or not."""
+    room = a_room()
+    answer(room, "/log 20m chess", "Logged")
+    room.seen["2"] = seen("2", "Hello @everyone", "everyone")
+    room.unasked.add("2")
+    assert ("everyone",) == counted(room).pings
+    assert not counted(room).flawless
+
+
+def test_each_platform_has_a_row() -> None:
+    """In the order of the story, with the chats of a platform added up."""
+    chats = [a_chat(), a_room(), a_chat()]
+    for chat in chats:
+        answer(chat, "hello", LINE)
+    _, *rows = platform_table(tally(chats, None, 10.0, []))
+    assert [("Telegram", "2", "0", "2", "0", "0", "0"), ("Discord", "1", "0", "1", "0", "0", "0")] == rows
 
 
 def test_the_table_spells_times_for_people() -> None:
     """Milliseconds below a second, seconds above."""
-    rows = dict(table(Tally(2, 2, (), (), (0.05, 0.05, 3.0), (0.02, 0.02), 104.6, 31.2)))
+    rows = dict(table(Tally({}, (0.05, 0.05, 3.0), (0.02, 0.02), 104.6, 31.2)))
     assert "p50 50 ms, p95 2.7 s" == rows["first sign (typing, reaction, text)"]
     assert ("105 MB", "31 s") == (rows["memory of the gateway"], rows["the whole story"])

@@ -1,0 +1,244 @@
+"""The platforms a gateway is tortured on, alike: what people write there and see, and what has reached the gateway.
+
+A chat is a number. On Discord and Slack every fourth is a channel among others, where the bot is mentioned.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from channels.discord.simulator.server import DiscordSimulator
+from channels.slack.simulator.server import SlackSimulator
+from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN
+from channels.telegram.simulator.server import TelegramSimulator
+
+GUILD = 5_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the bot said, as it stands in a chat now."""
+
+    text: str
+    at_s: float  # time.monotonic() when it appeared
+
+
+class Platform(Protocol):
+    """A simulated platform and the gateway's account there."""
+
+    name: str
+    config: str
+    """The account, as a piece of the gateway's configuration."""
+    secrets: Mapping[str, str]
+    """What may never stand in a log, by what it is."""
+    marks: bool
+    """Whether what is said twice has to show it; elsewhere nothing is said twice."""
+    forgets: bool
+    """Whether what happens while nobody listens may be told by the history alone."""
+
+    async def start(self) -> Mapping[str, str]:
+        """Listen; the environment of a gateway that is to come here."""
+        ...
+
+    async def aclose(self) -> None:
+        """Stop listening."""
+        ...
+
+    def say(self, chat: int, text: str) -> str:
+        """Somebody writes to the bot; the message's id."""
+        ...
+
+    def answers(self, chat: int) -> list[Answer]:
+        """What the bot said there, in order, without what was deleted."""
+        ...
+
+    def calls(self, chat: int) -> int:
+        """How many calls of the gateway have come in for this chat."""
+        ...
+
+    def arrivals(self) -> int:
+        """How often a gateway has begun to listen; on Telegram each poll counts."""
+        ...
+
+    def on_its_way(self) -> int | None:
+        """How much was not acknowledged by the gateway yet; None where the platform is not told."""
+        ...
+
+    def forget(self) -> None:
+        """Keep nothing for a gateway that is away but the chats' histories."""
+        ...
+
+    def key(self, chat: int) -> str:
+        """What the store calls this chat."""
+        ...
+
+
+class TelegramPlatform:
+    """Private chats."""
+
+    name = "telegram"
+    config = "[channels.telegram.main]\npoll_timeout_s = 5\n"
+    token = "4242:TORTURE-canary-bot-token"  # noqa: S105  of the simulator
+    secrets: Mapping[str, str] = {"the bot token": token}
+    marks = True
+    forgets = False
+
+    def __init__(self) -> None:
+        self.sim = TelegramSimulator()
+
+    async def start(self) -> Mapping[str, str]:
+        """See `Platform`."""
+        await self.sim.start()
+        self.sim.add_bot(self.token)
+        return {"TELEGRAM_BOT_TOKEN": self.token, "TELEGRAM_API_BASE": self.sim.base_url}
+
+    async def aclose(self) -> None:
+        """See `Platform`."""
+        await self.sim.aclose()
+
+    def say(self, chat: int, text: str) -> str:
+        """See `Platform`."""
+        return str(self.sim.say(chat, text))
+
+    def answers(self, chat: int) -> list[Answer]:
+        """See `Platform`."""
+        return [Answer(one.text, one.at_s) for one in self.sim.answers(chat)]
+
+    def calls(self, chat: int) -> int:
+        """See `Platform`."""
+        return len(self.sim.history(chat))
+
+    def arrivals(self) -> int:
+        """See `Platform`."""
+        return self.sim.world.bot(self.token).updates.polls
+
+    def on_its_way(self) -> int | None:
+        """See `Platform`."""
+        return len(self.sim.world.bot(self.token).updates)
+
+    def forget(self) -> None:
+        """Telegram keeps updates for a day."""
+
+    def key(self, chat: int) -> str:
+        """See `Platform`."""
+        return str(chat)
+
+
+class DiscordPlatform:
+    """Direct messages, and channels of a server."""
+
+    name = "discord"
+    config = '[channels.discord.main]\nwake = "mention"\n[access.accounts."discord:main"]\nallow_groups = ["*"]\n'
+    token = "TORTURE.canary.discord-bot-token"  # noqa: S105  of the simulator
+    secrets: Mapping[str, str] = {"the bot token": token}
+    marks = False
+    forgets = True
+
+    def __init__(self) -> None:
+        self.sim = DiscordSimulator()
+
+    async def start(self) -> Mapping[str, str]:
+        """See `Platform`."""
+        await self.sim.start()
+        self.sim.add_bot(self.token)
+        self.sim.add_guild(GUILD)
+        return {"DISCORD_BOT_TOKEN": self.token, "DISCORD_API_BASE": self.sim.base_url}
+
+    async def aclose(self) -> None:
+        """See `Platform`."""
+        await self.sim.aclose()
+
+    def say(self, chat: int, text: str) -> str:
+        """See `Platform`."""
+        if not _is_room(chat):
+            return str(self.sim.say(chat, text))
+        if chat not in self.sim.world.channels:
+            self.sim.add_channel(chat, GUILD)
+        return str(self.sim.say(chat, f"<@{self.sim.world.bot().id}> {text}", person=chat))
+
+    def answers(self, chat: int) -> list[Answer]:
+        """See `Platform`."""
+        return [Answer(one.text, one.at_s) for one in self.sim.answers(chat)]
+
+    def calls(self, chat: int) -> int:
+        """See `Platform`."""
+        return len(self.sim.history(chat))
+
+    def arrivals(self) -> int:
+        """See `Platform`."""
+        sessions = self.sim.world.bot().sessions
+        return sessions.identifies + sessions.resumes
+
+    def on_its_way(self) -> int | None:
+        """Discord is told how far a session is only when it is taken up again."""
+        return None
+
+    def forget(self) -> None:
+        """See `Platform`: no session can be resumed."""
+        self.sim.forget_sessions()
+
+    def key(self, chat: int) -> str:
+        """See `Platform`."""
+        return str(chat)
+
+
+class SlackPlatform:
+    """Direct messages, and one thread each in channels; by Socket Mode."""
+
+    name = "slack"
+    config = '[channels.slack.main]\n[access.accounts."slack:main"]\nallow_groups = ["*"]\n'
+    secrets: Mapping[str, str] = {"the bot token": BOT_TOKEN, "the app token": APP_TOKEN}
+    marks = False
+    forgets = True
+
+    def __init__(self) -> None:
+        self.sim = SlackSimulator()
+        self._threads: dict[int, str] = {}
+
+    async def start(self) -> Mapping[str, str]:
+        """See `Platform`."""
+        await self.sim.start()
+        self.sim.add_app()
+        return {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN, "SLACK_API_BASE": self.sim.base_url}
+
+    async def aclose(self) -> None:
+        """See `Platform`."""
+        await self.sim.aclose()
+
+    def say(self, chat: int, text: str) -> str:
+        """See `Platform`."""
+        if not _is_room(chat):
+            return self.sim.say(self.key(chat), text)
+        mention = f"<@{self.sim.world.the_app().user}>"
+        said = self.sim.say(self.key(chat), f"{mention} {text}", person=f"U{chat}", thread=self._threads.get(chat))
+        self._threads.setdefault(chat, said)
+        return said
+
+    def answers(self, chat: int) -> list[Answer]:
+        """See `Platform`."""
+        return [Answer(one.text, one.at_s) for one in self.sim.answers(self.key(chat))]
+
+    def calls(self, chat: int) -> int:
+        """See `Platform`."""
+        return len(self.sim.history(self.key(chat)))
+
+    def arrivals(self) -> int:
+        """See `Platform`."""
+        return self.sim.sockets.connections
+
+    def on_its_way(self) -> int | None:
+        """See `Platform`."""
+        return len(self.sim.sockets.open)
+
+    def forget(self) -> None:
+        """See `Platform`: what waits for a socket has waited too long."""
+        self.sim.sockets.lost += self.sim.sockets.open
+        self.sim.sockets.open.clear()
+
+    def key(self, chat: int) -> str:
+        """See `Platform`."""
+        return f"{'C' if _is_room(chat) else 'D'}{chat}"
+
+
+def _is_room(chat: int) -> bool:
+    return chat % 4 == 3

@@ -1,0 +1,96 @@
+"""A chat of the demo: what a person did is told, what the bot does is told as it is done, and waited for."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+
+from channels.slack.simulator.server import SlackSimulator
+from channels.slack.simulator.state import ShownMessage
+from gateway.demo.chat import Chat
+from gateway.demo.errors import StoryBroken
+from gateway.demo.transcript import Entry, Kind
+from gateway.demo.windows import SlackWindow
+
+APPROVE = {"text": "Approve", "value": "approve:7"}
+
+
+class Room:
+    """A channel of a simulated Slack that is watched, and what was told of it."""
+
+    def __init__(self) -> None:
+        self.simulator = SlackSimulator()
+        self.simulator.add_app()
+        self.told: list[Entry] = []
+        self.chat = Chat(SlackWindow(self.simulator, "C7", "U3", "Cleo"), "Cleo", 0.0, self.told.append, room="#music")
+
+    @asynccontextmanager
+    async def watched(self) -> AsyncIterator[None]:
+        async with asyncio.TaskGroup() as tasks:
+            watching = tasks.create_task(self.chat.watch())
+            yield
+            watching.cancel()
+
+    def answer(self, text: str, ts: str = "9.1", *, thread: str | None = None, streaming: bool = False) -> ShownMessage:
+        """The bot writes; somebody else does too, by which it is noticed."""
+        message = ShownMessage(ts, "C7", "U0TENK", True, text, time.monotonic(), thread=thread, streaming=streaming)
+        self.simulator.world.chat("C7").messages[ts] = message
+        self.stir()
+        return message
+
+    def stir(self) -> None:
+        self.simulator.say("C7", "hm", person="U8")
+
+
+async def test_who_is_among_others_names_the_bot() -> None:
+    """But for what is not meant for it, and in a thread that it is in."""
+    room = Room()
+    first = room.chat.say("45m singing")
+    room.chat.say("coffee?", meant=False)
+    room.chat.say("and now?", under=first)
+    assert ["<@U0TENK> 45m singing", "coffee?", "and now?"] == [one.text for one in room.simulator.shown("C7")]
+    assert [
+        ("@TenK 45m singing", "#music on Slack"),
+        ("coffee?", "#music on Slack"),
+        ("and now?", "#music on Slack, in a thread"),
+    ] == [(entry.text, entry.chat) for entry in room.told]
+
+
+async def test_an_answer_is_whole_when_its_stream_ended() -> None:
+    """Until then it is told as growing, with what is new in it."""
+    room = Room()
+    async with room.watched():
+        said = room.chat.say("how am I doing?")
+        message = room.answer("You did", thread=said.message_id, streaming=True)
+        await room.chat.until(lambda: room.chat.open is not None, "a growing answer")
+        message.text, message.streaming = "You did 45 min", False
+        room.stir()
+        (answer,) = await room.chat.answered(said, by="45 min")
+    assert (["9.1"], said.message_id) == (said.answer, answer.message.thread)
+    assert [Kind.GROWING, Kind.ANSWER] == [entry.kind for entry in room.told if entry.who == "TenK"]
+    assert [] == room.chat.stray()
+
+
+async def test_a_button_is_shown_and_pressed() -> None:
+    """Its label stands under the message; a press is something that wants an answer; no button, no story."""
+    room = Room()
+    async with room.watched():
+        room.answer("Ben asks to be let in.").buttons.append(APPROVE)
+        room.stir()
+        asked = await room.chat.told("asks to be let in")
+        assert ["Ben asks to be let in.\n[Approve]"] == [entry.text for entry in room.told]
+        pressed = room.chat.press(asked, "Approve")
+        room.answer("They are in.", "9.2")
+        await room.chat.answered(pressed, by="They are in")
+        with pytest.raises(StoryBroken, match="no button Deny"):
+            room.chat.press(asked, "Deny")
+
+
+async def test_what_does_not_come_breaks_the_story() -> None:
+    """And it is said what was waited for, and where."""
+    room = Room()
+    async with room.watched():
+        with pytest.raises(StoryBroken, match="“Logged” in #music on Slack"):
+            await room.chat.answered(room.chat.say("45m singing"), by="Logged", within_s=0.01)
