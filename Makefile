@@ -28,7 +28,7 @@ $(VENV)/.installed: pyproject.toml README.md $(VENV)/.locked
 	$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: install  ## the product in under a minute, offline, against a simulated Telegram
+demo: install  ## the product in under a minute, offline, against simulated platforms
 	$(BIN)/tenk demo
 
 run: install  ## the gateway; the environment or config/ says with what

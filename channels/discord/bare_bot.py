@@ -29,7 +29,7 @@ class Bare(discord.Client):
         """As the library asks for it at its login, with the fields that the simulator leaves out."""
         left_out = {"bot_public": True, "bot_require_code_grant": False, "verify_key": ""}
         told = await self.http.application_info()
-        return discord.AppInfo(self._connection, {**left_out, **told})  # type: ignore[typeddict-item]
+        return discord.AppInfo(self._connection, {**left_out, **told})  # type: ignore[typeddict-item]  # JSON, as it came
 
     async def on_message(self, message: discord.Message) -> None:
         """Answer a person."""

@@ -31,7 +31,7 @@ async def main() -> None:
                     text = (await response.json())["choices"][0]["message"]["content"]
             await say(text, unfurl_links=False, unfurl_media=False)
 
-        await AsyncSocketModeHandler(app, os.environ["SLACK_APP_TOKEN"]).start_async()  # type: ignore[no-untyped-call]
+        await AsyncSocketModeHandler(app, os.environ["SLACK_APP_TOKEN"]).start_async()  # type: ignore[no-untyped-call]  # as slack-bolt has it
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ class Loads:
 
     platforms: Sequence[str] = tuple(PLATFORMS)
     chats: int = 50
-    messages_each: int = 40
+    messages_each: int = 30
     alone: int = 60  # messages where one person talks alone
 
 

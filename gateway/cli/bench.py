@@ -8,7 +8,7 @@ import click
 @click.command("bench", context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(arguments: tuple[str, ...]) -> None:
-    """Measure this gateway against a bare aiogram bot, on the same simulated Telegram and model server."""
+    """Measure this gateway against bare bots, on the same simulated platforms and model server."""
     from gateway.bench.main import main  # noqa: PLC0415  heavy: the whole gateway, the bare bot and the simulator
 
     sys.exit(main(list(arguments)))

@@ -7,7 +7,7 @@ import click
 COMMANDS = {
     "run": ("gateway.cli.run", "Run the gateway."),
     "chat": ("gateway.cli.chat", "Talk to the bot in this terminal."),
-    "demo": ("gateway.cli.demo", "Play a short story against a simulated Telegram."),
+    "demo": ("gateway.cli.demo", "Play a short story against simulated platforms."),
     "sim": ("gateway.cli.sim", "Run a simulated platform."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
     "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),

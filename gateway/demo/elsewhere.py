@@ -38,7 +38,7 @@ class OnSlack:
         Raises:
             StoryBroken: a step did not come to its end.
         """
-        self._narrator.scene("7. The same coach on Slack: slash commands, and a thread in a channel")
+        self._narrator.scene("7. The same coach on Slack: slash commands and a thread")
         self._narrator.note("Cleo has had her code since the restart. The operator lets her in:")
         await self._narrator.approve(self.direct)
         await self.direct.told("You are in")
@@ -87,7 +87,7 @@ class OnDiscord:
         Raises:
             StoryBroken: a step did not come to its end.
         """
-        self._narrator.scene("8. And on Discord: in a channel of a server, where not everything is meant for it")
+        self._narrator.scene("8. And on Discord, in a channel where not all is meant for it")
         self._narrator.note("The configuration names the channel and lets Dan in. He asks the others something first:")
         self.room.say("Anybody up for a game of chess tonight?", meant=False)
         quoted = await self.room.answered(self.room.say("/log 20m @everyone"), by="everyone")

@@ -42,7 +42,7 @@ async def paying(world: World, chat: int) -> None:
 
 
 async def long(world: World, chat: int) -> None:
-    """A question that is answered in three parts."""
+    """A question that is answered in several parts."""
     world.say(chat, "l")
 
 
@@ -74,6 +74,16 @@ async def terminate(world: World, chat: int) -> None:
     world.say(chat, "s")
     await world.until(lambda: world.platform.calls(chat) > 0, 10, "a busy sign")
     world.gateway.signal(signal.SIGTERM)
+
+
+async def in_a_room(world: World, chat: int) -> None:
+    """A short question in a channel among others."""
+    world.say(4 * chat + 3)
+
+
+async def forgotten(world: World, chat: int) -> None:
+    """The platform keeps nothing for the gateway but the history."""
+    world.platform.forget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +137,15 @@ DOUBLE = (
     Case("send_done", again="send_done"),
 )
 """A second death in the recovery from the first, or much to read after it."""
+
+ELSEWHERE = (
+    Case("inbox_post"), Case("acked"), Case("final_pre"), Case("final_post"), Case("send_pre", long),
+    Case("send_done", again="send_done"),
+    Case("sent_pre"), Case("sent_post"), Case("send_done", long, hit=2),
+    Case("placeholder_sent", slow, again="send_done"), Case("edit_done", slow),
+    Case("inbox_pre", in_a_room, meanwhile=forgotten),
+)  # fmt: skip
+"""For the other platforms: where a message comes in and where an answer goes out; what lies between knows none."""
 
 
 async def run_case(world: World, case: Case, chat: int, *, settle_s: float = 30.0) -> None:

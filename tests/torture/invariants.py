@@ -147,9 +147,7 @@ def _check_answers(world: World, store: _Store, verdict: Verdict) -> None:
         verdict.wrong += [f"I4: chat {chat} was shown m{b} after m{a}" for a, b in inversions]
 
 
-def _check_answer(
-    said: Said, row: sqlite3.Row | None, shown: list[Answer], store: _Store, verdict: Verdict
-) -> None:
+def _check_answer(said: Said, row: sqlite3.Row | None, shown: list[Answer], store: _Store, verdict: Verdict) -> None:
     """I2, I5, I6: the answer is there, whole, in order, once; or it is said that there is none."""
     turn_id = row["turn_id"] if row is not None else None
     parts = [part for part in store.outbox if part["cause"] == turn_id]

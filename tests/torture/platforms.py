@@ -60,8 +60,8 @@ class Platform(Protocol):
         """How often a gateway has begun to listen; on Telegram each poll counts."""
         ...
 
-    def on_its_way(self) -> int | None:
-        """How much was not acknowledged by the gateway yet; None where the platform is not told."""
+    def on_its_way(self) -> int:
+        """How much waits for the gateway's acknowledgement, as far as the platform has kept it."""
         ...
 
     def forget(self) -> None:
@@ -78,7 +78,7 @@ class TelegramPlatform:
 
     name = "telegram"
     config = "[channels.telegram.main]\npoll_timeout_s = 5\n"
-    token = "4242:TORTURE-canary-bot-token"  # noqa: S105  of the simulator
+    token = "4242:TORTURE-canary-bot-token"
     secrets: Mapping[str, str] = {"the bot token": token}
     marks = True
     forgets = False
@@ -112,7 +112,7 @@ class TelegramPlatform:
         """See `Platform`."""
         return self.sim.world.bot(self.token).updates.polls
 
-    def on_its_way(self) -> int | None:
+    def on_its_way(self) -> int:
         """See `Platform`."""
         return len(self.sim.world.bot(self.token).updates)
 
@@ -129,7 +129,7 @@ class DiscordPlatform:
 
     name = "discord"
     config = '[channels.discord.main]\nwake = "mention"\n[access.accounts."discord:main"]\nallow_groups = ["*"]\n'
-    token = "TORTURE.canary.discord-bot-token"  # noqa: S105  of the simulator
+    token = "TORTURE.canary.discord-bot-token"
     secrets: Mapping[str, str] = {"the bot token": token}
     marks = False
     forgets = True
@@ -169,9 +169,9 @@ class DiscordPlatform:
         sessions = self.sim.world.bot().sessions
         return sessions.identifies + sessions.resumes
 
-    def on_its_way(self) -> int | None:
-        """Discord is told how far a session is only when it is taken up again."""
-        return None
+    def on_its_way(self) -> int:
+        """Nothing: Discord is told how far a session is only when it is taken up again."""
+        return 0
 
     def forget(self) -> None:
         """See `Platform`: no session can be resumed."""
@@ -226,7 +226,7 @@ class SlackPlatform:
         """See `Platform`."""
         return self.sim.sockets.connections
 
-    def on_its_way(self) -> int | None:
+    def on_its_way(self) -> int:
         """See `Platform`."""
         return len(self.sim.sockets.open)
 

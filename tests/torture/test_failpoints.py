@@ -7,15 +7,17 @@ import pytest
 
 from gateway.errors import GatewayError
 from gateway.failpoints import FAILPOINTS
-from tests.torture.cases import DOUBLE, KILLED, SINGLE, Case, approve_newest, run_case
+from tests.torture.campaign import PLATFORMS
+from tests.torture.cases import DOUBLE, ELSEWHERE, KILLED, SINGLE, Case, approve_newest, run_case
 from tests.torture.invariants import examine
+from tests.torture.platforms import Platform
 from tests.torture.world import World
 
 CASES_A_WORLD = 6
 TOLD_OF_AN_ERROR = {"claim_pre", "command_pre"}
 """An error there ends the matter with words; nothing was changed."""
 
-ELSEWHERE = {"pairing_approved", "recovery_begun", "recovery_turn"}
+OF_THEIR_OWN = {"pairing_approved", "recovery_begun", "recovery_turn"}
 
 
 def _groups(cases: tuple[Case, ...]) -> list[tuple[Case, ...]]:
@@ -28,13 +30,13 @@ def _names(cases: tuple[Case, ...]) -> str:
 
 def test_no_point_is_left_out() -> None:
     """Every named point is the end of a gateway in some test here."""
-    tried = {case.point for case in SINGLE} | {case.again for case in DOUBLE} | ELSEWHERE
+    tried = {case.point for case in SINGLE} | {case.again for case in DOUBLE} | OF_THEIR_OWN
     assert set() == set(FAILPOINTS) - tried
     assert set() == {case.point for case in (*SINGLE, *DOUBLE)} - set(FAILPOINTS)
 
 
-async def _survives(directory: Path, cases: tuple[Case, ...]) -> None:
-    async with World(directory) as world:
+async def _survives(directory: Path, cases: tuple[Case, ...], platform: Platform | None = None) -> None:
+    async with World(directory, platform) as world:
         await world.start()
         for at, case in enumerate(cases):
             await run_case(world, case, chat=100 + at)
@@ -57,6 +59,16 @@ async def test_a_death_at_a_named_point_costs_nothing(tmp_path: Path, cases: tup
 async def test_a_death_in_the_recovery_from_a_death_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
     """F51, R5: the same, where the recovery itself is cut."""
     await _survives(tmp_path, cases)
+
+
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+@pytest.mark.parametrize("cases", _groups(ELSEWHERE), ids=_names)
+async def test_a_death_on_another_platform_costs_nothing(
+    tmp_path: Path, cases: tuple[Case, ...], platform: str
+) -> None:
+    """The same on Discord and Slack, where a resend is recognised: nothing is said twice, marked or not."""
+    await _survives(tmp_path, cases, PLATFORMS[platform]())
 
 
 @pytest.mark.timeout(60)

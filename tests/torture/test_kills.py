@@ -1,6 +1,6 @@
 """Kills at random, over and over, while people write (FAULTS R1, R2, R3).
 
-More of it, with a line to read: `python -m tests.torture.campaign KILLS CHATS SEED`.
+More of it, with a line to read: `python -m tests.torture.campaign KILLS CHATS SEED PLATFORM`.
 """
 
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.torture.campaign import run_campaign
+from tests.torture.campaign import PLATFORMS, run_campaign
 
 HUNDREDS = int(os.environ.get("TORTURE_KILLS", "150"))
 """Kills of one long campaign; from the environment, because `make torture` is run with more at night."""
@@ -27,6 +27,18 @@ async def test_ten_kills_lose_nothing_and_double_nothing(
     assert 10 == verdict.kills
 
 
+@pytest.mark.timeout(100)
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_six_kills_on_another_platform_double_nothing_at_all(
+    tmp_path: Path, platform: str, record_property: Callable[[str, object], None]
+) -> None:
+    """The same on Discord and Slack, whose histories and keys leave no doubt: there is not even a marked resend."""
+    verdict = await run_campaign(tmp_path, PLATFORMS[platform](), kills=6, chats=12, seed=4)
+    record_property("campaign", verdict.line())
+    assert ([], 0) == (verdict.broken, verdict.marked), verdict.line()
+    assert 6 == verdict.kills
+
+
 @pytest.mark.long
 @pytest.mark.timeout(36_000)
 @pytest.mark.parametrize("seed", [11, 12])
@@ -37,3 +49,15 @@ async def test_hundreds_of_kills_lose_nothing_and_double_nothing(
     verdict = await run_campaign(tmp_path, kills=HUNDREDS, chats=20, seed=seed)
     record_property("campaign", verdict.line())
     assert [] == verdict.broken, verdict.line()
+
+
+@pytest.mark.long
+@pytest.mark.timeout(36_000)
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_hundreds_of_kills_on_another_platform_double_nothing_at_all(
+    tmp_path: Path, platform: str, record_property: Callable[[str, object], None]
+) -> None:
+    """R1, R2, R3 on Discord and Slack at full length: nothing lost, nothing said twice, marked or not."""
+    verdict = await run_campaign(tmp_path, PLATFORMS[platform](), kills=HUNDREDS, chats=20, seed=13)
+    record_property("campaign", verdict.line())
+    assert ([], 0) == (verdict.broken, verdict.marked), verdict.line()

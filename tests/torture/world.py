@@ -1,4 +1,4 @@
-"""The world around a tortured gateway: a platform, a model, a ledger. It is never killed, and it remembers everything."""
+"""The world around a tortured gateway: a platform, a model, a ledger. It is never killed, and remembers everything."""
 
 import asyncio
 import sqlite3
@@ -175,8 +175,7 @@ class World:
 
     def is_settled(self) -> bool:
         """Whether everything that was said has come to its end inside the gateway."""
-        on_its_way = self.platform.on_its_way()
-        if on_its_way or (on_its_way is None and self._unheard()):
+        if self.platform.on_its_way() or (self.platform.forgets and self._unheard()):
             return False
         return not self._count(
             "SELECT (SELECT count(*) FROM inbox WHERE outcome IS NULL)"
