@@ -97,6 +97,8 @@ class Hearing:
         """Commit what waits, for ever."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
+            if self._cursor.gap:  # older than whatever the session replays
+                self._hold(self._fill())
             while True:
                 await self._waiting.news.wait()
                 self._waiting.news.clear()

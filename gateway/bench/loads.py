@@ -27,8 +27,8 @@ class Loads:
 
     platforms: Sequence[str] = tuple(PLATFORMS)
     chats: int = 50
-    messages_each: int = 30
-    alone: int = 60  # messages where one person talks alone
+    messages_each: int = 25
+    alone: int = 40  # messages where one person talks alone
 
 
 @dataclass(frozen=True, slots=True)

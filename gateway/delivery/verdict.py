@@ -36,6 +36,8 @@ def judge(
     if isinstance(failure, Retryable):
         return _later(row, error, now, give_up_after_s, failure.retry_after_s)
     if row.action is Action.PLACEHOLDER:
+        if idempotent and not row.marked:  # once more, at once: it tells which message is to become the answer
+            return Verdict(replace(row, state=State.READY, marked=True, not_before=None), error)
         return Verdict(replace(row, state=State.UNKNOWN), error)
     if row.action is Action.EDIT:
         return _later(row, error, now, give_up_after_s, None)

@@ -53,6 +53,27 @@ async def test_a_gap_that_was_not_filled_before_a_kill_is_filled_after_it():
         assert (2, 1) == (rig.sessions.identifies, rig.sessions.resumes)
 
 
+async def test_what_a_resumed_session_replays_waits_for_an_older_gap():
+    """A kill while a gap is being filled: the session that is taken up again tells of what came after the gap."""
+    async with discord() as rig:
+        async with rig.running():
+            rig.simulator.say(1, "known")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.forget_sessions()
+        rig.simulator.say(1, "in the gap")
+        await rig.restarted()
+        rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=5))
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: '"gap":true' in (rig.sink.committed or ""))
+        rig.simulator.say(1, "after it")
+        await rig.restarted()
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: {"in the gap", "after it"} <= set(texts(rig)))
+            await rig.sink.until(lambda: '"gap":false' in (rig.sink.committed or ""))
+        assert ["in the gap", "after it"] == [text for text in dict.fromkeys(texts(rig)) if text != "known"]
+        assert (2, 1) == (rig.sessions.identifies, rig.sessions.resumes)
+
+
 async def test_during_a_backfill_messages_keep_their_order_and_commands_do_not_wait():
     """Live messages wait for the history of before; interactions, which have 3 s, pass."""
     async with discord() as rig:

@@ -34,3 +34,9 @@ class TestCommandLine:
         """Unknown rows are refused through the command, too."""
         result = CliRunner().invoke(command, ["no-such-row"])
         assert 2 == result.exit_code
+
+    def test_tenk_bench_explains_itself(self):
+        """`--help` measures nothing."""
+        result = CliRunner().invoke(command, ["--help"])
+        assert 0 == result.exit_code
+        assert "bench" in result.output

@@ -44,9 +44,16 @@ def test_a_platform_that_knows_keys_is_asked_again_as_often_as_it_takes() -> Non
     assert [(State.READY, True)] * 2 == [(once.state, once.marked), (twice.state, twice.marked)]
 
 
-def test_an_unknown_placeholder_is_never_resent() -> None:
+def test_an_unknown_placeholder_is_not_resent_where_keys_are_not_known() -> None:
     """A placeholder says nothing: the final goes as a send of its own."""
     assert State.UNKNOWN == judge(replace(ROW, action=Action.PLACEHOLDER), Unknown("cut"), NOW, DAY_S).row.state
+
+
+def test_an_unknown_placeholder_is_asked_for_once_where_keys_are_known() -> None:
+    """D2: its key tells which message it became, so nothing is left behind; a second doubt ends it."""
+    once = judge(replace(ROW, action=Action.PLACEHOLDER), Unknown("cut"), NOW, DAY_S, idempotent=True).row
+    assert (State.READY, True, None) == (once.state, once.marked, once.not_before)
+    assert State.UNKNOWN == judge(once, Unknown("cut"), NOW, DAY_S, idempotent=True).row.state
 
 
 def test_retry_after_is_obeyed_to_the_second() -> None:
