@@ -141,7 +141,8 @@ class ChannelManager:
     def note(self, held: _Held, state: ChannelState, detail: str) -> None:
         """Keep how a channel is doing; a change is logged."""
         if (state, detail) != (held.state, held.detail):
-            log.info("channel_state", channel=held.spec.channel, account=held.spec.account, state=state, detail=detail)
+            tell = {ChannelState.FAILED: log.error, ChannelState.DEGRADED: log.warning}.get(state, log.info)
+            tell("channel_state", channel=held.spec.channel, account=held.spec.account, state=state, detail=detail)
             held.state, held.detail = state, detail
             CHANNEL_READY.labels(held.spec.channel, held.spec.account).set(state is ChannelState.READY)
         if state is ChannelState.READY:

@@ -40,3 +40,18 @@ async def deliver_twice(world: World) -> None:
     world.say(1)
     world.say(2, "pi")
     await world.settle(10)
+
+
+async def die_in_a_gap(world: World) -> None:
+    """The gateway dies while it fetches what was said in a gap, and somebody writes before it is back."""
+    world.say(1)
+    await world.settle()
+    await world.kill()
+    world.platform.forget()
+    world.say(1)
+    await world.start("inbox_pre:2:exit", arrives=False)  # the first is the new session itself
+    await world.gateway.ended(15.0)
+    world.note_death()
+    world.say(1)
+    await world.start()
+    await world.settle(10)

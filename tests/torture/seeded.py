@@ -18,7 +18,7 @@ from tests.torture.cases import (
     steering,
 )
 from tests.torture.gateway_process import ROOT
-from tests.torture.scenarios import deliver_twice, take_over
+from tests.torture.scenarios import deliver_twice, die_in_a_gap, take_over
 from tests.torture.world import World
 
 PACKAGES = ("gateway", "channels", "agent")
@@ -37,6 +37,7 @@ class Bug:
     old: str
     new: str
     case: Case | Scenario
+    platform: str = "telegram"
 
     @property
     def name(self) -> str:
@@ -156,6 +157,21 @@ BUGS = (
         "                return _Done([], before=True)\n",
         "",
         Case("command_post", command),
+    ),
+    Bug(
+        19, "messages without their key", "channels/slack/blocks.py",
+        '"event_payload": {"key": part.idem_key}', '"event_payload": {"key": ""}',
+        Case("send_done"), platform="slack",
+    ),
+    Bug(
+        20, "a new nonce for every try", "channels/discord/bodies.py",
+        "part.idem_key[:25], True", '__import__("secrets").token_hex(8), True',
+        Case("send_done"), platform="discord",
+    ),
+    Bug(
+        21, "a session replayed before an older gap is filled", "channels/discord/hearing.py",
+        "            if self._cursor.gap:", "            if False:",
+        die_in_a_gap, platform="discord",
     ),
 )  # fmt: skip
 

@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.torture.campaign import PLATFORMS
 from tests.torture.cases import DOUBLE, SINGLE, Case
 from tests.torture.invariants import examine
-from tests.torture.scenarios import Unfenced, deliver_twice, take_over
+from tests.torture.scenarios import Unfenced, deliver_twice, die_in_a_gap, take_over
 from tests.torture.seeded import BUGS, Bug, plant, provoke
 from tests.torture.world import NotSettled, World
 
@@ -33,7 +34,7 @@ async def _found(world: World, bug: Bug) -> list[str]:
 @pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
 async def test_a_seeded_bug_is_found(tmp_path: Path, bug: Bug) -> None:
     """The gateway with this bug breaks a promise where the one without keeps them all."""
-    async with World(tmp_path, code=plant(bug, tmp_path)) as world:
+    async with World(tmp_path, PLATFORMS[bug.platform](), code=plant(bug, tmp_path)) as world:
         assert [] != await _found(world, bug)
 
 
@@ -53,5 +54,16 @@ async def test_what_is_delivered_twice_is_answered_once(tmp_path: Path) -> None:
     async with World(tmp_path) as world:
         await world.start()
         await deliver_twice(world)
+        await world.gateway.kill()
+        assert [] == examine(world).broken
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("platform", ["discord", "slack"])
+async def test_a_gap_that_was_cut_is_filled_before_what_came_after_it(tmp_path: Path, platform: str) -> None:
+    """P5: the answers come in the order of the questions, although the newer one was told first."""
+    async with World(tmp_path, PLATFORMS[platform]()) as world:
+        await world.start()
+        await die_in_a_gap(world)
         await world.gateway.kill()
         assert [] == examine(world).broken
