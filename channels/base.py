@@ -230,6 +230,7 @@ class FindsSent(Protocol):
 
         Raises:
             Retryable: it cannot be told now.
+            Unknown: it can never be told: what goes this way leaves no trace. It is said again, and shown to be.
         """
         ...
 

@@ -207,7 +207,7 @@ class ChannelManager:
     # ------------------------------------------------------------ supervision
 
     async def _keep(self, held: _Held) -> None:
-        while await self._run_once(held):
+        while await self._apart(held):
             await self._pause(RESTART_S[min(held.failures, len(RESTART_S)) - 1])
 
     async def aclose(self) -> None:
@@ -222,6 +222,25 @@ class ChannelManager:
             held.ready.set_result(await asyncio.to_thread(held.spec.make))
             self._tasks.create_task(self._set_commands(held.ready.result()))
         return held.ready.result()
+
+    async def _apart(self, held: _Held) -> bool:
+        """`_run_once` in a task of its own.
+
+        CPython 3.11.2 leaves a cancellation behind in a task whose task group failed: it may not hit the next run.
+        """
+        goes_on: list[bool] = []
+
+        async def run() -> None:
+            goes_on.append(await self._run_once(held))
+
+        running = self._tasks.create_task(run())
+        try:
+            await asyncio.wait([running])
+        finally:
+            if not running.done():
+                running.cancel()
+                await asyncio.wait([running])
+        return goes_on[0] if goes_on else True
 
     async def _run_once(self, held: _Held) -> bool:
         """Load a channel and run it until it ends; whether it should be started again."""

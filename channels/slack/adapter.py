@@ -175,7 +175,10 @@ class SlackChannel:
 
         Raises:
             Retryable: it cannot be told now.
+            Unknown: it goes by a response URL, and what only one person sees stands in no history.
         """
+        if self._by_response_url(part) and not part.media:
+            raise Unknown("what went by a response URL cannot be looked for")
         try:
             ours = self._us.user if self._us is not None else ""
             return await self._meant(find_sent(self._wire, part, ours, self._clock()))

@@ -66,7 +66,10 @@ class Sender:
 
     async def _say(self, row: OutboxRow, channel: Channel, part: OutboundPart) -> Receipt:
         if row.marked and row.action is not Action.EDIT and isinstance(channel, FindsSent):
-            found = await channel.find_sent(part)
+            try:
+                found = await channel.find_sent(part)
+            except Unknown:  # it left no trace: only the mark can tell that it may be there already
+                found, part = None, _marked(row, channel, part)
             if found is not None:
                 return found
         if row.action is Action.EDIT and row.target is not None and isinstance(channel, EditsMessages):
@@ -109,3 +112,10 @@ class Sender:
             return known
         query = partial(attempts.standing_id, cause=row.cause, part=row.part, op=row.op)
         return await self._store.read(query, lasting=True)
+
+
+def _marked(row: OutboxRow, channel: Channel, part: OutboundPart) -> OutboundPart:
+    """The part under the mark, where it has none yet; a placeholder says nothing that could be doubled."""
+    if row.action is Action.PLACEHOLDER or not channel.limits.idempotent_sends:
+        return part
+    return replace(part, rendered=replace(part.rendered, text=part.rendered.text + RECOVERED_MARK))

@@ -199,13 +199,17 @@ async def test_a_token_revoked_while_running_ends_the_channel():
 
 
 async def test_a_missing_intent_ends_the_channel_and_says_where_to_switch_it_on():
-    """4014 names Message Content Intent and its page; without asking for it the bot runs."""
+    """4014 names Message Content Intent and its page."""
     async with discord() as rig:
         rig.simulator.world.bot().message_content = False
         with pytest.raises(
             ConfigRefused, match=r"Message Content Intent at https://discord\.com.*message_content = false"
         ):
             await rig.channel.run(rig.sink)
+
+
+async def test_without_asking_for_the_intent_the_bot_runs():
+    """What is not meant for it comes without content then, and is not taken."""
     async with discord(message_content=False) as rig:
         rig.simulator.world.bot().message_content = False
         async with rig.running():

@@ -60,6 +60,17 @@ async def test_placeholder_is_not_wasted_on_a_response_url():
         assert [] == rig.simulator.answers("C1")
 
 
+async def test_what_goes_by_a_response_url_cannot_be_looked_for():
+    """No history has what one person sees: that nobody can tell is said, and it is not taken for "not said"."""
+    async with slack() as rig, rig.running():
+        rig.simulator.command("C1", "/stats", person="U7")
+        await rig.sink.until(lambda: bool(rig.sink.events))
+        answer = part("12 h", chat="C1", route=rig.sink.events[0].route)
+        await rig.channel.send(answer)
+        with pytest.raises(Unknown):
+            await rig.channel.find_sent(answer)
+
+
 async def test_used_up_response_url_falls_back_to_the_chat():
     """After five uses the answer still arrives."""
     async with slack() as rig, rig.running():

@@ -14,12 +14,16 @@ from pathlib import Path
 from tests.torture.gateway_process import ROOT
 from tests.torture.invariants import Verdict, examine
 from tests.torture.platforms import DiscordPlatform, Platform, SlackPlatform, TelegramPlatform
-from tests.torture.world import NotSettled, World
+from tests.torture.world import OWN_COMMANDS, NotSettled, World
 
 KINDS = ("", "", "p", "i", "u", "pi", "l", "s", "s", "sp", "ls", "piu")
 LIVES_S = (0.1, 2.0)
+CATCHING_UP_LIVES_S = (0.5, 2.5)
+"""Where a gateway first has to read what it missed: shorter lives, and most turns end after three of them (D5)."""
 FORGOTTEN = 0.25
 """How often a platform that forgets has done so when the gateway comes back."""
+USED = 0.1
+"""How often a message comes with a command of the platform's own."""
 AWAY_S = (0.0, 0.6)
 
 PLATFORMS: Mapping[str, Callable[[], Platform]] = {
@@ -68,7 +72,7 @@ async def run_campaign(
 async def _acquaint(world: World, chats: int) -> None:
     """Everybody writes once in peace: whom a bot never heard of, no history can tell it of."""
     await world.start()
-    for chat in range(1, chats + 1):
+    for chat in (*range(1, chats + 1), OWN_COMMANDS):
         world.say(chat)
     await world.settle()
     await world.gateway.kill()
@@ -79,7 +83,7 @@ async def _live_and_die(world: World, chance: random.Random) -> None:
         await asyncio.sleep(chance.uniform(*AWAY_S))
         world.platform.forget()
     await world.start()
-    await asyncio.sleep(chance.uniform(*LIVES_S))
+    await asyncio.sleep(chance.uniform(*(CATCHING_UP_LIVES_S if world.platform.forgets else LIVES_S)))
     await world.kill()
 
 
@@ -89,6 +93,8 @@ async def _talk(world: World, chance: random.Random, chats: int, every_s: float)
         chat = chance.randrange(1, chats + 1)
         kinds = chance.choice(KINDS)
         world.say(chat, kinds)
+        if chance.random() < USED:
+            world.use()
         if kinds and chance.random() < 0.4:
             await asyncio.sleep(chance.uniform(0.05, 0.6))
             world.say(chat, chance.choice(("", "p", "i")))

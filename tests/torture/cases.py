@@ -69,6 +69,11 @@ async def command(world: World, chat: int) -> None:
     world.log()
 
 
+async def using(world: World, chat: int) -> None:
+    """Practice logged by a command of the platform's own."""
+    world.use()
+
+
 async def terminate(world: World, chat: int) -> None:
     """SIGTERM while an answer is being given."""
     world.say(chat, "s")
@@ -144,6 +149,7 @@ ELSEWHERE = (
     Case("sent_pre"), Case("sent_post"), Case("send_done", long, hit=2),
     Case("placeholder_sent", slow, again="send_done"), Case("edit_done", slow),
     Case("inbox_pre", in_a_room, meanwhile=forgotten),
+    Case("acked", using), Case("command_pre", using), Case("command_post", using), Case("send_done", using),
 )  # fmt: skip
 """For the other platforms: where a message comes in and where an answer goes out; what lies between knows none."""
 

@@ -14,7 +14,7 @@ from tests.torture.gateway_process import API_KEY
 from tests.torture.platforms import Answer
 from tests.torture.script import PARAGRAPHS, flaws_in_transcript
 from tests.torture.script import TOKEN as MESSAGE
-from tests.torture.world import COMMANDS, Said, World
+from tests.torture.world import COMMANDS, OWN_COMMANDS, Said, World, take
 
 MARK = RECOVERED_MARK.strip()
 
@@ -29,6 +29,7 @@ class Verdict:
     doubled: list[str] = field(default_factory=list)  # said twice without a mark
     wrong: list[str] = field(default_factory=list)  # any other broken promise, each with its number
     marked: int = 0  # parts under a recovery mark
+    marked_commands: int = 0  # answers under it to commands of the platform's own
     told: int = 0  # given up after three tries, and said so
     unknown: int = 0  # parts whose second attempt was cut too: recorded for the operator
     strays: int = 0  # placeholders left behind
@@ -42,9 +43,10 @@ class Verdict:
 
     def line(self) -> str:
         """One line for a table."""
+        marked = f"{self.marked}+{self.marked_commands}"
         return (
             f"kills {self.kills:4}  messages {self.messages:5}  lost {len(self.lost)}  doubled {len(self.doubled)}  "
-            f"marked {self.marked}  other {len(self.wrong)}  told {self.told}  unknown {self.unknown}  "
+            f"marked {marked}  other {len(self.wrong)}  told {self.told}  unknown {self.unknown}  "
             f"strays {self.strays}  key repeats {self.repeats}  slowest start {self.slowest_start_s:.1f} s"
         )
 
@@ -62,6 +64,7 @@ def examine(world: World) -> Verdict:
         _check_answers(world, store, verdict)
         _check_effects(world, store, verdict)
         _check_commands(world, store, verdict)
+        _check_own_commands(world, store, verdict)
         _check_transcripts(world, store, verdict)
     connection.close()
     if verdict.marked > world.cut_sends + store.unknown_sends:
@@ -70,6 +73,7 @@ def examine(world: World) -> Verdict:
         verdict.wrong.append(f"I6: {verdict.marked} marked, where nothing is said twice")
     verdict.wrong += [f"I8: the model was sent what a strict API refuses: {flaw}" for flaw in world.model.unsendable]
     log = world.gateway.tail(100_000_000)
+    verdict.doubled += [f"I6: said twice under the key {double}" for double in world.platform.doubles()]
     secrets = {**world.platform.secrets, "the API key": API_KEY}
     verdict.wrong += [f"I13: {name} stands in the log" for name, secret in secrets.items() if secret in log]
     return verdict
@@ -219,6 +223,29 @@ def _check_commands(world: World, store: _Store, verdict: Verdict) -> None:
         verdict.doubled.append(f"I6: {len(world.logged)} commands were answered {clear} times")
     if len(answers) < len(world.logged):
         verdict.lost.append(f"I2: {len(world.logged)} commands have {len(answers)} answers")
+
+
+def _check_own_commands(world: World, store: _Store, verdict: Verdict) -> None:
+    """Each that was taken took effect once and was answered once; any other at most once."""
+    done = Counter(row["notes"] for row in store.rows("SELECT notes FROM practice_sessions"))
+    given_up = [row["payload"] for row in store.rows("SELECT payload FROM inbox WHERE outcome = 'failed'")]
+    due = 0
+    for used in world.used:
+        note = take(used.number)
+        told = any(note in payload for payload in given_up)
+        verdict.told += told
+        least = int(used.taken() and not told)
+        due += least
+        if not least <= done[note] <= 1:
+            verdict.wrong.append(f"I7: the command {note} happened {done[note]} times, not {least}")
+    asked = len(world.used) + sum(said.chat == OWN_COMMANDS for said in world.said)
+    answered = len(world.answers(OWN_COMMANDS))
+    clear = sum(MARK not in one.text for one in world.answers(OWN_COMMANDS))
+    verdict.marked_commands = answered - clear
+    if clear > asked:
+        verdict.doubled.append(f"I6: {asked} commands of the platform's own were answered {clear} times")
+    if answered < due + asked - len(world.used):
+        verdict.lost.append(f"I2: {due} commands of the platform's own have {answered} answers")
 
 
 def _check_transcripts(world: World, store: _Store, verdict: Verdict) -> None:

@@ -3,7 +3,8 @@
 A chat is a number. On Discord and Slack every fourth is a channel among others, where the bot is mentioned.
 """
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,6 +49,10 @@ class Platform(Protocol):
         """Somebody writes to the bot; the message's id."""
         ...
 
+    def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
+        """Somebody uses a command of the platform's own; what comes back says whether it was taken."""
+        ...
+
     def answers(self, chat: int) -> list[Answer]:
         """What the bot said there, in order, without what was deleted."""
         ...
@@ -66,6 +71,10 @@ class Platform(Protocol):
 
     def forget(self) -> None:
         """Keep nothing for a gateway that is away but the chats' histories."""
+        ...
+
+    def doubles(self) -> list[str]:
+        """Keys under which the bot said more than once what still stands, as far as the platform is given keys."""
         ...
 
     def key(self, chat: int) -> str:
@@ -100,6 +109,11 @@ class TelegramPlatform:
         """See `Platform`."""
         return str(self.sim.say(chat, text))
 
+    def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
+        """See `Platform`; on Telegram it is a message like others, and kept like them."""
+        self.say(chat, f"/{name} {text}")
+        return lambda: True
+
     def answers(self, chat: int) -> list[Answer]:
         """See `Platform`."""
         return [Answer(one.text, one.at_s) for one in self.sim.answers(chat)]
@@ -118,6 +132,10 @@ class TelegramPlatform:
 
     def forget(self) -> None:
         """Telegram keeps updates for a day."""
+
+    def doubles(self) -> list[str]:
+        """None that Telegram knew of."""
+        return []
 
     def key(self, chat: int) -> str:
         """See `Platform`."""
@@ -156,6 +174,11 @@ class DiscordPlatform:
             self.sim.add_channel(chat, GUILD)
         return str(self.sim.say(chat, f"<@{self.sim.world.bot().id}> {text}", person=chat))
 
+    def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
+        """See `Platform`."""
+        used = self.sim.command(chat, name, {"text": text})
+        return lambda: used.acked_at_s is not None
+
     def answers(self, chat: int) -> list[Answer]:
         """See `Platform`."""
         return [Answer(one.text, one.at_s) for one in self.sim.answers(chat)]
@@ -176,6 +199,12 @@ class DiscordPlatform:
     def forget(self) -> None:
         """See `Platform`: no session can be resumed."""
         self.sim.forget_sessions()
+
+    def doubles(self) -> list[str]:
+        """See `Platform`: nonces within a channel."""
+        channels = self.sim.world.channels
+        said = [(chat, one.nonce) for chat in channels for one in self.sim.shown(chat) if one.by_bot and one.nonce]
+        return _repeated(said)
 
     def key(self, chat: int) -> str:
         """See `Platform`."""
@@ -214,6 +243,11 @@ class SlackPlatform:
         self._threads.setdefault(chat, said)
         return said
 
+    def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
+        """See `Platform`."""
+        used = self.sim.command(self.key(chat), f"/{name}", text)
+        return lambda: used.acked
+
     def answers(self, chat: int) -> list[Answer]:
         """See `Platform`."""
         return [Answer(one.text, one.at_s) for one in self.sim.answers(self.key(chat))]
@@ -235,9 +269,18 @@ class SlackPlatform:
         self.sim.sockets.lost += self.sim.sockets.open
         self.sim.sockets.open.clear()
 
+    def doubles(self) -> list[str]:
+        """See `Platform`: `client_msg_id`s within a chat."""
+        chats = self.sim.world.chats
+        return _repeated([(chat, one.key) for chat in chats for one in self.sim.answers(chat) if one.key])
+
     def key(self, chat: int) -> str:
         """See `Platform`."""
         return f"{'C' if _is_room(chat) else 'D'}{chat}"
+
+
+def _repeated(said: Sequence[tuple[object, str]]) -> list[str]:
+    return [f"{key} in chat {chat}" for (chat, key), times in Counter(said).items() if times > 1]
 
 
 def _is_room(chat: int) -> bool:

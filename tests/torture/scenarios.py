@@ -50,7 +50,8 @@ async def die_in_a_gap(world: World) -> None:
     world.platform.forget()
     world.say(1)
     await world.start("inbox_pre:2:exit", arrives=False)  # the first is the new session itself
-    await world.gateway.ended(15.0)
+    if await world.gateway.ended(15.0) is None:
+        raise AssertionError(f"nothing was fetched: {world.gateway.tail()}")
     world.note_death()
     world.say(1)
     await world.start()

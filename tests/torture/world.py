@@ -16,7 +16,10 @@ from tests.torture.platforms import Answer, Platform, TelegramPlatform
 from tests.torture.script import Model
 
 COMMANDS = 900
-"""The chat that holds nothing but commands."""
+"""The chat that holds nothing but commands in words."""
+
+OWN_COMMANDS = 904
+"""The chat that holds commands of the platform's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,23 @@ class Said:
     chat: int
     kinds: str
     message_id: str
+
+
+MOST_USED = 1_000
+"""Nobody logs more minutes a day than a day has."""
+
+
+def take(number: int) -> str:
+    """What is noted with a use of the platform's own command, and with no other."""
+    return f"take-{number}."
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """A use of a command of the platform's own."""
+
+    number: int
+    taken: Callable[[], bool]  # whether the platform was told that the gateway has it
 
 
 class NotSettled(AssertionError):
@@ -60,6 +80,7 @@ class World:
         self.ledger = Ledger()
         self.said: list[Said] = []
         self.logged: list[int] = []  # minutes of each `/log`, no two alike
+        self.used: list[Used] = []
         self.kills = 0
         self.cut_sends = 0  # outbox rows in `sending` at the kills
         self.recoveries_s: list[float] = []  # from each start until it listens
@@ -121,6 +142,13 @@ class World:
         self.logged.append(minutes)
         self._write(chat, f"/log {minutes}m cello")
         return minutes
+
+    def use(self) -> None:
+        """Somebody logs practice by a command of the platform's own."""
+        number = len(self.used) + 1
+        if number <= MOST_USED:
+            taken = self.platform.command(OWN_COMMANDS, "log", f"1m cello, {take(number)}")
+            self.used.append(Used(number, taken))
 
     def _write(self, chat: int, text: str) -> str:
         message_id = self.platform.say(chat, text)
