@@ -149,8 +149,9 @@ class WebApi:
             return
         text = arguments.get("text") or arguments.get("markdown_text") or arguments.get("initial_comment")
         self._world.record(
+            "" if self._world.app is None else self._world.app.user,
             method,
-            chat=chat,
+            chat_id=chat,
             message_id=ts if isinstance(ts, str) else None,
             text=text if isinstance(text, str) else None,
             status=0 if answer.cut else answer.status,

@@ -108,7 +108,7 @@ class BotApi:
         if method in _UNRECORDED:
             return
         self._world.record(
-            bot,
+            bot.id,
             self._methods.name_of(method),
             chat_id=params.integer("chat_id"),
             message_id=message_id if message_id is not None else params.integer("message_id"),
