@@ -21,6 +21,7 @@ class ScriptedFault(BaseModel):
 
     only_by_name: ClassVar[frozenset[str]] = frozenset()  # in lower case: what "*" does not stand for
 
+    kind: str  # what happens: `cut`, `html` and `delay` everywhere, and what each platform has besides
     method: str = "*"  # as the platform calls it, any case; "*" is every one but those of `only_by_name`
     chat: int | str | None = None  # only calls for this chat; a platform says which of the two
     status: int = 500  # HTTP status of an error answer
