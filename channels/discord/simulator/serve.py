@@ -7,7 +7,6 @@ from functools import partial
 from typing import TextIO
 
 from channels.discord.simulator.server import DiscordSimulator
-from channels.simulation.server import LOOPBACK
 from channels.simulation.serving import Terminal, line_of, serve_alone
 
 DEFAULT_PORT = 8082
@@ -27,20 +26,13 @@ Simulated Discord on {base}
 End with Ctrl-C."""
 
 
-async def serve(
-    *,
-    host: str = LOOPBACK,
-    port: int = DEFAULT_PORT,
-    bucket: tuple[int, float] | None = None,
-    out: TextIO | None = None,
-    lines: TextIO | None = None,
-) -> None:
+async def serve(*, port: int = DEFAULT_PORT, out: TextIO | None = None, lines: TextIO | None = None) -> None:
     """Serve until cancelled. With `lines` (a terminal) each line is said by person 1 and answers are printed.
 
     Raises:
         OSError: the port is taken.
     """
-    simulator = DiscordSimulator(host=host, port=port, any_token=True, bucket=bucket)
+    simulator = DiscordSimulator(port=port, any_token=True)
     terminal = Terminal(
         how=_HOW,
         invitation="Type a line and person 1 says it.",

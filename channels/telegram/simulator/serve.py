@@ -6,7 +6,6 @@
 from functools import partial
 from typing import TextIO
 
-from channels.simulation.server import LOOPBACK
 from channels.simulation.serving import Terminal, line_of, serve_alone
 from channels.telegram.simulator.server import TelegramSimulator
 
@@ -25,20 +24,13 @@ Simulated Telegram on {base}
 End with Ctrl-C."""
 
 
-async def serve(
-    *,
-    host: str = LOOPBACK,
-    port: int = DEFAULT_PORT,
-    per_chat_per_s: float | None = None,
-    out: TextIO | None = None,
-    lines: TextIO | None = None,
-) -> None:
+async def serve(*, port: int = DEFAULT_PORT, out: TextIO | None = None, lines: TextIO | None = None) -> None:
     """Serve until cancelled. With `lines` (a terminal) each line is said by person 1 and answers are printed.
 
     Raises:
         OSError: the port is taken.
     """
-    simulator = TelegramSimulator(host=host, port=port, any_token=True, per_chat_per_s=per_chat_per_s)
+    simulator = TelegramSimulator(port=port, any_token=True)
     terminal = Terminal(
         how=_HOW,
         invitation="Type a line and person 1 says it.",
