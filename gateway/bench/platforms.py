@@ -86,7 +86,7 @@ class OnTelegram:
 
     async def news(self, timeout_s: float) -> None:
         """See `Platform`."""
-        await self.server.until(lambda: _newest(self.server.world.calls) > self._seen, timeout_s=timeout_s)
+        await self.server.until(lambda: self.server.world.newest_seq > self._seen, timeout_s=timeout_s)
 
 
 class OnDiscord:
@@ -125,7 +125,7 @@ class OnDiscord:
 
     async def news(self, timeout_s: float) -> None:
         """See `Platform`."""
-        await self.server.until(lambda: _newest(self.server.world.calls) > self._seen, timeout_s=timeout_s)
+        await self.server.until(lambda: self.server.world.newest_seq > self._seen, timeout_s=timeout_s)
 
 
 class OnSlack:
@@ -158,7 +158,7 @@ class OnSlack:
         found: list[tuple[int, str]] = []
         for call in self.server.history(after=self._seen):
             self._seen = call.seq
-            chat = self.server.world.chats.get(call.chat or "")
+            chat = self.server.world.chats.get(call.chat_id or "")
             message = chat.messages.get(call.message_id or "") if chat is not None and call.applied else None
             if message is not None and message.by_bot:
                 found.append((int(message.chat[1:]), message.text))
@@ -166,16 +166,7 @@ class OnSlack:
 
     async def news(self, timeout_s: float) -> None:
         """See `Platform`."""
-        await self.server.until(lambda: _newest(self.server.world.calls) > self._seen, timeout_s=timeout_s)
-
-
-class _Call(Protocol):
-    @property
-    def seq(self) -> int: ...
-
-
-def _newest(calls: Sequence[_Call]) -> int:
-    return calls[-1].seq if calls else 0
+        await self.server.until(lambda: self.server.world.newest_seq > self._seen, timeout_s=timeout_s)
 
 
 PLATFORMS: Mapping[str, type[OnTelegram] | type[OnDiscord] | type[OnSlack]] = {

@@ -6,6 +6,14 @@ import contextlib
 import click
 
 
+def _run(platform: str, port: int) -> None:
+    """Serve until Ctrl-C."""
+    from gateway.cli.simulate import run  # noqa: PLC0415  heavy: the simulators' servers
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(run(platform, port))
+
+
 @click.group("sim")
 def command() -> None:
     """Run a simulated platform on this machine."""
@@ -15,27 +23,18 @@ def command() -> None:
 @click.option("--port", type=click.IntRange(0, 65_535), default=8081, show_default=True, help="0 takes a free one.")
 def telegram(port: int) -> None:
     """A Telegram that only this machine reaches; every token is taken for a bot's."""
-    from gateway.cli.simulate import run_telegram  # noqa: PLC0415  heavy: the simulator's server
-
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(run_telegram(port))
+    _run("telegram", port)
 
 
 @command.command("discord")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8082, show_default=True, help="0 takes a free one.")
 def discord(port: int) -> None:
     """A Discord that only this machine reaches; every token is taken for a bot's."""
-    from gateway.cli.simulate import run_discord  # noqa: PLC0415  heavy: the simulator's server
-
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(run_discord(port))
+    _run("discord", port)
 
 
 @command.command("slack")
 @click.option("--port", type=click.IntRange(0, 65_535), default=8083, show_default=True, help="0 takes a free one.")
 def slack(port: int) -> None:
     """A Slack that only this machine reaches; any xoxb- and xapp- token is taken for the app's."""
-    from gateway.cli.simulate import run_slack  # noqa: PLC0415  heavy: the simulator's server
-
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(run_slack(port))
+    _run("slack", port)

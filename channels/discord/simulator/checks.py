@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from channels.simulation.history import Refused
+
 JsonObject = dict[str, JsonValue]
 
 MAX_CONTENT = 2000
@@ -24,7 +26,7 @@ _EVERYONE = re.compile(r"@(everyone|here)")
 _CODE = re.compile(r"```.*?```|`[^`\n]+`", re.DOTALL)
 
 
-class Refusal(Exception):
+class Refusal(Refused):
     """Discord's answer to a call it does not carry out."""
 
     def __init__(self, status: int, code: int, message: str, errors: JsonObject | None = None) -> None:

@@ -22,25 +22,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import orjson
-from aiohttp import web
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import Field, JsonValue
 
-from channels.discord.simulator.checks import JsonObject, Refusal
-from channels.discord.simulator.faults import parse_script
+from channels.discord.simulator.checks import JsonObject
+from channels.discord.simulator.faults import Fault
 from channels.discord.simulator.simulated import SimulatedDiscord
-from channels.discord.simulator.state import Arrived
+from channels.simulation.control import Control, ControlOrder, Endpoints, Query
 
 if TYPE_CHECKING:
     from channels.discord.simulator.state import ShownMessage
 
-MAX_WAIT_S = 60.0
 
-
-class _Order(BaseModel):
+class _Order(ControlOrder):
     """What a control call may carry; each endpoint takes what it needs."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     chat: int = 0
     text: str = ""
@@ -58,12 +52,12 @@ class _Order(BaseModel):
     token: str = ""
 
 
-class Control:
+class DiscordControl(Control[_Order, Fault, int]):
     """Answers /sim/..."""
 
     def __init__(self, simulator: SimulatedDiscord) -> None:
         self._simulator = simulator
-        self._orders: dict[str, Callable[[_Order], JsonValue]] = {
+        orders: dict[str, Callable[[_Order], JsonValue]] = {
             "say": self._say,
             "edit": lambda order: simulator.edit(order.chat, order.message_id, order.text),
             "delete": lambda order: simulator.delete(order.chat, order.message_id),
@@ -75,27 +69,8 @@ class Control:
             "bots": lambda order: simulator.add_bot(order.token).id,
             "network": self._network,
         }
-
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """One control call."""
-        name = request.path.removeprefix("/sim/")
-        try:
-            answer = await self._answer(request, name)
-        except (ValidationError, LookupError, ValueError, Refusal) as error:
-            return _json({"error": f"{name}: {error}"}, status=400)
-        return _json(answer)
-
-    async def _answer(self, request: web.BaseRequest, name: str) -> object:
-        if name == "faults":
-            return await self._faults(request)
-        if request.method == "GET":
-            return await self._read(request, name)
-        if name not in self._orders:
-            raise LookupError("no such endpoint")
-        body = orjson.loads(await request.read())
-        if isinstance(body, list):
-            return [self._orders[name](_Order.model_validate(one)) for one in body]
-        return self._orders[name](_Order.model_validate(body))
+        views: dict[str, Callable[[Query], object]] = {"shown": self._shown, "status": lambda _: self._status()}
+        super().__init__(simulator, simulator.faults, Endpoints(_Order, orders, views, int))
 
     def _say(self, order: _Order) -> JsonValue:
         said = self._simulator.say(order.chat, order.text, person=order.person, reply_to=order.reply_to, bot=order.bot)
@@ -128,35 +103,8 @@ class Control:
                 raise LookupError("do is one of reconnect, cut, invalidate, forget")
         return None
 
-    async def _faults(self, request: web.BaseRequest) -> JsonObject:
-        faults = self._simulator.faults
-        if request.method == "DELETE":
-            faults.clear()
-        elif request.method == "POST":
-            script = orjson.loads(await request.read())
-            faults.script(*parse_script(script if isinstance(script, list) else [script]))
-        return {"hits": faults.hits()}
-
-    async def _read(self, request: web.BaseRequest, name: str) -> object:
-        query = request.query
-        if name == "shown":
-            return [_seen(message) for message in self._simulator.shown(int(query["chat"]))]
-        if name == "history":
-            chat = int(query["chat"]) if "chat" in query else None
-            wait_s = min(float(query.get("wait_s", "0")), MAX_WAIT_S)
-            return [asdict(call) for call in await self._history(chat, int(query.get("after", "0")), wait_s)]
-        if name == "status":
-            return self._status()
-        raise LookupError("no such endpoint")
-
-    async def _history(self, chat: int | None, after: int, wait_s: float) -> list[Arrived]:
-        """The calls after `after`; waits up to `wait_s` for the first of them."""
-        simulator = self._simulator
-        try:
-            await simulator.until(lambda: bool(simulator.history(chat, after=after)), timeout_s=wait_s)
-        except TimeoutError:
-            return []
-        return simulator.history(chat, after=after)
+    def _shown(self, query: Query) -> object:
+        return [_seen(message) for message in self._simulator.shown(int(query["chat"]))]
 
     def _status(self) -> JsonObject:
         bots: list[JsonValue] = []
@@ -185,9 +133,3 @@ def _seen(message: "ShownMessage") -> dict[str, object]:
         "components": message.components,
         "at_s": message.at_s,
     }
-
-
-def _json(body: object, *, status: int = 200) -> web.Response:
-    return web.Response(
-        body=orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS), status=status, content_type="application/json"
-    )

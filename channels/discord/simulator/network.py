@@ -3,26 +3,21 @@
 `bot` arguments are tokens; None is the first bot.
 """
 
-import asyncio
-from collections.abc import Callable
-from itertools import takewhile
-
 from channels.discord.simulator.sessions import Close
-from channels.discord.simulator.state import Arrived, ShownMessage, World
+from channels.discord.simulator.state import ShownMessage, World
+from channels.simulation.server import Watched
 
 _RECONNECT = b'{"op":7,"d":null,"s":null,"t":null}'
 
 
-class SimulatedNetwork:
+class SimulatedNetwork(Watched[int]):
     """The network between bots and Discord, and Discord's own whims."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        self._changed = asyncio.Event()
+    _look_s = 0.05  # what happens on sockets wakes nobody
 
-    def _notify(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
+    def __init__(self, world: World) -> None:
+        super().__init__(world)
+        self._world = world
 
     @property
     def world(self) -> World:
@@ -66,22 +61,3 @@ class SimulatedNetwork:
     def answers(self, chat_id: int) -> list[ShownMessage]:
         """Of `shown`, what the bot said; what still shows "thinking" is not among it."""
         return [one for one in self.shown(chat_id) if one.by_bot and not one.loading]
-
-    def history(self, chat_id: int | None = None, *, after: int = 0) -> list[Arrived]:
-        """Every call that arrived (but plain reads), refused ones too; `after` is a `seq`."""
-        newest_first = takewhile(lambda call: call.seq > after, reversed(self._world.calls))
-        return [call for call in newest_first if chat_id is None or call.chat_id == chat_id][::-1]
-
-    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 10.0) -> None:
-        """Wait until `condition()` holds; it is looked at after every change, and now and then.
-
-        Raises:
-            TimeoutError: it never held.
-        """
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                try:
-                    async with asyncio.timeout(0.05):  # what happens on sockets wakes nobody
-                        await self._changed.wait()
-                except TimeoutError:
-                    continue

@@ -29,12 +29,12 @@ from channels.discord.simulator.state import (
     SUPPRESS_EMBEDS,
     Bot,
     Channel,
-    Edit,
     File,
     ShownMessage,
     World,
 )
 from channels.discord.simulator.written import as_channel, as_message, tell_channel, tell_deleted, tell_message
+from channels.simulation.history import Edit
 
 
 class TooMany(Refusal):

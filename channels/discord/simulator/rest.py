@@ -1,9 +1,7 @@
 """The HTTP side of the simulated REST API: reads a call, applies the fault script, answers as Discord would."""
 
-import asyncio
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 import orjson
@@ -16,6 +14,7 @@ from channels.discord.simulator.interactions import Interactions
 from channels.discord.simulator.operations import Operations, TooMany
 from channels.discord.simulator.reading import Call, Reading
 from channels.discord.simulator.state import Bot, World
+from channels.simulation.answers import Answer, held_up, of_network
 
 Operation = Callable[[Bot, Call], JsonValue]
 
@@ -25,17 +24,6 @@ getMe getApplication getGuilds getChannels getThreads getChannel getMessages get
 getOriginal
 """
 _UNRECORDED = frozenset(_READS.split())
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What goes back: an HTTP status and a body; `cut` means nothing does."""
-
-    status: int
-    body: bytes
-    content_type: str = "application/json"
-    headers: dict[str, str] = field(default_factory=dict)
-    cut: bool = False
 
 
 def _paths(
@@ -107,16 +95,9 @@ class Rest:
             answer = await self._answer(request)
         except Refusal as refusal:
             answer = self._refused(refusal)
-        if answer.cut:
-            if request.transport is not None:
-                request.transport.abort()
-            return web.Response()
-        if answer.status == 204:
-            return web.Response(status=204, headers=answer.headers)
-        headers = {"Content-Type": answer.content_type, **answer.headers}  # exactly this: no charset behind it
-        return web.Response(status=answer.status, body=answer.body, headers=headers)
+        return answer.to(request)
 
-    async def _answer(self, request: web.BaseRequest) -> _Answer:
+    async def _answer(self, request: web.BaseRequest) -> Answer:
         path = re.sub(r"^/api/v\d+", "", request.raw_path.partition("?")[0])
         if request.method == "GET" and path in ("/gateway", "/gateway/bot"):
             return self._gateway(request)
@@ -137,7 +118,7 @@ class Rest:
         named = self._world.bot_by_id(int(application)) if application.isdigit() else None
         return named or self._world.bot()
 
-    def _gateway(self, request: web.BaseRequest) -> _Answer:
+    def _gateway(self, request: web.BaseRequest) -> Answer:
         bot = self._world.bot_of(request.headers.get("Authorization", ""))
         fault = self._faults.due("getGateway", None)
         if fault is not None and fault.kind != "delay":
@@ -149,27 +130,21 @@ class Rest:
             "max_concurrency": 1,
         }
         body: JsonObject = {"url": self.gateway_url, "shards": 1, "session_start_limit": limit}
-        return _Answer(200, orjson.dumps(body))
+        return Answer(200, orjson.dumps(body))
 
-    async def _faulted(self, name: str, operation: Operation, bot: Bot, call: Call) -> _Answer:
+    async def _faulted(self, name: str, operation: Operation, bot: Bot, call: Call) -> Answer:
         """The answer to one call, with the fault that is due."""
         fault = self._faults.due(name, call.number("channel") or None)
-        if fault is None:
-            return self._carry_out(name, operation, bot, call, None)
-        if fault.kind == "delay":
-            if not fault.applied:
-                await asyncio.sleep(fault.delay_s)
-            answer = self._carry_out(name, operation, bot, call, None)
+        async with held_up(fault):
+            if fault is None or fault.kind == "delay":
+                return self._carry_out(name, operation, bot, call, None)
             if fault.applied:
-                await asyncio.sleep(fault.delay_s)
-            return answer
-        if fault.applied:
-            return self._carry_out(name, operation, bot, call, fault)
+                return self._carry_out(name, operation, bot, call, fault)
         answer = _faulty(fault)
         self._record(name, bot, call, answer, applied=False, result=None)
         return answer
 
-    def _carry_out(self, name: str, operation: Operation, bot: Bot, call: Call, fault: Fault | None) -> _Answer:
+    def _carry_out(self, name: str, operation: Operation, bot: Bot, call: Call, fault: Fault | None) -> Answer:
         """Do what is asked; a fault that comes after it hides the answer."""
         try:
             result = operation(bot, call)
@@ -180,23 +155,23 @@ class Rest:
         if fault is not None:
             answer = _faulty(fault)
         elif result is None:
-            answer = _Answer(204, b"")
+            answer = Answer(204, b"")
         else:
             headers = self._operations.rate_headers(call.number("channel")) if name == "createMessage" else {}
-            answer = _Answer(200, orjson.dumps(result), headers=headers)
+            answer = Answer(200, orjson.dumps(result), headers=headers)
         self._record(name, bot, call, answer, applied=True, result=result)
         return answer
 
-    def _refused(self, refusal: Refusal) -> _Answer:
+    def _refused(self, refusal: Refusal) -> Answer:
         """A refusal as Discord writes it."""
         headers: dict[str, str] = {}
         if isinstance(refusal, TooMany):
             wait = f"{refusal.retry_after_s:.3f}"
             headers = {"Via": "1.1 google", "Retry-After": wait, "X-RateLimit-Scope": "user"}
-        return _Answer(refusal.status, orjson.dumps(refusal.body()), headers=headers)
+        return Answer(refusal.status, orjson.dumps(refusal.body()), headers=headers)
 
     def _record(
-        self, name: str, bot: Bot, call: Call, answer: _Answer, *, applied: bool, result: JsonValue, why: str = ""
+        self, name: str, bot: Bot, call: Call, answer: Answer, *, applied: bool, result: JsonValue, why: str = ""
     ) -> None:
         """Keep the call for the history and wake who waits for a change."""
         if name in _UNRECORDED:
@@ -211,7 +186,7 @@ class Rest:
             chat_id=chat_id,
             message_id=int(message_id) if message_id else call.number("message") or None,
             text=content if isinstance(content, str) else None,
-            status=0 if answer.cut else answer.status,
+            status=answer.status,
             applied=applied,
             description=why,
         )
@@ -242,17 +217,15 @@ async def _read(request: web.BaseRequest, ids: dict[str, str]) -> Call:
     return Call(ids, query, body, None if isinstance(decoded, dict) else decoded, tuple(uploads))
 
 
-def _faulty(fault: Fault) -> _Answer:
+def _faulty(fault: Fault) -> Answer:
     """What a scripted fault makes the client see."""
-    if fault.kind == "cut":
-        return _Answer(0, b"", cut=True)
-    if fault.kind == "html":
-        page = b"<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
-        return _Answer(502 if fault.status == 500 else fault.status, page, "text/html")
+    between = of_network(fault)
+    if between is not None:
+        return between
     headers = {"Via": "1.1 google"}
     if fault.status == 429:
         headers["Retry-After"] = f"{fault.retry_after_s:g}"
         headers["X-RateLimit-Scope"] = "global" if fault.everywhere else "user"
         if fault.everywhere:
             headers["X-RateLimit-Global"] = "true"
-    return _Answer(fault.status, orjson.dumps(fault.answer()), headers=headers)
+    return Answer(fault.status, orjson.dumps(fault.answer()), headers=headers)

@@ -3,15 +3,16 @@
 `tenk sim discord` and `python -m channels.discord.simulator` both come here.
 """
 
-import asyncio
-import sys
+from functools import partial
 from typing import TextIO
 
-from channels.discord.simulator.server import LOOPBACK, DiscordSimulator
-from channels.discord.simulator.state import Arrived
+from channels.discord.simulator.server import DiscordSimulator
+from channels.simulation.serving import Terminal, line_of, serve_alone
 
 DEFAULT_PORT = 8082
 TYPIST = 1  # the person whose lines the terminal types
+_SAID = frozenset({"createMessage", "followUp"})
+_CHANGED = frozenset({"editMessage", "editOriginal"})
 
 _HOW = """\
 Simulated Discord on {base}
@@ -25,63 +26,20 @@ Simulated Discord on {base}
 End with Ctrl-C."""
 
 
-async def serve(
-    *,
-    host: str = LOOPBACK,
-    port: int = DEFAULT_PORT,
-    bucket: tuple[int, float] | None = None,
-    out: TextIO | None = None,
-    lines: TextIO | None = None,
-) -> None:
+async def serve(*, port: int = DEFAULT_PORT, out: TextIO | None = None, lines: TextIO | None = None) -> None:
     """Serve until cancelled. With `lines` (a terminal) each line is said by person 1 and answers are printed.
 
     Raises:
         OSError: the port is taken.
     """
-    out = out or sys.stdout
-    async with DiscordSimulator(host=host, port=port, any_token=True, bucket=bucket) as simulator:
-        print(_HOW.format(base=simulator.base_url), file=out, flush=True)
-        if lines is None:
-            await asyncio.Event().wait()
-        else:
-            print("Type a line and person 1 says it.", file=out, flush=True)
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(_show_answers(simulator, out))
-                tasks.create_task(_type(simulator, lines, out))
-
-
-async def _type(simulator: DiscordSimulator, lines: TextIO, out: TextIO) -> None:
-    """Say each line; the end of the input ends only the typing."""
-    while line := await asyncio.to_thread(lines.readline):
-        if not simulator.world.bots:
-            print("(no bot has called in yet; it was not sent)", file=out, flush=True)
-        elif line.strip():
-            simulator.say(TYPIST, line.rstrip("\n"))
-
-
-async def _show_answers(simulator: DiscordSimulator, out: TextIO) -> None:
-    """Print what the bot does in the typist's chat, as it happens."""
-    seen = 0
-
-    def news() -> list[Arrived]:
-        return simulator.history(TYPIST, after=seen)
-
-    while True:
-        try:
-            await simulator.until(lambda: bool(news()), timeout_s=3600)
-        except TimeoutError:
-            continue  # nobody spoke for an hour
-        for call in news():
-            seen = call.seq
-            print(_as_line(call), file=out, flush=True)
-
-
-def _as_line(call: Arrived) -> str:
-    """One call, as somebody at a terminal wants to read it."""
-    if call.status not in (200, 204):
-        return f"  ! {call.method} answered {call.status or 'nothing'} {call.description}"
-    if call.method in ("createMessage", "followUp"):
-        return f"  bot [{call.message_id}]: {call.text}"
-    if call.method in ("editMessage", "editOriginal"):
-        return f"  bot changes [{call.message_id}]: {call.text}"
-    return f"  ({call.method})"
+    simulator = DiscordSimulator(port=port, any_token=True)
+    terminal = Terminal(
+        how=_HOW,
+        invitation="Type a line and person 1 says it.",
+        chat=TYPIST,
+        who="bot",
+        present=lambda: bool(simulator.world.bots),
+        say=partial(simulator.say, TYPIST),
+        as_line=partial(line_of, said=_SAID, changed=_CHANGED),
+    )
+    await serve_alone(simulator, terminal, out, lines)

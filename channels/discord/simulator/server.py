@@ -4,23 +4,15 @@ The real library talks to `base_url` unmodified: REST under /api/v10, the gatewa
 /attachments. The person's side is called in process (`say`, `edit`, `shown` ...) or over /sim/ (see `control`).
 """
 
-import asyncio
-from types import TracebackType
-from typing import Self
+from aiohttp import web
 
-from aiohttp import StreamReader, web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http import RawRequestMessage
-
-from channels.discord.simulator.control import Control
+from channels.discord.simulator.control import DiscordControl
 from channels.discord.simulator.rest import Rest
 from channels.discord.simulator.simulated import SimulatedDiscord
-
-LOOPBACK = "127.0.0.1"
-MAX_REQUEST_BYTES = 64 << 20  # larger ones are cut off; what Discord takes is decided in `checks`
+from channels.simulation.server import LOOPBACK, Served
 
 
-class DiscordSimulator(SimulatedDiscord):
+class DiscordSimulator(Served[int], SimulatedDiscord):
     """A simulated Discord; `async with` starts and stops its server."""
 
     def __init__(
@@ -41,44 +33,18 @@ class DiscordSimulator(SimulatedDiscord):
         """
         super().__init__(any_token=any_token, bucket=bucket)
         self._rest = Rest(self.world, self.operations, self.interactions, self.faults, self._notify)
-        self._control = Control(self)
+        self._control = DiscordControl(self)
         self._host, self._port = host, port
-        self._runner: web.ServerRunner | None = None
-
-    @property
-    def base_url(self) -> str:
-        """What an adapter gets as `api_base`."""
-        return f"http://{self._host}:{self._port}"
 
     async def start(self) -> None:
-        """Listen.
+        """Listen, and tell where.
 
         Raises:
             OSError: the port is taken.
         """
-        # A connection that stands must not hold up the end, hence the short shutdown.
-        server = web.Server(self._handle, access_log=None, request_factory=_request)
-        self._runner = web.ServerRunner(server, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port).start()
-        self._port = self._runner.addresses[0][1]
+        await super().start()
         self.gateway.url = self._rest.gateway_url = f"ws://{self._host}:{self._port}/gateway"
         self.operations.cdn_base = self.base_url
-
-    async def aclose(self) -> None:
-        """Stop listening and cut what is open."""
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         path = request.path
@@ -97,15 +63,3 @@ class DiscordSimulator(SimulatedDiscord):
         if file is None:
             return web.Response(status=404, text="This content is no longer available.")
         return web.Response(body=file.content, content_type=file.mime)
-
-
-def _request(
-    message: RawRequestMessage,
-    payload: StreamReader,
-    protocol: web.RequestHandler,
-    writer: AbstractStreamWriter,
-    task: "asyncio.Task[None]",
-) -> web.BaseRequest:
-    """A request that may be as large as a file that is refused."""
-    loop = asyncio.get_running_loop()
-    return web.BaseRequest(message, payload, protocol, writer, task, loop, client_max_size=MAX_REQUEST_BYTES)

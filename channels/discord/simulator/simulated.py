@@ -23,13 +23,13 @@ from channels.discord.simulator.state import (
     TEXT,
     Bot,
     Channel,
-    Edit,
     Guild,
     Person,
     ShownMessage,
     World,
 )
 from channels.discord.simulator.written import GUILDS, as_guild, tell_channel, tell_deleted, tell_message
+from channels.simulation.history import Edit
 
 
 @dataclass(frozen=True, slots=True)

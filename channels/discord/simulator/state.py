@@ -10,9 +10,10 @@ from datetime import UTC, datetime
 
 from channels.discord.simulator.checks import JsonObject, Refusal
 from channels.discord.simulator.sessions import Sessions
+from channels.simulation.bots import BotWorld
+from channels.simulation.history import Edit
 
 EPOCH_MS = 1_420_070_400_000  # snowflakes count from 2015
-HISTORY_KEPT = 200_000  # calls remembered; older ones are forgotten
 
 TEXT, DM, FORUM, PUBLIC_THREAD = 0, 1, 15, 11  # channel types
 LOADING, SUPPRESS_EMBEDS, SILENT = 1 << 7, 1 << 2, 1 << 12  # message flags
@@ -21,14 +22,6 @@ LOADING, SUPPRESS_EMBEDS, SILENT = 1 << 7, 1 << 2, 1 << 12  # message flags
 def iso(at: float) -> str:
     """An instant (Unix seconds) as Discord writes it."""
     return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds")
-
-
-@dataclass(slots=True)
-class Edit:
-    """One change of a message."""
-
-    text: str
-    at_s: float  # time.monotonic() of the simulator
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,22 +76,6 @@ class ShownMessage:
     def loading(self) -> bool:
         """Whether it is a deferred answer that still shows "thinking"."""
         return bool(self.flags & LOADING)
-
-
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """One REST call that arrived, whatever became of it (plain reads are not kept)."""
-
-    seq: int  # ascending over the whole simulator
-    bot_id: int
-    method: str  # the operation's name
-    chat_id: int | None
-    message_id: int | None
-    text: str | None
-    status: int  # HTTP status of the answer; 0: the connection was cut
-    applied: bool  # whether it took effect
-    description: str  # of a refusal
-    at_s: float
 
 
 @dataclass(slots=True)
@@ -185,21 +162,18 @@ class Bot:
         }
 
 
-class World:
+class World(BotWorld[Bot, Person]):
     """Everything the simulator knows."""
 
     def __init__(self, *, any_token: bool) -> None:
         """With `any_token` an unknown token becomes a bot when it is first used."""
-        self.bots: dict[str, Bot] = {}
-        self.people: dict[int, Person] = {}
+        super().__init__(Person)
         self.guilds: dict[int, Guild] = {}
         self.channels: dict[int, Channel] = {}
         self.files: dict[int, File] = {}
-        self.calls: deque[Arrived] = deque(maxlen=HISTORY_KEPT)
         self.nonce_window_s = 300.0
         self.resume_window_s = 60.0
         self._any_token = any_token
-        self._seq = 0
         self._last_id = 0
 
     def snowflake(self) -> int:
@@ -229,27 +203,9 @@ class World:
             raise Refusal(401, 0, "401: Unauthorized")
         return bot
 
-    def bot(self, token: str | None = None) -> Bot:
-        """The bot of `token`, or the first one.
-
-        Raises:
-            LookupError: there is none yet.
-        """
-        if token is not None:
-            return self.bots[token]
-        if not self.bots:
-            raise LookupError("no bot yet: add_bot(token) first, or let a bot call in")
-        return next(iter(self.bots.values()))
-
     def bot_by_id(self, bot_id: int) -> Bot | None:
         """The bot with this id."""
         return next((bot for bot in self.bots.values() if bot.id == bot_id), None)
-
-    def person(self, person_id: int) -> Person:
-        """Somebody by id; a new one is called Person and their number."""
-        if person_id not in self.people:
-            self.people[person_id] = Person(person_id, f"Person {person_id}")
-        return self.people[person_id]
 
     def channel(self, bot: Bot, channel_id: int) -> Channel:
         """A channel this bot can see.
@@ -280,23 +236,3 @@ class World:
             return [bot for bot in self.bots.values() if bot.id == channel.bot_id]
         guild = self.guilds[channel.guild_id or 0]
         return [bot for bot in self.bots.values() if bot.id in guild.bots and channel.readable]
-
-    def record(
-        self,
-        bot_id: int,
-        method: str,
-        *,
-        chat_id: int | None,
-        message_id: int | None,
-        text: str | None,
-        status: int,
-        applied: bool,
-        description: str = "",
-    ) -> None:
-        """Remember a call that came in."""
-        self._seq += 1
-        self.calls.append(
-            Arrived(
-                self._seq, bot_id, method, chat_id, message_id, text, status, applied, description, time.monotonic()
-            )
-        )

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
+from channels.simulation.history import Refused
+
 JsonObject = dict[str, JsonValue]
 
 MAX_TEXT = 40_000
@@ -29,7 +31,7 @@ _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _FENCE = re.compile(r"(^[ >]*`{3,}.*?^[ >]*`{3,}[ ]*$)", re.MULTILINE | re.DOTALL)
 
 
-class Refusal(Exception):
+class Refusal(Refused):
     """Slack's answer to a call it does not carry out."""
 
     def __init__(self, error: str, *, status: int = 200, more: JsonObject | None = None) -> None:

@@ -19,22 +19,17 @@ Errors are answered 400 with {"error": "..."}.
 from collections.abc import Callable
 from dataclasses import asdict
 
-import orjson
-from aiohttp import web
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import JsonValue
 
-from channels.slack.simulator.checks import JsonObject, Refusal
-from channels.slack.simulator.faults import parse_script
+from channels.simulation.control import Control, ControlOrder, Endpoints, Query
+from channels.slack.simulator.checks import JsonObject
+from channels.slack.simulator.faults import Fault
 from channels.slack.simulator.simulated import SimulatedSlack
-from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET, Arrived
-
-MAX_WAIT_S = 60.0
+from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
 
 
-class _Order(BaseModel):
+class _Order(ControlOrder):
     """What a control call may carry; each endpoint takes what it needs."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     chat: str = ""
     text: str = ""
@@ -48,12 +43,12 @@ class _Order(BaseModel):
     webhook_url: str = ""
 
 
-class Control:
+class SlackControl(Control[_Order, Fault, str]):
     """Answers /sim/..."""
 
     def __init__(self, simulator: SimulatedSlack) -> None:
         self._simulator = simulator
-        self._orders: dict[str, Callable[[_Order], JsonValue]] = {
+        orders: dict[str, Callable[[_Order], JsonValue]] = {
             "say": self._say,
             "edit": lambda order: simulator.edit(order.chat, order.message_id, order.text),
             "delete": lambda order: simulator.delete(order.chat, order.message_id),
@@ -62,27 +57,8 @@ class Control:
             "app": self._app,
             "socket": self._socket,
         }
-
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """One control call."""
-        name = request.path.removeprefix("/sim/")
-        try:
-            answer = await self._answer(request, name)
-        except (ValidationError, LookupError, ValueError, Refusal) as error:
-            return _json({"error": f"{name}: {error}"}, status=400)
-        return _json(answer)
-
-    async def _answer(self, request: web.BaseRequest, name: str) -> object:
-        if name == "faults":
-            return await self._faults(request)
-        if request.method == "GET":
-            return await self._read(request, name)
-        if name not in self._orders:
-            raise LookupError("no such endpoint")
-        body = orjson.loads(await request.read())
-        if isinstance(body, list):
-            return [self._orders[name](_Order.model_validate(one)) for one in body]
-        return self._orders[name](_Order.model_validate(body))
+        views: dict[str, Callable[[Query], object]] = {"shown": self._shown, "status": lambda _: self._status()}
+        super().__init__(simulator, simulator.faults, Endpoints(_Order, orders, views, str))
 
     def _say(self, order: _Order) -> JsonValue:
         ts = self._simulator.say(order.chat, order.text, person=order.person, thread=order.thread)
@@ -107,35 +83,8 @@ class Control:
         {"refresh": sockets.refresh, "close": sockets.close_all, "abort": sockets.abort_all}[order.data]()
         return None
 
-    async def _faults(self, request: web.BaseRequest) -> JsonObject:
-        faults = self._simulator.faults
-        if request.method == "DELETE":
-            faults.clear()
-        elif request.method == "POST":
-            script = orjson.loads(await request.read())
-            faults.script(*parse_script(script if isinstance(script, list) else [script]))
-        return {"hits": faults.hits()}
-
-    async def _read(self, request: web.BaseRequest, name: str) -> object:
-        query = request.query
-        if name == "shown":
-            return [_shown(asdict(message)) for message in self._simulator.shown(query["chat"])]
-        if name == "history":
-            wait_s = min(float(query.get("wait_s", "0")), MAX_WAIT_S)
-            calls = await self._history(query.get("chat"), int(query.get("after", "0")), wait_s)
-            return [asdict(call) for call in calls]
-        if name == "status":
-            return self._status()
-        raise LookupError("no such endpoint")
-
-    async def _history(self, chat: str | None, after: int, wait_s: float) -> list[Arrived]:
-        """The calls after `after`; waits up to `wait_s` for the first of them."""
-        simulator = self._simulator
-        try:
-            await simulator.until(lambda: bool(simulator.history(chat, after=after)), timeout_s=wait_s)
-        except TimeoutError:
-            return []
-        return simulator.history(chat, after=after)
+    def _shown(self, query: Query) -> object:
+        return [_shown(asdict(message)) for message in self._simulator.shown(query["chat"])]
 
     def _status(self) -> JsonObject:
         sockets = self._simulator.sockets
@@ -155,9 +104,3 @@ def _shown(message: dict[str, object]) -> dict[str, object]:
     reactions = message["reactions"]
     named = {name: sorted(who) for name, who in reactions.items()} if isinstance(reactions, dict) else {}
     return message | {"message_id": message["ts"], "reactions": named}
-
-
-def _json(body: object, *, status: int = 200) -> web.Response:
-    return web.Response(
-        body=orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS), status=status, content_type="application/json"
-    )

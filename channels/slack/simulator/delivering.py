@@ -1,8 +1,8 @@
 """How what happens in the simulated Slack reaches the app: by socket or by HTTP. Who does what is in `simulated`."""
 
-import asyncio
 import time
 
+from channels.simulation.server import Watched
 from channels.slack.simulator.checks import JsonObject
 from channels.slack.simulator.faults import Faults
 from channels.slack.simulator.posting import Posted, Poster
@@ -12,14 +12,14 @@ from channels.slack.simulator.state import RESPONSE_URL_S, Chat, ResponseUrl, Wo
 Delivered = Envelope | Posted
 
 
-class DeliveringSlack:
+class DeliveringSlack(Watched[str]):
     """The world, the fault script in force, and both ways out."""
 
     def __init__(self, *, redeliver_after_s: float, hold_s: float, retry_after_s: tuple[float, ...]) -> None:
         """See `SlackSimulator`."""
         self._world = World()
+        super().__init__(self._world)
         self.faults = Faults()
-        self._changed = asyncio.Event()
         self.sockets = SocketHub(self.faults, self._notify, redeliver_after_s=redeliver_after_s, hold_s=hold_s)
         self.poster = Poster(self._world, self._notify, retry_after_s)
 
@@ -32,10 +32,6 @@ class DeliveringSlack:
     def base_url(self) -> str:
         """Where it listens."""
         raise AssertionError("the server says so")
-
-    def _notify(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
 
     def event(self, event: JsonObject, *, event_id: str | None = None) -> Delivered:
         """Deliver any event of the Events API."""

@@ -7,8 +7,9 @@ Refusal.
 import time
 from collections.abc import Callable, Mapping
 
+from channels.simulation.history import Edit
 from channels.slack.simulator.checks import Content, JsonObject, Refusal, taken
-from channels.slack.simulator.state import Chat, Edit, ShownMessage, World
+from channels.slack.simulator.state import Chat, ShownMessage, World
 
 Method = Callable[[JsonObject], JsonObject]
 

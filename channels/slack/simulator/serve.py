@@ -3,12 +3,12 @@
 `tenk sim slack` and `python -m channels.slack.simulator` both come here.
 """
 
-import asyncio
-import sys
+from functools import partial
 from typing import TextIO
 
-from channels.slack.simulator.server import LOOPBACK, SlackSimulator
-from channels.slack.simulator.state import Arrived
+from channels.simulation.history import Arrived
+from channels.simulation.serving import Terminal, serve_alone
+from channels.slack.simulator.server import SlackSimulator
 
 DEFAULT_PORT = 8083
 TYPIST = "D1"  # the direct message whose person the terminal is
@@ -24,62 +24,35 @@ Simulated Slack on {base}
 End with Ctrl-C."""
 
 
-async def serve(
-    *,
-    host: str = LOOPBACK,
-    port: int = DEFAULT_PORT,
-    per_chat_per_s: float | None = None,
-    out: TextIO | None = None,
-    lines: TextIO | None = None,
-) -> None:
+async def serve(*, port: int = DEFAULT_PORT, out: TextIO | None = None, lines: TextIO | None = None) -> None:
     """Serve until cancelled. With `lines` (a terminal) each line is said by person U1 and answers are printed.
 
     Raises:
         OSError: the port is taken.
     """
-    out = out or sys.stdout
-    async with SlackSimulator(host=host, port=port, any_token=True, per_chat_per_s=per_chat_per_s) as simulator:
-        print(_HOW.format(base=simulator.base_url), file=out, flush=True)
-        if lines is None:
-            await asyncio.Event().wait()
-        else:
-            print("Type a line and person U1 says it; one that begins with / is a slash command.", file=out, flush=True)
-            async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(_show_answers(simulator, out))
-                tasks.create_task(_type(simulator, lines, out))
+    simulator = SlackSimulator(port=port, any_token=True)
+    terminal = Terminal(
+        how=_HOW,
+        invitation="Type a line and person U1 says it; one that begins with / is a slash command.",
+        chat=TYPIST,
+        who="app",
+        present=lambda: simulator.world.app is not None,
+        say=partial(_say, simulator),
+        as_line=partial(_as_line, simulator),
+    )
+    await serve_alone(simulator, terminal, out, lines)
 
 
-async def _type(simulator: SlackSimulator, lines: TextIO, out: TextIO) -> None:
-    """Say each line; the end of the input ends only the typing."""
-    while line := await asyncio.to_thread(lines.readline):
-        text = line.rstrip("\n")
-        if simulator.world.app is None:
-            print("(no app has called in yet; it was not sent)", file=out, flush=True)
-        elif text.startswith("/"):
-            command, _, arguments = text.partition(" ")
-            simulator.command(TYPIST, command, arguments)
-        elif text.strip():
-            simulator.say(TYPIST, text)
+def _say(simulator: SlackSimulator, line: str) -> None:
+    """Say a line, or use the slash command it is."""
+    if line.startswith("/"):
+        command, _, arguments = line.partition(" ")
+        simulator.command(TYPIST, command, arguments)
+    else:
+        simulator.say(TYPIST, line)
 
 
-async def _show_answers(simulator: SlackSimulator, out: TextIO) -> None:
-    """Print what the app does in the typist's chat, as it happens."""
-    seen = 0
-
-    def news() -> list[Arrived]:
-        return simulator.history(TYPIST, after=seen)
-
-    while True:
-        try:
-            await simulator.until(lambda: bool(news()), timeout_s=3600)
-        except TimeoutError:
-            continue  # nobody spoke for an hour
-        for call in news():
-            seen = call.seq
-            print(_as_line(simulator, call), file=out, flush=True)
-
-
-def _as_line(simulator: SlackSimulator, call: Arrived) -> str:
+def _as_line(simulator: SlackSimulator, call: Arrived[str]) -> str:
     """One call, as somebody at a terminal wants to read it."""
     if not call.applied or call.status != 200:
         return f"  ! {call.method} answered {call.status or 'nothing'} {call.description}"

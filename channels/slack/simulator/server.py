@@ -4,14 +4,11 @@ The real SDK talks to `base_url` unmodified. The person's side is called in proc
 from another process over /sim/ (see `control`). What is simulated, and how faithfully: `checks`, `methods`, `sockets`.
 """
 
-import asyncio
-from types import TracebackType
-from typing import Self
-
 from aiohttp import web
 
+from channels.simulation.server import LOOPBACK, Served
 from channels.slack.simulator.checks import JsonObject
-from channels.slack.simulator.control import Control
+from channels.slack.simulator.control import SlackControl
 from channels.slack.simulator.methods import ChatMethods
 from channels.slack.simulator.posting import RETRY_AFTER_S
 from channels.slack.simulator.reading import ReadingMethods
@@ -19,10 +16,8 @@ from channels.slack.simulator.simulated import SimulatedSlack
 from channels.slack.simulator.state import StoredFile
 from channels.slack.simulator.webapi import WebApi
 
-LOOPBACK = "127.0.0.1"
 
-
-class SlackSimulator(SimulatedSlack):
+class SlackSimulator(Served[str], SimulatedSlack):
     """A simulated Slack; `async with` starts and stops its server."""
 
     def __init__(
@@ -62,52 +57,21 @@ class SlackSimulator(SimulatedSlack):
             open_socket=lambda: f"ws://{self._host}:{self._port}/link/?ticket={self.sockets.ticket()}",
             any_token=any_token,
         )
-        self._control = Control(self)
+        self._control = SlackControl(self)
         self._host, self._port = host, port
-        self._runner: web.ServerRunner | None = None
-        self._posting: asyncio.Task[None] | None = None
-
-    @property
-    def base_url(self) -> str:
-        """What an adapter gets as `api_base`."""
-        return f"http://{self._host}:{self._port}"
 
     def file_json(self, file: StoredFile) -> JsonObject:
         """A file as messages carry it."""
         return self._reading.as_file(file)
 
-    async def start(self) -> None:
-        """Listen.
-
-        Raises:
-            OSError: the port is taken.
-        """
-        self._runner = web.ServerRunner(web.Server(self._handle, access_log=None), shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port).start()
-        self._port = self._runner.addresses[0][1]
-        self._posting = asyncio.get_running_loop().create_task(self.poster.run())  # ended by `aclose`
+    async def _work(self) -> None:
+        await self.poster.run()
 
     async def aclose(self) -> None:
-        """Stop listening and cut what is open."""
+        """Stop listening and cut what is open, the sockets first."""
         self.sockets.aclose()
         self.sockets.abort_all()
-        if self._posting is not None:
-            self._posting.cancel()
-            await asyncio.wait([self._posting])
-            self._posting = None
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
+        await super().aclose()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         first = request.path.split("/")[1]

@@ -4,11 +4,9 @@ What people do is on its way to the app when a call returns; what they see is re
 D1 is the direct message of the bot with U1, C1 a channel with the bot in it.
 """
 
-import asyncio
 import time
-from collections.abc import Callable
-from itertools import takewhile
 
+from channels.simulation.history import Edit
 from channels.slack.simulator.checks import JsonObject
 from channels.slack.simulator.delivering import Delivered, DeliveringSlack
 from channels.slack.simulator.methods import as_message
@@ -17,9 +15,7 @@ from channels.slack.simulator.state import (
     BOT_TOKEN,
     SIGNING_SECRET,
     AppAccount,
-    Arrived,
     Chat,
-    Edit,
     ShownMessage,
     StoredFile,
 )
@@ -186,21 +182,6 @@ class SimulatedSlack(DeliveringSlack):
         """Of `shown`, what the bot said."""
         return [one for one in self.shown(chat_id) if one.by_bot]
 
-    def history(self, chat_id: str | None = None, *, after: int = 0) -> list[Arrived]:
-        """Every call that arrived (but reads), refused ones too; `after` is a `seq`."""
-        newest_first = takewhile(lambda call: call.seq > after, reversed(self._world.calls))
-        return [call for call in newest_first if chat_id is None or call.chat == chat_id][::-1]
-
     def pings(self) -> list[str]:
         """Every mention that would have notified somebody, over all chats."""
         return [ping for chat in self._world.chats.values() for one in chat.messages.values() for ping in one.pings]
-
-    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 10.0) -> None:
-        """Wait until `condition()` holds; it is looked at after every change.
-
-        Raises:
-            TimeoutError: it never held.
-        """
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                await self._changed.wait()

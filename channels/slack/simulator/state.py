@@ -4,12 +4,11 @@ Plain data; what may happen to it is in `methods` and its siblings (the app's si
 """
 
 import time
-from collections import deque
 from dataclasses import dataclass, field
 
+from channels.simulation.history import CallLog, Edit
 from channels.slack.simulator.checks import Content, JsonObject, Refusal
 
-HISTORY_KEPT = 200_000  # calls remembered; older ones are forgotten
 SCOPES = (
     "app_mentions:read,assistant:write,channels:history,channels:read,chat:write,commands,files:read,files:write,"
     "groups:history,groups:read,im:history,im:read,im:write,mpim:history,reactions:write,users:read"
@@ -19,14 +18,6 @@ APP_TOKEN = "xapp-simulated"  # noqa: S105  the same
 SIGNING_SECRET = "simulated-secret"  # noqa: S105  the same
 RESPONSE_URL_S = 1_800.0
 RESPONSE_URL_USES = 5
-
-
-@dataclass(slots=True)
-class Edit:
-    """One change of a message."""
-
-    text: str
-    at_s: float  # time.monotonic() of the simulator
 
 
 @dataclass(slots=True)
@@ -64,21 +55,6 @@ class ShownMessage:
         """Show this from now on."""
         self.text, self.raw, self.blocks = content.text, content.raw, content.blocks
         self.pings, self.buttons = content.pings, content.buttons
-
-
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """One call that arrived, whatever became of it (auth.test, connections and reads are not kept)."""
-
-    seq: int  # ascending over the whole simulator
-    method: str
-    chat: str | None
-    message_id: str | None
-    text: str | None
-    status: int  # HTTP status of the answer; 0: the connection was cut
-    applied: bool  # whether it took effect
-    description: str  # of a refusal
-    at_s: float
 
 
 @dataclass(slots=True)
@@ -144,18 +120,17 @@ class AppAccount:
     webhook_url: str = ""  # set: events are posted there
 
 
-class World:
+class World(CallLog[str]):
     """Everything the simulator knows."""
 
     def __init__(self) -> None:
+        super().__init__()
         self.app: AppAccount | None = None
         self.people: dict[str, str] = {}  # user id -> name
         self.chats: dict[str, Chat] = {}
         self.files: dict[str, StoredFile] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
-        self.calls: deque[Arrived] = deque(maxlen=HISTORY_KEPT)
         self.views: list[JsonObject] = []
-        self._seq = 0
         self._last_us = 0
         self._names = 0
 
@@ -210,11 +185,3 @@ class World:
         if message is None or message.deleted or message.ephemeral_for is not None:
             raise Refusal("message_not_found")
         return message
-
-    def record(self, method: str, *, chat: str | None, message_id: str | None, text: str | None, status: int,
-               applied: bool, description: str = "") -> None:  # fmt: skip
-        """Remember a call that came in."""
-        self._seq += 1
-        self.calls.append(
-            Arrived(self._seq, method, chat, message_id, text, status, applied, description, time.monotonic())
-        )

@@ -1,15 +1,14 @@
 """The HTTP side of the simulated Slack: Web API, response URLs and files, with the fault script applied."""
 
-import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from urllib.parse import parse_qsl
 
 import orjson
 from aiohttp import web
 from pydantic import JsonValue
 
+from channels.simulation.answers import Answer, held_up, of_network
 from channels.slack.simulator.checks import JsonObject, Refusal, taken
 from channels.slack.simulator.faults import Fault, Faults
 from channels.slack.simulator.methods import ChatMethods, Method
@@ -18,19 +17,6 @@ from channels.slack.simulator.state import SIGNING_SECRET, AppAccount, ShownMess
 
 _UNRECORDED = frozenset({"auth.test", "apps.connections.open", "conversations.history", "conversations.replies",
                          "users.conversations", "users.info", "conversations.info", "files.info"})  # fmt: skip
-HTML = b"<html><head><title>502 Bad Gateway</title></head><body>Bad Gateway</body></html>"
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What goes back: an HTTP status and a body; `cut` means nothing does."""
-
-    body: bytes
-    status: int = 200
-    content_type: str = "application/json"
-    retry_after_s: int | None = None
-    cut: bool = False
-    error: str = ""
 
 
 class WebApi:
@@ -65,16 +51,12 @@ class WebApi:
         )
         chat = arguments.get("channel") or arguments.get("channel_id")
         answer = await self._faulty(method, arguments, token, str(chat) if isinstance(chat, str) else None)
-        if answer.cut:
-            if request.transport is not None:
-                request.transport.abort()
-            return web.Response()
-        headers = {"Retry-After": str(answer.retry_after_s)} if answer.retry_after_s is not None else {}
+        response = answer.to(request)
         if self._world.app is not None and answer.content_type == "application/json":
-            headers["x-oauth-scopes"] = self._world.app.scopes
-        return web.Response(status=answer.status, body=answer.body, content_type=answer.content_type, headers=headers)
+            response.headers["x-oauth-scopes"] = self._world.app.scopes
+        return response
 
-    async def _faulty(self, method: str, arguments: JsonObject, token: str, chat: str | None) -> _Answer:
+    async def _faulty(self, method: str, arguments: JsonObject, token: str, chat: str | None) -> Answer:
         fault = self._faults.due(method, chat)
         if fault is None:
             return self._carried_out(method, arguments, token, chat, None)
@@ -82,16 +64,12 @@ class WebApi:
             answer = _of_fault(fault)
             self._record(method, arguments, chat, answer, applied=False, ts=None)
             return answer
-        if fault.kind == "delay" and not fault.applied:
-            await asyncio.sleep(fault.delay_s)
-        answer = self._carried_out(method, arguments, token, chat, fault)
-        if fault.kind == "delay" and fault.applied:
-            await asyncio.sleep(fault.delay_s)
-        return answer
+        async with held_up(fault):
+            return self._carried_out(method, arguments, token, chat, fault)
 
     def _carried_out(
         self, method: str, arguments: JsonObject, token: str, chat: str | None, fault: Fault | None
-    ) -> _Answer:
+    ) -> Answer:
         """Do what is asked; a fault that comes after it hides the answer."""
         try:
             result = self._result(method, arguments, token)
@@ -99,7 +77,7 @@ class WebApi:
             answer = _refused(refusal)
             self._record(method, arguments, chat, answer, applied=False, ts=None)
             return answer
-        answer = _Answer(orjson.dumps({"ok": True} | result))
+        answer = Answer(200, orjson.dumps({"ok": True} | result))
         if fault is not None and fault.kind in ("error", "status", "html", "cut"):
             answer = _of_fault(fault)
         ts = result.get("ts") or arguments.get("ts") or arguments.get("timestamp")
@@ -142,20 +120,21 @@ class WebApi:
         return app
 
     def _record(
-        self, method: str, arguments: JsonObject, chat: str | None, answer: _Answer, *, applied: bool, ts: JsonValue
+        self, method: str, arguments: JsonObject, chat: str | None, answer: Answer, *, applied: bool, ts: JsonValue
     ) -> None:
         """Keep the call for the history and wake who waits for a change."""
         if method in _UNRECORDED:
             return
         text = arguments.get("text") or arguments.get("markdown_text") or arguments.get("initial_comment")
         self._world.record(
+            "" if self._world.app is None else self._world.app.user,
             method,
-            chat=chat,
+            chat_id=chat,
             message_id=ts if isinstance(ts, str) else None,
             text=text if isinstance(text, str) else None,
-            status=0 if answer.cut else answer.status,
+            status=answer.status,
             applied=applied,
-            description=answer.error,
+            description=answer.why,
         )
         self._changed()
 
@@ -169,7 +148,7 @@ class WebApi:
             word = b"used_url" if url is not None and url.left < 1 else b"expired_url"
             return web.Response(status=404, body=word)
         fault = self._faults.due("response_url", url.chat)
-        answer = _Answer(b"ok", content_type="text/plain")
+        answer = Answer(200, b"ok", "text/plain")
         if fault is not None:
             answer = _of_fault(fault)
         if fault is None or fault.applied:
@@ -184,10 +163,7 @@ class WebApi:
             shown.ephemeral_for = url.user if body.get("response_type", "ephemeral") == "ephemeral" else None
             chat.messages[shown.ts] = shown
             self._record("response_url", body, chat.id, answer, applied=True, ts=shown.ts)
-        if answer.cut and request.transport is not None:
-            request.transport.abort()
-        headers = {"Retry-After": str(answer.retry_after_s)} if answer.retry_after_s is not None else {}
-        return web.Response(status=answer.status, body=answer.body, headers=headers)
+        return answer.to(request)
 
     # ------------------------------------------------------------ files
 
@@ -212,22 +188,22 @@ class WebApi:
         return web.Response(body=file.content, content_type=file.mimetype)
 
 
-def _of_fault(fault: Fault) -> _Answer:
-    if fault.kind == "cut":
-        return _Answer(b"", cut=True, error="cut")
-    if fault.kind == "html":
-        return _Answer(HTML, fault.status, "text/html", error="html")
+def _of_fault(fault: Fault) -> Answer:
+    between = of_network(fault)
+    if between is not None:
+        return between
     limited = fault.error == "ratelimited" or fault.status == 429
     status = 429 if limited else fault.status if fault.kind == "status" else 200
     body = fault.answer() | ({"error": "ratelimited"} if limited else {})
-    wait_s = fault.retry_after_s if limited else None
-    return _Answer(orjson.dumps(body), status, retry_after_s=wait_s, error=str(body["error"]))
+    headers = {"Retry-After": str(fault.retry_after_s)} if limited else {}
+    return Answer(status, orjson.dumps(body), headers=headers, why=str(body["error"]))
 
 
-def _refused(refusal: Refusal) -> _Answer:
+def _refused(refusal: Refusal) -> Answer:
     wait_s = refusal.more.get("retry_after")
     body = orjson.dumps({"ok": False, "error": refusal.error} | refusal.more)
-    return _Answer(body, refusal.status, retry_after_s=wait_s if isinstance(wait_s, int) else None, error=refusal.error)
+    headers = {"Retry-After": str(wait_s)} if isinstance(wait_s, int) else {}
+    return Answer(refusal.status, body, headers=headers, why=refusal.error)
 
 
 def _arguments(body: bytes, content_type: str, query: str) -> JsonObject:

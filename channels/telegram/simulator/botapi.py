@@ -1,12 +1,11 @@
 """The HTTP side of the simulated Bot API: reads a call, applies the fault script, answers as Telegram would."""
 
-import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import orjson
 from aiohttp import web
 
+from channels.simulation.answers import Answer, held_up, of_network
 from channels.telegram.simulator.checks import JsonObject, Refusal
 from channels.telegram.simulator.downloads import Downloads
 from channels.telegram.simulator.faults import Fault, Faults
@@ -16,16 +15,6 @@ from channels.telegram.simulator.state import Bot, World
 
 MAX_POLL_S = 50  # LONG_POLL_MAX_TIMEOUT of tdlib/telegram-bot-api
 _UNRECORDED = frozenset({"getme", "getupdates"})
-
-
-@dataclass(frozen=True, slots=True)
-class _Answer:
-    """What goes back: an HTTP status and a body; `cut` means nothing does."""
-
-    status: int
-    body: bytes
-    content_type: str = "application/json"
-    cut: bool = False
 
 
 class BotApi:
@@ -51,30 +40,25 @@ class BotApi:
             answer = await self._answer(bot, method.lower(), params)
         except Refusal as refusal:
             answer = _refused(refusal)
-        if answer.cut:
-            if request.transport is not None:
-                request.transport.abort()
-            return web.Response()
-        return web.Response(status=answer.status, body=answer.body, content_type=answer.content_type)
+        return answer.to(request)
 
-    async def _answer(self, bot: Bot, method: str, params: Params) -> _Answer:
+    async def _answer(self, bot: Bot, method: str, params: Params) -> Answer:
         """The answer to one call of a known bot, with the fault that is due."""
         fault = self._faults.due(method, params.integer("chat_id"))
-        if fault is not None and fault.kind == "delay" and not fault.applied:
-            await asyncio.sleep(fault.delay_s)
+        async with held_up(fault):
+            return await self._under(bot, method, params, fault)
+
+    async def _under(self, bot: Bot, method: str, params: Params, fault: Fault | None) -> Answer:
+        """The answer to one call, when its time has come."""
         if fault is not None and not fault.applied and fault.kind in ("status", "html", "cut"):
             answer = _faulty(fault)
             self._record(bot, method, params, answer, applied=False, message_id=None)
             return answer
         if method == "getupdates":
-            answer = await self._poll(bot, params, fault)
-        else:
-            answer = self._carry_out(bot, method, params, fault)
-        if fault is not None and fault.kind == "delay" and fault.applied:
-            await asyncio.sleep(fault.delay_s)
-        return answer
+            return await self._poll(bot, params, fault)
+        return self._carry_out(bot, method, params, fault)
 
-    def _carry_out(self, bot: Bot, method: str, params: Params, fault: Fault | None) -> _Answer:
+    def _carry_out(self, bot: Bot, method: str, params: Params, fault: Fault | None) -> Answer:
         """Do what is asked; a fault that comes after it hides the answer."""
         self._methods.name_of(method)
         try:
@@ -83,7 +67,7 @@ class BotApi:
             answer = _refused(refusal)
             self._record(bot, method, params, answer, applied=False, message_id=None, why=refusal.description)
             return answer
-        answer = _Answer(200, orjson.dumps({"ok": True, "result": result}))
+        answer = Answer(200, orjson.dumps({"ok": True, "result": result}))
         if fault is not None and fault.kind in ("status", "html", "cut"):
             answer = _faulty(fault)
         first = result[0] if isinstance(result, list) and result else result
@@ -98,7 +82,7 @@ class BotApi:
         bot: Bot,
         method: str,
         params: Params,
-        answer: _Answer,
+        answer: Answer,
         *,
         applied: bool,
         message_id: int | None,
@@ -108,18 +92,18 @@ class BotApi:
         if method in _UNRECORDED:
             return
         self._world.record(
-            bot,
+            bot.id,
             self._methods.name_of(method),
             chat_id=params.integer("chat_id"),
             message_id=message_id if message_id is not None else params.integer("message_id"),
             text=params.text("text") or params.text("caption") or None,
-            status=0 if answer.cut else answer.status,
+            status=answer.status,
             applied=applied,
             description=why,
         )
         self._changed()
 
-    async def _poll(self, bot: Bot, params: Params, fault: Fault | None) -> _Answer:
+    async def _poll(self, bot: Bot, params: Params, fault: Fault | None) -> Answer:
         """Answer getUpdates."""
         if bot.webhook is not None:
             raise Refusal(
@@ -142,7 +126,7 @@ class BotApi:
             batch = [update for update in batch for _ in range(2)]
         if fault is not None and fault.kind in ("status", "html", "cut"):
             return _faulty(fault)
-        return _Answer(200, b'{"ok":true,"result":[' + b",".join(batch) + b"]}")
+        return Answer(200, b'{"ok":true,"result":[' + b",".join(batch) + b"]}")
 
 
 async def _params_of(request: web.BaseRequest, query: str) -> Params:
@@ -159,19 +143,14 @@ def _uploaded(field: web.FileField) -> UploadedFile:
         return UploadedFile(field.filename, field.content_type, field.file.read())
 
 
-def _refused(refusal: Refusal) -> _Answer:
+def _refused(refusal: Refusal) -> Answer:
     """A refusal as the Bot API writes it."""
     body: JsonObject = {"ok": False, "error_code": refusal.status, "description": refusal.description}
     if refusal.parameters:
         body["parameters"] = refusal.parameters
-    return _Answer(refusal.status, orjson.dumps(body))
+    return Answer(refusal.status, orjson.dumps(body))
 
 
-def _faulty(fault: Fault) -> _Answer:
+def _faulty(fault: Fault) -> Answer:
     """What a scripted fault makes the client see."""
-    if fault.kind == "cut":
-        return _Answer(0, b"", cut=True)
-    if fault.kind == "html":
-        page = b"<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>"
-        return _Answer(502 if fault.status == 500 else fault.status, page, "text/html")
-    return _Answer(fault.status, orjson.dumps(fault.answer()))
+    return of_network(fault) or Answer(fault.status, orjson.dumps(fault.answer()))

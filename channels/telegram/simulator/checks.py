@@ -11,6 +11,8 @@ from itertools import accumulate
 
 from pydantic import JsonValue
 
+from channels.simulation.history import Refused
+
 JsonObject = dict[str, JsonValue]
 
 MAX_TEXT_UTF16 = 4096
@@ -29,7 +31,7 @@ _UNCLEAN = re.compile("[\x00-\x09\x0b-\x1f\u2028-\u202e]")
 _REMOVED = frozenset("\r\u2028\u2029\u202a\u202b\u202c\u202d\u202e")
 
 
-class Refusal(Exception):
+class Refusal(Refused):
     """The Bot API's answer to a call it does not carry out."""
 
     def __init__(self, status: int, description: str, parameters: JsonObject | None = None) -> None:

@@ -24,22 +24,17 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Literal
 
-import orjson
-from aiohttp import web
-from pydantic import Base64Bytes, BaseModel, ConfigDict, JsonValue, ValidationError
+from pydantic import Base64Bytes, JsonValue
 
-from channels.telegram.simulator.checks import JsonObject, Refusal
-from channels.telegram.simulator.faults import parse_script
+from channels.simulation.control import Control, ControlOrder, Endpoints, Query
+from channels.telegram.simulator.checks import JsonObject
+from channels.telegram.simulator.faults import Fault
 from channels.telegram.simulator.simulated import SimulatedTelegram
-from channels.telegram.simulator.state import Arrived, ChatType, FileKind, PersonFile
-
-MAX_WAIT_S = 60.0
+from channels.telegram.simulator.state import ChatType, FileKind, PersonFile
 
 
-class _Order(BaseModel):
+class _Order(ControlOrder):
     """What a control call may carry; each endpoint takes what it needs."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     chat: int = 0
     text: str = ""
@@ -61,12 +56,12 @@ class _Order(BaseModel):
     new_chat: int = 0
 
 
-class Control:
+class TelegramControl(Control[_Order, Fault, int]):
     """Answers /sim/..."""
 
     def __init__(self, simulator: SimulatedTelegram) -> None:
         self._simulator = simulator
-        self._orders: dict[str, Callable[[_Order], JsonValue]] = {
+        orders: dict[str, Callable[[_Order], JsonValue]] = {
             "say": self._say,
             "edit": self._edit,
             "press": lambda order: {
@@ -79,27 +74,12 @@ class Control:
             "chats": self._add_chat,
             "migrate": self._migrate,
         }
-
-    async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
-        """One control call."""
-        name = request.path.removeprefix("/sim/")
-        try:
-            answer = await self._answer(request, name)
-        except (ValidationError, LookupError, ValueError, Refusal) as error:
-            return _json({"error": f"{name}: {error}"}, status=400)
-        return _json(answer)
-
-    async def _answer(self, request: web.BaseRequest, name: str) -> object:
-        if name == "faults":
-            return await self._faults(request)
-        if request.method == "GET":
-            return await self._read(request, name)
-        if name not in self._orders:
-            raise LookupError("no such endpoint")
-        body = orjson.loads(await request.read())
-        if isinstance(body, list):
-            return [self._orders[name](_Order.model_validate(one)) for one in body]
-        return self._orders[name](_Order.model_validate(body))
+        views: dict[str, Callable[[Query], object]] = {
+            "shown": self._shown,
+            "draft": self._draft,
+            "status": lambda _: self._status(),
+        }
+        super().__init__(simulator, simulator.faults, Endpoints(_Order, orders, views, int))
 
     def _say(self, order: _Order) -> JsonValue:
         message_id = self._simulator.say(
@@ -143,38 +123,12 @@ class Control:
     def _add_bot(self, order: _Order) -> JsonValue:
         return self._simulator.add_bot(order.token, username=order.username).id
 
-    async def _faults(self, request: web.BaseRequest) -> JsonObject:
-        faults = self._simulator.faults
-        if request.method == "DELETE":
-            faults.clear()
-        elif request.method == "POST":
-            script = orjson.loads(await request.read())
-            faults.script(*parse_script(script if isinstance(script, list) else [script]))
-        return {"hits": faults.hits()}
+    def _shown(self, query: Query) -> object:
+        return [asdict(message) for message in self._simulator.shown(int(query["chat"]), bot=query.get("bot"))]
 
-    async def _read(self, request: web.BaseRequest, name: str) -> object:
-        query = request.query
-        if name == "shown":
-            return [asdict(message) for message in self._simulator.shown(int(query["chat"]), bot=query.get("bot"))]
-        if name == "draft":
-            draft = self._simulator.draft(int(query["chat"]), bot=query.get("bot"))
-            return None if draft is None else asdict(draft)
-        if name == "history":
-            chat = int(query["chat"]) if "chat" in query else None
-            wait_s = min(float(query.get("wait_s", "0")), MAX_WAIT_S)
-            return [asdict(call) for call in await self._history(chat, int(query.get("after", "0")), wait_s)]
-        if name == "status":
-            return self._status()
-        raise LookupError("no such endpoint")
-
-    async def _history(self, chat: int | None, after: int, wait_s: float) -> list[Arrived]:
-        """The calls after `after`; waits up to `wait_s` for the first of them."""
-        simulator = self._simulator
-        try:
-            await simulator.until(lambda: bool(simulator.history(chat, after=after)), timeout_s=wait_s)
-        except TimeoutError:
-            return []
-        return simulator.history(chat, after=after)
+    def _draft(self, query: Query) -> object:
+        draft = self._simulator.draft(int(query["chat"]), bot=query.get("bot"))
+        return None if draft is None else asdict(draft)
 
     def _status(self) -> JsonObject:
         bots: list[JsonValue] = []
@@ -191,9 +145,3 @@ class Control:
                 }
             )
         return {"bots": bots, "faults_hit": self._simulator.faults.hits()}
-
-
-def _json(body: object, *, status: int = 200) -> web.Response:
-    return web.Response(
-        body=orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS), status=status, content_type="application/json"
-    )

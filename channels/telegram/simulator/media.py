@@ -10,11 +10,12 @@ from uuid import uuid4
 
 from pydantic import JsonValue
 
+from channels.simulation.history import Edit
 from channels.telegram.simulator.checks import JsonObject, Refusal, formatted_caption
 from channels.telegram.simulator.params import Params, UploadedFile
 from channels.telegram.simulator.people import as_message, living
 from channels.telegram.simulator.posting import Poster, keyboard_of, saying, writable
-from channels.telegram.simulator.state import Bot, Edit, FileKind, Method, PersonFile, ShownFile, ShownMessage, World
+from channels.telegram.simulator.state import Bot, FileKind, Method, PersonFile, ShownFile, ShownMessage, World
 
 MAX_UPLOAD_BYTES = 50_000_000
 MAX_PHOTO_BYTES = 10_000_000

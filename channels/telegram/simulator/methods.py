@@ -9,6 +9,7 @@ import time
 
 from pydantic import JsonValue
 
+from channels.simulation.history import Edit
 from channels.telegram.simulator.checks import Refusal, formatted
 from channels.telegram.simulator.hooks import HookMethods
 from channels.telegram.simulator.live import LiveMethods, rich_of
@@ -16,7 +17,7 @@ from channels.telegram.simulator.media import MediaMethods
 from channels.telegram.simulator.params import Params
 from channels.telegram.simulator.people import as_message, living
 from channels.telegram.simulator.posting import Poster, keyboard_of, saying, writable
-from channels.telegram.simulator.state import Bot, Edit, Method, World
+from channels.telegram.simulator.state import Bot, Method, World
 
 _COMMAND_NAME = re.compile(r"[a-z0-9_]{1,32}")
 _NOT_MODIFIED = (

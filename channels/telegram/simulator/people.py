@@ -7,9 +7,10 @@ return.
 import re
 import time
 
+from channels.simulation.history import Edit
 from channels.telegram.simulator.checks import JsonObject, Refusal, utf16_length
 from channels.telegram.simulator.rich import as_rich_message
-from channels.telegram.simulator.state import Bot, Chat, ChatType, Edit, ShownFile, ShownMessage, World
+from channels.telegram.simulator.state import Bot, Chat, ChatType, ShownFile, ShownMessage, World
 
 MESSAGE_KEPT_S = 86_400
 CALLBACK_KEPT_S = 150

@@ -4,26 +4,18 @@ The real SDK talks to `base_url` unmodified. The person's side is called in proc
 from another process over /sim/ (see `control`). What is simulated, and how faithfully: `checks`, `updates`, `methods`.
 """
 
-import asyncio
-from types import TracebackType
-from typing import Self
+from aiohttp import web
 
-from aiohttp import StreamReader, web
-from aiohttp.abc import AbstractStreamWriter
-from aiohttp.http import RawRequestMessage
-
+from channels.simulation.server import LOOPBACK, Served
 from channels.telegram.simulator.botapi import BotApi
-from channels.telegram.simulator.control import Control
+from channels.telegram.simulator.control import TelegramControl
 from channels.telegram.simulator.hooks import HookMethods
 from channels.telegram.simulator.methods import Methods
 from channels.telegram.simulator.pushing import Pusher
 from channels.telegram.simulator.simulated import SimulatedTelegram
 
-LOOPBACK = "127.0.0.1"
-MAX_REQUEST_BYTES = 60_000_000  # a file of 50 MB and what goes with it
 
-
-class TelegramSimulator(SimulatedTelegram):
+class TelegramSimulator(Served[int], SimulatedTelegram):
     """A simulated Telegram; `async with` starts and stops its server."""
 
     def __init__(
@@ -51,65 +43,13 @@ class TelegramSimulator(SimulatedTelegram):
         self.world.pushed = self._pusher.wake
         methods = Methods(self.world, HookMethods(self._pusher.hook_changed), per_chat_per_s=per_chat_per_s)
         self._bot_api = BotApi(self.world, methods, self.faults, self._notify)
-        self._control = Control(self)
+        self._control = TelegramControl(self)
         self._host, self._port = host, port
-        self._runner: web.ServerRunner | None = None
-        self._pushing: asyncio.Task[None] | None = None
 
-    @property
-    def base_url(self) -> str:
-        """What an adapter gets as `api_base`."""
-        return f"http://{self._host}:{self._port}"
-
-    async def start(self) -> None:
-        """Listen.
-
-        Raises:
-            OSError: the port is taken.
-        """
-        # A poll that waits must not hold up the end, hence the short shutdown.
-        server = web.Server(self._handle, access_log=None, request_factory=_request)
-        self._runner = web.ServerRunner(server, shutdown_timeout=0.1)
-        await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port).start()
-        self._port = self._runner.addresses[0][1]
-        self._pushing = asyncio.create_task(self._pusher.run())  # noqa: TID251  it lives from start to aclose
-
-    async def aclose(self) -> None:
-        """Stop listening and cut what is open."""
-        if self._pushing is not None:
-            self._pushing.cancel()
-            await asyncio.wait([self._pushing])
-            if not self._pushing.cancelled():
-                self._pushing.result()
-            self._pushing = None
-        if self._runner is not None:
-            await self._runner.cleanup()
-            self._runner = None
-
-    async def __aenter__(self) -> Self:
-        await self.start()
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
+    async def _work(self) -> None:
+        await self._pusher.run()
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         if request.raw_path.startswith("/sim/"):
             return await self._control.handle(request)
         return await self._bot_api.handle(request)
-
-
-def _request(
-    message: RawRequestMessage,
-    payload: StreamReader,
-    protocol: web.RequestHandler,
-    writer: AbstractStreamWriter,
-    task: "asyncio.Task[None]",
-) -> web.BaseRequest:
-    """A request that may bring a file."""
-    return web.BaseRequest(
-        message, payload, protocol, writer, task, asyncio.get_running_loop(), client_max_size=MAX_REQUEST_BYTES
-    )

@@ -3,16 +3,13 @@
 What people do is queued for the bot when a call returns; what they see is read back here.
 """
 
-import asyncio
 import time
-from collections.abc import Callable
-from itertools import takewhile
 
+from channels.simulation.server import Watched
 from channels.telegram.simulator import people
 from channels.telegram.simulator.checks import JsonObject
 from channels.telegram.simulator.faults import Faults
 from channels.telegram.simulator.state import (
-    Arrived,
     Bot,
     Chat,
     ChatType,
@@ -27,23 +24,19 @@ from channels.telegram.simulator.state import (
 DRAFT_SHOWN_S = 30.0
 
 
-class SimulatedTelegram:
+class SimulatedTelegram(Watched[int]):
     """People, chats and bots, and the fault script in force. `bot` arguments are tokens; None is the first bot."""
 
     def __init__(self, *, any_token: bool, throttled: bool) -> None:
         """See `TelegramSimulator`."""
         self._world = World(any_token=any_token, throttled=throttled)
+        super().__init__(self._world)
         self.faults = Faults()
-        self._changed = asyncio.Event()
 
     @property
     def world(self) -> World:
         """Everything remembered, for what the methods below do not offer."""
         return self._world
-
-    def _notify(self) -> None:
-        self._changed.set()
-        self._changed = asyncio.Event()
 
     # What a test or a demo does before anybody talks.
 
@@ -174,18 +167,3 @@ class SimulatedTelegram:
     def content(self, file: ShownFile, *, bot: str | None = None) -> bytes:
         """What is in a file that somebody sent or the bot did."""
         return self._world.bot(bot).files[file.file_id].content
-
-    def history(self, chat_id: int | None = None, *, after: int = 0) -> list[Arrived]:
-        """Every call that arrived (but getMe and getUpdates), refused ones too; `after` is a `seq`."""
-        newest_first = takewhile(lambda call: call.seq > after, reversed(self._world.calls))
-        return [call for call in newest_first if chat_id is None or call.chat_id == chat_id][::-1]
-
-    async def until(self, condition: Callable[[], bool], *, timeout_s: float = 10.0) -> None:
-        """Wait until `condition()` holds; it is looked at after every change.
-
-        Raises:
-            TimeoutError: it never held.
-        """
-        async with asyncio.timeout(timeout_s):
-            while not condition():
-                await self._changed.wait()

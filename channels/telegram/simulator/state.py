@@ -4,8 +4,6 @@ Plain data; what may happen to it is in `methods` (the bot's side) and `people` 
 """
 
 import asyncio
-import time
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +12,8 @@ from typing import Literal
 
 from pydantic import JsonValue
 
+from channels.simulation.bots import BotWorld
+from channels.simulation.history import Edit
 from channels.telegram.simulator.checks import JsonObject, Refusal
 from channels.telegram.simulator.params import Params
 from channels.telegram.simulator.updates import UpdateQueue
@@ -21,16 +21,7 @@ from channels.telegram.simulator.updates import UpdateQueue
 ChatType = Literal["private", "group", "supergroup", "channel"]
 FileKind = Literal["photo", "document", "voice"]
 Keyboard = tuple[tuple[JsonObject, ...], ...]
-HISTORY_KEPT = 200_000  # calls remembered; older ones are forgotten
 FIRST_UPDATE_ID = 100_000_000
-
-
-@dataclass(slots=True)
-class Edit:
-    """One change of a message."""
-
-    text: str
-    at_s: float  # time.monotonic() of the simulator
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,22 +108,6 @@ class ShownMessage:
     def buttons(self) -> list[tuple[str, str]]:
         """The buttons under it: label and data."""
         return [(str(key["text"]), str(key.get("callback_data"))) for row in self.keyboard for key in row]
-
-
-@dataclass(frozen=True, slots=True)
-class Arrived:
-    """One Bot API call that arrived, whatever became of it (getUpdates and getMe are not kept)."""
-
-    seq: int  # ascending over the whole simulator
-    bot_id: int
-    method: str  # as the Bot API spells it
-    chat_id: int | None
-    message_id: int | None  # the message sent, edited, deleted or reacted to
-    text: str | None
-    status: int  # HTTP status of the answer; 0: the connection was cut
-    applied: bool  # whether it took effect
-    description: str  # of a refusal
-    at_s: float
 
 
 @dataclass(slots=True)
@@ -240,18 +215,15 @@ Method = Callable[[Bot, Params], JsonValue]
 """A method of the Bot API: its result, or a Refusal."""
 
 
-class World:
+class World(BotWorld[Bot, Person]):
     """Everything the simulator knows."""
 
     def __init__(self, *, any_token: bool, throttled: bool) -> None:
         """With `any_token` an unknown token of the right shape becomes a bot when it is first used."""
-        self.bots: dict[str, Bot] = {}
-        self.people: dict[int, Person] = {}
-        self.calls: deque[Arrived] = deque(maxlen=HISTORY_KEPT)
+        super().__init__(Person)
         self.pushed: Callable[[Bot, str], None] | None = None  # told of each update that was queued, and its chat
         self._any_token = any_token
         self._throttled = throttled
-        self._seq = 0
 
     def add_bot(self, token: str, username: str = "tenk_bot", name: str = "TenK") -> Bot:
         """Let this token be known; the number before its colon is the bot's id."""
@@ -276,44 +248,6 @@ class World:
         if bot is None or bot.revoked:
             raise Refusal(401, "Unauthorized")
         return bot
-
-    def bot(self, token: str | None = None) -> Bot:
-        """The bot of `token`, or the first one.
-
-        Raises:
-            LookupError: there is none yet.
-        """
-        if token is not None:
-            return self.bots[token]
-        if not self.bots:
-            raise LookupError("no bot yet: add_bot(token) first, or let a bot call in")
-        return next(iter(self.bots.values()))
-
-    def person(self, person_id: int) -> Person:
-        """Somebody by id; a new one is called Person and their number."""
-        if person_id not in self.people:
-            self.people[person_id] = Person(person_id, f"Person {person_id}")
-        return self.people[person_id]
-
-    def record(
-        self,
-        bot: Bot,
-        method: str,
-        *,
-        chat_id: int | None,
-        message_id: int | None,
-        text: str | None,
-        status: int,
-        applied: bool,
-        description: str = "",
-    ) -> Arrived:
-        """Remember a call that came in."""
-        self._seq += 1
-        arrived = Arrived(
-            self._seq, bot.id, method, chat_id, message_id, text, status, applied, description, time.monotonic()
-        )
-        self.calls.append(arrived)
-        return arrived
 
 
 def _token_like(token: str) -> bool:

@@ -6,7 +6,7 @@ import aiohttp
 import pytest
 
 from channels.slack.simulator.checks import Refusal, markdown_as_shown, taken
-from channels.slack.simulator.faults import Fault, Faults, parse_script
+from channels.slack.simulator.faults import Fault, Faults
 from channels.slack.simulator.server import SlackSimulator
 from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN
 
@@ -85,7 +85,7 @@ def test_faults_count_what_they_match():
     faults.clear()
     assert None is faults.due("chat.update", "D1")
     with pytest.raises(ValueError, match="kind"):
-        parse_script([{"kind": "explode"}])
+        Faults().load([{"kind": "explode"}])
 
 
 async def call(simulator: SlackSimulator, method: str, token: str = BOT_TOKEN, **arguments: object) -> dict:

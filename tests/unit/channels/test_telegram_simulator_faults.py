@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from channels.telegram.simulator.faults import Fault, Faults, parse_script
+from channels.telegram.simulator.faults import Fault, Faults
 
 
 def _hits(faults: Faults, calls: int, method: str = "sendmessage", chat: int | None = 1) -> list[int]:
@@ -53,4 +53,4 @@ def test_faults_are_used_in_their_order_and_can_be_ended():
 def test_a_script_that_is_none_is_refused(line: object):
     """A typing error in a script is an error, not a fault that never happens."""
     with pytest.raises(ValidationError):
-        parse_script([line])
+        Faults().load([line])

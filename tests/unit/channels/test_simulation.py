@@ -1,0 +1,42 @@
+"""What the three simulators share: the script, the log of calls, the state of the server."""
+
+import pytest
+from pydantic import ValidationError
+
+from channels.simulation.history import CallLog
+from channels.slack.simulator.faults import Fault, Faults
+from channels.slack.simulator.server import SlackSimulator
+
+
+def test_a_script_with_one_wrong_line_adds_nothing():
+    """A script is taken whole or not at all."""
+    faults = Faults()
+    with pytest.raises(ValidationError):
+        faults.load([{"kind": "cut"}, {"kind": "explode"}])
+    assert None is faults.due("chat.postMessage", "D1")
+
+
+def test_a_method_is_named_in_any_case():
+    """`chat.postmessage` is the method that Slack writes with a capital letter."""
+    faults = Faults()
+    faults.script(Fault(kind="cut", method="chat.postmessage"))
+    assert faults.due("chat.postMessage", "D1") is not None
+
+
+def test_the_log_is_read_by_chat_and_from_where_one_was():
+    """`after` is a `seq`; without a chat every call is read."""
+    log = CallLog[str]()
+    for chat in ("D1", "D2", "D1"):
+        log.record("B", "post", chat_id=chat, message_id=None, text=None, status=200, applied=True)
+    assert [1, 3] == [call.seq for call in log.history("D1")]
+    assert [2, 3] == [call.seq for call in log.history(after=1)]
+    assert 3 == log.newest_seq
+
+
+async def test_a_simulator_listens_again_where_it_did():
+    """After `aclose` the port is free, and `start` takes the same one."""
+    simulator = SlackSimulator()
+    async with simulator:
+        before = simulator.base_url
+    async with simulator:
+        assert before == simulator.base_url
