@@ -147,7 +147,7 @@ ELSEWHERE = (
     Case("inbox_post"), Case("acked"), Case("final_pre"), Case("final_post"), Case("send_pre", long),
     Case("send_done", again="send_done"),
     Case("sent_pre"), Case("sent_post"), Case("send_done", long, hit=2),
-    Case("placeholder_sent", slow, again="send_done"), Case("edit_done", slow),
+    Case("placeholder_sent", slow, again="edit_done"), Case("edit_done", slow),
     Case("inbox_pre", in_a_room, meanwhile=forgotten),
     Case("acked", using), Case("command_pre", using), Case("command_post", using), Case("send_done", using),
 )  # fmt: skip

@@ -38,7 +38,7 @@ MOST_USED = 1_000
 
 def take(number: int) -> str:
     """What is noted with a use of the platform's own command, and with no other."""
-    return f"take-{number}."
+    return f"take-{number:04}"
 
 
 @dataclass(frozen=True, slots=True)

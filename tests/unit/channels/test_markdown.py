@@ -3,7 +3,7 @@
 import time
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -198,6 +198,7 @@ class TestShortcuts:
     @given(text=st.text(st.sampled_from("ab 1.-+#>|é😀\n\t=~!]"), min_size=1, max_size=60))
     def test_text_without_syntax_is_the_paragraphs_the_parser_gives(self, text):
         """Plain text is never parsed, and nobody can tell."""
+        assume("~~" not in text)  # that is syntax
         blocks = parse(text)
         if all(isinstance(block, Paragraph) for block in blocks):
             oracle = MarkdownIt("commonmark").enable("table").disable("reference").parse(clean(text))
