@@ -77,7 +77,8 @@ BUGS = (
     ),
     Bug(
         4, "resent without a mark", "gateway/delivery/verdict.py",
-        "state=State.READY, marked=True, not_before=None", "state=State.READY, not_before=None",
+        "\n    return Verdict(replace(row, state=State.READY, marked=True, not_before=None)",
+        "\n    return Verdict(replace(row, state=State.READY, not_before=None)",
         Case("send_done"),
     ),
     Bug(
