@@ -157,7 +157,8 @@ class Settings(BaseModel):
         if not (self.channels.telegram or self.channels.discord or self.channels.slack):
             here = f"open http://{self.http.listen}/ in a browser" if self.channels.web.enabled else "use `tenk chat`"
             found.append(
-                f"No platform is configured: {here}, or for Telegram set TELEGRAM_BOT_TOKEN to a token from @BotFather."
+                f"No platform is configured: {here}, or set TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, or SLACK_BOT_TOKEN and "
+                "SLACK_APP_TOKEN; README.md says where to get them."
             )
         if self.model.name == "offline":
             found.append(

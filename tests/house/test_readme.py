@@ -38,7 +38,7 @@ def test_every_command_named_exists() -> None:
 def test_every_variable_named_is_read() -> None:
     """An environment variable in the README is one that the settings know."""
     source = "".join(path.read_text() for path in (ROOT / "gateway").rglob("*.py"))
-    variables = set(re.findall(r"\b((?:TENK|TELEGRAM|OPENAI|ANTHROPIC|DATABASE)_[A-Z_]+)\b", README))
+    variables = set(re.findall(r"\b((?:TENK|TELEGRAM|DISCORD|SLACK|OPENAI|ANTHROPIC|DATABASE)_[A-Z_]+)\b", README))
     assert set() == {name for name in variables if f'"{name}"' not in source}
 
 

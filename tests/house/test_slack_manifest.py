@@ -1,0 +1,55 @@
+"""The manifest that the README has people paste makes an app that the Slack channel can work with."""
+
+import json
+from typing import Any
+
+from channels.slack.introduction import NEEDED, WANTED
+from gateway.commands.coach import coach_commands
+from gateway.commands.session import session_commands
+from gateway.sessions.kinds import TALK
+from tests.fakes.practice_reader import FakePractice
+from tests.house.tree import ROOT
+
+MANIFEST: dict[str, Any] = json.loads((ROOT / "config" / "slack-manifest.json").read_text(encoding="utf-8"))
+SCOPES = set(MANIFEST["oauth_config"]["scopes"]["bot"])
+SETTINGS: dict[str, Any] = MANIFEST["settings"]
+
+EVENTS = {
+    "app_mention": {"app_mentions:read"},
+    "channel_left": {"channels:read"},
+    "group_left": {"groups:read"},
+    "member_joined_channel": {"channels:read", "groups:read"},
+    "message.channels": {"channels:history"},
+    "message.groups": {"groups:history"},
+    "message.im": {"im:history"},
+    "message.mpim": {"mpim:history"},
+}
+"""What the channel understands, and the scopes without which Slack does not send it (docs.slack.dev/reference/events)."""
+
+CATCHING_UP = {"channels:read", "groups:read", "im:read", "mpim:read"}
+"""What users.conversations asks for when it lists all four kinds of chat (docs.slack.dev/reference/methods)."""
+
+
+def test_the_app_may_do_what_the_channel_does() -> None:
+    """Nothing that the channel checks at its start is missing, nor what it needs to find what was said in a gap."""
+    assert set() == {NEEDED, *WANTED, *CATCHING_UP} - SCOPES
+
+
+def test_the_app_hears_what_the_channel_understands() -> None:
+    """Every event is subscribed to, with the scopes that let it through."""
+    assert set(EVENTS) == set(SETTINGS["event_subscriptions"]["bot_events"])
+    assert set() == set().union(*EVENTS.values()) - SCOPES
+
+
+def test_the_slash_commands_are_ours() -> None:
+    """The four that Slack users are promised, and no word that would be answered with "I don't know"."""
+    offered = {one["command"].removeprefix("/") for one in MANIFEST["features"]["slash_commands"]}
+    known = {TALK, *(command.name for command in (*coach_commands(FakePractice()), *session_commands()))}
+    assert {"coach", "plan", "log", "stats"} <= offered <= known
+
+
+def test_people_can_write_to_the_app_and_press_its_buttons() -> None:
+    """Both are off in an app made by hand, and nothing says so."""
+    home = MANIFEST["features"]["app_home"]
+    assert (True, False) == (home["messages_tab_enabled"], home["messages_tab_read_only_enabled"])
+    assert (True, True) == (SETTINGS["interactivity"]["is_enabled"], SETTINGS["socket_mode_enabled"])
