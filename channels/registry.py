@@ -4,6 +4,9 @@ Only the platform that is asked for is imported: its SDK may be heavy, or not in
 """
 
 from importlib.metadata import EntryPoint, entry_points
+from typing import Protocol
+
+from pydantic import BaseModel
 
 GROUP = "tenk.channels"
 
@@ -14,6 +17,20 @@ class UnknownChannel(LookupError):
 
 class ChannelNotInstalled(Exception):
     """The channel is known but its SDK is not installed; the message says how to get it."""
+
+
+class AccountConfig(Protocol):
+    """What the gateway reads of an account's configuration; the rest is its adapter's."""
+
+    @property
+    def name(self) -> str:
+        """The account's name: that of its table, `[channels.telegram.NAME]`."""
+        ...
+
+    @property
+    def pacing(self) -> str:
+        """When the platform's limits are kept: adaptive (from the first refusal on) | strict (always)."""
+        ...
 
 
 def channel_names() -> list[str]:
@@ -32,6 +49,19 @@ def load_channel(name: str) -> type:
     if point is None:
         raise UnknownChannel(f"no channel is called {name!r}; there are: {', '.join(channel_names()) or 'none'}")
     return _loaded(point)
+
+
+def account_model(name: str) -> type[BaseModel]:
+    """The model of a channel's accounts (an `AccountConfig`), as its class names it in `account_model`.
+
+    Raises:
+        UnknownChannel, ChannelNotInstalled: see `load_channel`.
+        TypeError: it names none.
+    """
+    model = getattr(load_channel(name), "account_model", None)
+    if not isinstance(model, type) or not issubclass(model, BaseModel):
+        raise TypeError(f"channel {name!r} has no account_model, so its accounts cannot be configured")
+    return model
 
 
 def _loaded(point: EntryPoint) -> type:

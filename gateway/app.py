@@ -207,16 +207,8 @@ class Gateway:
     def _accounts(self) -> list[ChannelAccount]:
         channels = self._settings.channels
         accounts = [
-            ChannelAccount("telegram", name, partial(_make_channel, "telegram", config), config.pacing == "strict")
-            for name, config in channels.telegram.items()
-        ]
-        accounts += [
-            ChannelAccount("discord", name, partial(_make_channel, "discord", discord), discord.pacing == "strict")
-            for name, discord in channels.discord.items()
-        ]
-        accounts += [
-            ChannelAccount("slack", name, partial(_make_channel, "slack", slack), slack.pacing == "strict")
-            for name, slack in channels.slack.items()
+            ChannelAccount(channel, config.name, partial(_make_channel, channel, config), config.pacing == "strict")
+            for channel, config in channels.accounts()
         ]
         if channels.web.enabled:
             accounts.append(ChannelAccount("web", "main", partial(_make_channel, "web", channels.web)))

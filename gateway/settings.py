@@ -3,14 +3,24 @@
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal, Self
+from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
 
 from agent.config import COACH_LIMITS, AgentConfig, ModelConfig
 from channels.console.config import ConsoleAccount
 from channels.discord.config import DiscordAccount
+from channels.registry import AccountConfig, ChannelNotInstalled, account_model, channel_names
 from channels.slack.config import SlackAccount
 from channels.telegram.config import TelegramAccount
 from channels.web.config import WebAccount
@@ -75,7 +85,7 @@ class GatewayConfig(BaseModel):
 
 
 class ChannelsConfig(BaseModel):
-    """Accounts on platforms, by a name of the operator's choice."""
+    """Accounts on platforms, by a name of the operator's choice. `settings_model` adds the platforms of others."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -85,7 +95,7 @@ class ChannelsConfig(BaseModel):
     web: WebAccount = WebAccount()
     console: ConsoleAccount = ConsoleAccount()
 
-    @field_validator("telegram", "discord", "slack", mode="before")
+    @field_validator("*", mode="before")
     @classmethod
     def _named_by_their_tables(cls, accounts: object) -> object:
         """`[channels.telegram.coach]` is the account named coach."""
@@ -96,15 +106,24 @@ class ChannelsConfig(BaseModel):
 
     @model_validator(mode="after")
     def _have_no_other_names(self) -> Self:
-        named = [
-            *((key, one.name) for key, one in self.telegram.items()),
-            *((key, one.name) for key, one in self.discord.items()),
-            *((key, one.name) for key, one in self.slack.items()),
-        ]
-        for key, name in named:
-            if name != key:
-                raise ValueError(f"the account {key} calls itself {name}; its table's name is its name")
+        for channel, accounts in self._tables():
+            for key, account in accounts.items():
+                if account.name != key:
+                    named = f"the account {key} of {channel} calls itself {account.name}"
+                    raise ValueError(f"{named}; its table's name is its name")
         return self
+
+    def accounts(self) -> Iterator[tuple[str, AccountConfig]]:
+        """Every account on a platform, behind its channel's name. Web and console have none."""
+        for channel, accounts in self._tables():
+            for account in accounts.values():
+                yield channel, account
+
+    def _tables(self) -> Iterator[tuple[str, Mapping[str, AccountConfig]]]:
+        for channel in type(self).model_fields:
+            accounts = getattr(self, channel)
+            if isinstance(accounts, Mapping):
+                yield channel, accounts
 
 
 class Settings(BaseModel):
@@ -154,11 +173,11 @@ class Settings(BaseModel):
     def hints(self) -> tuple[str, ...]:
         """What an operator could set next, a sentence each; empty when channels and a model are there."""
         found = []
-        if not (self.channels.telegram or self.channels.discord or self.channels.slack):
+        if not any(self.channels.accounts()):
             here = f"open http://{self.http.listen}/ in a browser" if self.channels.web.enabled else "use `tenk chat`"
             found.append(
-                f"No platform is configured: {here}, or set TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, or SLACK_BOT_TOKEN and "
-                "SLACK_APP_TOKEN; README.md says where to get them."
+                f"No platform is configured: {here}, or set TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, or "
+                "SLACK_BOT_TOKEN and SLACK_APP_TOKEN; README.md says where to get them."
             )
         if self.model.name == "offline":
             found.append(
@@ -178,12 +197,33 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
     """
     sources = read_sources(path, environ)
     tree = _with_product_defaults(sources.merged())
+    model = settings_model(sources)
     try:
-        settings = Settings.model_validate(tree)
+        settings = model.model_validate(tree)
     except ValidationError as error:
-        raise explain(Settings, error, sources) from None
+        raise explain(model, error, sources) from None
     _check_model(settings.model, sources)
     return settings
+
+
+def settings_model(sources: Sources) -> type[Settings]:
+    """`Settings`, with a table for each configured channel that only an entry point knows.
+
+    Raises:
+        SettingsError: such a channel cannot be imported, or says nothing of its accounts.
+    """
+    configured = sources.merged().get("channels")
+    names = set(configured if isinstance(configured, dict) else ()) - set(ChannelsConfig.model_fields)
+    foreign: dict[str, Any] = {}  # what create_model takes
+    for name in sorted(names.intersection(channel_names()) if names else ()):
+        try:
+            foreign[name] = (Mapping[str, account_model(name)], Field(default_factory=dict))  # type: ignore[misc]  # made here
+        except (ChannelNotInstalled, TypeError) as error:
+            raise SettingsError(f"{sources.place_of(('channels', name))}: channels.{name}: {error}") from None
+    if not foreign:
+        return Settings
+    channels = create_model("ChannelsConfig", __base__=ChannelsConfig, **foreign)
+    return create_model("Settings", __base__=Settings, channels=(channels, channels()))
 
 
 def read_sources(path: Path | None, environ: Mapping[str, str]) -> Sources:
@@ -196,8 +236,9 @@ def read_sources(path: Path | None, environ: Mapping[str, str]) -> Sources:
         raise SettingsError(f"{path}: there is no such file")
     main = path or DEFAULT_FILE
     files = Sources(read_file(main), read_file(main.with_name(SECRETS_NAME), private=True), {})
+    model = settings_model(files)
     for key in _leaves(files.file.values):
-        if is_secret(Settings, key):
+        if is_secret(model, key):
             raise SettingsError(
                 f"{files.place_of(key)}: {'.'.join(key)}: secrets do not belong in this file; "
                 f"move it to {files.secrets.path} (mode 0600) or into the environment"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from channels.base import Channel
 from channels.messages import Address
-from channels.registry import load_channel
+from channels.registry import account_model, load_channel
 from gateway.store.engine import Store
 from tests.contract.channel_rig import Rig, Trouble
 from tests.contract.platform_rigs import DiscordRig, SlackRig, TelegramRig
@@ -25,9 +25,8 @@ class LetterboxRig(Rig):
         self._number = 0
 
     async def make(self) -> Channel:
-        channel_class = load_channel("letterbox")
-        config = channel_class.__init__.__annotations__["config"](self.directory)
-        channel: Channel = channel_class(config)
+        config = account_model("letterbox").model_validate({"directory": self.directory})
+        channel: Channel = load_channel("letterbox")(config)
         return channel
 
     @property

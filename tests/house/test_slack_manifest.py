@@ -24,7 +24,7 @@ EVENTS = {
     "message.im": {"im:history"},
     "message.mpim": {"mpim:history"},
 }
-"""What the channel understands, and the scopes without which Slack does not send it (docs.slack.dev/reference/events)."""
+"""What the channel understands, and the scopes without which Slack does not send it (docs.slack.dev/reference)."""
 
 CATCHING_UP = {"channels:read", "groups:read", "im:read", "mpim:read"}
 """What users.conversations asks for when it lists all four kinds of chat (docs.slack.dev/reference/methods)."""

@@ -6,9 +6,11 @@ answer is `out/PERSON/KEY.txt`: writing it again changes nothing.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
 
 from channels.base import ChannelState, Limits, NotPersisted, Sink, TextUnit
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
@@ -19,12 +21,14 @@ from channels.messages import Address, ChatKind, InboundMessage, OutboundPart, R
 Pause = Callable[[float], Awaitable[None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Letterbox:
-    """Where the letterbox is."""
+class LetterboxAccount(BaseModel):
+    """`[channels.letterbox.main]` in the gateway's configuration."""
 
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = "main"
     directory: Path
-    account: str = "main"
+    pacing: Literal["adaptive", "strict"] = "adaptive"
 
 
 class PlainRenderer:
@@ -43,11 +47,12 @@ class LetterboxChannel:
     """Reads letters, writes answers."""
 
     name = "letterbox"
+    account_model = LetterboxAccount
     limits = Limits(max_text=10_000, unit=TextUnit.CHARS, idempotent_sends=True)
 
-    def __init__(self, config: Letterbox, *, pause: Pause = asyncio.sleep) -> None:
+    def __init__(self, config: LetterboxAccount, *, pause: Pause = asyncio.sleep) -> None:
         """`pause` is for tests."""
-        self.account = config.account
+        self.account = config.name
         self.renderer = PlainRenderer()
         self._in = config.directory / "in"
         self._out = config.directory / "out"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.registry import ChannelNotInstalled, UnknownChannel, channel_names, load_channel
+from channels.registry import ChannelNotInstalled, UnknownChannel, account_model, channel_names, load_channel
 from channels.telegram.adapter import TelegramChannel
 
 
@@ -57,3 +57,10 @@ def test_entry_point_that_names_no_class_is_refused():
     """A channel must be a class."""
     with pytest.raises(TypeError, match="names no class"):
         load_channel("noclass")
+
+
+@pytest.mark.usefixtures("offered")
+def test_channel_without_a_model_of_its_accounts_cannot_be_configured():
+    """The error says what its class lacks."""
+    with pytest.raises(TypeError, match="has no account_model"):
+        account_model("telegramtoo")

@@ -219,3 +219,27 @@ def test_the_real_environment_is_not_read(given: Given) -> None:
         assert "offline" == given().model.name
     finally:
         del os.environ["TENK_MODEL"]
+
+
+@pytest.fixture
+def letterbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else's channel is installed."""
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "contract" / "example_channel"))
+
+
+@pytest.mark.usefixtures("letterbox")
+def test_a_channel_of_somebody_elses_is_configured_like_ours(given: Given) -> None:
+    """Its table is checked by its own model; an error has its line, key and nearest name; several accounts may be."""
+    settings = given('[channels.letterbox.home]\ndirectory = "a"\n[channels.letterbox.work]\ndirectory = "b"\n')
+    found = [(channel, account.name) for channel, account in settings.channels.accounts()]
+    assert [("letterbox", "home"), ("letterbox", "work")] == found
+    told = refusal(given, '[channels.letterbox.home]\ndirectori = "a"\ndirectory = "a"\n')
+    assert told.endswith(
+        'gateway.toml:2: channels.letterbox.home.directori: there is no such key; did you mean "directory"?'
+    )
+
+
+def test_a_channel_that_nobody_installed_is_refused(given: Given) -> None:
+    """The nearest name is told."""
+    told = refusal(given, "[channels.telegrm.main]\n")
+    assert told.endswith('gateway.toml:1: channels.telegrm: there is no such key; did you mean "telegram"?')
