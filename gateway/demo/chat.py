@@ -183,7 +183,7 @@ class Chat:
             self._typing = typing
             self._signed(None, now_s)
             if self.open is None:  # else the growing answer says it better
-                self._tell(Kind.SIGN, "", now_s, sign="typing")
+                self._tell(Kind.SIGN, "", now_s, sign="typing", thread=self.window.types_in_threads)
         for message in self.window.shown():
             news = (self._wrote(message, now_s) if message.by_bot else self._reacted(message, now_s)) or news
         if news:

@@ -46,6 +46,7 @@ class OnSlack:
             ("log", "25m singing", "Logged 25 min"),
             ("coach", "I practised singing for 15 minutes", "Logged 15 min"),
             ("stats", "", "40 min"),
+            ("plan", "", "Summary"),
         ):
             await self.direct.answered(self.direct.command(name, text), by=by)
         await self._in_a_thread()
@@ -95,3 +96,4 @@ class OnDiscord:
             raise StoryBroken("the answer pinged everyone")
         self._narrator.note("The answer says @everyone and notifies nobody. What he said to others was left alone.")
         await self.room.answered(self.room.command("stats"), by="1 h 10 min")
+        await self.room.answered(self.room.command("plan"), by="Summary")

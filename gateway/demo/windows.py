@@ -50,6 +50,8 @@ class Window(Protocol):
     platform: str
     mention: str
     """How somebody writes to the bot where others are; "" where nobody else is."""
+    types_in_threads: bool
+    """Whether the bot is seen typing in threads alone."""
 
     def say(self, text: str, under: str | None = None) -> str:
         """Write; `under` is the message whose thread it belongs into. Returns the message's id."""
@@ -84,6 +86,7 @@ class TelegramWindow:
     """A private chat."""
 
     platform = "Telegram"
+    types_in_threads = False
     mention = ""
 
     def __init__(self, simulator: TelegramSimulator, person: int, name: str) -> None:
@@ -128,6 +131,7 @@ class SlackWindow:
     """A direct message (D1 with U1) or a channel."""
 
     platform = "Slack"
+    types_in_threads = True  # Slack shows a status nowhere else
 
     def __init__(self, simulator: SlackSimulator, chat: str, person: str, name: str) -> None:
         simulator.add_person(person, name)
@@ -178,6 +182,7 @@ class DiscordWindow:
     """A channel of a server."""
 
     platform = "Discord"
+    types_in_threads = False
 
     def __init__(self, simulator: DiscordSimulator, channel: int, person: int, name: str) -> None:
         simulator.add_person(person, name)
