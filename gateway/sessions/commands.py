@@ -16,7 +16,7 @@ from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
 from channels.base import Channel, HasButtons, SendsMedia
 from channels.errors import ChannelError
-from channels.messages import Address, ButtonPressed, CommandInvoked, InboundMessage
+from channels.messages import Address, ButtonPressed
 from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply, SessionAction, SetMode, SetTimezone
 from gateway.commands.decisions import GONE, Decision
@@ -25,6 +25,7 @@ from gateway.delivery.compose import Said, compose
 from gateway.delivery.outbox import Delivery
 from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window, load_wanted
+from gateway.sessions.kinds import words_of
 from gateway.sessions.rows import answering, missed_text
 from gateway.sessions.worker import Session
 from gateway.store import blobs, inbox, journal, outbox, people
@@ -219,11 +220,8 @@ class CommandRunner:
                 log.debug("buttons_stay", inbox_id=row.id, error=str(failure))
 
     def _parse(self, row: InboxRow) -> tuple[Command | None, str, str]:
-        event = row.event
-        if isinstance(event, CommandInvoked):
-            return self._table.parse(f"/{event.name} {event.arguments}") or (None, event.name, event.arguments)
-        text = event.text if isinstance(event, InboundMessage) else ""
-        return self._table.parse(text) or (None, "", "")
+        words = words_of(row.event)
+        return self._table.parse(words) or (None, words.removeprefix("/").partition(" ")[0], "")
 
     async def _commit(self, session: Session, row: InboxRow, reply: Reply, outcome: Outcome) -> None:
         channel = await self._channels.loaded(row.event.address)
@@ -273,7 +271,7 @@ class CommandRunner:
                 why = f"/{reply.session}"
                 cleared = inbox.clear_session(connection, session.key, row.id, now, why, stop.whose)
                 running = inbox.clear_claimed(connection, session.key, row.id, now, why, stop.whose) > 0 or stop.stopped
-                texts = [one.event.text for one in cleared if isinstance(one.event, InboundMessage)]
+                texts = [text for one in cleared if (text := words_of(one.event))]
                 results.append({"cleared": len(cleared), "texts": texts, "was_running": running})
                 done = _Done([], cleared=tuple(one.id for one in cleared))
                 if reply.session is SessionAction.STOP:

@@ -2,9 +2,10 @@
 
 from agent.transcript import UserItem
 from channels.base import Channel
-from channels.messages import ChatKind, CommandInvoked, InboundEvent, InboundMessage
+from channels.messages import ChatKind, InboundEvent, InboundMessage
 from gateway.guard import InputGuard
 from gateway.sessions.files import read_files
+from gateway.sessions.kinds import words_of
 
 
 class Reader:
@@ -16,7 +17,7 @@ class Reader:
 
     async def read(self, event: InboundEvent, channel: Channel) -> UserItem | None:
         """The message as a user item, with what is attached; a group's says who wrote. None where it is refused."""
-        verdict = self._guard.check(_text_of(event))
+        verdict = self._guard.check(words_of(event))
         if verdict.blocked:
             return None
         at = event.received_at.isoformat()
@@ -27,9 +28,3 @@ class Reader:
         if event.edited:
             text = f"(I changed my earlier message to:) {text}"
         return UserItem(text, event.sender.display_name if event.kind is ChatKind.GROUP else None, at)
-
-
-def _text_of(event: InboundEvent) -> str:
-    if isinstance(event, InboundMessage):
-        return event.text
-    return event.arguments if isinstance(event, CommandInvoked) else ""

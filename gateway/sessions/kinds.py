@@ -1,6 +1,8 @@
 """What a row is: a message that starts a turn, a command that answers by itself, or one that cannot wait. Pure."""
 
-from channels.messages import ButtonPressed, CommandInvoked, InboundMessage, MessageDeleted
+import re
+
+from channels.messages import ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, MessageDeleted
 from gateway.commands.base import Command
 from gateway.commands.table import CommandTable
 from gateway.store.inbox import InboxRow
@@ -8,7 +10,10 @@ from gateway.store.inbox import InboxRow
 CHAT = "chat"
 
 TALK = "coach"
-"""The native command whose text is a message like any other."""
+"""The command whose text is a message like any other."""
+
+HELP = "/help"
+_TALK = re.compile(rf"/{TALK}(?:\s+(.*))?\Z", re.DOTALL | re.IGNORECASE)
 
 
 class Kinds:
@@ -38,8 +43,23 @@ class Kinds:
         return None if parsed is None else parsed[0]
 
 
+def words_of(event: InboundEvent) -> str:
+    """What was said, as if typed: what follows /coach stands for itself; alone or with "help" it asks for help."""
+    match event:
+        case InboundMessage(text=text):
+            said = text
+        case CommandInvoked(name=name, arguments=arguments):
+            said = f"/{name} {arguments}".rstrip()
+        case _:
+            return ""
+    talk = _TALK.match(said.strip())
+    if talk is None:
+        return said
+    words = (talk[1] or "").strip()
+    return HELP if words.lower() in {"", "help"} else words
+
+
 def _said(row: InboxRow) -> str:
+    """The words that decide; an edit is never a command."""
     event = row.event
-    if isinstance(event, CommandInvoked):
-        return event.arguments if event.name == TALK else f"/{event.name} {event.arguments}"
-    return event.text if isinstance(event, InboundMessage) and not event.edited else ""
+    return "" if isinstance(event, InboundMessage) and event.edited else words_of(event)

@@ -1,0 +1,72 @@
+"""What was said is a message or a command, however the platform hands it over."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from channels.messages import Address, ChatKind, CommandInvoked, InboundEvent, InboundMessage, Sender
+from gateway.commands.session import session_commands
+from gateway.commands.table import CommandTable
+from gateway.sessions.kinds import CHAT, Kinds, words_of
+from gateway.store.inbox import InboxRow
+
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+KINDS = Kinds(CommandTable(session_commands()))
+
+
+def typed(text: str, *, edited: bool = False) -> InboundMessage:
+    """A message of a chat."""
+    return InboundMessage(
+        event_id="1", address=Address("slack", "main", "D1"), sender=Sender("T1:U1", "Ana"), received_at=NOW,
+        message_id="1", kind=ChatKind.DIRECT, text=text, edited=edited,
+    )  # fmt: skip
+
+
+def native(name: str, arguments: str = "") -> CommandInvoked:
+    """A slash command of the platform's own."""
+    return CommandInvoked(
+        event_id="1", address=Address("slack", "main", "D1"), sender=Sender("T1:U1", "Ana"), received_at=NOW,
+        name=name, arguments=arguments, kind=ChatKind.DIRECT,
+    )  # fmt: skip
+
+
+def kind_of(event: InboundEvent) -> str | None:
+    """The kind of turn that an event starts."""
+    return KINDS.kind_of(InboxRow(1, "default", "key", "ana", event, NOW))
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        (typed("how am I doing?"), "how am I doing?"),
+        (typed("/coach how am I doing?"), "how am I doing?"),
+        (typed("/COACH\nfirst\nsecond"), "first\nsecond"),
+        (typed("/coaching is fun"), "/coaching is fun"),
+        (native("coach", "how am I doing?"), "how am I doing?"),
+        (native("coach"), "/help"),
+        (native("coach", " Help "), "/help"),
+        (native("coach", "/undo"), "/undo"),
+        (native("log", "45m guitar"), "/log 45m guitar"),
+        (native("stats"), "/stats"),
+    ],
+)
+def test_what_follows_coach_stands_for_itself(event: InboundEvent, expected: str) -> None:
+    """Typed or native, /coach is talk; alone it asks what there is, and it carries the commands a platform lacks."""
+    assert expected == words_of(event)
+
+
+@pytest.mark.parametrize(
+    ("event", "expected"),
+    [
+        (typed("hello"), CHAT),
+        (typed("/coach hello"), CHAT),
+        (native("coach", "hello"), CHAT),
+        (native("coach"), None),
+        (native("coach", "/mode followup"), None),
+        (typed("/mode followup"), None),
+        (typed("/mode followup", edited=True), CHAT),
+    ],
+)
+def test_talk_starts_a_turn_and_a_command_answers_by_itself(event: InboundEvent, expected: str | None) -> None:
+    """An edit is never a command: it may not do twice what the message did."""
+    assert expected == kind_of(event)
