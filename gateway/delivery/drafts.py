@@ -60,6 +60,7 @@ class LiveAnswer:
         """`said` is the answer to come, its text still empty."""
         self._tools = tools
         self._channel = channel
+        self._pacer = tools.delivery.pacer(channel)
         self._tenant = tenant
         self._said = said
         self._address = said.address
@@ -157,7 +158,7 @@ class LiveAnswer:
     async def _keep_showing(self) -> None:
         config = self._tools.config
         begun_s = self._tools.now_s() - config.typing_after_s
-        typed_s = edited_s = float("-inf")
+        typed_s = float("-inf")
         while not self._over.is_set():
             now_s = self._tools.now_s()
             age_s = now_s - begun_s
@@ -168,8 +169,8 @@ class LiveAnswer:
                 await self._show_answer()
             if age_s >= config.sign_after_s and not self._reacted and config.signs != "off":
                 await self._react()
-            if now_s - edited_s >= self._channel.limits.edit_interval_s and self._worth_an_edit():
-                edited_s = self._tools.now_s() + await self._edit()
+            if self._worth_an_edit() and self._pacer.may_edit(self._address.chat):
+                await self._edit()
             await self._pause()
 
     async def _show_answer(self) -> None:
@@ -225,14 +226,14 @@ class LiveAnswer:
         pieces = split(closed(self._tools.clean(text)), self._channel.renderer, limits, reserve=len(GOES_ON))
         return replace(pieces[0].rendered, text=pieces[0].rendered.text + GOES_ON) if pieces else None
 
-    async def _edit(self) -> float:
-        """Show what there is; the extra seconds to wait before the next edit."""
+    async def _edit(self) -> None:
+        """Show what there is."""
         if not isinstance(self._channel, EditsMessages) or self._platform_id is None:
-            return 0.0
+            return
         text = self._text
         rendered = self._so_far(text)
         if rendered is None:
-            return 0.0
+            return
         part = OutboundPart(address=self._address, rendered=rendered, idem_key="")
         try:
             await call(self._channel.edit(part, self._platform_id), self._tools.config.send_timeout_s)
@@ -243,10 +244,9 @@ class LiveAnswer:
         except Unknown:
             self._dangling = True
         except Retryable as failure:
-            wait_s = failure.retry_after_s or 1.0
-            self._tools.delivery.refused(self._address, self._channel, wait_s)  # the final obeys it too
-            return wait_s
+            # the next edit obeys it, of whichever answer in this chat, and the final too
+            self._pacer.refused(self._address.chat, failure.retry_after_s or 1.0)
+            return
         except ChannelError as failure:
             log.debug("live_edit_refused", turn_id=self._turn_id, error=str(failure))
         self._shown = text
-        return 0.0

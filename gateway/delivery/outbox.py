@@ -142,9 +142,9 @@ class Delivery:
         self._parked.discard(old.lane)
         self.reread(replace(old, chat=new_chat))
 
-    def refused(self, address: Address, channel: Channel, retry_after_s: float) -> None:
-        """The platform asked for less in a chat, also where it was asked for a sign or a live edit."""
-        self._channels.pacer(channel).refused(address.chat, retry_after_s)
+    def pacer(self, channel: Channel) -> Pacer:
+        """When calls of this account may go; signs and live edits are to ask it too."""
+        return self._channels.pacer(channel)
 
     # ------------------------------------------------------------ one lane
 
@@ -194,7 +194,7 @@ class Delivery:
 
     async def _wait_for_turn(self, row: OutboxRow, channel: Channel) -> None:
         due_s = 0.0 if row.not_before is None else (row.not_before - self._clock()).total_seconds()
-        wait_s = max(due_s, self._channels.pacer(channel).reserve(row.address.chat))
+        wait_s = max(due_s, self.pacer(channel).reserve(row.address.chat))
         if wait_s > 0:
             await asyncio.sleep(wait_s)
 
@@ -210,7 +210,7 @@ class Delivery:
     async def _failed(self, row: OutboxRow, channel: Channel, failure: ChannelError) -> OutboxRow:
         OUTBOUND.labels(row.address.channel, type(failure).__name__.lower()).inc()
         if isinstance(failure, Retryable) and failure.retry_after_s is not None:
-            self.refused(row.address, channel, failure.retry_after_s)
+            self.pacer(channel).refused(row.address.chat, failure.retry_after_s)
         verdict = judge(
             row, failure, self._clock(), self._config.give_up_after_s, idempotent=channel.limits.idempotent_sends
         )

@@ -32,6 +32,10 @@ class Bucket:
         self._due_s = start + self._interval_s
         return wait_s
 
+    def free(self, now_s: float) -> bool:
+        """Whether a call could go at once."""
+        return self._due_s - self._slack_s <= now_s
+
     def pause(self, until_s: float) -> None:
         """Let nothing through before an instant the platform named."""
         self._due_s = max(self._due_s, until_s + self._slack_s)
@@ -47,14 +51,28 @@ class Pacer:
         self._engaged = strict
         self._overall = Bucket(limits.overall_per_s, 30) if limits.overall_per_s else None
         self._chats: OrderedDict[str, Bucket] = OrderedDict()
+        self._edited_s: OrderedDict[str, float] = OrderedDict()  # the last live edit of each chat
 
     def reserve(self, chat: str) -> float:
         """Take the next place for a call to a chat; the seconds to wait for it."""
         if not self._engaged:
             return 0.0
         now_s = self._now_s()
-        waits = [bucket.reserve(now_s) for bucket in (self._overall, self._bucket(chat)) if bucket]
-        return max(waits, default=0.0)
+        return max([bucket.reserve(now_s) for bucket in self._buckets(chat)], default=0.0)
+
+    def may_edit(self, chat: str) -> bool:
+        """Whether a live edit may go now, one an interval in a chat whoever writes there; it takes the place if so."""
+        now_s = self._now_s()
+        if now_s - self._edited_s.get(chat, float("-inf")) < self._limits.edit_interval_s:
+            return False
+        if self._engaged and not all(bucket.free(now_s) for bucket in self._buckets(chat)):
+            return False
+        self.reserve(chat)
+        self._edited_s[chat] = now_s
+        self._edited_s.move_to_end(chat)
+        if len(self._edited_s) > CHATS_KEPT:
+            self._edited_s.popitem(last=False)
+        return True
 
     def refused(self, chat: str, retry_after_s: float) -> None:
         """The platform asked for less: from now on the limits hold, and this chat waits."""
@@ -62,6 +80,9 @@ class Pacer:
         bucket = self._bucket(chat, UNLIMITED_PER_S)
         if bucket:
             bucket.pause(self._now_s() + retry_after_s)
+
+    def _buckets(self, chat: str) -> list[Bucket]:
+        return [bucket for bucket in (self._overall, self._bucket(chat)) if bucket is not None]
 
     def _bucket(self, chat: str, otherwise_per_s: float | None = None) -> Bucket | None:
         if chat in self._chats:

@@ -123,6 +123,10 @@ class GatedModel:
         assert self.on_event is not None
         self.on_event(TextDelta(text))
 
+    def finish(self, text: str) -> None:
+        """The end of what has streamed in."""
+        self.give(ModelResponded(0, text))
+
     def give(self, response: ModelResponded | Exception | str) -> None:
         """The model's response to what it was asked last."""
         assert self.asked is not None, "the model was not asked"
@@ -166,6 +170,7 @@ class Spine:
     clean: Callable[[str], str] = str
     reader: Reader = field(default_factory=lambda: Reader(InputGuard(GuardConfig())))
     now: datetime = NOON
+    clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
 
     def __post_init__(self) -> None:
         self.channels = FakeChannels(self.channel)
@@ -200,7 +205,7 @@ class Spine:
             epoch = await self.store.write(partial(journal.take_all_shards, owner="test"))
             table = CommandTable(session_commands())
             kinds = Kinds(table)
-            clock = lambda: self.now  # noqa: E731  a name for a clock
+            clock = self.clock or (lambda: self.now)
             self.delivery = Delivery(self.store, self.channels, self.live, clock, lambda _ref, text: text, tasks)
             session_tools = SessionTools(
                 config=self.sessions,

@@ -194,7 +194,7 @@ async def test_what_nobody_announced_is_found_on_a_second_look(spine: Spine) -> 
 async def test_a_wait_the_platform_named_holds_for_the_chat(spine: Spine) -> None:
     """429 `retry_after` is obeyed by all that goes to the chat, a claimed part included, whatever call was told."""
     spine.channel.now = lambda: 100.0
-    spine.delivery.refused(CHAT, spine.channel, 3600.0)
+    spine.delivery.pacer(spine.channel).refused(CHAT.chat, 3600.0)
     assert spine.delivery.reserve(CHAT.lane)
     await tell(spine, words("a", 1), claimed=True)
     await spine.quiet()

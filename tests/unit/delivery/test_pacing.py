@@ -58,3 +58,24 @@ def test_a_group_gets_twenty_a_minute() -> None:
     pacer = Pacer(replace(LIMITS, group_prefix="-"), lambda: 0.0, strict=True)
     assert [0.0, 3.0, 6.0] == [pacer.reserve("-100") for _ in range(3)]
     assert [0.0, 1.0, 2.0] == [pacer.reserve("100") for _ in range(3)]
+
+
+def test_live_edits_of_a_chat_are_an_interval_apart() -> None:
+    """One a second, whoever answers there; other chats have their own."""
+    now_s = 0.0
+    pacer = Pacer(LIMITS, lambda: now_s)
+    assert [True, False, True] == [pacer.may_edit("42"), pacer.may_edit("42"), pacer.may_edit("43")]
+    now_s = 1.0
+    assert pacer.may_edit("42")
+
+
+def test_a_live_edit_does_not_go_where_calls_wait() -> None:
+    """P4: after a 429 none goes before `retry_after`, nor takes the place of a call that waits for its own."""
+    now_s = 100.0
+    pacer = Pacer(LIMITS, lambda: now_s)
+    pacer.refused("42", 600.0)
+    assert 600.0 == pacer.reserve("42")
+    now_s = 700.5
+    assert not pacer.may_edit("42")
+    now_s = 701.0
+    assert pacer.may_edit("42")

@@ -1,0 +1,213 @@
+"""What a person sees while an answer is written, second by second, on a clock of the test's own."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from agent.transcript import ModelResponded
+from channels.errors import Retryable
+from channels.messages import Address, OutboundPart, Receipt
+from gateway.delivery.config import DeliveryConfig
+from tests.fakes.chat import LIMITS, FakeChannel
+from tests.fakes.spine import NOON, GatedModel, Spine, quick_store
+from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
+
+PACED = replace(LIMITS, max_text=2000, edit_interval_s=1.0, typing_every_s=4.5)
+
+
+@dataclass
+class TimedChannel(FakeChannel):
+    """Knows when each call was made, and takes a moment for an edit."""
+
+    at_s: list[tuple[float, str, str, str]] = field(default_factory=list)  # when, kind, chat, text
+    typed_at_s: list[float] = field(default_factory=list)
+    edit_takes_s: float = 0.0
+
+    async def _do(self, kind: str, part: OutboundPart, message_id: str) -> Receipt:
+        self.at_s.append((self.now(), kind, part.address.chat, part.rendered.text))
+        if kind == "edit":
+            await passes(self.edit_takes_s)
+        return await super()._do(kind, part, message_id)
+
+    async def show_typing(self, address: Address) -> None:
+        """As the port says."""
+        self.typed_at_s.append(self.now())
+        await super().show_typing(address)
+
+    def times(self, kind: str, chat: str = "c1") -> list[float]:
+        """When calls of one kind went to a chat."""
+        return [at for at, what, where, _ in self.at_s if (what, where) == (kind, chat)]
+
+
+@asynccontextmanager
+async def gateway(loop: VirtualTimeLoop, path: Path) -> AsyncIterator[tuple[Spine, TimedChannel]]:
+    """Parts over a fresh store on this loop's clock."""
+    store = await quick_store(path / "tenk.db")
+    loop.busy = lambda: store.engine.under_way > 0
+    channel = TimedChannel(limits=PACED, now=loop.time)
+    spine = Spine(
+        store, channel, live=DeliveryConfig(), clock=lambda: NOON + timedelta(seconds=loop.elapsed_s)
+    )  # fmt: skip
+    await spine.begin()
+    try:
+        yield spine, channel
+    finally:
+        await spine.kill()
+        await store.aclose()
+
+
+def scene(path: Path, play: Callable[[Spine, TimedChannel], Awaitable[None]]) -> None:
+    """Play what happens to one gateway."""
+
+    async def on(loop: VirtualTimeLoop) -> None:
+        async with gateway(loop, path) as (spine, channel):
+            await play(spine, channel)
+
+    run_virtually(on)
+
+
+async def stream(spine: Spine, seconds: float) -> str:
+    """Ten words a second; all of them."""
+    words = ""
+    for number in range(int(seconds * 10)):
+        await passes(0.1)
+        spine.model.stream(f"w{number} ")
+        words += f"w{number} "
+    return words
+
+
+def test_a_quick_answer_is_one_send(tmp_path: Path) -> None:
+    """What is done within 1.5 s has no placeholder and no edit."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        await spine.say("hello")
+        await passes(1.4)
+        spine.model.give("quick")
+        await passes(60)
+        assert ["send"] == [kind for _, kind, _, _ in channel.at_s]
+
+    scene(tmp_path, play)
+
+
+def test_edits_are_coalesced_and_none_follows_the_final(tmp_path: Path) -> None:
+    """A hundred pieces in ten seconds are at most an edit a second, and the final is the last word."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        await spine.say("tell me")
+        await passes(0.1)
+        words = await stream(spine, 10)
+        spine.model.finish(words)
+        await passes(600)
+        edits = channel.times("edit")[:-1]
+        assert 6 <= len(edits) <= 10
+        assert 1.0 <= min(after - before for before, after in pairwise(edits))
+        assert ["…"] == [text for _, kind, _, text in channel.at_s if kind == "send"]
+        assert [words.strip()] == channel.shown()
+        assert channel.at_s[-1][3] == words.strip()
+
+    scene(tmp_path, play)
+
+
+def test_two_answers_in_one_chat_share_its_edits(tmp_path: Path) -> None:
+    """Two sessions of one chat (topics) answer at once: still one live edit a second there, to both in turn."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        models = [GatedModel(), GatedModel()]
+        for number, model in enumerate(models):
+            spine.model = model
+            await spine.say("tell me", user=f"p{number + 1}")
+            await passes(0.1)
+        for number in range(100):
+            await passes(0.1)
+            for model in models:
+                model.stream(f"w{number} ")
+        edits = channel.times("edit")
+        assert 6 <= len(edits) <= 10
+        assert 1.0 <= min(after - before for before, after in pairwise(edits))
+        assert 2 == len({message for call in channel.calls if call.kind == "edit" and (message := call.message_id)})
+
+    scene(tmp_path, play)
+
+
+def test_a_live_edit_in_flight_is_waited_for(tmp_path: Path) -> None:
+    """The final goes when the slow live edit is through, so that it cannot be overwritten."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        channel.edit_takes_s = 2.0
+        await spine.say("tell me")
+        await passes(0.1)
+        words = await stream(spine, 3)
+        spine.model.finish(words)
+        await passes(60)
+        edits = channel.times("edit")
+        assert 2.0 <= min(after - before for before, after in pairwise(edits))
+        assert [words.strip()] == channel.shown()
+
+    scene(tmp_path, play)
+
+
+def test_a_chat_told_to_wait_is_not_edited_meanwhile(tmp_path: Path) -> None:
+    """A 429 on a live edit is obeyed by the edits after it and by the final."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        await spine.say("tell me")
+        await passes(2.0)
+        channel.fates.append(Retryable("too many", retry_after_s=30.0))
+        words = await stream(spine, 10)
+        spine.model.finish(words)
+        await passes(60)
+        refused, *after = channel.times("edit")
+        assert refused + 30.0 <= after[0]
+        assert [words.strip()] == channel.shown()
+
+    scene(tmp_path, play)
+
+
+@pytest.mark.parametrize("end", ["answer", "stop", "broken and silent"])
+def test_typing_ends_with_the_turn(tmp_path: Path, end: str) -> None:
+    """Busy is shown every 4.5 s while it works, and never again after it, however the turn ended."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        await spine.say("tell me")
+        await passes(20.0)
+        if end == "answer":
+            spine.model.give("done")
+        elif end == "stop":
+            await spine.say("/stop")
+        else:  # it is tried once more, and hears nothing until its deadline
+            spine.model.give(RuntimeError("no model does this"))
+            await passes(150.0)
+        await passes(1.0)
+        typed = len(channel.typed_at_s)
+        assert 5 <= typed
+        assert max(after - before for before, after in pairwise(channel.typed_at_s)) <= 5.0
+        await passes(600.0)
+        assert typed == len(channel.typed_at_s)
+
+    scene(tmp_path, play)
+
+
+def test_no_chat_waits_for_another(tmp_path: Path) -> None:
+    """P4, through the lanes: one chat is told to wait 600 s; nine others are answered at once, and it is after that."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        spine.model.answer_at_once = lambda _: ModelResponded(0, "here you are")
+        channel.fates.append(Retryable("too many", retry_after_s=600.0))
+        await spine.say("first", chat="g0")
+        await passes(1.0)
+        for number in range(1, 10):
+            await spine.say("me too", user="p2", chat=f"g{number}")
+        await passes(598.0)
+        assert [] == channel.shown("g0")
+        assert [["here you are"]] * 9 == [channel.shown(f"g{number}") for number in range(1, 10)]
+        assert max(channel.times("send", f"g{number}")[0] for number in range(1, 10)) < 2.0
+        await passes(2.0)
+        assert ["here you are"] == channel.shown("g0")
+        assert 600.0 <= channel.times("send", "g0")[1]
+
+    scene(tmp_path, play)
