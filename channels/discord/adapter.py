@@ -21,8 +21,10 @@ from channels.discord.earlier import Earlier
 from channels.discord.failures import ApiRefusal, refused
 from channels.discord.hearing import Clock, Hearing
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
+from channels.discord.private import Private, Untold, is_private, said_privately
 from channels.discord.reactions import Reactions
 from channels.discord.render import DiscordRenderer
+from channels.discord.routes import Way
 from channels.discord.translate import CHANNEL, Ourselves, Surroundings
 from channels.discord.waiting import Echoes
 from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire, JsonObject
@@ -50,6 +52,7 @@ class DiscordChannel:
         self._answers = Answers(self._wire)
         self._echoes = Echoes()
         self._earlier = Earlier(self._wire, self._answers, self._echoes)
+        self._private = Private(self._wire, self._answers, self._echoes)
         self._reactions = Reactions(self._wire)
         self._pause = pause
         self._clock = clock
@@ -105,15 +108,19 @@ class DiscordChannel:
     # ------------------------------------------------------------ out
 
     async def send(self, part: OutboundPart) -> Receipt:
-        """Say one part: by its interaction, if that still waits for its answer, else in the chat.
+        """Say one part: by its interaction, if that still waits for its answer, else in the chat; see also `private`.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
         """
         part = replace(part, media=safe_media(part.media))
+        now = self._clock()
+        if is_private(part.route):
+            return Receipt(await self._private.say(part, now))
         try:
-            if part.route is not None and part.route.expires_at > self._clock():
-                completed = await self._answers.complete(part.route, part.idem_key, body_of(part), part.media)
+            if part.route is not None and part.route.expires_at > now:
+                way = Way.of(part.route)
+                completed = await self._answers.complete(way, part.idem_key, body_of(part), part.media)
                 if completed is not None:
                     return Receipt(completed)
             return Receipt(await self._say(part))
@@ -129,7 +136,7 @@ class DiscordChannel:
         except ApiRefusal as refusal:
             if part.route is None or not refusal.no_access:
                 raise
-            return _sure(await self._answers.follow_up(part.route, body_of(part), part.media))
+            return _sure(await self._answers.follow_up(Way.of(part.route), body_of(part), part.media))
         message_id = sent.get("id") if isinstance(sent, dict) else None
         return _sure(message_id if isinstance(message_id, str) else None)
 
@@ -140,6 +147,9 @@ class DiscordChannel:
             Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when the message is no more.
         """
         body = body_of(replace(part, media=()))
+        if said_privately(platform_id):
+            await self._private.change(platform_id, body, self._clock(), part.route)
+            return Receipt(platform_id)
         target = {"channel_id": target_of(part.address), "message_id": platform_id}
         try:
             await self._wire.call("PATCH", MESSAGE, body, at=target)
@@ -152,7 +162,7 @@ class DiscordChannel:
     async def _edit_by_route(self, part: OutboundPart, platform_id: str, body: JsonObject) -> None:
         assert part.route is not None, "asked by the caller"
         try:
-            await self._answers.edit(part.route, platform_id, body)
+            await self._answers.edit(Way.of(part.route), platform_id, body)
         except ApiRefusal as refusal:
             raise refused(refusal) from None
 
@@ -162,11 +172,15 @@ class DiscordChannel:
         Raises:
             Permanent: the chat is out of reach.
             Retryable: it cannot be told now.
+            Unknown: it can never be told, for one person alone was shown it.
         """
+        finding = self._private if is_private(part.route) else self._earlier
         try:
-            found = await self._earlier.find(part, self._clock())
+            found = await finding.find(part, self._clock())
         except ApiRefusal as refusal:
             raise refused(refusal) from None
+        except Untold:
+            raise
         except Unknown as unanswered:
             raise Retryable(unanswered.reason) from None
         return None if found is None else Receipt(found)
@@ -186,11 +200,17 @@ class DiscordChannel:
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete a message; those of others only where the bot may manage messages."""
+        if said_privately(message_id):
+            await self._private.change(message_id, None, self._clock())
+            return
         await self._call("DELETE", MESSAGE, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away from our message."""
         body: JsonObject = {"components": []}
+        if said_privately(message_id):
+            await self._private.change(message_id, body, self._clock())
+            return
         await self._call("PATCH", MESSAGE, body, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:

@@ -51,6 +51,11 @@ class ApiRefusal(Exception):
         return self.code in _ROUTE_GONE
 
     @property
+    def unreachable(self) -> bool:
+        """Whether there is nobody, or nothing, to be written to."""
+        return self.code in _UNREACHABLE
+
+    @property
     def no_access(self) -> bool:
         """Whether the bot may not write into this channel."""
         return self.code in (50001, 50013)
