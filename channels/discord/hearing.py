@@ -88,7 +88,6 @@ class Hearing:
 
     def unreadable(self, raw: str, reason: str) -> None:
         """Quarantine it."""
-        log.warning("frame_unreadable", account=self._near.us.account, reason=reason)
         self._waiting.put(rejected("frame", None, raw, reason))
 
     def alive(self) -> None:
@@ -138,7 +137,7 @@ class Hearing:
         if isinstance(head, Dispatch) and head.event in STATE_EVENTS:
             await self._state_changed(head)
             return
-        found = list(self._understood(batch))
+        found = list(_understood(batch, self._near, self._clock()))
         events = [one for one in found if not isinstance(one, Rejected)]
         for event in events:
             if isinstance(event, InboundMessage | Interaction) and event.kind is ChatKind.DIRECT:
@@ -151,18 +150,6 @@ class Hearing:
         for way in ways:
             assert self._tasks is not None, "run has begun"
             self._tasks.create_task(self._answers.defer(way))
-
-    def _understood(self, batch: Iterable[Dispatch | Rejected]) -> Iterable[InboundEvent | Rejected]:
-        now = self._clock()
-        for one in batch:
-            if isinstance(one, Rejected):
-                yield one
-            elif one.event == INTERACTION:
-                invoked = translate_interaction(one.seq, one.data, self._near)
-                if invoked is not None:
-                    yield invoked
-            else:
-                yield from translate(one.event, one.seq, one.data, self._near, now)
 
     def _moved(self, batch: Iterable[Dispatch | Rejected], events: Iterable[InboundEvent]) -> str | None:
         """The cursor after this batch."""
@@ -241,3 +228,17 @@ class Hearing:
                 detail = str(error)
             log.warning("channel_not_told", account=self._near.us.account, channel=channel, detail=detail)
             await self._pause(step(ASK_BACKOFF_S, attempt))
+
+
+def _understood(
+    batch: Iterable[Dispatch | Rejected], near: Surroundings, now: datetime
+) -> Iterable[InboundEvent | Rejected]:
+    for one in batch:
+        if isinstance(one, Rejected):
+            yield one
+        elif one.event == INTERACTION:
+            invoked = translate_interaction(one.seq, one.data, near)
+            if invoked is not None:
+                yield invoked
+        else:
+            yield from translate(one.event, one.seq, one.data, near, now)

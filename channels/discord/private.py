@@ -137,7 +137,7 @@ class Private:
                 await self._answers.edit(way, bare_id, body)
         except ApiRefusal as refusal:
             if refusal.route_gone or refusal.unreachable or refusal.code == UNKNOWN_MESSAGE:
-                raise Permanent(f"{refusal.words} ({refusal.code})", PermanentKind.TARGET_GONE) from None
+                raise Permanent(refusal.told, PermanentKind.TARGET_GONE) from None
             raise refused(refusal) from None
 
 
@@ -158,7 +158,7 @@ def _told_by(message_id: str, text: str, part: OutboundPart, way: Way, *, loadin
 def _refused(refusal: ApiRefusal) -> ChannelError:
     """What a refusal means. A person who cannot be written to blocks nobody else in the chat they asked in."""
     if refusal.unreachable:
-        words = f"only one person may see it, and they cannot be written to directly: {refusal.words} ({refusal.code})"
+        words = f"only one person may see it, and they cannot be written to directly: {refusal.told}"
         return Permanent(words)
     return refused(refusal)
 
