@@ -4,9 +4,10 @@ No retry, no splitting and no pacing live here; a call is made once and ends in 
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from pydantic import JsonValue
 
@@ -19,15 +20,20 @@ from channels.discord.connection import Connection, Pause, introduced
 from channels.discord.cursor import read_cursor
 from channels.discord.earlier import Earlier
 from channels.discord.failures import ApiRefusal, refused
+from channels.discord.files import fetch_file
 from channels.discord.hearing import Clock, Hearing
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
+from channels.discord.private import Private, Untold, is_private, said_privately
 from channels.discord.reactions import Reactions
 from channels.discord.render import DiscordRenderer
-from channels.discord.translate import CHANNEL, Ourselves, Surroundings
+from channels.discord.routes import Way
+from channels.discord.translate import CHANNEL, Surroundings
 from channels.discord.waiting import Echoes
 from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire, JsonObject
-from channels.errors import ConfigRefused, Permanent, Retryable, Unknown
+from channels.errors import ConfigRefused, Retryable, Unknown
 from channels.messages import Address, Attachment, OutboundPart, Receipt
+
+T = TypeVar("T")
 
 
 def _utc_now() -> datetime:
@@ -50,6 +56,7 @@ class DiscordChannel:
         self._answers = Answers(self._wire)
         self._echoes = Echoes()
         self._earlier = Earlier(self._wire, self._answers, self._echoes)
+        self._private = Private(self._wire, self._answers, self._echoes)
         self._reactions = Reactions(self._wire)
         self._pause = pause
         self._clock = clock
@@ -93,35 +100,29 @@ class DiscordChannel:
             Permanent: it is larger than `max_bytes`, or gone.
             Retryable: not now.
         """
-        if (attachment.size_bytes or 0) > max_bytes:
-            raise Permanent(f"the file is larger than {max_bytes} bytes")
-        channel, message_id, file_id = (*attachment.handle.split("/"), "", "")[:3]
-        message = await self._call("GET", MESSAGE, at={"channel_id": channel, "message_id": message_id})
-        for file in _files_of(message):
-            if file.get("id") == file_id:
-                return await self._wire.download(str(file.get("url")), max_bytes)
-        raise Permanent("the file is gone")
+        return await _meant(fetch_file(self._wire, attachment, max_bytes))
 
     # ------------------------------------------------------------ out
 
     async def send(self, part: OutboundPart) -> Receipt:
-        """Say one part: by its interaction, if that still waits for its answer, else in the chat.
+        """Say one part: by its interaction, if that still waits for its answer, else in the chat; see also `private`.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
         """
         part = replace(part, media=safe_media(part.media))
-        try:
-            if part.route is not None and part.route.expires_at > self._clock():
-                completed = await self._answers.complete(part.route, part.idem_key, body_of(part), part.media)
-                if completed is not None:
-                    return Receipt(completed)
-            return Receipt(await self._say(part))
-        except ApiRefusal as refusal:
-            raise refused(refusal) from None
+        now = self._clock()
+        if is_private(part.route):
+            return Receipt(await self._private.say(part, now))
+        return Receipt(await _meant(self._say(part, now)))
 
-    async def _say(self, part: OutboundPart) -> str:
-        """A message in the chat. Only where the bot may not write there, and an interaction lets it, without nonce."""
+    async def _say(self, part: OutboundPart, now: datetime) -> str:
+        """The answer to an interaction, else a message; where the bot may not write, what follows the answer."""
+        if part.route is not None and part.route.expires_at > now:
+            way = Way.of(part.route)
+            completed = await self._answers.complete(way, part.idem_key, body_of(part), part.media)
+            if completed is not None:
+                return completed
         try:
             sent = await self._wire.call(
                 "POST", MESSAGES, message_of(part), media=part.media, at={"channel_id": target_of(part.address)}
@@ -129,7 +130,7 @@ class DiscordChannel:
         except ApiRefusal as refusal:
             if part.route is None or not refusal.no_access:
                 raise
-            return _sure(await self._answers.follow_up(part.route, body_of(part), part.media))
+            return _sure(await self._answers.follow_up(Way.of(part.route), body_of(part), part.media))
         message_id = sent.get("id") if isinstance(sent, dict) else None
         return _sure(message_id if isinstance(message_id, str) else None)
 
@@ -140,21 +141,20 @@ class DiscordChannel:
             Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when the message is no more.
         """
         body = body_of(replace(part, media=()))
-        target = {"channel_id": target_of(part.address), "message_id": platform_id}
-        try:
-            await self._wire.call("PATCH", MESSAGE, body, at=target)
-        except ApiRefusal as refusal:
-            if part.route is None or not refusal.no_access:
-                raise refused(refusal) from None
-            await self._edit_by_route(part, platform_id, body)
+        if said_privately(platform_id):
+            await self._private.change(platform_id, body, self._clock(), part.route)
+            return Receipt(platform_id)
+        await _meant(self._edit(part, platform_id, body))
         return Receipt(platform_id)
 
-    async def _edit_by_route(self, part: OutboundPart, platform_id: str, body: JsonObject) -> None:
-        assert part.route is not None, "asked by the caller"
+    async def _edit(self, part: OutboundPart, message_id: str, body: JsonObject) -> None:
+        at = {"channel_id": target_of(part.address), "message_id": message_id}
         try:
-            await self._answers.edit(part.route, platform_id, body)
+            await self._wire.call("PATCH", MESSAGE, body, at=at)
         except ApiRefusal as refusal:
-            raise refused(refusal) from None
+            if part.route is None or not refusal.no_access:
+                raise
+            await self._answers.edit(Way.of(part.route), message_id, body)
 
     async def find_sent(self, part: OutboundPart) -> Receipt | None:
         """The receipt of an earlier attempt; None where none is found (see `earlier`).
@@ -162,11 +162,13 @@ class DiscordChannel:
         Raises:
             Permanent: the chat is out of reach.
             Retryable: it cannot be told now.
+            Unknown: it can never be told, for one person alone was shown it.
         """
+        finding = self._private if is_private(part.route) else self._earlier
         try:
-            found = await self._earlier.find(part, self._clock())
-        except ApiRefusal as refusal:
-            raise refused(refusal) from None
+            found = await _meant(finding.find(part, self._clock()))
+        except Untold:
+            raise
         except Unknown as unanswered:
             raise Retryable(unanswered.reason) from None
         return None if found is None else Receipt(found)
@@ -179,23 +181,26 @@ class DiscordChannel:
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Set our reaction, replacing the one before, or clear it."""
-        try:
-            await self._reactions.set(target_of(address), message_id, sign)
-        except ApiRefusal as refusal:
-            raise refused(refusal) from None
+        await _meant(self._reactions.set(target_of(address), message_id, sign))
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete a message; those of others only where the bot may manage messages."""
+        if said_privately(message_id):
+            await self._private.change(message_id, None, self._clock())
+            return
         await self._call("DELETE", MESSAGE, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away from our message."""
         body: JsonObject = {"components": []}
+        if said_privately(message_id):
+            await self._private.change(message_id, body, self._clock())
+            return
         await self._call("PATCH", MESSAGE, body, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Set the application commands, with their options and languages; nothing is written where they stand."""
-        us = await self._introduced()
+        us = await _meant(self._wire.introduce())
         path = "/applications/{application_id}/commands"
         wanted = commands_of(menus)
         there = await self._call(
@@ -204,12 +209,6 @@ class DiscordChannel:
         if not same_commands(there, wanted):
             listing: list[JsonValue] = list(wanted)
             await self._call("PUT", path, listing, at={"application_id": us.application_id})
-
-    async def _introduced(self) -> Ourselves:
-        try:
-            return await self._wire.introduce()
-        except ApiRefusal as refusal:
-            raise refused(refusal) from None
 
     async def _call(
         self,
@@ -220,11 +219,15 @@ class DiscordChannel:
         at: Mapping[str, str],
         query: Mapping[str, str] = NOWHERE,
     ) -> JsonValue:
-        """One call; a refusal becomes one of the three kinds of error."""
-        try:
-            return await self._wire.call(verb, path, body, at=at, query=query)
-        except ApiRefusal as refusal:
-            raise refused(refusal) from None
+        return await _meant(self._wire.call(verb, path, body, at=at, query=query))
+
+
+async def _meant(call: Awaitable[T]) -> T:
+    """What a call gives; a refusal becomes one of the three kinds of error."""
+    try:
+        return await call
+    except ApiRefusal as refusal:
+        raise refused(refusal) from None
 
 
 def _first_refusal(ended: BaseExceptionGroup[BaseException]) -> ConfigRefused | None:
@@ -234,19 +237,6 @@ def _first_refusal(ended: BaseExceptionGroup[BaseException]) -> ConfigRefused | 
         if isinstance(found, ConfigRefused):
             return found
     return None
-
-
-def _files_of(message: JsonValue) -> list[JsonObject]:
-    """The attachments of a message, of a forwarded one as well."""
-    if not isinstance(message, dict):
-        return []
-    found = message.get("attachments")
-    files = [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-    snapshots = message.get("message_snapshots")
-    for snapshot in snapshots if isinstance(snapshots, list) else []:
-        if isinstance(snapshot, dict):
-            files += _files_of(snapshot.get("message"))
-    return files
 
 
 def _sure(message_id: str | None) -> str:

@@ -1,7 +1,7 @@
 """Answers to interactions: deferred within the second, completed by an edit, remembered while this process lives.
 
 After a restart Discord itself is asked how far an answer is. Whatever cannot be answered its own way (the token's time
-is over, or it was never acknowledged) goes to the chat: callers get None.
+is over, or it was never acknowledged) goes elsewhere: callers get None.
 """
 
 import asyncio
@@ -12,24 +12,37 @@ import structlog
 from pydantic import JsonValue
 
 from channels.discord.failures import ALREADY_ACKNOWLEDGED, UNKNOWN_MESSAGE, ApiRefusal
-from channels.discord.translate_interaction import ROUTE_INTERACTION
+from channels.discord.routes import ROUTE_PRESS, Way
+from channels.discord.translate_interaction import EPHEMERAL_FLAG
 from channels.discord.wire import DiscordWire, JsonObject
 from channels.errors import ChannelError
-from channels.messages import OutboundMedia, Route
+from channels.messages import OutboundMedia
 
-DEFER_COMMAND, DEFER_PRESS = 5, 6  # callback types: "thinking", and nothing to be seen
+DEFER_ANSWER, DEFER_PRESS = 5, 6  # callback types: "thinking", and nothing to be seen
 DEADLINE_S = 3.0  # for the callback; later Discord has given up
 MOST_KNOWN = 2_000
-ORIGINAL = "/webhooks/{webhook_id}/{webhook_token}/messages/@original"
+FOLLOW_UPS = "/webhooks/{webhook_id}/{webhook_token}"
+MESSAGE = FOLLOW_UPS + "/messages/{message_id}"
+ORIGINAL = "@original"
 _LOADING = 1 << 7
 
 log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """The message that answers an interaction, as it stands."""
+
+    id: str
+    text: str
+    loading: bool  # it still shows "thinking"
 
 
 @dataclass(slots=True)
 class _Answer:
     """How far the answer to one interaction is."""
 
+    way: Way
     tried: asyncio.Event = field(default_factory=asyncio.Event)  # set when the callback was answered, or given up
     deferred: bool = False
     first_key: str | None = None  # the part that completes it
@@ -40,51 +53,56 @@ class Answers:
 
     def __init__(self, wire: DiscordWire) -> None:
         self._wire = wire
-        self._known: OrderedDict[str, _Answer] = OrderedDict()
+        self._known: OrderedDict[str, _Answer] = OrderedDict()  # by the interaction's id
 
-    def expect(self, route: Route) -> None:
+    def expect(self, way: Way) -> None:
         """An interaction is about to be committed: an answer that comes at once waits for its deferral."""
-        self._known[route.token] = _Answer()
+        self._know(_Answer(way))
+
+    def _know(self, answer: _Answer) -> None:
+        self._known[answer.way.interaction] = answer
         if len(self._known) > MOST_KNOWN:
             self._known.popitem(last=False)
 
-    async def defer(self, route: Route) -> None:
-        """Tell Discord that an answer comes; a failure only means that it goes to the chat."""
-        answer = self._known.get(route.token, _Answer())
-        interaction, _, token = route.token.partition("/")
-        kind = DEFER_COMMAND if route.kind == ROUTE_INTERACTION else DEFER_PRESS
-        path = "/interactions/{interaction_id}/{token}/callback"
+    def way_to(self, interaction: str) -> Way | None:
+        """How an interaction is answered, where this process knows it."""
+        answer = self._known.get(interaction)
+        return None if answer is None else answer.way
+
+    async def defer(self, way: Way) -> None:
+        """Tell Discord that an answer comes, and now already whether others may see it; a failure is only logged."""
+        answer = self._known.get(way.interaction, _Answer(way))
+        callback: JsonObject = {"type": DEFER_PRESS if way.kind == ROUTE_PRESS else DEFER_ANSWER}
+        if way.person:
+            callback["data"] = {"flags": EPHEMERAL_FLAG}
+        path, at = "/interactions/{interaction_id}/{token}/callback", _callback_of(way)
         try:
-            await self._wire.call(
-                "POST", path, {"type": kind}, timeout_s=DEADLINE_S, at={"interaction_id": interaction, "token": token}
-            )
+            await self._wire.call("POST", path, callback, timeout_s=DEADLINE_S, at=at)
             answer.deferred = True
         except ApiRefusal as refusal:
             answer.deferred = refusal.code == ALREADY_ACKNOWLEDGED  # a repeated call, or one that was replayed
             if not answer.deferred:
-                log.warning("interaction_not_deferred", interaction=interaction, detail=str(refusal))
+                log.warning("interaction_not_deferred", interaction=way.interaction, detail=str(refusal))
         except ChannelError as error:
-            log.warning("interaction_not_deferred", interaction=interaction, detail=str(error))
+            self._known.pop(way.interaction, None)  # it may have been taken: Discord is asked when the answer comes
+            log.warning("interaction_not_deferred", interaction=way.interaction, detail=str(error))
         finally:
             answer.tried.set()
 
-    async def complete(self, route: Route, key: str, body: JsonObject, media: tuple[OutboundMedia, ...]) -> str | None:
-        """Let the part `key` be the answer; its message id, or None where it has to go to the chat.
+    async def complete(self, way: Way, key: str, body: JsonObject, media: tuple[OutboundMedia, ...]) -> str | None:
+        """Let the part `key` be the answer; its message id, or None where it has to go elsewhere.
 
         Raises:
             ApiRefusal: it was refused for another reason than the interaction.
             Retryable, Unknown: see `channels.errors`.
         """
-        if route.kind != ROUTE_INTERACTION:
+        if way.kind == ROUTE_PRESS:
             return None
-        answer = await self._standing(route, str(body.get("content") or ""), key)
+        answer = await self._standing(way, str(body.get("content") or ""), key)
         if answer is None or answer.first_key not in (None, key):
             return None
-        application, token = await self._webhook(route)
         try:
-            sent = await self._wire.call(
-                "PATCH", ORIGINAL, body, media=media, at={"webhook_id": application, "webhook_token": token}
-            )
+            sent = await self._wire.call("PATCH", MESSAGE, body, media=media, at=await self._at(way, ORIGINAL))
         except ApiRefusal as refusal:
             if refusal.route_gone or refusal.code == UNKNOWN_MESSAGE:
                 return None
@@ -92,70 +110,68 @@ class Answers:
         answer.first_key = key
         return _id_of(sent)
 
-    async def follow_up(self, route: Route, body: JsonObject, media: tuple[OutboundMedia, ...]) -> str | None:
-        """Say more by the interaction's own way: the only one where the bot may not write. It has no nonce."""
-        application, token = await self._webhook(route)
-        path = "/webhooks/{webhook_id}/{webhook_token}"
+    async def follow_up(self, way: Way, body: JsonObject, media: tuple[OutboundMedia, ...]) -> str | None:
+        """Say more by the interaction's own way. It has no nonce; to one person alone it can never be found again."""
+        if way.person:
+            flags = body.get("flags")
+            body = body | {"flags": EPHEMERAL_FLAG | (flags if isinstance(flags, int) else 0)}
         sent = await self._wire.call(
-            "POST",
-            path,
-            body,
-            media=media,
-            query={"wait": "true"},
-            at={"webhook_id": application, "webhook_token": token},
+            "POST", FOLLOW_UPS, body, media=media, query={"wait": "true"}, at=await self._at(way)
         )
         return _id_of(sent)
 
-    async def edit(self, route: Route, message_id: str, body: JsonObject) -> None:
+    async def edit(self, way: Way, message_id: str, body: JsonObject) -> None:
         """Change what was said by the interaction's own way."""
-        application, token = await self._webhook(route)
-        path = "/webhooks/{webhook_id}/{webhook_token}/messages/{message_id}"
-        await self._wire.call(
-            "PATCH", path, body, at={"webhook_id": application, "webhook_token": token, "message_id": message_id}
-        )
+        await self._wire.call("PATCH", MESSAGE, body, at=await self._at(way, message_id))
 
-    async def said(self, route: Route, text: str) -> str | None:
-        """The message that answers this interaction, if it says this."""
-        original = await self._original(route)
-        if original is None or str(original.get("content") or "").strip() != text.strip():
+    async def delete(self, way: Way, message_id: str) -> None:
+        """Take back what was said by the interaction's own way."""
+        await self._wire.call("DELETE", MESSAGE, at=await self._at(way, message_id))
+
+    async def original(self, way: Way) -> Original | None:
+        """The message that answers an interaction; None where there is none, or the way is closed."""
+        try:
+            found = await self._wire.call("GET", MESSAGE, at=await self._at(way, ORIGINAL))
+        except ApiRefusal as refusal:
+            if refusal.route_gone or refusal.status in (401, 403, 404):
+                return None
+            raise
+        message_id, flags = _id_of(found), found.get("flags") if isinstance(found, dict) else None
+        if message_id is None or not isinstance(found, dict):
             return None
-        return _id_of(original)
+        loading = isinstance(flags, int) and bool(flags & _LOADING)
+        return Original(message_id, str(found.get("content") or "").strip(), loading)
 
-    async def _standing(self, route: Route, text: str, key: str) -> _Answer | None:
+    async def _standing(self, way: Way, text: str, key: str) -> _Answer | None:
         """How far the answer is; None where this way is closed."""
-        answer = self._known.get(route.token)
+        answer = self._known.get(way.interaction)
         if answer is not None:
             try:
                 async with asyncio.timeout(DEADLINE_S):
                     await answer.tried.wait()
             except TimeoutError:
                 return None
-            return answer if answer.deferred else None
-        original = await self._original(route)
+            if answer.deferred or way.interaction in self._known:
+                return answer if answer.deferred else None
+        original = await self.original(way)
         if original is None:
             return None
-        flags = original.get("flags")
-        answer = _Answer(deferred=True)
+        answer = _Answer(way, deferred=True)
         answer.tried.set()
-        if not (isinstance(flags, int) and flags & _LOADING):  # answered before the restart: by this part, or another
-            same = str(original.get("content") or "").strip() == text.strip()
-            answer.first_key = key if same else "another"
-        self._known[route.token] = answer
+        if not original.loading:  # answered before the restart: by this part, or another
+            answer.first_key = key if original.text == text.strip() else "another"
+        self._know(answer)
         return answer
 
-    async def _original(self, route: Route) -> JsonObject | None:
-        application, token = await self._webhook(route)
-        try:
-            found = await self._wire.call("GET", ORIGINAL, at={"webhook_id": application, "webhook_token": token})
-        except ApiRefusal as refusal:
-            if refusal.route_gone or refusal.status in (401, 403, 404):
-                return None
-            raise
-        return found if isinstance(found, dict) else None
-
-    async def _webhook(self, route: Route) -> tuple[str, str]:
+    async def _at(self, way: Way, message_id: str = "") -> dict[str, str]:
+        """What fills a path of the interaction's own."""
         us = await self._wire.introduce()
-        return us.application_id, route.token.partition("/")[2]
+        at = {"webhook_id": us.application_id, "webhook_token": way.token}
+        return at | {"message_id": message_id} if message_id else at
+
+
+def _callback_of(way: Way) -> dict[str, str]:
+    return {"interaction_id": way.interaction, "token": way.token}
 
 
 def _id_of(message: JsonValue) -> str | None:

@@ -25,12 +25,6 @@ class Bare(discord.Client):
         self._model = http
         self._model_url = os.environ.get("OPENAI_BASE_URL")
 
-    async def application_info(self) -> discord.AppInfo:
-        """As the library asks for it at its login, with the fields that the simulator leaves out."""
-        left_out = {"bot_public": True, "bot_require_code_grant": False, "verify_key": ""}
-        told = await self.http.application_info()
-        return discord.AppInfo(self._connection, {**left_out, **told})  # type: ignore[typeddict-item]  # JSON, as it came
-
     async def on_message(self, message: discord.Message) -> None:
         """Answer a person."""
         if message.author == self.user:

@@ -127,7 +127,7 @@ class Connection:
             return f"the gateway closed with {closed.code}"
         except ApiRefusal as refusal:
             self._believe(refusal)
-            return f"Discord refuses to name its gateway ({refusal.status} {refusal.words})"
+            return f"Discord refuses to name its gateway ({refusal})"
         except (ChannelError, OSError, aiohttp.ClientError, TimeoutError) as error:
             return f"the gateway cannot be reached: {type(error).__name__}: {error}"
         finally:

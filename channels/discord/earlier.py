@@ -9,6 +9,7 @@ from datetime import datetime
 
 from channels.discord.answers import Answers
 from channels.discord.bodies import target_of
+from channels.discord.routes import Way
 from channels.discord.sent import same_message
 from channels.discord.waiting import Echoes
 from channels.discord.wire import MESSAGES, DiscordWire
@@ -36,9 +37,9 @@ class Earlier:
             return echoed
         us = await self._wire.introduce()
         if part.route is not None and part.route.expires_at > now:
-            answered = await self._answers.said(part.route, part.rendered.text)
-            if answered is not None:
-                return answered
+            original = await self._answers.original(Way.of(part.route))
+            if original is not None and original.text == part.rendered.text.strip():
+                return original.id
         query = {"limit": str(LOOKED_THROUGH)}
         if part.reply_to is not None:
             query["after"] = part.reply_to

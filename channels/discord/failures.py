@@ -39,11 +39,16 @@ class ApiRefusal(Exception):
 
     def __init__(self, status: int, code: int, words: str, retry_after_s: float | None = None) -> None:
         """`retry_after_s` is given with a 429."""
-        super().__init__(f"{status} {words} ({code})")
+        super().__init__(f"{status} {_told(words, code)}")
         self.status = status
         self.code = code
         self.words = words
         self.retry_after_s = retry_after_s
+
+    @property
+    def told(self) -> str:
+        """What Discord said, and its own number of it."""
+        return _told(self.words, self.code)
 
     @property
     def route_gone(self) -> bool:
@@ -51,9 +56,19 @@ class ApiRefusal(Exception):
         return self.code in _ROUTE_GONE
 
     @property
+    def unreachable(self) -> bool:
+        """Whether there is nobody, or nothing, to be written to."""
+        return self.code in _UNREACHABLE
+
+    @property
     def no_access(self) -> bool:
         """Whether the bot may not write into this channel."""
         return self.code in (50001, 50013)
+
+
+def _told(words: str, code: int) -> str:
+    """Words with their number; what has none begins with its status, which is said apart."""
+    return f"{words} ({code})" if code else words.partition(": ")[2] or words
 
 
 def refused(refusal: ApiRefusal) -> ChannelError:
@@ -62,13 +77,13 @@ def refused(refusal: ApiRefusal) -> ChannelError:
     A 5xx may come after the call took effect: unknown. A refused token is retryable, for nothing is lost by waiting
     until the operator has mended it.
     """
-    words, status = f"{refusal.words} ({refusal.code})", refusal.status
+    words, status = refusal.told, refusal.status
     if status == 429 or refusal.code in _SLOW_DOWN:
         return Retryable(words, retry_after_s=refusal.retry_after_s)
     if status >= 500:
         return Unknown(f"{status} {words}")
     if status == 401:
-        return Retryable(f"{status} {words}")
+        return Retryable(f"Discord refuses the token: {status} {words}")
     return Permanent(words, _kind(refusal))
 
 

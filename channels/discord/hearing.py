@@ -21,16 +21,18 @@ from channels.discord.cursor import Cursor, Direct, Session, write_cursor
 from channels.discord.failures import ApiRefusal
 from channels.discord.places import Place, place_of
 from channels.discord.raw import RawChannel, RawReady
+from channels.discord.routes import Way
 from channels.discord.translate import Surroundings, rejected, snowflake_at, translate
-from channels.discord.translate_interaction import translate_interaction
+from channels.discord.translate_interaction import Interaction, translate_interaction
 from channels.discord.waiting import INTERACTION, STATE_EVENTS, Dispatch, Echoes, Waiting
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError
-from channels.messages import ButtonPressed, ChatKind, CommandInvoked, InboundEvent, InboundMessage, Rejected
+from channels.messages import ChatKind, InboundEvent, InboundMessage, Rejected
 
 Clock = Callable[[], datetime]
 
 STORE_BACKOFF_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+FILLING = "fetching what was said while it was away; what is said now is answered after that"
 ASK_BACKOFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 _CHANNEL = TypeAdapter(RawChannel)
 
@@ -79,17 +81,19 @@ class Hearing:
         self._near.places.learn(event, data)
         if event == "MESSAGE_CREATE":
             self._echoes.note(data, self._near.us.user_id)
+        if event in STATE_EVENTS:
+            self._up = True
+            self.alive()
         self._waiting.put(Dispatch(event, seq, data))
 
     def unreadable(self, raw: str, reason: str) -> None:
         """Quarantine it."""
-        log.warning("frame_unreadable", account=self._near.us.account, reason=reason)
         self._waiting.put(rejected("frame", None, raw, reason))
 
     def alive(self) -> None:
-        """Health hears of it once a session stands."""
+        """Health hears of it once a session stands: from then on whatever is said is taken, if behind a gap."""
         if self._up:
-            self._sink.report(ChannelState.READY)
+            self._sink.report(ChannelState.READY, FILLING if self._cursor.gap else "")
 
     # ------------------------------------------------------------ life
 
@@ -133,29 +137,19 @@ class Hearing:
         if isinstance(head, Dispatch) and head.event in STATE_EVENTS:
             await self._state_changed(head)
             return
-        found = list(self._understood(batch))
+        found = list(_understood(batch, self._near, self._clock()))
         events = [one for one in found if not isinstance(one, Rejected)]
+        for event in events:
+            if isinstance(event, InboundMessage | Interaction) and event.kind is ChatKind.DIRECT:
+                self._direct.add(event.address.chat)
         cursor = None if self._held else self._moved(batch, events)
-        for event in events:
-            if isinstance(event, CommandInvoked | ButtonPressed) and event.route is not None:
-                self._answers.expect(event.route)
+        ways = [Way.of(one.route) for one in events if isinstance(one, Interaction) and one.route is not None]
+        for way in ways:
+            self._answers.expect(way)
         await self._hand_in(events, [one for one in found if isinstance(one, Rejected)], cursor)
-        for event in events:
-            if isinstance(event, CommandInvoked | ButtonPressed) and event.route is not None:
-                assert self._tasks is not None, "run has begun"
-                self._tasks.create_task(self._answers.defer(event.route))
-
-    def _understood(self, batch: Iterable[Dispatch | Rejected]) -> Iterable[InboundEvent | Rejected]:
-        now = self._clock()
-        for one in batch:
-            if isinstance(one, Rejected):
-                yield one
-            elif one.event == INTERACTION:
-                invoked = translate_interaction(one.seq, one.data, self._near)
-                if invoked is not None:
-                    yield invoked
-            else:
-                yield from translate(one.event, one.seq, one.data, self._near, now)
+        for way in ways:
+            assert self._tasks is not None, "run has begun"
+            self._tasks.create_task(self._answers.defer(way))
 
     def _moved(self, batch: Iterable[Dispatch | Rejected], events: Iterable[InboundEvent]) -> str | None:
         """The cursor after this batch."""
@@ -166,8 +160,6 @@ class Hearing:
         for event in events:
             if isinstance(event, InboundMessage):
                 cursor = replace(cursor, last=max(cursor.last, int(event.message_id)))
-                if event.kind is ChatKind.DIRECT:
-                    self._direct.add(event.address.chat)
         self._cursor = cursor
         return write_cursor(cursor, self._direct)
 
@@ -192,8 +184,6 @@ class Hearing:
 
     async def _state_changed(self, dispatch: Dispatch) -> None:
         """A session was opened or taken up again."""
-        self._up = True
-        self._sink.report(ChannelState.READY)
         if dispatch.event == "READY":
             try:
                 ready = RawReady.model_validate(dispatch.data)
@@ -208,14 +198,17 @@ class Hearing:
             self._cursor = self._cursor.at(dispatch.seq)
         await self._hand_in((), cursor=write_cursor(self._cursor, self._direct))
         if self._cursor.gap:
+            self.alive()
             self._hold(self._fill())
 
     async def _fill(self) -> None:
         """Fetch what was said between the last committed message and this session."""
         backfill = Backfill(self._wire, self._sink, self._near, self._hand_in, self._pause)
-        await backfill.run(self._cursor.last, list(self._direct.channels), time.time() * 1000)
+        found = await backfill.run(self._cursor.last, list(self._direct.channels), time.time() * 1000)
         self._cursor = replace(self._cursor, gap=False, last=max(self._cursor.last, self._opened_at))
         await self._hand_in((), cursor=write_cursor(self._cursor, self._direct))
+        if not found.cut and not found.failed:  # else health keeps what is missing until more is heard
+            self.alive()
 
     async def _ask_for(self, channel: str) -> None:
         """Ask where a channel is; one that is hidden from us counts as a plain channel of a server."""
@@ -235,3 +228,17 @@ class Hearing:
                 detail = str(error)
             log.warning("channel_not_told", account=self._near.us.account, channel=channel, detail=detail)
             await self._pause(step(ASK_BACKOFF_S, attempt))
+
+
+def _understood(
+    batch: Iterable[Dispatch | Rejected], near: Surroundings, now: datetime
+) -> Iterable[InboundEvent | Rejected]:
+    for one in batch:
+        if isinstance(one, Rejected):
+            yield one
+        elif one.event == INTERACTION:
+            invoked = translate_interaction(one.seq, one.data, near)
+            if invoked is not None:
+                yield invoked
+        else:
+            yield from translate(one.event, one.seq, one.data, near, now)

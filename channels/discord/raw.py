@@ -150,10 +150,18 @@ class RawInvoked(_Raw):
     component_type: StrictInt | None = None
 
 
+class RawMadeBy(_Raw):
+    """The interaction that a message answers."""
+
+    id: Snowflake
+
+
 class RawPressedMessage(_Raw):
     """The message a button hangs on."""
 
     id: Snowflake
+    flags: StrictInt = 0
+    interaction_metadata: RawMadeBy | None = None
 
 
 class RawInteraction(_Raw):

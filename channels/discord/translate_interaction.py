@@ -1,22 +1,23 @@
 """Slash commands and presses as the gateway knows them; pure. What else is an interaction says nothing to us."""
 
-from datetime import timedelta
-
 from pydantic import ValidationError
 
 from channels.discord.places import Place, place_of
-from channels.discord.raw import RawInteraction, RawOption
+from channels.discord.raw import RawInteraction, RawOption, RawPressedMessage
+from channels.discord.routes import ROUTE_INTERACTION, ROUTE_PRESS, ROUTE_PRIVATE, Way
 from channels.discord.translate import Surroundings, address_of, clean, instant_of, rejected, sender_of, validated, why
-from channels.messages import ButtonPressed, CommandInvoked, Rejected, Route
+from channels.messages import ButtonPressed, ChatKind, CommandInvoked, Rejected, Route
 
 COMMAND, COMPONENT = 2, 3
 CHAT_INPUT = 1
 BUTTON = 2
 GROUPS = frozenset({1, 2})  # option types that hold options: subcommand, group
 
-ROUTE_INTERACTION = "interaction"  # answered by completing the deferred response
-ROUTE_PRESS = "press"  # answered in the chat; the way is only taken where the bot may not write
-ROUTE_LIFE = timedelta(minutes=14)  # Discord's tokens live 15
+CONVERSATION = frozenset({"coach"})
+"""Commands that are talk, answered to everybody; all others are somebody's own affair, and in a server only theirs."""
+
+EPHEMERAL_FLAG = 1 << 6
+EPHEMERAL_ID = "ephemeral"  # begins the ids of messages that one person alone sees: "ephemeral:INTERACTION:MESSAGE"
 
 Interaction = CommandInvoked | ButtonPressed
 
@@ -40,16 +41,18 @@ def _command(raw: RawInteraction, near: Surroundings) -> CommandInvoked | None:
     place = _place(raw, near)
     if user is None or place is None or raw.data is None:
         return None
+    name = clean(raw.data.name)
+    private = place.kind is ChatKind.GROUP and name not in CONVERSATION
     return CommandInvoked(
         event_id=f"int:{raw.id}",
         address=address_of(place, near.us),
         sender=sender_of(user, raw.member),
         received_at=instant_of(raw.id),
-        name=clean(raw.data.name),
+        name=name,
         arguments=clean(_arguments(raw.data.options)),
         kind=place.kind,
         locale=raw.locale,
-        route=_route(ROUTE_INTERACTION, raw),
+        route=_route(ROUTE_INTERACTION, raw, user.id if private else ""),
     )
 
 
@@ -63,17 +66,25 @@ def _press(raw: RawInteraction, near: Surroundings) -> ButtonPressed | None:
         address=address_of(place, near.us),
         sender=sender_of(user, raw.member),
         received_at=instant_of(raw.id),
-        message_id=raw.message.id,
+        message_id=_pressed_id(raw.message),
         kind=place.kind,
         data=clean(raw.data.custom_id or ""),
         locale=raw.locale,
-        route=_route(ROUTE_PRESS, raw),
+        route=_route(ROUTE_PRESS, raw, user.id if raw.message.flags & EPHEMERAL_FLAG else ""),
     )
 
 
-def _route(kind: str, raw: RawInteraction) -> Route:
-    """How it is answered: the id and the token, for 14 minutes from when it was made."""
-    return Route(kind, f"{raw.id}/{raw.token}", instant_of(raw.id) + ROUTE_LIFE)
+def _route(kind: str, raw: RawInteraction, person: str) -> Route:
+    """How it is answered; with `person`, to nobody else."""
+    return Way(ROUTE_PRIVATE if person else kind, raw.id, raw.token, person).as_route()
+
+
+def _pressed_id(message: RawPressedMessage) -> str:
+    """The message's id; of one that one person alone sees, with the interaction that it is reached by."""
+    if not message.flags & EPHEMERAL_FLAG:
+        return message.id
+    made_by = message.interaction_metadata
+    return f"{EPHEMERAL_ID}:{made_by.id if made_by is not None else 0}:{message.id}"
 
 
 def _place(raw: RawInteraction, near: Surroundings) -> Place | None:

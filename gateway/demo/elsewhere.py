@@ -96,4 +96,7 @@ class OnDiscord:
             raise StoryBroken("the answer pinged everyone")
         self._narrator.note("The answer says @everyone and notifies nobody. What he said to others was left alone.")
         await self.room.answered(self.room.command("stats"), by="1 h 10 min")
+        if any("1 h 10 min" in one.text for one in self._narrator.stage.discord.answers(DISCORD_CHANNEL)):
+            raise StoryBroken("the others see how somebody is doing")
+        self._narrator.note("How he is doing nobody else in the channel sees.")
         await self.room.answered(self.room.command("plan"), by="Summary")

@@ -204,7 +204,8 @@ class DiscordWindow:
 
     def shown(self) -> list[Shown]:
         """See `Window`; a command that is being thought about shows nothing yet."""
-        return [self._as_seen(one) for one in self._simulator.shown(self._channel) if not one.loading]
+        theirs = self._simulator.shown(self._channel, self._person)
+        return [self._as_seen(one) for one in theirs if not one.loading]
 
     def _as_seen(self, one: DiscordMessage) -> Shown:
         text, entities = without_marks(one.text)

@@ -2,6 +2,8 @@
 
 import pytest
 
+from channels.base import ChannelState
+from channels.discord.hearing import FILLING
 from channels.discord.simulator.faults import Fault
 from tests.fakes.discord import FORUM, GUILD, MENTION, ROOM, discord, texts
 
@@ -181,3 +183,39 @@ async def test_a_lone_surrogate_in_a_message_is_mended():
         rig.simulator.inject("MESSAGE_CREATE", raw)
         await rig.sink.until(lambda: bool(rig.sink.events))
         assert ["a\ufffd b"] == texts(rig)
+
+
+async def test_health_says_that_it_hears_while_a_gap_is_being_filled():
+    """READY as soon as a session stands, with what is still missing; after a kill amid the gap as well."""
+    async with discord() as rig:
+        async with rig.running():
+            rig.simulator.say(1, "known")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.forget_sessions()
+        rig.simulator.say(1, "in the gap")
+        for _ in range(2):
+            await rig.restarted()
+            rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=5))
+            async with rig.running(wait=False):
+                await rig.sink.until(lambda: '"gap":true' in (rig.sink.committed or ""))
+                await rig.sink.until(lambda: (ChannelState.READY, FILLING) in rig.sink.states)
+                assert [] == texts(rig)
+        await rig.restarted()
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: '"gap":false' in (rig.sink.committed or ""))
+            await rig.sink.until(lambda: rig.sink.states[-1] == (ChannelState.READY, ""))
+        assert "in the gap" in texts(rig)
+
+
+async def test_a_conversation_of_commands_alone_is_looked_into_after_a_gap():
+    """Nothing lists a bot's direct messages: whoever used a command there is known by it."""
+    async with discord() as rig:
+        async with rig.running():
+            rig.simulator.command(2, "stats")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+            await rig.sink.until(lambda: '"direct":["2"]' in (rig.sink.committed or ""))
+        rig.simulator.forget_sessions()
+        rig.simulator.say(2, "in the gap")
+        await rig.restarted()
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: texts(rig) == ["in the gap"])

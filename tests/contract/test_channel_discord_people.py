@@ -208,7 +208,7 @@ async def test_where_the_bot_may_not_write_a_command_is_answered_all_the_same():
     """Later parts take the interaction's own way when the channel refuses; edits too."""
     async with discord() as rig, rig.running():
         rig.simulator.block(ROOM)
-        rig.simulator.command(ROOM, "stats", person=7)
+        rig.simulator.command(ROOM, "coach", person=7)
         await rig.sink.until(lambda: bool(rig.sink.events))
         (event,) = rig.sink.events
         assert isinstance(event, CommandInvoked)

@@ -14,6 +14,8 @@ from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN
 from channels.telegram.simulator.server import TelegramSimulator
 
 GUILD = 5_000_000
+COMMAND_ROOM = 5_000_001
+"""The channel on Discord where nobody writes and commands are used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +145,7 @@ class TelegramPlatform:
 
 
 class DiscordPlatform:
-    """Direct messages, and channels of a server."""
+    """Direct messages, and channels of a server. Every other command is used in a channel, and is the asker's alone."""
 
     name = "discord"
     config = '[channels.discord.main]\nwake = "mention"\n[access.accounts."discord:main"]\nallow_groups = ["*"]\n'
@@ -154,12 +156,13 @@ class DiscordPlatform:
 
     def __init__(self) -> None:
         self.sim = DiscordSimulator()
+        self._in_the_room = False  # whether the last command was used there
 
     async def start(self) -> Mapping[str, str]:
         """See `Platform`."""
         await self.sim.start()
         self.sim.add_bot(self.token)
-        self.sim.add_guild(GUILD)
+        self.sim.add_channel(COMMAND_ROOM, GUILD)
         return {"DISCORD_BOT_TOKEN": self.token, "DISCORD_API_BASE": self.sim.base_url}
 
     async def aclose(self) -> None:
@@ -176,12 +179,14 @@ class DiscordPlatform:
 
     def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
         """See `Platform`."""
-        used = self.sim.command(chat, name, {"text": text})
+        self._in_the_room = not self._in_the_room
+        used = self.sim.command(COMMAND_ROOM if self._in_the_room else chat, name, {"text": text}, person=chat)
         return lambda: used.acked_at_s is not None
 
     def answers(self, chat: int) -> list[Answer]:
-        """See `Platform`."""
-        return [Answer(one.text, one.at_s) for one in self.sim.answers(chat)]
+        """See `Platform`; with what this person alone was shown in the room of commands."""
+        alone = [one for one in self.sim.answers(COMMAND_ROOM, chat) if one.only_for == chat]
+        return [Answer(one.text, one.at_s) for one in (*self.sim.answers(chat), *alone)]
 
     def calls(self, chat: int) -> int:
         """See `Platform`."""

@@ -9,7 +9,7 @@
     POST   /sim/block      {"chat": 1}
     POST   /sim/bots       {"token": "abc"}
     POST   /sim/network    {"do": "reconnect" | "cut" | "invalidate" | "forget", "code"?}
-    GET    /sim/shown?chat=1                  the chat as the person sees it
+    GET    /sim/shown?chat=1&person=7         the chat as that person sees it; without, as everybody does
     GET    /sim/history?chat=1&after=0&wait_s=5   calls that arrived; waits for one when there is none yet
     POST   /sim/faults     [{"kind": "cut", "method": "createMessage", "applied": true, "times": 2}, ...]
     GET    /sim/faults     {"hits": 3};   DELETE /sim/faults ends the script
@@ -104,7 +104,8 @@ class DiscordControl(Control[_Order, Fault, int]):
         return None
 
     def _shown(self, query: Query) -> object:
-        return [_seen(message) for message in self._simulator.shown(int(query["chat"]))]
+        by = int(query["person"]) if "person" in query else None
+        return [_seen(message) for message in self._simulator.shown(int(query["chat"]), by)]
 
     def _status(self) -> JsonObject:
         bots: list[JsonValue] = []
@@ -126,6 +127,7 @@ def _seen(message: "ShownMessage") -> dict[str, object]:
         "text": message.text,
         "reply_to": message.reply_to,
         "loading": message.loading,
+        "only_for": message.only_for,
         "edits": [asdict(edit) for edit in message.edits],
         "reactions": {str(who): sorted(emoji) for who, emoji in message.reactions.items()},
         "files": [file.name for file in message.files],

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from pydantic import JsonValue
 
-from channels.discord.simulator.checks import JsonObject, Refusal, invalid
+from channels.discord.simulator.checks import MAX_UPLOAD_BYTES, JsonObject, Refusal, invalid
 from channels.discord.simulator.operations import Operations
 from channels.discord.simulator.reading import Call
-from channels.discord.simulator.state import DM, LOADING, Bot, Channel, ShownMessage, World
-from channels.discord.simulator.written import as_channel, as_message, tell_message, user_of
+from channels.discord.simulator.state import DM, EPHEMERAL, LOADING, Asked, Bot, Channel, ShownMessage, World
+from channels.discord.simulator.written import as_channel, as_member, as_message, tell_message, user_of
 
 COMMAND, COMPONENT = 2, 3
 ANSWER, DEFER, DEFER_UPDATE, UPDATE = 4, 5, 6, 7  # callback types
@@ -33,9 +33,14 @@ class Interaction:
     channel: Channel
     person_id: int
     at_s: float  # time.monotonic()
-    original: int | None = None  # the message of the first answer; of a press the message with the button
+    source: int | None = None  # of a press: the message with the button
+    original: int | None = None  # the message of the first answer; of a press that has none, its source
     acked_at_s: float | None = None
     answer: int | None = None  # the callback type it was acknowledged with
+
+    def as_asked(self) -> Asked:
+        """What its answers tell of it."""
+        return Asked(self.id, self.kind, self.person_id)
 
 
 class Interactions:
@@ -52,7 +57,9 @@ class Interactions:
         """Somebody used a command or pressed a button (`message`); bots are told when this returns."""
         kind = COMMAND if message is None else COMPONENT
         token = "aW50ZXJhY3Rpb246" + secrets.token_hex(32)
-        found = Interaction(self._world.snowflake(), token, kind, bot, channel, person_id, time.monotonic(), message)
+        found = Interaction(
+            self._world.snowflake(), token, kind, bot, channel, person_id, time.monotonic(), message, message
+        )
         self._by_token[token] = found
         bot.sessions.emit("INTERACTION_CREATE", self._as_json(found, data))
         return found
@@ -70,6 +77,9 @@ class Interactions:
             "version": 1,
             "locale": person.locale,
             "entitlements": [],
+            "app_permissions": "0",
+            "attachment_size_limit": MAX_UPLOAD_BYTES,
+            "authorizing_integration_owners": {"0": str(one.channel.guild_id or 0)},
             "context": 1 if one.channel.type == DM else 0,
         }
         if one.channel.type == DM:
@@ -77,10 +87,23 @@ class Interactions:
         else:
             body["guild_id"] = str(one.channel.guild_id)
             body["guild_locale"] = "en-US"
-            body["member"] = {"user": person.as_user(), "nick": None, "roles": [], "permissions": "0"}
-        if one.original is not None:
-            body["message"] = as_message(self._world, one.channel.messages[one.original])
+            body["member"] = as_member() | {"user": person.as_user(), "permissions": "0"}
+        if one.source is not None:
+            body["message"] = as_message(self._world, self._shown(one, one.source))
         return body
+
+    def _shown(self, one: Interaction, message_id: int | None) -> ShownMessage:
+        """A message that its person sees.
+
+        Raises:
+            Refusal: 10008.
+        """
+        message = one.channel.messages.get(message_id or 0)
+        if message is None:
+            message = one.channel.ephemeral.get(message_id or 0)
+        if message is None or message.deleted or message.only_for not in (None, one.person_id):
+            raise Refusal(404, 10008, "Unknown Message")
+        return message
 
     def of(self, interaction_id: int) -> Interaction:
         """An interaction by its id."""
@@ -105,16 +128,16 @@ class Interactions:
         if answer == ANSWER:
             one.original = self._follow_up(one, inner).message_id
         elif answer == DEFER:
-            one.original = self._thinking(one).message_id
+            one.original = self._thinking(one, inner).message_id
         elif answer == UPDATE:
-            self._operations.changed(one.channel, one.channel.messages[one.original or 0], inner)
+            self._operations.changed(one.channel, self._shown(one, one.source), inner)
         one.acked_at_s, one.answer = time.monotonic(), answer
         if call.query.get("with_response") in ("1", "true"):
             return {"interaction": {"id": str(one.id), "type": one.kind}}
         return None
 
-    def _thinking(self, one: Interaction) -> ShownMessage:
-        """The message that shows "thinking"."""
+    def _thinking(self, one: Interaction, call: Call) -> ShownMessage:
+        """The message that shows "thinking"; who may see what it becomes is settled with it."""
         message = ShownMessage(
             message_id=self._world.snowflake(),
             chat_id=one.channel.id,
@@ -126,16 +149,24 @@ class Interactions:
             type=20,
             flags=LOADING,
             webhook_id=one.bot.id,
-            interaction_id=one.id,
+            answers=one.as_asked(),
         )
-        one.channel.messages[message.message_id] = message
-        tell_message(self._world, one.channel, "MESSAGE_CREATE", message)
+        self._show(one, message, call)
         return message
+
+    def _show(self, one: Interaction, message: ShownMessage, call: Call) -> None:
+        """Show an answer, to its person alone where the call says so."""
+        flags = call.body.get("flags")
+        if isinstance(flags, int) and flags & EPHEMERAL:
+            message.only_for = one.person_id
+            message.flags |= EPHEMERAL
+        one.channel.put(message)
+        tell_message(self._world, one.channel, "MESSAGE_CREATE", message)
 
     def _follow_up(self, one: Interaction, call: Call) -> ShownMessage:
         message = self._operations.said(one.bot, one.channel, call)
-        message.webhook_id, message.interaction_id = one.bot.id, one.id
-        tell_message(self._world, one.channel, "MESSAGE_CREATE", message)
+        message.webhook_id, message.answers = one.bot.id, one.as_asked()
+        self._show(one, message, call)
         return message
 
     def _alive(self, call: Call) -> Interaction:
@@ -148,15 +179,21 @@ class Interactions:
         return one
 
     def follow_up(self, call: Call) -> JsonValue:
-        """POST /webhooks/{application}/{token}: no nonce, no look whether it was said before."""
-        return as_message(self._world, self._follow_up(self._alive(call), call))
+        """POST /webhooks/{application}/{token}: no nonce, no look whether it was said before.
+
+        While the first answer shows "thinking" this completes it, and keeps whom it is shown to.
+        """
+        one = self._alive(call)
+        if one.original is not None and one.original != one.source:
+            original = self._shown(one, one.original)
+            if original.loading:
+                return self._changed(one, original, call)
+        return as_message(self._world, self._follow_up(one, call))
 
     def _message(self, one: Interaction, call: Call) -> ShownMessage:
         wanted = call.ids["message"]
-        number = one.original if wanted == "@original" else call.number("message")
-        message = one.channel.messages.get(number or 0)
-        ours = message is not None and (message.interaction_id == one.id or message.message_id == one.original)
-        if message is None or message.deleted or not ours:
+        message = self._shown(one, one.original if wanted == "@original" else call.number("message"))
+        if message.answers != one.as_asked() and message.message_id != one.original:
             raise Refusal(404, 10008, "Unknown Message")
         return message
 
@@ -167,7 +204,9 @@ class Interactions:
     def edit(self, call: Call) -> JsonValue:
         """PATCH /webhooks/{application}/{token}/messages/{message}; completes a deferred answer."""
         one = self._alive(call)
-        message = self._message(one, call)
+        return self._changed(one, self._message(one, call), call)
+
+    def _changed(self, one: Interaction, message: ShownMessage, call: Call) -> JsonValue:
         if message.loading and not (call.body.get("content") or call.uploads):
             raise Refusal(400, 50006, "Cannot send an empty message")
         self._operations.changed(one.channel, message, call)

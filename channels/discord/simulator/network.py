@@ -53,11 +53,15 @@ class SimulatedNetwork(Watched[int]):
 
     # What people see, and what arrived.
 
-    def shown(self, chat_id: int) -> list[ShownMessage]:
-        """The chat as a person sees it now: both sides, in order, without what was deleted."""
+    def shown(self, chat_id: int, by: int | None = None) -> list[ShownMessage]:
+        """The chat as the person `by` sees it now, in order and without what was deleted; None: as everybody does."""
         channel = self._world.channels.get(chat_id)
-        return [] if channel is None else [one for one in channel.messages.values() if not one.deleted]
+        if channel is None:
+            return []
+        theirs = [one for one in channel.ephemeral.values() if one.only_for == by]
+        seen = [one for one in (*channel.messages.values(), *theirs) if not one.deleted]
+        return sorted(seen, key=lambda one: one.message_id) if theirs else seen
 
-    def answers(self, chat_id: int) -> list[ShownMessage]:
+    def answers(self, chat_id: int, by: int | None = None) -> list[ShownMessage]:
         """Of `shown`, what the bot said; what still shows "thinking" is not among it."""
-        return [one for one in self.shown(chat_id) if one.by_bot and not one.loading]
+        return [one for one in self.shown(chat_id, by) if one.by_bot and not one.loading]

@@ -69,6 +69,7 @@ class Operations:
             return as_message(self._world, earlier) | {"nonce": nonce}
         self._pace(channel)
         message = self.said(bot, channel, call)
+        channel.put(message)
         message.nonce = nonce
         if enforced and nonce is not None:
             bot.nonces[channel.id, nonce] = (message.message_id, time.monotonic())
@@ -126,7 +127,7 @@ class Operations:
         }
 
     def said(self, bot: Bot, channel: Channel, call: Call) -> ShownMessage:
-        """A message of the bot's out of a call's body, in the channel; nobody is told yet."""
+        """A message of the bot's out of a call's body; it is not shown yet."""
         text = checked_content(call.body)
         components = checked_components(call.body)
         check_files(call.uploads)
@@ -148,7 +149,6 @@ class Operations:
         message.type = 0 if message.reply_to is None else 19
         message.components = [row for row in components if isinstance(row, dict)]
         message.files = [self.stored(channel.id, upload) for upload in call.uploads]
-        channel.messages[message.message_id] = message
         return message
 
     def _reply_target(self, channel: Channel, body: JsonObject) -> int | None:
@@ -195,6 +195,9 @@ class Operations:
             message.text = text
             message.pings = tuple(dict.fromkeys(message.pings + pinged(text, call.body.get("allowed_mentions"))))
         message.files += [self.stored(channel.id, upload) for upload in call.uploads]
+        flags = call.body.get("flags")
+        if isinstance(flags, int):  # the only one of them that an edit can change
+            message.flags = message.flags & ~SUPPRESS_EMBEDS | flags & SUPPRESS_EMBEDS
         message.edited_at = time.time()
         tell_message(self._world, channel, "MESSAGE_UPDATE", message)
 

@@ -1,5 +1,6 @@
 """What bots read over REST, and the commands they register, on the simulated world. Changing it is in `operations`."""
 
+import hashlib
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -51,7 +52,17 @@ class Reading:
         """GET /oauth2/applications/@me."""
         flags = (1 << 19) if bot.message_content else 0
         owner: JsonObject = {"id": "1", "username": "owner", "discriminator": "0", "avatar": None}
-        return {"id": str(bot.id), "name": bot.name, "icon": None, "description": "", "owner": owner, "flags": flags}
+        return {
+            "id": str(bot.id),
+            "name": bot.name,
+            "icon": None,
+            "description": "",
+            "owner": owner,
+            "flags": flags,
+            "bot_public": False,
+            "bot_require_code_grant": False,
+            "verify_key": hashlib.sha256(bot.token.encode()).hexdigest(),
+        }
 
     def my_guilds(self, bot: Bot, call: Call) -> JsonValue:
         """GET /users/@me/guilds."""

@@ -16,7 +16,7 @@ from channels.simulation.history import Edit
 EPOCH_MS = 1_420_070_400_000  # snowflakes count from 2015
 
 TEXT, DM, FORUM, PUBLIC_THREAD = 0, 1, 15, 11  # channel types
-LOADING, SUPPRESS_EMBEDS, SILENT = 1 << 7, 1 << 2, 1 << 12  # message flags
+EPHEMERAL, LOADING, SUPPRESS_EMBEDS, SILENT = 1 << 6, 1 << 7, 1 << 2, 1 << 12  # message flags
 
 
 def iso(at: float) -> str:
@@ -46,6 +46,15 @@ class File:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An interaction, as the messages that answer it tell of it."""
+
+    id: int
+    kind: int  # 2 a command, 3 a press
+    person_id: int
+
+
 @dataclass(slots=True)
 class ShownMessage:
     """A message as people see it now, with what it was before."""
@@ -68,7 +77,8 @@ class ShownMessage:
     files: list[File] = field(default_factory=list)
     pings: tuple[str, ...] = ()  # whom a bot's message notified
     webhook_id: int | None = None
-    interaction_id: int | None = None
+    answers: Asked | None = None  # the interaction it was said by
+    only_for: int | None = None  # the person who alone sees it; None: everybody in the channel
     forwarded: str | None = None  # the text of a forwarded message
     deleted: bool = False
 
@@ -114,11 +124,16 @@ class Channel:
     bot_id: int | None = None  # of a direct conversation: with which bot
     person_id: int | None = None  # and with whom
     messages: dict[int, ShownMessage] = field(default_factory=dict)
+    ephemeral: dict[int, ShownMessage] = field(default_factory=dict)  # they stand in no history: shown, no more
     typing: list[float] = field(default_factory=list)  # at_s
     readable: bool = True
     writable: bool = True
     archived: bool = False
     bucket: deque[float] = field(default_factory=deque)  # when messages were made, with limits on
+
+    def put(self, message: ShownMessage) -> None:
+        """Show a new message to whom it is for."""
+        (self.messages if message.only_for is None else self.ephemeral)[message.message_id] = message
 
     @property
     def is_thread(self) -> bool:

@@ -27,6 +27,11 @@ def user_of(world: World, user_id: int) -> JsonObject:
     return bot.as_user() if bot is not None else world.person(user_id).as_user()
 
 
+def as_member() -> JsonObject:
+    """Anybody as a plain member of a server, without who it is."""
+    return {"nick": None, "avatar": None, "roles": [], "joined_at": iso(0), "deaf": False, "mute": False, "flags": 0}
+
+
 def as_message(world: World, message: ShownMessage, *, depth: int = 0) -> JsonObject:
     """Discord's Message, with the message replied to one level deep. It holds no nonce: Discord does not keep it."""
     channel = world.channels[message.chat_id]
@@ -51,6 +56,13 @@ def as_message(world: World, message: ShownMessage, *, depth: int = 0) -> JsonOb
     }
     if message.webhook_id is not None:
         body["webhook_id"] = str(message.webhook_id)
+    if message.answers is not None:
+        body["interaction_metadata"] = {
+            "id": str(message.answers.id),
+            "type": message.answers.kind,
+            "user": user_of(world, message.answers.person_id),
+            "authorizing_integration_owners": {"0": str(channel.guild_id or 0)},
+        }
     if message.forwarded is not None:
         body["message_reference"] = {"type": 1, "channel_id": "1", "message_id": "1"}
         snapshot: JsonObject = {"content": message.forwarded, "attachments": [], "timestamp": iso(message.at)}
@@ -124,14 +136,22 @@ def as_guild(world: World, guild: Guild) -> JsonObject:
 
 
 def tell_message(world: World, channel: Channel, event: str, message: ShownMessage) -> None:
-    """Tell every bot that listens of a message that was said or changed."""
+    """Tell every bot that listens of a message that was said or changed.
+
+    What is ephemeral is told to its bot alone, as if it were a direct message (discord-api-docs issue 4557).
+    """
     body = as_message(world, message)
+    if message.only_for is not None:
+        for bot in world.listeners(channel):
+            if bot.id == message.sender_id:
+                bot.sessions.emit(event, body, intent=DIRECT_MESSAGES)
+        return
     if channel.type == DM:
         intent = DIRECT_MESSAGES
     else:
         intent = GUILD_MESSAGES
         body["guild_id"] = str(channel.guild_id)
-        body["member"] = {"nick": None, "roles": [], "joined_at": iso(0)}
+        body["member"] = as_member()
     if message.nonce is not None and event == "MESSAGE_CREATE":
         body["nonce"] = message.nonce
     for bot in world.listeners(channel):

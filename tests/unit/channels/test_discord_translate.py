@@ -1,13 +1,15 @@
 """Single dispatches of Discord's, and what the gateway hears of them."""
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from channels.discord.config import DiscordAccount
 from channels.discord.places import Place, Places
 from channels.discord.raw import RawOption
+from channels.discord.routes import Way
 from channels.discord.translate import (
     MOST_AUTHORS,
     Ourselves,
@@ -175,7 +177,7 @@ FIELDS = [
 @given(
     event=st.sampled_from(EVENTS),
     data=JSON | st.dictionaries(st.sampled_from(FIELDS), JSON, max_size=10),
-    base=st.sampled_from([{}, message(), {"id": "5", "type": 2, "token": "t", "channel_id": "1", "user": AUTHOR}]),
+    base=st.sampled_from([{}, message(), {"id": "5", "type": 2, "token": "s3cret", "channel_id": "1", "user": AUTHOR}]),
 )
 def test_nothing_ends_the_translation(event: str, data: object, base: dict[str, object]):
     """Whatever comes in a dispatch, events or a quarantined one come out (F-P6)."""
@@ -185,7 +187,7 @@ def test_nothing_ends_the_translation(event: str, data: object, base: dict[str, 
     translate(event, 3, laid, around, NOW)
     found = translate_interaction(3, laid, around)
     if isinstance(found, Rejected):
-        assert '"token"' not in found.raw
+        assert "s3cret" not in found.raw
 
 
 def test_commands_as_they_are_used():
@@ -215,8 +217,37 @@ def test_commands_as_they_are_used():
     )
     assert ("50", "77") == (event.address.chat, event.address.thread)
     assert event.route is not None
-    assert 14 * 60 == (event.route.expires_at - NOW).total_seconds()
     assert RawOption(name="x", type=3).value is None
+
+
+@pytest.mark.parametrize(
+    ("name", "guild", "kind", "person"),
+    [
+        ("stats", "5", "private", "7"),
+        ("unheard-of", "5", "private", "7"),
+        ("coach", "5", "interaction", ""),
+        ("stats", None, "interaction", ""),
+    ],
+)
+def test_who_sees_the_answer_is_told_by_the_name(name: str, guild: str | None, kind: str, person: str):
+    """In a server everything but talk is the asker's alone, for ever; in direct messages nothing has to be hidden."""
+    raw = {
+        "id": str(snowflake_at(NOW.timestamp() * 1000)),
+        "type": 2,
+        "token": "secret",
+        "guild_id": guild,
+        "channel_id": "50",
+        "user": AUTHOR,
+        "data": {"name": name, "type": 1},
+    }
+    event = translate_interaction(1, raw, near())
+    assert isinstance(event, CommandInvoked)
+    assert event.route is not None
+    way = Way.of(event.route)
+    assert (kind, str(raw["id"]), "secret", person) == (way.kind, way.interaction, way.token, way.person)
+    assert way.as_route() == event.route
+    assert (True, False) == (way.lives(NOW + timedelta(minutes=13)), way.lives(NOW + timedelta(minutes=14)))
+    assert (person != "") is (event.route.expires_at > NOW + timedelta(days=1))
 
 
 def test_interactions_that_are_not_ours():

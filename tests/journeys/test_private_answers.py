@@ -1,0 +1,65 @@
+"""What one person alone may see, through the whole gateway: on Discord, in a channel of a server."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from channels.discord.simulator.server import DiscordSimulator
+from tests.journeys.house import House, house, slow
+
+TOKEN = "JOURNEY.made-up.token"
+ROOM, ASKER = 5_001, 7
+PLAN = "Your plan. Monday: scales, slowly. " * 8
+CONFIG = """
+[channels.discord.main]
+api_base = "{base}"
+[access.accounts."discord:main"]
+allow_groups = ["discord:5001"]
+groups = "open"
+"""
+
+
+@asynccontextmanager
+async def server(directory: Path) -> AsyncIterator[tuple[House, DiscordSimulator]]:
+    """A gateway that is connected to a server of Discord's."""
+    secrets = directory / "secrets.toml"
+    secrets.touch(mode=0o600)
+    secrets.write_text(f'[channels.discord.main]\ntoken = "{TOKEN}"\n')
+    async with DiscordSimulator() as discord:
+        bot = discord.add_bot(TOKEN)
+        discord.add_channel(ROOM, 5_000)
+        async with house(directory, config=CONFIG.format(base=discord.base_url)) as here:
+            await here.until(lambda: bot.sessions.connected and bool(bot.commands), "Discord")
+            yield here, discord
+
+
+def alone(discord: DiscordSimulator) -> list[str]:
+    """What the asker sees of the bot in the channel."""
+    return [message.text for message in discord.answers(ROOM, ASKER)]
+
+
+async def test_a_plan_grows_before_its_asker_and_before_nobody_else(tmp_path: Path):
+    """Placeholder, live edits and the answer are one ephemeral message; the channel shows nothing of it."""
+    async with server(tmp_path) as (here, discord):
+        here.model.script(slow(PLAN, 2.5))
+        discord.command(ROOM, "plan", {"skill": "violin"}, person=ASKER)
+        await here.until(lambda: bool(alone(discord)) and alone(discord)[0].strip() == PLAN.strip(), "the plan")
+        (shown,) = discord.answers(ROOM, ASKER)
+        assert len(shown.edits) >= 2
+        assert [] == discord.answers(ROOM)
+
+
+async def test_an_answer_that_reaches_nobody_is_told_of_without_its_content(tmp_path: Path):
+    """The token is over and the asker takes no direct messages: a hint in the channel, which then goes on."""
+    async with server(tmp_path) as (here, discord):
+        discord.interactions.life_s = -1.0
+        discord.world.person(ASKER).takes_dms = False
+        discord.command(ROOM, "log", {"text": "violin 30 min"}, person=ASKER)
+        await here.until(lambda: bool(discord.answers(ROOM)), "the hint")
+        assert ["could not be delivered" in message.text for message in discord.answers(ROOM)] == [True]
+        assert "violin" not in discord.answers(ROOM)[0].text.lower()
+        discord.world.person(ASKER).takes_dms = True
+        discord.command(ROOM, "log", {"text": "cello 20 min"}, person=ASKER)
+        (direct,) = [one.id for one in discord.world.channels.values() if one.person_id == ASKER]
+        await here.until(lambda: any("cello" in one.text for one in discord.answers(direct)), "the direct message")
+        assert (1, []) == (len(discord.answers(ROOM)), alone(discord)[1:])
