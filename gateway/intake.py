@@ -29,6 +29,9 @@ from gateway.telemetry import INBOUND
 
 log = structlog.get_logger()
 
+UNLISTED_TOLD = 1_000
+"""Groups of which the operator is told; then it is enough."""
+
 
 class Announced(Protocol):
     """Where admitted rows go."""
@@ -68,6 +71,7 @@ class Intake:
         self._waiting = waiting
         self._clock = clock
         self._limits = PersonLimits(access.limits, time.monotonic)
+        self._unlisted: set[str] = set()  # groups of which the operator was told
 
     async def receive(
         self,
@@ -120,10 +124,20 @@ class Intake:
 
     def _plan(self, event: InboundEvent) -> Plan:
         decision = policy.decide(self._snapshot, self._access, event)
+        if decision == policy.Silence(policy.GROUP_NOT_LISTED):
+            self._note_unlisted(event)
         if not (isinstance(decision, Admit) and isinstance(event, InboundMessage | CommandInvoked)):
             return Plan(event, decision)
         waiting = self._waiting(session_key(event, event.kind))
         return Plan(event, decision, self._limits.take(decision.person.user_id, waiting), waiting)
+
+    def _note_unlisted(self, event: InboundEvent) -> None:
+        """Tell the operator, once a group, what to write into the configuration where somebody asked for the bot."""
+        group = f"{event.address.channel}:{event.address.chat}"
+        asked = isinstance(event, CommandInvoked) or (isinstance(event, InboundMessage) and event.mentions_bot)
+        if asked and group not in self._unlisted and len(self._unlisted) < UNLISTED_TOLD:
+            self._unlisted.add(group)
+            log.warning("group_not_allowed", group=group, account=event.address.account, mend="add it to allow_groups")
 
     def _commit(
         self,

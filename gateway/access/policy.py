@@ -78,6 +78,10 @@ class AccessSnapshot:
         return len(self._by_user)
 
 
+GROUP_NOT_LISTED = "group not allowed"
+"""Why nobody is answered in a group that no list of the configuration names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Admit:
     """Take it: it is from this person."""
@@ -158,7 +162,7 @@ def _in_group(
 ) -> Decision:
     here = f"{event.address.channel}:{event.address.chat}"
     if not (rules.lists_group(here) or rules.lists_group(first_id)):
-        return Silence("group not allowed")
+        return Silence(GROUP_NOT_LISTED)
     if _let_in(rules.groups, rules, person, event):
         return _take(person, event)
     return Silence("not let in")

@@ -119,6 +119,7 @@ class Story:
         await self._discord.told_logged(chess)
         if open_before is None or answer[0].message_id != open_before.message_id:
             raise StoryBroken("the half-written answer was not finished in its place")
+        self._narrator.note("The short command came first; the answer that was cut is whole now, where it had begun.")
 
     async def _plan_and_numbers(self) -> None:
         self._narrator.scene("5. A plan for her week, and all her numbers")

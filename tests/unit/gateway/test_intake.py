@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 
 from channels.base import NotPersisted
 from channels.messages import InboundEvent, InboundMessage, Membership, MembershipChanged, Rejected
@@ -221,3 +222,12 @@ async def test_whoever_blocks_the_bot_hears_nothing_until_they_are_back(door: Do
     await door.receive(membership(door, Membership.UNBLOCKED))
     await door.spine.quiet()
     assert ["an answer"] == door.spine.channel.shown()
+
+
+async def test_the_operator_reads_what_to_allow_once_a_group(door: Door) -> None:
+    """Who mentions the bot where it may not answer is ignored; the log says which key the configuration misses."""
+    with capture_logs() as logs:
+        for chat, mentions in (("g1", False), ("g1", True), ("g1", True), ("g2", True)):
+            await door.receive(door.spine.message("hello", chat=chat, mentions_bot=mentions))
+    assert ["sim:g1", "sim:g2"] == [line["group"] for line in logs if line["event"] == "group_not_allowed"]
+    assert [] == door.bus.rows
