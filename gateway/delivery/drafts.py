@@ -174,7 +174,7 @@ class LiveAnswer:
             await self._pause()
 
     async def _show_answer(self) -> None:
-        if self._draft is not None:
+        if self._draft is not None and not self._draft.refused:
             await self._draft.show(self._text)
         elif not self._has_placeholder:
             await self._put_placeholder()

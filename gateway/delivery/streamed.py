@@ -6,7 +6,7 @@ from collections.abc import Callable
 import structlog
 
 from channels.base import StreamsDrafts
-from channels.errors import ChannelError, Retryable
+from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import Address, Rendered
 from gateway.delivery.calls import call
 
@@ -41,6 +41,7 @@ class StreamedDraft:
         self._shown: str | None = None
         self._due_s = float("-inf")  # nothing before
         self._shown_s = float("-inf")
+        self.refused = False  # this chat takes no drafts after all
 
     async def show(self, text: str) -> None:
         """Show the text where it is new or about to vanish, and it is time. A failure is a sign that did not come."""
@@ -55,5 +56,6 @@ class StreamedDraft:
         except Retryable as failure:
             self._due_s = self._now_s() + max(self._every_s, failure.retry_after_s or 0.0)
         except ChannelError as failure:
+            self.refused = isinstance(failure, Permanent)
             log.debug("draft_failed", chat=self._address.chat, error=str(failure))
         self._shown, self._shown_s = text, self._now_s()

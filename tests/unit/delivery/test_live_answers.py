@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from agent.transcript import ModelResponded
-from channels.errors import Retryable
-from channels.messages import Address, OutboundPart, Receipt
+from channels.errors import Permanent, Retryable
+from channels.messages import Address, OutboundPart, Receipt, Rendered
 from gateway.delivery.config import DeliveryConfig
 from tests.fakes.chat import LIMITS, FakeChannel
 from tests.fakes.spine import NOON, GatedModel, Spine, quick_store
@@ -44,12 +44,28 @@ class TimedChannel(FakeChannel):
         return [at for at, what, where, _ in self.at_s if (what, where) == (kind, chat)]
 
 
+class WithoutDrafts(TimedChannel):
+    """Told to show drafts, on a server that does not take them."""
+
+    draft_lasts_s = 30.0
+
+    def drafts_in(self, address: Address) -> bool:
+        """As the port says."""
+        return True
+
+    async def draft(self, address: Address, draft_id: int, rendered: Rendered) -> None:
+        """As the port says."""
+        raise Permanent("TEXTDRAFT_PEER_INVALID")
+
+
 @asynccontextmanager
-async def gateway(loop: VirtualTimeLoop, path: Path) -> AsyncIterator[tuple[Spine, TimedChannel]]:
+async def gateway(
+    loop: VirtualTimeLoop, path: Path, made: type[TimedChannel]
+) -> AsyncIterator[tuple[Spine, TimedChannel]]:
     """Parts over a fresh store on this loop's clock."""
     store = await quick_store(path / "tenk.db")
     loop.busy = lambda: store.engine.under_way > 0
-    channel = TimedChannel(limits=PACED, now=loop.time)
+    channel = made(limits=PACED, now=loop.time)
     spine = Spine(
         store, channel, live=DeliveryConfig(), clock=lambda: NOON + timedelta(seconds=loop.elapsed_s)
     )  # fmt: skip
@@ -61,11 +77,13 @@ async def gateway(loop: VirtualTimeLoop, path: Path) -> AsyncIterator[tuple[Spin
         await store.aclose()
 
 
-def scene(path: Path, play: Callable[[Spine, TimedChannel], Awaitable[None]]) -> None:
+def scene(
+    path: Path, play: Callable[[Spine, TimedChannel], Awaitable[None]], made: type[TimedChannel] = TimedChannel
+) -> None:
     """Play what happens to one gateway."""
 
     async def on(loop: VirtualTimeLoop) -> None:
-        async with gateway(loop, path) as (spine, channel):
+        async with gateway(loop, path, made) as (spine, channel):
             await play(spine, channel)
 
     run_virtually(on)
@@ -211,3 +229,18 @@ def test_no_chat_waits_for_another(tmp_path: Path) -> None:
         assert 600.0 <= channel.times("send", "g0")[1]
 
     scene(tmp_path, play)
+
+
+def test_where_drafts_are_refused_the_answer_is_a_placeholder(tmp_path: Path) -> None:
+    """An older server does not know drafts: people see the answer grow all the same."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        await spine.say("tell me")
+        await passes(0.1)
+        words = await stream(spine, 5)
+        spine.model.finish(words)
+        await passes(10.0)
+        assert 2 <= len(channel.times("edit")) - 1
+        assert [words.strip()] == channel.shown()
+
+    scene(tmp_path, play, WithoutDrafts)
