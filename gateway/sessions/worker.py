@@ -6,7 +6,6 @@ session's mode; what a turn does is the agent's matter, what it may touch is `tu
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 
 import structlog
 
@@ -64,9 +63,7 @@ class Session:
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Put the new text of a message in its place, as long as no turn has claimed it."""
         self.mailbox.change(original_id, edit)
-        for index, row in enumerate(self._taking):
-            if row.id == original_id:
-                self._taking[index] = replace(row, event=edit.event)
+        self._taking[:] = [self.mailbox.current(row) for row in self._taking]  # the list is gathered in
 
     def close(self) -> None:
         """Begin no further turn: what waits is left to the next start."""
@@ -182,7 +179,8 @@ class Session:
             claimed = await self._claim(begun, [one.id for one in rows])
             if len(claimed) == len(rows):
                 return begun
-            self._taking = [one for one in rows if one.id in claimed]  # a part was taken back: the rest is claimed anew
+            # a part was taken back: the rest is claimed anew, as it reads by now
+            self._taking = [self.mailbox.current(one) for one in rows if one.id in claimed]
         return None
 
     async def _gather(self, row: InboxRow) -> None:

@@ -298,7 +298,9 @@ class Original:
 
 
 def original_of(connection: sa.Connection, row: InboxRow, message_id: str) -> Original | None:
-    """The first row with this message id in the same chat, from the same sender."""
+    """The row that stands for the message in the same chat, from the same sender: what waits still, else what is being
+    answered, else the message itself. An edit that came too late for its message is a row of its own, and may wait.
+    """
     address = row.event.address
     found = connection.execute(
         sa.select(inbox.c.id, inbox.c.turn_id, inbox.c.outcome)
@@ -310,7 +312,7 @@ def original_of(connection: sa.Connection, row: InboxRow, message_id: str) -> Or
             inbox.c.sender == row.event.sender_key,
             inbox.c.id < row.id,
         )
-        .order_by(inbox.c.id)
+        .order_by(inbox.c.outcome.is_not(None), inbox.c.turn_id.is_not(None), inbox.c.id)
         .limit(1)
     ).first()
     return None if found is None else Original(found.id, found.turn_id, found.outcome)
