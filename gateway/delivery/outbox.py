@@ -69,6 +69,7 @@ class Delivery:
         self._tasks = tasks
         self._lanes: dict[str, Drained[OutboxRow]] = {}
         self._parked: set[str] = set()
+        self._moved: dict[str, Address] = {}  # lanes whose call in flight has its end before the new chat's lane begins
         self._reserved: set[str] = set()  # idle lanes for which a commit with a first part is on its way
         self._claimed: set[int] = set()  # rows whose first attempt was persisted by the commit that made them
         self._ends = Ends()
@@ -135,12 +136,16 @@ class Delivery:
         self._from_the_store(lane)
 
     def moved(self, old: Address, new_chat: str) -> None:
-        """A chat goes on under another id; the store has moved what waits."""
-        held = self._lanes.pop(old.lane, None)
+        """A chat goes on under another id; the store has moved what waits, and what is being sent."""
+        new, held = replace(old, chat=new_chat), self._lanes.get(old.lane)
+        self._parked.discard(old.lane)
         if held is not None:
             held.window.rewind()  # what it still had in memory has moved
-        self._parked.discard(old.lane)
-        self.reread(replace(old, chat=new_chat))
+        if held is not None and held.working:
+            self._moved[old.lane] = new
+            self._lane(new.lane).hold()
+        else:
+            self.reread(new)
 
     def refused(self, address: Address, channel: Channel, retry_after_s: float) -> None:
         """The platform asked for less in a chat, also where it was asked for a sign or a live edit."""
@@ -169,7 +174,7 @@ class Delivery:
         channel = await self._channels.loaded(row.address)
         if row.state is State.SENDING and row.id not in self._claimed:
             row = await self._failed(row, channel, Unknown("the process ended during the call"))
-        while row.state in outbox.OPEN and row.address.lane not in self._parked:
+        while row.state in outbox.OPEN and self._goes_on(row.address.lane):
             row = await self._begin(row, channel)
             try:
                 receipt = await self._sender.attempt(row, channel)
@@ -179,6 +184,9 @@ class Delivery:
             platform_id = receipt.platform_id
             row = await self._record(row, platform_id)
         self._forget(row, platform_id)
+
+    def _goes_on(self, lane: str) -> bool:
+        return lane not in self._parked and lane not in self._moved
 
     async def _begin(self, row: OutboxRow, channel: Channel) -> OutboxRow:
         """Persist that the row is being sent, and as what; its commit may have done so already."""
@@ -245,8 +253,11 @@ class Delivery:
     def _forget(self, row: OutboxRow, platform_id: str | None) -> None:
         self._sender.forget(row)
         self._ends.told(row, platform_id)
+        if (new := self._moved.pop(row.address.lane, None)) is not None:
+            self._lane(new.lane).release()
+            self.reread(new)
         held = self._lanes.get(row.address.lane)
-        if held is not None and not held.window and row.address.lane not in self._parked:
+        if held is not None and not held.held and not held.window and row.address.lane not in self._parked:
             del self._lanes[row.address.lane]
 
 

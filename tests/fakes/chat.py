@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from channels.base import Limits, Renderer, Sign, Sink, TextUnit
+from channels.errors import Permanent, PermanentKind
 from channels.messages import Address, OutboundPart, Receipt
 from gateway.delivery.pacing import Pacer
 from tests.fakes.starred_renderer import StarredRenderer
@@ -54,6 +55,7 @@ class FakeChannel:
     calls: list[Call] = field(default_factory=list)
     messages: dict[str, tuple[str, str]] = field(default_factory=dict)  # by id: chat and text, as shown now
     fates: deque[Fate] = field(default_factory=deque)  # of the next sends and edits
+    gone: dict[str, str] = field(default_factory=dict)  # chats that go on under another id
     signs: list[tuple[str, Sign | None]] = field(default_factory=list)
     typed: int = 0
     sign_error: Exception | None = None
@@ -75,6 +77,8 @@ class FakeChannel:
         return await self._do("edit", part, platform_id)
 
     async def _do(self, kind: str, part: OutboundPart, message_id: str) -> Receipt:
+        if part.address.chat in self.gone:
+            raise Permanent("the chat has moved", PermanentKind.MOVED, moved_to=self.gone[part.address.chat])
         fate = self.fates.popleft() if self.fates else None
         text = part.rendered.text
         if isinstance(fate, Exception):
