@@ -8,8 +8,8 @@ import gc
 import os
 import signal
 import socket
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import structlog
@@ -70,6 +70,7 @@ from gateway.unix_socket import listening
 log = structlog.get_logger()
 
 HOUSEKEEPING_S = 60.0
+DRAIN_LOOK_S = 0.05
 
 
 def utc_now() -> datetime:
@@ -192,9 +193,11 @@ class Gateway:
         reading.cancel()
         routing.cancel()
         router.close()
-        ends_s = asyncio.get_running_loop().time() + self._settings.sessions.drain_s
-        while (router.busy or delivery.busy) and asyncio.get_running_loop().time() < ends_s:
-            await asyncio.sleep(0.05)
+        await drained(
+            lambda deadline: router.busy or delivery.works_before(deadline),
+            utc_now,
+            timedelta(seconds=self._settings.sessions.drain_s),
+        )
 
     async def _keep_house(self) -> None:
         """Once a minute: requests run out."""
@@ -294,6 +297,18 @@ class Gateway:
 
         handlers: dict[str, Handler] = {**access_calls(operations), "status": status}
         return ControlServer(self._settings.control_path, handlers)
+
+
+async def drained(
+    works_before: Callable[[datetime], bool],
+    clock: Callable[[], datetime],
+    limit: timedelta,
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Wait until nothing can move any more within the limit, which counts from now."""
+    deadline = clock() + limit
+    while clock() < deadline and works_before(deadline):
+        await pause(DRAIN_LOOK_S)
 
 
 def apply_change(

@@ -5,11 +5,11 @@ holds up no other.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import structlog
 
@@ -28,6 +28,11 @@ from gateway.store import attempts, moves, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, NewPart, OutboxRow, State
 from gateway.telemetry import OUTBOUND
+
+T = TypeVar("T")
+
+FOREVER = datetime.max.replace(tzinfo=UTC)
+"""How long a lane may wait for a channel that does not load."""
 
 log = structlog.get_logger()
 
@@ -70,6 +75,7 @@ class Delivery:
         self._lanes: dict[str, Drained[OutboxRow]] = {}
         self._parked: set[str] = set()
         self._moved: dict[str, Address] = {}  # lanes whose call in flight has its end before the new chat's lane begins
+        self._asleep_until: dict[str, datetime] = {}  # lanes in the middle of a wait
         self._reserved: set[str] = set()  # idle lanes for which a commit with a first part is on its way
         self._claimed: set[int] = set()  # rows whose first attempt was persisted by the commit that made them
         self._ends = Ends()
@@ -112,10 +118,10 @@ class Delivery:
         """The time, as every row of the outbox is stamped."""
         return self._clock()
 
-    @property
-    def busy(self) -> bool:
-        """Whether any lane works."""
-        return any(lane.running for lane in self._lanes.values())
+    def works_before(self, deadline: datetime) -> bool:
+        """Whether any lane may do something before this instant; one that was told to wait for longer may not."""
+        waiting = (name for name, lane in self._lanes.items() if lane.running)
+        return any(self._asleep_until.get(name, deadline) <= deadline for name in waiting)
 
     def reread(self, address: Address) -> None:
         """Look into the store for what a lane has to say: it may hold rows that were never published."""
@@ -171,7 +177,7 @@ class Delivery:
     async def _deliver(self, row: OutboxRow) -> None:
         """Work a row until it has an end, or its lane is parked."""
         platform_id = None
-        channel = await self._channels.loaded(row.address)
+        channel = await self._waited(row.address.lane, FOREVER, self._channels.loaded(row.address))
         if row.state is State.SENDING and row.id not in self._claimed:
             row = await self._failed(row, channel, Unknown("the process ended during the call"))
         while row.state in outbox.OPEN and self._goes_on(row.address.lane):
@@ -204,7 +210,16 @@ class Delivery:
         due_s = 0.0 if row.not_before is None else (row.not_before - self._clock()).total_seconds()
         wait_s = max(due_s, self._channels.pacer(channel).reserve(row.address.chat))
         if wait_s > 0:
-            await asyncio.sleep(wait_s)
+            until = self._clock() + timedelta(seconds=wait_s)
+            await self._waited(row.address.lane, until, asyncio.sleep(wait_s))
+
+    async def _waited(self, lane: str, until: datetime, end: Awaitable[T]) -> T:
+        """What a wait ends with; meanwhile nothing of the lane moves before `until`."""
+        self._asleep_until[lane] = until
+        try:
+            return await end
+        finally:
+            del self._asleep_until[lane]
 
     async def _record(self, row: OutboxRow, platform_id: str) -> OutboxRow:
         OUTBOUND.labels(row.address.channel, "sent").inc()
