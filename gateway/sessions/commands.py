@@ -297,7 +297,7 @@ class CommandRunner:
             self._delivery.reread(row.event.address)
         if done.state is not None:
             session.go_on_in(done.state)
-        session.mailbox.drop(done.cleared)
+        session.cleared(done.cleared)
         if done.person is not None:
             self._people.put(done.person)
         self._delivery.publish(done.replies)

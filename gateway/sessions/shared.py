@@ -41,8 +41,8 @@ class Channels(Protocol):
         """How text is formatted there, for the model."""
         ...
 
-    def react(self, address: Address, message_id: str, sign: Sign) -> None:
-        """Show a sign, sooner or later, if the channel can."""
+    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+        """Show a sign, or None of them, sooner or later, if the channel can; on one message in the order of calls."""
         ...
 
 

@@ -5,7 +5,7 @@ session's mode; what a turn does is the agent's matter, what it may touch is `tu
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import structlog
 
@@ -48,6 +48,7 @@ class Session:
         self.conversation = Conversation(self._store, tools.config, tenant, key, tools.turns.clock)
         self.mailbox = Mailbox(self._store, key, tools.config.mailbox_size, tools.kind_of, self._take_turn, tasks)
         self._taking: list[InboxRow] = []  # taken from the mailbox, not claimed yet: an edit may still replace them
+        self._queued: dict[int, InboxRow] = {}  # rows that carry the sign of waiting
         self._runner = TurnRunner(tools, self, self._fence)
         self._closed = False
         self._serial = asyncio.Lock()  # a resumed turn goes before the mailbox
@@ -64,6 +65,11 @@ class Session:
         """Put the new text of a message in its place, as long as no turn has claimed it."""
         self.mailbox.change(original_id, edit)
         self._taking[:] = [self.mailbox.current(row) for row in self._taking]  # the list is gathered in
+
+    def cleared(self, ids: Collection[int]) -> None:
+        """These rows wait no more: the store has them cleared."""
+        self.mailbox.drop(ids)
+        self._unsign(ids)
 
     def close(self) -> None:
         """Begin no further turn: what waits is left to the next start."""
@@ -125,10 +131,20 @@ class Session:
         if self._runner.turn is not None:
             self._runner.turn.steers = state.mode == "steer"
 
-    def sign(self, row: InboxRow, sign: Sign) -> None:
-        """Show the person what became of a message."""
+    def sign(self, row: InboxRow, sign: Sign | None) -> None:
+        """Show the person what became of a message; None takes the sign away."""
+        if sign is Sign.QUEUED:
+            self._queued[row.id] = row
+        else:
+            self._queued.pop(row.id, None)
         if isinstance(row.event, InboundMessage) and self._tools.live.config.signs != "off":
             self._tools.channels.react(row.event.address, row.event.message_id, sign)
+
+    def _unsign(self, ids: Collection[int]) -> None:
+        """The wait of these rows is over."""
+        for id_ in ids:
+            if (row := self._queued.get(id_)) is not None:
+                self.sign(row, None)
 
     # ------------------------------------------------------------ turns
 
@@ -156,6 +172,7 @@ class Session:
                 await self._runner.run(begun.turn, begun)
         finally:
             self._runner.begun = None
+            self._unsign([row.id for row in rows])
 
     async def _begin(self) -> Begun | None:
         """Claim the message as it stands now; None where it is refused, or was taken back meanwhile."""

@@ -135,7 +135,7 @@ class FakeChannels:
         self._channels = {(one.name, one.account): one for one in channels}
         self._missing: dict[tuple[str, str], asyncio.Future[FakeChannel]] = {}
         self._pacers: dict[str, Pacer] = {}
-        self.reactions: list[tuple[str, Sign]] = []
+        self.reactions: list[tuple[str, Sign | None]] = []
 
     def never_loads(self, name: str, account: str = "main") -> None:
         """Configure an account whose adapter does not come."""
@@ -160,6 +160,6 @@ class FakeChannels:
         """As the port says."""
         return ""
 
-    def react(self, address: Address, message_id: str, sign: Sign) -> None:
+    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """As the port says."""
         self.reactions.append((message_id, sign))
