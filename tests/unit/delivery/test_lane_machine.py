@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -123,11 +124,12 @@ class Lanes(AsyncMachine):
 
     async def unpark(self, chat: str, settled: bool) -> None:
         """As intake does."""
-        lane = Address("sim", "main", self.now_at[chat]).lane
-        if lane in self.spine.delivery.parked:
-            await self.store.write(
-                lambda connection: attempts.unpark(connection, lane), lambda _: self.spine.delivery.unpark(lane)
-            )
+        for where in {self.now_at[chat], self.heard_at[chat]}:
+            lane = Address("sim", "main", where).lane
+            if lane in self.spine.delivery.parked:
+                await self.store.write(
+                    partial(attempts.unpark, lane=lane), lambda _, lane=lane: self.spine.delivery.unpark(lane)
+                )
         await self.go_on(settled)
 
     @rule(chat=CHATS)
