@@ -295,6 +295,7 @@ class Original:
     id: int
     turn_id: str | None
     outcome: str | None
+    done_at: datetime | None
 
 
 def original_of(connection: sa.Connection, row: InboxRow, message_id: str) -> Original | None:
@@ -303,7 +304,7 @@ def original_of(connection: sa.Connection, row: InboxRow, message_id: str) -> Or
     """
     address = row.event.address
     found = connection.execute(
-        sa.select(inbox.c.id, inbox.c.turn_id, inbox.c.outcome)
+        sa.select(inbox.c.id, inbox.c.turn_id, inbox.c.outcome, inbox.c.done_at)
         .where(
             inbox.c.channel == address.channel,
             inbox.c.account == address.account,
@@ -315,7 +316,7 @@ def original_of(connection: sa.Connection, row: InboxRow, message_id: str) -> Or
         .order_by(inbox.c.outcome.is_not(None), inbox.c.turn_id.is_not(None), inbox.c.id)
         .limit(1)
     ).first()
-    return None if found is None else Original(found.id, found.turn_id, found.outcome)
+    return None if found is None else Original(*found)
 
 
 def replace(connection: sa.Connection, original_id: int, edit: InboxRow, now: datetime) -> bool:

@@ -193,7 +193,7 @@ class Sessions(AsyncMachine):
             replaced = any(other > row and outcomes[other] == "replaced" for other in same)
             must = outcomes[row] in {"answered", "merged", "failed"} and not replaced
             if outcomes[row] == "replaced":  # it stands where another row stood, which was read unless it was cleared
-                must = row == max(same) and not any(outcomes[other] == "cleared" for other in same)
+                must = row == max(same) and not any(outcomes[other] in {"cleared", "context"} for other in same)
             assert not must or token in spoken, f"{token} of row {row} was {outcomes[row]} and never read"
             if outcomes[row] == "context":
                 assert token not in spoken
