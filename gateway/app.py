@@ -50,6 +50,7 @@ from gateway.http.server import HttpServer
 from gateway.intake import Intake
 from gateway.lock import HomeLock
 from gateway.manager import ChannelAccount, ChannelManager
+from gateway.measured import CountedTools, MeasuredModel
 from gateway.output import Scrubber
 from gateway.serial import load_wanted
 from gateway.sessions.commands import CommandRunner, CommandTools
@@ -118,11 +119,11 @@ class Gateway:
         """Nothing runs before `run`. `extra_tools` stand beside the coach's own."""
         self._settings = settings
         self._store = store
-        self._extra_tools = tuple(extra_tools)
         self._snapshot = AccessSnapshot()
         self._reader = StoredPractice(store)
         self._table = CommandTable((*coach_commands(self._reader), *session_commands()))
-        self._model = build_model(settings.model, OfflineCoach())
+        self._model = MeasuredModel(build_model(settings.model, OfflineCoach()))
+        self._tools = (*tools_of(CoachTools(self._reader)), *extra_tools)
         self._kinds = Kinds(self._table)
         self._stop = asyncio.Event()
         self._started_at = utc_now()
@@ -235,9 +236,10 @@ class Gateway:
         clean = Scrubber(settings.secret_values()).last_look
         live = LiveTools(self._store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, tasks)
         reader = Reader(InputGuard(settings.guard))
+        counted = CountedTools(tool.name for tool in self._tools)
         return SessionTools(
             config=settings.sessions,
-            turns=TurnTools(self._store, delivery, apply_command, clean, reader, utc_now),
+            turns=TurnTools(self._store, delivery, apply_command, clean, reader, utc_now, counted.note),
             live=live,
             channels=manager,
             people=Known(self._snapshot),
@@ -250,11 +252,10 @@ class Gateway:
         )
 
     def _agents(self) -> Mapping[str, RunTurn]:
-        coach_tools = CoachTools(self._reader)
         agent = Agent(
             model=self._model,
             prompt=coach_prompt,
-            tools=(*tools_of(coach_tools), *self._extra_tools),
+            tools=self._tools,
             limits=self._settings.agent,
             clock=utc_now,
         )

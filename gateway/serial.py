@@ -147,11 +147,6 @@ class Drained(Generic[T]):
         """Whether a row is being worked on."""
         return self._working
 
-    @property
-    def held(self) -> bool:
-        """Whether it starts on nothing."""
-        return self._held
-
     def offer(self, row: T) -> None:
         """Take a row and see that it is worked off."""
         self.window.offer(row)

@@ -13,7 +13,7 @@ from agent.errors import Fenced
 from agent.ports import Principal
 from agent.transcript import EndReason, TurnStarted
 from channels.base import Sign
-from channels.messages import InboundMessage, MessageDeleted
+from channels.messages import MessageDeleted
 from gateway.delivery.compose import Said, compose
 from gateway.failpoints import failpoint
 from gateway.sessions.conversation import Conversation
@@ -22,6 +22,7 @@ from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.rows import answering, message_id_of, missed, new_turn
 from gateway.sessions.runner import TurnRunner
 from gateway.sessions.shared import SessionTools
+from gateway.sessions.signs import Signs
 from gateway.sessions.turn import Begun
 from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection
@@ -47,8 +48,8 @@ class Session:
         self._fence = Fence(journal.shard_of(key), tools.epoch)
         self.conversation = Conversation(self._store, tools.config, tenant, key, tools.turns.clock)
         self.mailbox = Mailbox(self._store, key, tools.config.mailbox_size, tools.kind_of, self._take_turn, tasks)
+        self.signs = Signs(tools.channels, wanted=tools.live.config.signs != "off")
         self._taking: list[InboxRow] = []  # taken from the mailbox, not claimed yet: an edit may still replace them
-        self._queued: dict[int, InboxRow] = {}  # rows that carry the sign of waiting
         self._runner = TurnRunner(tools, self, self._fence)
         self._closed = False
         self._serial = asyncio.Lock()  # a resumed turn goes before the mailbox
@@ -58,7 +59,7 @@ class Session:
     def offer(self, row: InboxRow) -> None:
         """Take a message: it starts a turn, joins the running one or waits."""
         if self._runner.turn is not None and not self._runner.takes(row.user_id):
-            self.sign(row, Sign.QUEUED)
+            self.signs.show(row, Sign.QUEUED)
         self.mailbox.offer(row)
 
     def change(self, original_id: int, edit: InboxRow) -> None:
@@ -69,7 +70,7 @@ class Session:
     def cleared(self, ids: Collection[int]) -> None:
         """These rows wait no more: the store has them cleared."""
         self.mailbox.drop(ids)
-        self._unsign(ids)
+        self.signs.waited(ids)
 
     def close(self) -> None:
         """Begin no further turn: what waits is left to the next start."""
@@ -131,21 +132,6 @@ class Session:
         if self._runner.turn is not None:
             self._runner.turn.steers = state.mode == "steer"
 
-    def sign(self, row: InboxRow, sign: Sign | None) -> None:
-        """Show the person what became of a message; None takes the sign away."""
-        if sign is Sign.QUEUED:
-            self._queued[row.id] = row
-        else:
-            self._queued.pop(row.id, None)
-        if isinstance(row.event, InboundMessage) and self._tools.live.config.signs != "off":
-            self._tools.channels.react(row.event.address, row.event.message_id, sign)
-
-    def _unsign(self, ids: Collection[int]) -> None:
-        """The wait of these rows is over."""
-        for id_ in ids:
-            if (row := self._queued.get(id_)) is not None:
-                self.sign(row, None)
-
     # ------------------------------------------------------------ turns
 
     async def _take_turn(self, row: InboxRow) -> None:
@@ -172,7 +158,7 @@ class Session:
                 await self._runner.run(begun.turn, begun)
         finally:
             self._runner.begun = None
-            self._unsign([row.id for row in rows])
+            self.signs.waited([row.id for row in rows])
 
     async def _begin(self) -> Begun | None:
         """Claim the message as it stands now; None where it is refused, or was taken back meanwhile."""

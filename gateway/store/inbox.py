@@ -19,7 +19,7 @@ from channels.messages import (
     Rejected,
     Route,
 )
-from gateway.store import attempts
+from gateway.store import attempts, tally
 from gateway.store.dialect import insert_new
 from gateway.store.tables.traffic import channel_accounts, inbox
 
@@ -87,6 +87,8 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
     ).scalar()
     if inserted is None:
         return None
+    if row.outcome is not None:
+        tally.note(connection, row.outcome, 1)
     if (route := route_of(event)) is not None:
         attempts.add_route(connection, event.tenant, inserted, route)
     return int(inserted)
@@ -109,7 +111,7 @@ def quarantine(
     connection: sa.Connection, tenant: str, channel: str, account: str, rejected: Rejected, now: datetime
 ) -> None:
     """Keep what could not be understood, for the operator."""
-    connection.execute(
+    kept = connection.execute(
         insert_new(connection, inbox),
         {
             "tenant_id": tenant,
@@ -131,6 +133,7 @@ def quarantine(
             "done_at": now,
         },
     )
+    tally.note(connection, Outcome.QUARANTINED, kept.rowcount)
 
 
 def cursor_of(connection: sa.Connection, channel: str, account: str) -> str | None:
@@ -216,6 +219,7 @@ _settle = (
 def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime, detail: str | None = None) -> bool:
     """Record the outcome of an open row; False where it had one already."""
     done = connection.execute(_settle, {"b_id": id_, "b_outcome": outcome, "b_detail": detail, "b_now": now})
+    tally.note(connection, outcome, done.rowcount)
     return done.rowcount == 1
 
 
@@ -227,6 +231,7 @@ _settle_turn = (
         detail=sa.bindparam("b_detail"),
         done_at=sa.bindparam("b_now"),
     )
+    .returning(inbox.c.outcome)
 )
 
 
@@ -234,10 +239,9 @@ def settle_turn(
     connection: sa.Connection, turn_id: str, first_id: int, outcome: Outcome, now: datetime, detail: str | None = None
 ) -> None:
     """Record the outcome of a turn's rows: `first_id` gets it, what joined later was merged."""
-    connection.execute(
-        _settle_turn,
-        {"b_turn": turn_id, "b_first": first_id, "b_outcome": outcome, "b_detail": detail, "b_now": now},
-    )
+    values = {"b_turn": turn_id, "b_first": first_id, "b_outcome": outcome, "b_detail": detail, "b_now": now}
+    for ended in connection.execute(_settle_turn, values).scalars():
+        tally.note(connection, ended, 1)
 
 
 def rows_of_turn(connection: sa.Connection, turn_id: str) -> list[tuple[int, InboundEvent]]:
@@ -275,7 +279,9 @@ def clear_claimed(
     )  # fmt: skip
     if user_id is not None:
         stopped = stopped.where(inbox.c.user_id == user_id)
-    return connection.execute(stopped).rowcount
+    rows = connection.execute(stopped).rowcount
+    tally.note(connection, Outcome.CLEARED, rows)
+    return rows
 
 
 def is_settled(connection: sa.Connection, id_: int) -> bool:
@@ -341,6 +347,7 @@ def reopen(connection: sa.Connection, id_: int, user_id: str, session_key: str |
         .where(inbox.c.id == id_)
         .values(user_id=user_id, session_key=session_key, outcome=None, detail=None, done_at=None)
     )
+    tally.note(connection, Outcome.REFUSED, -1)
 
 
 def open_count(connection: sa.Connection) -> int:

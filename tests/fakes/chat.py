@@ -58,6 +58,7 @@ class FakeChannel:
     gone: dict[str, str] = field(default_factory=dict)  # chats that go on under another id
     signs: list[tuple[str, Sign | None]] = field(default_factory=list)
     typed: int = 0
+    sent: int = 0
     sign_error: Exception | None = None
     menus: Mapping[str, Sequence[tuple[str, str]]] | None = None
     closed: bool = False
@@ -69,8 +70,7 @@ class FakeChannel:
 
     async def send(self, part: OutboundPart) -> Receipt:
         """As the port says."""
-        message_id = str(len(self.messages) + 1)
-        return await self._do("send", part, message_id)
+        return await self._do("send", part, "")
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
         """As the port says."""
@@ -83,13 +83,16 @@ class FakeChannel:
         text = part.rendered.text
         if isinstance(fate, Exception):
             self.calls.append(Call(kind, part.address.chat, text, None))
+            if isinstance(fate, Permanent) and fate.kind is PermanentKind.TARGET_GONE:
+                self.messages.pop(message_id, None)  # somebody deleted it
             raise fate
         if isinstance(fate, Hang):
             await fate.release.wait()
             if fate.error is not None:
                 raise fate.error
         if kind == "send":
-            message_id = str(len(self.messages) + 1)
+            self.sent += 1
+            message_id = str(self.sent)
         self.messages[message_id] = (part.address.chat, text)
         self.calls.append(Call(kind, part.address.chat, text, message_id))
         if isinstance(fate, Lost):
