@@ -61,6 +61,7 @@ class Plan:
 class Committed:
     """What a commit made, to be announced after it."""
 
+    channel: str
     admitted: list[InboxRow] = field(default_factory=list)
     replies: list[OutboxRow] = field(default_factory=list)
     people: list[Person] = field(default_factory=list)
@@ -82,7 +83,7 @@ class Admission:
         self._snapshot = snapshot
         self._parked = parked
         self._now = now
-        self.done = Committed()
+        self.done = Committed(channel.name)
 
     def admit(self, plan: Plan) -> None:
         """Take one event in; one that was taken in before changes nothing."""

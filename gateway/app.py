@@ -8,8 +8,8 @@ import gc
 import os
 import signal
 import socket
-from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 import structlog
@@ -50,6 +50,7 @@ from gateway.http.server import HttpServer
 from gateway.intake import Intake
 from gateway.lock import HomeLock
 from gateway.manager import ChannelAccount, ChannelManager
+from gateway.measured import CountedTools, MeasuredModel
 from gateway.output import Scrubber
 from gateway.serial import load_wanted
 from gateway.sessions.commands import CommandRunner, CommandTools
@@ -70,6 +71,7 @@ from gateway.unix_socket import listening
 log = structlog.get_logger()
 
 HOUSEKEEPING_S = 60.0
+DRAIN_LOOK_S = 0.05
 
 
 def utc_now() -> datetime:
@@ -117,11 +119,11 @@ class Gateway:
         """Nothing runs before `run`. `extra_tools` stand beside the coach's own."""
         self._settings = settings
         self._store = store
-        self._extra_tools = tuple(extra_tools)
         self._snapshot = AccessSnapshot()
         self._reader = StoredPractice(store)
         self._table = CommandTable((*coach_commands(self._reader), *session_commands()))
-        self._model = build_model(settings.model, OfflineCoach())
+        self._model = MeasuredModel(build_model(settings.model, OfflineCoach()))
+        self._tools = (*tools_of(CoachTools(self._reader)), *extra_tools)
         self._kinds = Kinds(self._table)
         self._stop = asyncio.Event()
         self._started_at = utc_now()
@@ -192,9 +194,11 @@ class Gateway:
         reading.cancel()
         routing.cancel()
         router.close()
-        ends_s = asyncio.get_running_loop().time() + self._settings.sessions.drain_s
-        while (router.busy or delivery.busy) and asyncio.get_running_loop().time() < ends_s:
-            await asyncio.sleep(0.05)
+        await drained(
+            lambda deadline: router.busy or delivery.works_before(deadline),
+            utc_now,
+            timedelta(seconds=self._settings.sessions.drain_s),
+        )
 
     async def _keep_house(self) -> None:
         """Once a minute: requests run out."""
@@ -224,9 +228,10 @@ class Gateway:
         clean = Scrubber(settings.secret_values()).last_look
         live = LiveTools(self._store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, tasks)
         reader = Reader(InputGuard(settings.guard))
+        counted = CountedTools(tool.name for tool in self._tools)
         return SessionTools(
             config=settings.sessions,
-            turns=TurnTools(self._store, delivery, apply_command, clean, reader, utc_now),
+            turns=TurnTools(self._store, delivery, apply_command, clean, reader, utc_now, counted.note),
             live=live,
             channels=manager,
             people=Known(self._snapshot),
@@ -239,11 +244,10 @@ class Gateway:
         )
 
     def _agents(self) -> Mapping[str, RunTurn]:
-        coach_tools = CoachTools(self._reader)
         agent = Agent(
             model=self._model,
             prompt=coach_prompt,
-            tools=(*tools_of(coach_tools), *self._extra_tools),
+            tools=self._tools,
             limits=self._settings.agent,
             clock=utc_now,
         )
@@ -286,6 +290,18 @@ class Gateway:
 
         handlers: dict[str, Handler] = {**access_calls(operations), "status": status}
         return ControlServer(self._settings.control_path, handlers)
+
+
+async def drained(
+    works_before: Callable[[datetime], bool],
+    clock: Callable[[], datetime],
+    limit: timedelta,
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> None:
+    """Wait until nothing can move any more within the limit, which counts from now."""
+    deadline = clock() + limit
+    while clock() < deadline and works_before(deadline):
+        await pause(DRAIN_LOOK_S)
 
 
 def apply_change(

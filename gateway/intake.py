@@ -25,7 +25,7 @@ from gateway.failpoints import failpoint
 from gateway.sessions.key import session_key
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
-from gateway.telemetry import INBOUND
+from gateway.telemetry import DUPLICATES, INBOUND, series
 
 log = structlog.get_logger()
 
@@ -165,7 +165,7 @@ class Intake:
             self._snapshot.chat_moved(old.channel, old.chat, new_chat)
             self._delivery.moved(old, new_chat)
         for row in done.admitted:
-            INBOUND.labels(row.event.address.channel, "admitted").inc()
+            series(INBOUND, row.event.address.channel, row.event.type).inc()
             self._bus.publish(row)
         self._delivery.publish(done.replies)
         for lane in done.parked:
@@ -173,4 +173,5 @@ class Intake:
         for lane in done.unparked:
             self._delivery.unpark(lane)
         if done.duplicates:
+            series(DUPLICATES, done.channel).inc(done.duplicates)
             log.info("duplicates_ignored", count=done.duplicates)

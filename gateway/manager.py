@@ -108,6 +108,7 @@ class ChannelManager:
         self._menus = menus
         self._intake: Intake | None = None
         self._signs = asyncio.Semaphore(SIGNS_AT_ONCE)
+        self._reacting: dict[tuple[Address, str], asyncio.Task[None]] = {}  # the newest sign under way, by message
         loop = asyncio.get_running_loop()
         self._held = {(one.channel, one.account): _Held(one, loop.create_future()) for one in accounts}
 
@@ -186,16 +187,29 @@ class ChannelManager:
         ready = self._held[address.channel, address.account].ready
         return ready.result().limits.hints if ready.done() else ""
 
-    def react(self, address: Address, message_id: str, sign: Sign) -> None:
-        """Show a sign, sooner or later, if the channel can and there is room."""
+    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+        """Show a sign, or None of them, sooner or later, if the channel can and there is room."""
         ready = self._held[address.channel, address.account].ready
         channel: object = ready.result() if ready.done() else None
         if isinstance(channel, Reacts) and not self._signs.locked():
-            self._tasks.create_task(self._react(channel, address, message_id, sign))
+            where = (address, message_id)
+            ask = partial(channel.react, address, message_id, sign)
+            self._reacting[where] = reacting = self._tasks.create_task(
+                self._react(ask, address.channel, self._reacting.get(where))
+            )
+            reacting.add_done_callback(partial(self._reacted, where))
 
-    async def _react(self, channel: Reacts, address: Address, message_id: str, sign: Sign) -> None:
+    async def _react(
+        self, ask: Callable[[], Awaitable[None]], channel: str, before: "asyncio.Task[None] | None"
+    ) -> None:
         async with self._signs:
-            await self._sign(channel.react(address, message_id, sign), "sign_failed", address.channel)
+            if before is not None:  # the later sign is the one that stays
+                await asyncio.wait([before])
+            await self._sign(ask(), "sign_failed", channel)
+
+    def _reacted(self, where: tuple[Address, str], task: "asyncio.Task[None]") -> None:
+        if self._reacting.get(where) is task:
+            del self._reacting[where]
 
     def states(self) -> Mapping[str, tuple[ChannelState, str, datetime | None]]:
         """How each account is doing, and when it was last really heard."""

@@ -134,12 +134,18 @@ class Drained(Generic[T]):
         self._work = work
         self._tasks = tasks
         self._running = False
+        self._working = False
         self._held = False
 
     @property
     def running(self) -> bool:
         """Whether the task is there."""
         return self._running
+
+    @property
+    def working(self) -> bool:
+        """Whether a row is being worked on."""
+        return self._working
 
     def offer(self, row: T) -> None:
         """Take a row and see that it is worked off."""
@@ -176,6 +182,8 @@ class Drained(Generic[T]):
     async def _drain(self) -> None:
         try:
             while not self._held and (row := await self.window.next()) is not None:
+                self._working = True
                 await self._work(row)
+                self._working = False
         finally:
             self._running = False

@@ -1,5 +1,6 @@
 """How the gateway is doing, for health checks and for `tenk status`. It only reads; nothing is mended here."""
 
+import math
 import os
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -8,11 +9,13 @@ from pydantic import JsonValue
 
 from channels.base import ChannelState
 from gateway.access.policy import AccessSnapshot
+from gateway.errors import StoreUnavailable
 from gateway.http.health import PartHealth
 from gateway.manager import ChannelManager
 from gateway.sessions.router import Router
 from gateway.store import inbox, outbox
 from gateway.store.engine import Store
+from gateway.telemetry import OUTBOX_WAITING
 
 
 class Standing:
@@ -40,6 +43,13 @@ class Standing:
         detail = "" if self._store.healthy else "commits fail: look at the disk, or at the database server"
         channels = {name: PartHealth(*how) for name, how in self._manager.states().items()}
         return {"store": PartHealth(state, detail), **channels}
+
+    async def measure(self) -> None:
+        """Count what waits; where the store does not answer nobody knows."""
+        try:
+            OUTBOX_WAITING.set(await self._store.read(outbox.open_count))
+        except StoreUnavailable:
+            OUTBOX_WAITING.set(math.nan)
 
     async def status(self, now: datetime) -> JsonValue:
         """What `tenk status` shows."""

@@ -3,7 +3,7 @@
 import logging
 import sys
 from collections.abc import Mapping, MutableMapping
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeVar
 
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector
@@ -19,7 +19,9 @@ PlatformCollector(registry=REGISTRY)
 _FAST_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)
 _SLOW_S = (0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0)
 
-INBOUND = Counter("tenk_inbound_events", "Events committed to the inbox.", ["channel", "kind"], registry=REGISTRY)
+INBOUND = Counter(
+    "tenk_inbound_events", "Events taken in that a turn or a command answers.", ["channel", "kind"], registry=REGISTRY
+)
 DUPLICATES = Counter("tenk_inbound_duplicates", "Redeliveries that found their row.", ["channel"], registry=REGISTRY)
 OUTCOMES = Counter("tenk_inbox_outcomes", "Inbox rows by how they ended.", ["outcome"], registry=REGISTRY)
 TURNS = Counter("tenk_turns", "Turns by how they ended.", ["end_reason"], registry=REGISTRY)
@@ -31,12 +33,14 @@ OUTBOUND = Counter(
     ["channel", "outcome"],
     registry=REGISTRY,
 )
-OUTBOX_WAITING = Gauge("tenk_outbox_waiting", "Parts waiting to be sent.", registry=REGISTRY)
+OUTBOX_WAITING = Gauge(
+    "tenk_outbox_waiting", "Parts without an end, those of parked chats included.", registry=REGISTRY
+)
 MODEL_SECONDS = Histogram(
     "tenk_model_response_seconds", "A model response, asked to whole.", ["model"], buckets=_SLOW_S, registry=REGISTRY
 )
 MODEL_FAILURES = Counter("tenk_model_failures", "Model calls without a response.", ["model", "kind"], registry=REGISTRY)
-TOOL_CALLS = Counter("tenk_tool_calls", "Tool calls by how they ended.", ["tool", "outcome"], registry=REGISTRY)
+TOOL_CALLS = Counter("tenk_tool_calls", "Tool calls by what became of them.", ["tool", "outcome"], registry=REGISTRY)
 COMMIT_SECONDS = Histogram(
     "tenk_store_commit_seconds", "One commit of a group of jobs.", buckets=_FAST_S, registry=REGISTRY
 )
@@ -50,6 +54,20 @@ CHANNEL_HEARD_AT = Gauge(
     ["channel", "account"],
     registry=REGISTRY,
 )
+
+M = TypeVar("M", Counter, Gauge, Histogram)
+
+_SERIES: dict[tuple[object, ...], Any] = {}
+
+
+def series(metric: M, *labels: str) -> M:
+    """The one series of a metric with these labels, bound at its first use: for what is counted with every message."""
+    key = (metric, *labels)
+    bound: M | None = _SERIES.get(key)
+    if bound is None:
+        bound = _SERIES[key] = metric.labels(*labels)
+    return bound
+
 
 # ---------------------------------------------------------------- the log
 

@@ -7,7 +7,7 @@ holds up no other.
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
 
@@ -21,13 +21,14 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.ends import Ends
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import FillSecret, Sender
+from gateway.delivery.under_way import FOREVER, UnderWay
 from gateway.delivery.verdict import Verdict, judge
 from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window
 from gateway.store import attempts, moves, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, NewPart, OutboxRow, State
-from gateway.telemetry import OUTBOUND
+from gateway.telemetry import OUTBOUND, series
 
 log = structlog.get_logger()
 
@@ -69,6 +70,7 @@ class Delivery:
         self._tasks = tasks
         self._lanes: dict[str, Drained[OutboxRow]] = {}
         self._parked: set[str] = set()
+        self._under_way = UnderWay()
         self._reserved: set[str] = set()  # idle lanes for which a commit with a first part is on its way
         self._claimed: set[int] = set()  # rows whose first attempt was persisted by the commit that made them
         self._ends = Ends()
@@ -111,10 +113,10 @@ class Delivery:
         """The time, as every row of the outbox is stamped."""
         return self._clock()
 
-    @property
-    def busy(self) -> bool:
-        """Whether any lane works."""
-        return any(lane.running for lane in self._lanes.values())
+    def works_before(self, deadline: datetime) -> bool:
+        """Whether anything may happen before this instant; a row that was told to wait for longer holds its lane up."""
+        between = (lane.running and not lane.working for lane in self._lanes.values())  # from one row to the next
+        return self._under_way.any_before(deadline) or any(between)
 
     def reread(self, address: Address) -> None:
         """Look into the store for what a lane has to say: it may hold rows that were never published."""
@@ -135,12 +137,16 @@ class Delivery:
         self._from_the_store(lane)
 
     def moved(self, old: Address, new_chat: str) -> None:
-        """A chat goes on under another id; the store has moved what waits."""
-        held = self._lanes.pop(old.lane, None)
+        """A chat goes on under another id; the store has moved what waits, and what is being sent.
+
+        The new lane comes to that row first, and waits for the end that it has in the old one.
+        """
+        new, held = replace(old, chat=new_chat), self._lanes.get(old.lane)
+        self._parked.discard(old.lane)
+        self._under_way.moved(old.lane, new)
         if held is not None:
             held.window.rewind()  # what it still had in memory has moved
-        self._parked.discard(old.lane)
-        self.reread(replace(old, chat=new_chat))
+        self.reread(new)
 
     def pacer(self, channel: Channel) -> Pacer:
         """When calls of this account may go; signs and live edits are to ask it too."""
@@ -150,7 +156,7 @@ class Delivery:
 
     def _lane(self, lane: str) -> Drained[OutboxRow]:
         if lane not in self._lanes:
-            window = Window(self._config.lane_size, partial(self._load, lane))
+            window = Window(self._config.lane_size, partial(_open_parts, self._store, lane))
             self._lanes[lane] = Drained(window, self._deliver, self._tasks)
         return self._lanes[lane]
 
@@ -159,17 +165,22 @@ class Delivery:
         self._lane(lane).window.rewind()
         self._lane(lane).wake()
 
-    async def _load(self, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
-        query = partial(outbox.open_parts, lane=lane, after_id=after_id, limit=limit)
-        return await self._store.read(query, lasting=True)
-
     async def _deliver(self, row: OutboxRow) -> None:
-        """Work a row until it has an end, or its lane is parked."""
-        platform_id = None
-        channel = await self._channels.loaded(row.address)
+        """Work a row until it has an end, or its lane is parked or has moved."""
+        if await self._under_way.elsewhere(row):
+            self._lane(row.address.lane).window.rewind()
+            return
+        with self._under_way.working(row):
+            await self._work_on(row)
+        if (new := self._under_way.left(row.address.lane)) is not None:
+            self.reread(new)
+
+    async def _work_on(self, row: OutboxRow) -> None:
+        platform_id, lane = None, row.address.lane
+        channel = await self._under_way.waited(row, FOREVER, self._channels.loaded(row.address))
         if row.state is State.SENDING and row.id not in self._claimed:
             row = await self._failed(row, channel, Unknown("the process ended during the call"))
-        while row.state in outbox.OPEN and row.address.lane not in self._parked:
+        while row.state in outbox.OPEN and lane not in self._parked and not self._under_way.has_moved(lane):
             row = await self._begin(row, channel)
             try:
                 receipt = await self._sender.attempt(row, channel)
@@ -196,10 +207,11 @@ class Delivery:
         due_s = 0.0 if row.not_before is None else (row.not_before - self._clock()).total_seconds()
         wait_s = max(due_s, self.pacer(channel).reserve(row.address.chat))
         if wait_s > 0:
-            await asyncio.sleep(wait_s)
+            until = self._clock() + timedelta(seconds=wait_s)
+            await self._under_way.waited(row, until, asyncio.sleep(wait_s))
 
     async def _record(self, row: OutboxRow, platform_id: str) -> OutboxRow:
-        OUTBOUND.labels(row.address.channel, "sent").inc()
+        series(OUTBOUND, row.address.channel, "sent").inc()
         failpoint("sent_pre")
         await self._store.write(partial(attempts.record_sent, id_=row.id, platform_id=platform_id, now=self._clock()))
         failpoint("placeholder_post" if row.action is Action.PLACEHOLDER else "sent_post")
@@ -208,21 +220,17 @@ class Delivery:
         return replace(row, state=State.SENT)
 
     async def _failed(self, row: OutboxRow, channel: Channel, failure: ChannelError) -> OutboxRow:
-        OUTBOUND.labels(row.address.channel, type(failure).__name__.lower()).inc()
+        series(OUTBOUND, row.address.channel, type(failure).__name__.lower()).inc()
         if isinstance(failure, Retryable) and failure.retry_after_s is not None:
             self.pacer(channel).refused(row.address.chat, failure.retry_after_s)
         verdict = judge(
             row, failure, self._clock(), self._config.give_up_after_s, idempotent=channel.limits.idempotent_sends
         )
-        return await self._apply(row, verdict)
+        return await self._apply(row, channel, verdict)
 
-    async def _apply(self, row: OutboxRow, verdict: Verdict) -> OutboxRow:
-        after = verdict.row
-        log.warning(
-            "attempt_failed", outbox_id=row.id, lane=row.address.lane, action=row.action, attempts=row.attempts,
-            state=after.state, marked=after.marked, parked=verdict.park, error=verdict.error,
-        )  # fmt: skip
-        apology = await self._apology(row) if verdict.drop_rest else []
+    async def _apply(self, row: OutboxRow, channel: Channel, verdict: Verdict) -> OutboxRow:
+        _log(row, verdict)
+        apology = _apology(channel, row) if verdict.drop_rest else []
         if verdict.park:
             self._parked.add(row.address.lane)
         if verdict.drop_rest:
@@ -230,17 +238,9 @@ class Delivery:
         commit = partial(_commit, row=row, verdict=verdict, apology=apology, now=self._clock())
         await self._store.write(commit, self.publish)
         if verdict.moved_to is None:
-            return after
+            return verdict.row
         self.moved(row.address, verdict.moved_to)
-        return replace(after, state=State.DISCARDED)  # here; the store has it in its new lane
-
-    async def _apology(self, row: OutboxRow) -> list[NewPart]:
-        """Said once about a reply that could not be delivered; about an apology nothing is said."""
-        if row.cause.startswith("dead:"):
-            return []
-        channel = await self._channels.loaded(row.address)
-        text = "⚠️ A part of my answer could not be delivered. Ask me again and I will try anew."
-        return compose(channel, Said(row.address, f"dead:{row.cause}", text))
+        return replace(verdict.row, state=State.DISCARDED)  # here; the store has it in its new lane
 
     def _forget(self, row: OutboxRow, platform_id: str | None) -> None:
         self._sender.forget(row)
@@ -248,6 +248,25 @@ class Delivery:
         held = self._lanes.get(row.address.lane)
         if held is not None and not held.window and row.address.lane not in self._parked:
             del self._lanes[row.address.lane]
+
+
+async def _open_parts(store: Store, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
+    return await store.read(partial(outbox.open_parts, lane=lane, after_id=after_id, limit=limit), lasting=True)
+
+
+def _log(row: OutboxRow, verdict: Verdict) -> None:
+    log.warning(
+        "attempt_failed", outbox_id=row.id, lane=row.address.lane, action=row.action, attempts=row.attempts,
+        state=verdict.row.state, marked=verdict.row.marked, parked=verdict.park, error=verdict.error,
+    )  # fmt: skip
+
+
+def _apology(channel: Channel, row: OutboxRow) -> list[NewPart]:
+    """Said once about a reply that could not be delivered; about an apology nothing is said."""
+    if row.cause.startswith("dead:"):
+        return []
+    text = "⚠️ A part of my answer could not be delivered. Ask me again and I will try anew."
+    return compose(channel, Said(row.address, f"dead:{row.cause}", text))
 
 
 def _commit(

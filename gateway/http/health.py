@@ -28,3 +28,7 @@ class HealthSource(Protocol):
     def health(self) -> Mapping[str, PartHealth]:
         """By name ("store", "telegram:main"); never blocks."""
         ...
+
+    async def measure(self) -> None:
+        """Bring those figures up to date that are read from the store; called before they are shown."""
+        ...

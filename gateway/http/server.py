@@ -156,6 +156,7 @@ class HttpServer:
     async def _metrics(self, request: web.Request) -> web.Response:
         if not self._authorized(request):
             raise web.HTTPUnauthorized(text="a key is needed: Authorization: Bearer KEY\n")
+        await self._health.measure()
         return web.Response(body=generate_latest(REGISTRY), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 

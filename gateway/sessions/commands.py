@@ -93,8 +93,8 @@ class _Queued:
         return self.row.id
 
 
-_Lane = tuple[str, str, bool]
-"""Tenant and key of a session, and whether it is the lane of what cannot wait."""
+_Lane = tuple[str, str, int]
+"""Tenant and key of a session, and the row where it is one that cannot wait; 0 for all others."""
 
 COMMANDS_KEPT = 100
 """Commands of a session kept in memory; the rest stay in the store."""
@@ -148,13 +148,13 @@ class CommandRunner:
         self._lanes[where].offer(_Queued(row, session))
 
     def _lane_of(self, session: Session, row: InboxRow) -> _Lane:
-        """What passes the backlog by has a lane of its own: a lane takes rows in the order of their ids alone."""
+        """What passes the backlog by has a lane to itself: a lane takes rows in the order of their ids alone."""
         command = self._parse(row)[0]
-        return (*session.where, command is not None and command.urgent)
+        return (*session.where, row.id if command is not None and command.urgent else 0)
 
     def works_in(self, tenant: str, key: str) -> bool:
         """Whether a command of this session runs or waits."""
-        return any((tenant, key, urgent) in self._lanes for urgent in (False, True))
+        return any(lane[:2] == (tenant, key) for lane in self._lanes)
 
     async def _load(self, session: Session, lane: _Lane, after_id: int, limit: int) -> list[_Queued]:
         async def load(after_id: int, limit: int) -> list[InboxRow]:
@@ -295,7 +295,7 @@ class CommandRunner:
             self._delivery.reread(row.event.address)
         if done.state is not None:
             session.go_on_in(done.state)
-        session.mailbox.drop(done.cleared)
+        session.cleared(done.cleared)
         if done.person is not None:
             self._people.put(done.person)
         self._delivery.publish(done.replies)

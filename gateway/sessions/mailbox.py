@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
 from functools import partial
 
+from channels.messages import InboundEvent
 from gateway.serial import Drained, Window, load_wanted
 from gateway.store import inbox
 from gateway.store.engine import Store
@@ -30,11 +31,19 @@ class Mailbox:
         self._store = store
         self._key = key
         self._kind_of = kind_of
+        self._take_up = take
         self._offered_id = 0
-        self._rows = Drained(Window(size, self._load), take, tasks)
+        self._edited: dict[int, InboundEvent] = {}  # by row, from here on: how it reads since it was offered
+        self._rows = Drained(Window(size, self._load), self._take_next, tasks)
 
     async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
-        return await load_wanted(self._waiting, lambda row: self._kind_of(row) is not None, after_id, limit)
+        rows = await load_wanted(self._waiting, lambda row: self._kind_of(row) is not None, after_id, limit)
+        return [self.current(row) for row in rows]  # an edit may have come while they were read
+
+    async def _take_next(self, row: InboxRow) -> None:
+        """Take a row up; nobody asks any more how those before it read."""
+        self._edited = {id_: event for id_, event in self._edited.items() if id_ >= row.id}
+        await self._take_up(row)
 
     async def _waiting(self, after_id: int, limit: int) -> list[InboxRow]:
         """What was offered and is in the store alone; what the router has not seen yet may not be for a turn at all."""
@@ -73,7 +82,11 @@ class Mailbox:
 
     def put_back(self, rows: Iterable[InboxRow]) -> None:
         """What was taken waits again, in its place."""
-        self._rows.put_back(rows)
+        self._rows.put_back(self.current(row) for row in rows)
+
+    def current(self, row: InboxRow) -> InboxRow:
+        """A row that was taken or read a moment ago, as it reads now."""
+        return replace(row, event=self._edited.get(row.id, row.event)) if self._edited else row
 
     def _may_steer(self, row: InboxRow, user_id: str) -> bool:
         return row.user_id == user_id and self._kind_of(row) == "chat"
@@ -91,5 +104,6 @@ class Mailbox:
             self._rows.window.take(lambda row: row.id in ids)
 
     def change(self, original_id: int, edit: InboxRow) -> None:
-        """Put the new text of a waiting message in its place: the store has it already."""
-        self._rows.window.swap(lambda row: replace(row, event=edit.event) if row.id == original_id else row)
+        """Put the new text of a waiting message in its place, wherever it is: the store is about to have it."""
+        self._edited[original_id] = edit.event
+        self._rows.window.swap(self.current)

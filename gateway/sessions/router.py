@@ -111,7 +111,7 @@ class Router:
             session.change(original.id, row)  # before its commit: a claim queued after this has the new text
             if not await self._store.write(partial(inbox.replace, original_id=original.id, edit=row, now=now)):
                 session.offer(row)
-        elif original.outcome is None:
+        elif original.done_at is None or row.admitted_at < original.done_at:  # too late to join, not to be answered
             session.offer(row)
         else:
             await self._settle(row, Outcome.CONTEXT, "edited after it was answered")

@@ -21,6 +21,7 @@ from gateway.sessions.stops import Stops
 from gateway.sessions.turn import Begun, RunningTurn, Surroundings
 from gateway.store import attempts, inbox, journal
 from gateway.store.journal import Fence, TurnRow
+from gateway.telemetry import TURNS_RUNNING
 
 log = structlog.get_logger()
 
@@ -66,7 +67,8 @@ class TurnRunner:
             try:
                 begun = self.begun = begun or await self._take_up(turn)
                 attempts = begun.turn.attempts
-                await self._attempt(begun)
+                with TURNS_RUNNING.track_inprogress():
+                    await self._attempt(begun)
             except Fenced as fenced:
                 log.error("turn_fenced", turn_id=turn.id, session=self._session.key, error=str(fenced))
                 self._session.conversation.forget()

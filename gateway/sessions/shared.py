@@ -7,11 +7,12 @@ from typing import Protocol
 
 from agent.ports import Principal, Turn, TurnPort
 from agent.transcript import EndReason
-from channels.base import Channel, Sign
+from channels.base import Channel
 from channels.messages import Address
 from gateway.delivery.drafts import LiveTools
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.mailbox import KindOf
+from gateway.sessions.signs import Reacts
 from gateway.sessions.turn import TurnTools
 
 RunTurn = Callable[[Turn, TurnPort], Awaitable[EndReason]]
@@ -26,7 +27,7 @@ class People(Protocol):
         ...
 
 
-class Channels(Protocol):
+class Channels(Reacts, Protocol):
     """What a session needs of the channels."""
 
     async def loaded(self, address: Address) -> Channel:
@@ -39,10 +40,6 @@ class Channels(Protocol):
 
     def hints(self, address: Address) -> str:
         """How text is formatted there, for the model."""
-        ...
-
-    def react(self, address: Address, message_id: str, sign: Sign) -> None:
-        """Show a sign, sooner or later, if the channel can."""
         ...
 
 

@@ -5,7 +5,7 @@ answer is sent is the lane's.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Protocol
@@ -30,12 +30,13 @@ from gateway.failpoints import failpoint
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.items import Reader
 from gateway.sessions.mailbox import Mailbox
+from gateway.sessions.signs import Signs
 from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, TurnRow
 from gateway.store.outbox import NewPart, OutboxRow
-from gateway.telemetry import TURNS
+from gateway.telemetry import TURN_SECONDS, TURNS, series
 
 ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], str]
 """Apply a local command within a commit, once a key; its result as a JSON object {"success", "data", "error"}."""
@@ -52,13 +53,10 @@ class Surroundings(Protocol):
 
     mailbox: Mailbox
     conversation: Conversation
+    signs: Signs
 
     def may_command(self, user_id: str) -> bool:
         """Whether this person may command the bot at this moment."""
-        ...
-
-    def sign(self, row: InboxRow, sign: Sign) -> None:
-        """Show the person what became of a message."""
         ...
 
 
@@ -72,6 +70,7 @@ class TurnTools:
     clean: Callable[[str], str]  # model text to what a person may see
     reader: Reader
     clock: Callable[[], datetime]
+    journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +144,7 @@ class RunningTurn:
         failpoint(f"{point}_pre")
         await self._tools.store.write(job)
         failpoint(f"{point}_post")
-        self.events += events
+        self._journaled(events)
 
     async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
         """Apply a local effect and journal its result in one commit."""
@@ -165,7 +164,7 @@ class RunningTurn:
         failpoint("effect_pre")
         event = await self._tools.store.write(job)
         failpoint("effect_post")
-        self.events.append(event)
+        self._journaled((event,))
         return event
 
     def steering_waits(self) -> bool:
@@ -200,9 +199,9 @@ class RunningTurn:
         failpoint("steer_post")
         taken = tuple(item for _, item in claimed)
         if taken:
-            self.events += (*overtaken, Steered(step, taken))
+            self._journaled((*overtaken, Steered(step, taken)))
         for row, _ in claimed:
-            self._session.sign(row, Sign.STEERED)
+            self._session.signs.show(row, Sign.STEERED)
         return taken
 
     async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
@@ -281,9 +280,14 @@ class RunningTurn:
             self._tools.delivery.release(turn.address.lane)
             raise
         failpoint("final_post")
-        self.events += events
+        self._journaled(events)
         self._live.finished()
-        TURNS.labels(reason.value).inc()
+        series(TURNS, reason.value).inc()
+        TURN_SECONDS.observe((self._tools.clock() - turn.started_at).total_seconds())
+
+    def _journaled(self, events: Sequence[JournalEvent]) -> None:
+        self.events += events
+        self._tools.journaled(events)
 
     def _parts(self, text: str, placeholder: bool, again: bool) -> list[NewPart]:
         turn = self._turn

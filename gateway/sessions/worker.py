@@ -5,8 +5,7 @@ session's mode; what a turn does is the agent's matter, what it may touch is `tu
 """
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Collection, Sequence
 
 import structlog
 
@@ -14,7 +13,7 @@ from agent.errors import Fenced
 from agent.ports import Principal
 from agent.transcript import EndReason, TurnStarted
 from channels.base import Sign
-from channels.messages import InboundMessage, MessageDeleted
+from channels.messages import MessageDeleted
 from gateway.delivery.compose import Said, compose
 from gateway.failpoints import failpoint
 from gateway.sessions.conversation import Conversation
@@ -23,6 +22,7 @@ from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.rows import answering, message_id_of, missed, new_turn
 from gateway.sessions.runner import TurnRunner
 from gateway.sessions.shared import SessionTools
+from gateway.sessions.signs import Signs
 from gateway.sessions.turn import Begun
 from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection
@@ -48,6 +48,7 @@ class Session:
         self._fence = Fence(journal.shard_of(key), tools.epoch)
         self.conversation = Conversation(self._store, tools.config, tenant, key, tools.turns.clock)
         self.mailbox = Mailbox(self._store, key, tools.config.mailbox_size, tools.kind_of, self._take_turn, tasks)
+        self.signs = Signs(tools.channels, wanted=tools.live.config.signs != "off")
         self._taking: list[InboxRow] = []  # taken from the mailbox, not claimed yet: an edit may still replace them
         self._runner = TurnRunner(tools, self, self._fence)
         self._closed = False
@@ -58,15 +59,18 @@ class Session:
     def offer(self, row: InboxRow) -> None:
         """Take a message: it starts a turn, joins the running one or waits."""
         if self._runner.turn is not None and not self._runner.takes(row.user_id):
-            self.sign(row, Sign.QUEUED)
+            self.signs.show(row, Sign.QUEUED)
         self.mailbox.offer(row)
 
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Put the new text of a message in its place, as long as no turn has claimed it."""
         self.mailbox.change(original_id, edit)
-        for index, row in enumerate(self._taking):
-            if row.id == original_id:
-                self._taking[index] = replace(row, event=edit.event)
+        self._taking[:] = [self.mailbox.current(row) for row in self._taking]  # the list is gathered in
+
+    def cleared(self, ids: Collection[int]) -> None:
+        """These rows wait no more: the store has them cleared."""
+        self.mailbox.drop(ids)
+        self.signs.waited(ids)
 
     def close(self) -> None:
         """Begin no further turn: what waits is left to the next start."""
@@ -128,11 +132,6 @@ class Session:
         if self._runner.turn is not None:
             self._runner.turn.steers = state.mode == "steer"
 
-    def sign(self, row: InboxRow, sign: Sign) -> None:
-        """Show the person what became of a message."""
-        if isinstance(row.event, InboundMessage) and self._tools.live.config.signs != "off":
-            self._tools.channels.react(row.event.address, row.event.message_id, sign)
-
     # ------------------------------------------------------------ turns
 
     async def _take_turn(self, row: InboxRow) -> None:
@@ -159,6 +158,7 @@ class Session:
                 await self._runner.run(begun.turn, begun)
         finally:
             self._runner.begun = None
+            self.signs.waited([row.id for row in rows])
 
     async def _begin(self) -> Begun | None:
         """Claim the message as it stands now; None where it is refused, or was taken back meanwhile."""
@@ -182,7 +182,8 @@ class Session:
             claimed = await self._claim(begun, [one.id for one in rows])
             if len(claimed) == len(rows):
                 return begun
-            self._taking = [one for one in rows if one.id in claimed]  # a part was taken back: the rest is claimed anew
+            # a part was taken back: the rest is claimed anew, as it reads by now
+            self._taking = [self.mailbox.current(one) for one in rows if one.id in claimed]
         return None
 
     async def _gather(self, row: InboxRow) -> None:

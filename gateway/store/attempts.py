@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from channels.messages import Route
 from gateway.store.dialect import insert_new
-from gateway.store.outbox import OPEN, Action, OutboxRow, State
+from gateway.store.outbox import IS_OPEN, OPEN, Action, OutboxRow, State
 from gateway.store.tables.traffic import outbox, parked_lanes, reply_routes
 
 _sent = (
@@ -73,7 +73,7 @@ def dead_letter_rest(connection: sa.Connection, cause: str, after_id: int, reaso
     """Give up the parts of a reply behind a refused one; how many there were."""
     done = connection.execute(
         sa.update(outbox)
-        .where(outbox.c.cause == cause, outbox.c.id > after_id, outbox.c.state.in_(OPEN))
+        .where(outbox.c.cause == cause, outbox.c.id > after_id, IS_OPEN)
         .values(state=State.DEAD, error=f"an earlier part was refused: {reason}", done_at=now)
     )
     return done.rowcount

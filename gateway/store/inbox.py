@@ -19,7 +19,7 @@ from channels.messages import (
     Rejected,
     Route,
 )
-from gateway.store import attempts
+from gateway.store import attempts, tally
 from gateway.store.dialect import insert_new
 from gateway.store.tables.traffic import channel_accounts, inbox
 
@@ -87,6 +87,8 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
     ).scalar()
     if inserted is None:
         return None
+    if row.outcome is not None:
+        tally.note(connection, row.outcome, 1)
     if (route := route_of(event)) is not None:
         attempts.add_route(connection, event.tenant, inserted, route)
     return int(inserted)
@@ -109,7 +111,7 @@ def quarantine(
     connection: sa.Connection, tenant: str, channel: str, account: str, rejected: Rejected, now: datetime
 ) -> None:
     """Keep what could not be understood, for the operator."""
-    connection.execute(
+    kept = connection.execute(
         insert_new(connection, inbox),
         {
             "tenant_id": tenant,
@@ -131,6 +133,7 @@ def quarantine(
             "done_at": now,
         },
     )
+    tally.note(connection, Outcome.QUARANTINED, kept.rowcount)
 
 
 def cursor_of(connection: sa.Connection, channel: str, account: str) -> str | None:
@@ -216,6 +219,7 @@ _settle = (
 def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime, detail: str | None = None) -> bool:
     """Record the outcome of an open row; False where it had one already."""
     done = connection.execute(_settle, {"b_id": id_, "b_outcome": outcome, "b_detail": detail, "b_now": now})
+    tally.note(connection, outcome, done.rowcount)
     return done.rowcount == 1
 
 
@@ -227,6 +231,7 @@ _settle_turn = (
         detail=sa.bindparam("b_detail"),
         done_at=sa.bindparam("b_now"),
     )
+    .returning(inbox.c.outcome)
 )
 
 
@@ -234,10 +239,9 @@ def settle_turn(
     connection: sa.Connection, turn_id: str, first_id: int, outcome: Outcome, now: datetime, detail: str | None = None
 ) -> None:
     """Record the outcome of a turn's rows: `first_id` gets it, what joined later was merged."""
-    connection.execute(
-        _settle_turn,
-        {"b_turn": turn_id, "b_first": first_id, "b_outcome": outcome, "b_detail": detail, "b_now": now},
-    )
+    values = {"b_turn": turn_id, "b_first": first_id, "b_outcome": outcome, "b_detail": detail, "b_now": now}
+    for ended in connection.execute(_settle_turn, values).scalars():
+        tally.note(connection, ended, 1)
 
 
 def rows_of_turn(connection: sa.Connection, turn_id: str) -> list[tuple[int, InboundEvent]]:
@@ -275,7 +279,9 @@ def clear_claimed(
     )  # fmt: skip
     if user_id is not None:
         stopped = stopped.where(inbox.c.user_id == user_id)
-    return connection.execute(stopped).rowcount
+    rows = connection.execute(stopped).rowcount
+    tally.note(connection, Outcome.CLEARED, rows)
+    return rows
 
 
 def is_settled(connection: sa.Connection, id_: int) -> bool:
@@ -295,13 +301,16 @@ class Original:
     id: int
     turn_id: str | None
     outcome: str | None
+    done_at: datetime | None
 
 
 def original_of(connection: sa.Connection, row: InboxRow, message_id: str) -> Original | None:
-    """The first row with this message id in the same chat, from the same sender."""
+    """The row that stands for the message in the same chat, from the same sender: what waits still, else what is being
+    answered, else the message itself. An edit that came too late for its message is a row of its own, and may wait.
+    """
     address = row.event.address
     found = connection.execute(
-        sa.select(inbox.c.id, inbox.c.turn_id, inbox.c.outcome)
+        sa.select(inbox.c.id, inbox.c.turn_id, inbox.c.outcome, inbox.c.done_at)
         .where(
             inbox.c.channel == address.channel,
             inbox.c.account == address.account,
@@ -310,10 +319,10 @@ def original_of(connection: sa.Connection, row: InboxRow, message_id: str) -> Or
             inbox.c.sender == row.event.sender_key,
             inbox.c.id < row.id,
         )
-        .order_by(inbox.c.id)
+        .order_by(inbox.c.outcome.is_not(None), inbox.c.turn_id.is_not(None), inbox.c.id)
         .limit(1)
     ).first()
-    return None if found is None else Original(found.id, found.turn_id, found.outcome)
+    return None if found is None else Original(*found)
 
 
 def replace(connection: sa.Connection, original_id: int, edit: InboxRow, now: datetime) -> bool:
@@ -338,6 +347,7 @@ def reopen(connection: sa.Connection, id_: int, user_id: str, session_key: str |
         .where(inbox.c.id == id_)
         .values(user_id=user_id, session_key=session_key, outcome=None, detail=None, done_at=None)
     )
+    tally.note(connection, Outcome.REFUSED, -1)
 
 
 def open_count(connection: sa.Connection) -> int:

@@ -259,12 +259,12 @@ def events_of_turn(connection: sa.Connection, turn_id: str) -> tuple[JournalEven
 
 
 def note_usage(connection: sa.Connection, turn: TurnRow, response: ModelResponded, now: datetime) -> None:
-    """Record what a model call cost, where the provider said so."""
+    """Record what a model call cost, where the provider said so; the same response again changes nothing."""
     used = response.usage
     if used.input_tokens is None and used.output_tokens is None:
         return
     connection.execute(
-        sa.insert(usage),
+        insert_new(connection, usage),
         {
             "tenant_id": turn.tenant,
             "user_id": turn.user_id,
@@ -276,5 +276,6 @@ def note_usage(connection: sa.Connection, turn: TurnRow, response: ModelResponde
             "cache_read_tokens": used.cache_read_tokens,
             "cache_write_tokens": used.cache_write_tokens,
             "at": now,
+            "step": response.step,
         },
     )

@@ -26,8 +26,8 @@ SEED_SHARDS = (
 )
 
 
-def upgrade(connection: sa.Connection, found: str | None) -> None:
-    """From revision `found` (None: an empty database) to the newest, in the caller's transaction.
+def upgrade(connection: sa.Connection, found: str | None, to: str = "head") -> None:
+    """From revision `found` (None: an empty database) to `to`, the newest, in the caller's transaction.
 
     Raises:
         SchemaTooNew: `found` is no revision of this code; nothing was changed.
@@ -39,7 +39,7 @@ def upgrade(connection: sa.Connection, found: str | None) -> None:
             f"the database is at revision {found}, this version knows up to {known[0]}: run the newer tenk-gateway, "
             "or restore the backup made before it"
         )
-    command.upgrade(config, "head")
+    command.upgrade(config, to)
 
 
 def write_revision(message: str) -> Path:

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 from channels.messages import Address
 from gateway.store.dialect import insert_new
-from gateway.store.outbox import OPEN
+from gateway.store.outbox import IS_OPEN
 from gateway.store.tables.traffic import moved_chats, outbox, parked_lanes
 from gateway.store.tables.turns import sessions
 
@@ -27,7 +27,7 @@ def move_chat(connection: sa.Connection, tenant: str, old: Address, new_chat: st
         "moved_at": now,
     }
     connection.execute(insert_new(connection, moved_chats), row)
-    waiting = sa.update(outbox).where(outbox.c.lane == old.lane, outbox.c.state.in_(OPEN))
+    waiting = sa.update(outbox).where(outbox.c.lane == old.lane, IS_OPEN)
     connection.execute(waiting.values(lane=new.lane, chat=new_chat))
     connection.execute(sa.delete(parked_lanes).where(parked_lanes.c.lane == old.lane))
 

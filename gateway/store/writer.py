@@ -1,6 +1,7 @@
 """One writer takes jobs in order and commits them in groups. How a group reaches a disk is the engine's matter."""
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -11,6 +12,8 @@ from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StoreUnavailable
+from gateway.store.tally import count, forget
+from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS
 
 T = TypeVar("T")
 
@@ -47,7 +50,8 @@ def commit_group(
             in_jobs = True
             outcomes = _outcomes(connection, jobs)
             in_jobs = False
-            return outcomes
+        count(connection)
+        return outcomes
     except Exception as error:  # noqa: BLE001  one of the writer's jobs; the error goes to its caller
         if not in_jobs or is_outage(error):
             return [(None, unavailable(error)) for _ in jobs]
@@ -80,6 +84,7 @@ def mark_errors(engine: Engine) -> None:
 
     def begin(connection: Connection) -> None:
         connection.info["spoiled"] = False
+        forget(connection)
 
     event.listen(engine, "handle_error", spoil)
     event.listen(engine, "begin", begin)
@@ -166,7 +171,10 @@ class Writer:
         pause_s = 0.0
         while await self._next(pause_s):
             self._group = [self._queue.popleft() for _ in range(min(GROUP_JOBS, len(self._queue)))]
+            begun_s = time.perf_counter()
             outcomes = await self._attempt([entry.job for entry in self._group] or [self._probe])
+            COMMIT_SECONDS.observe(time.perf_counter() - begun_s)
+            COMMIT_JOBS.observe(len(outcomes))
             outage = next((e for _, e in outcomes if isinstance(e, StoreUnavailable)), None)
             self._settle(outcomes)
             if self.healthy != (outage is None):

@@ -3,6 +3,8 @@
 import asyncio
 import subprocess
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -15,22 +17,35 @@ from gateway.errors import SchemaTooNew, SettingsError, StoreUnavailable
 from gateway.store import migrate
 from gateway.store.engine import Store, upgrade
 from gateway.store.schema import HEAD, version, whole
-from gateway.store.tables.turns import shards
+from gateway.store.tables.turns import shards, usage
 from tests.contract.stores import StoreCase, note, subjects
 from tests.fakes.postgres import PostgresServer
 
 
 def definitions(path: Path) -> list[list[str]]:
-    """Every table and index of an SQLite file as it was declared, a table's constraints in any order."""
+    """Every table and index of an SQLite file as it was declared; constraints in any order, names without quotes."""
     with sa.create_engine(f"sqlite:///{path}").connect() as connection:
         rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
-        declared = [" ".join(sql.split()).removesuffix(" )") for (sql,) in rows]
+        declared = [" ".join(sql.replace('"', "").split()).removesuffix(" )") for (sql,) in rows]
     return [sorted(sql.split(", CONSTRAINT ")) for sql in declared]
 
 
 def seeded(connection: sa.Connection) -> list[tuple[int, str | None, int]]:
     """The rows a new database starts with."""
     return [tuple(row) for row in connection.execute(sa.select(shards).order_by(shards.c.shard))]
+
+
+@asynccontextmanager
+async def at_revision(url: str, revision: str) -> AsyncIterator[sa.ext.asyncio.AsyncConnection]:
+    """A connection to a database as an older version left it."""
+    if (path := sa.make_url(url).database) and url.startswith("sqlite"):
+        Path(path).parent.mkdir()
+    drivers = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
+    engine = sa.ext.asyncio.create_async_engine(sa.make_url(url).set(drivername=drivers[url.partition(":")[0]]))
+    async with engine.begin() as connection:
+        await connection.run_sync(migrate.upgrade, None, revision)
+        yield connection
+    await engine.dispose()
 
 
 class TestSchema:
@@ -67,6 +82,20 @@ class TestSchema:
         """An empty database is created; one that is at the newest revision is left as it is."""
         assert (None, HEAD) == await upgrade(case.url)
         assert (HEAD, HEAD) == await upgrade(case.url)
+
+    async def test_a_database_of_the_first_version_is_upgraded_with_its_rows(self, case: StoreCase) -> None:
+        """0002: usage rows are numbered within their turn; what opens the store upgrades it by itself."""
+        counted = {"tenant_id": "t", "user_id": "u", "session_id": "s", "model": "m", "at": 7, "input_tokens": 5}
+        old = sa.table("usage", *map(sa.column, (*counted, "turn_id")))
+        async with at_revision(case.url, "0001") as connection:
+            rows = [counted | {"turn_id": turn} for turn in ("a", "b", "a", "a")]
+            await connection.execute(sa.insert(old), rows)
+        assert ("0001", HEAD) == await upgrade(case.url)
+        store = await case.open()
+        query = sa.select(usage.c.turn_id, usage.c.step, usage.c.input_tokens).order_by(usage.c.id)
+        found = await store.read(lambda c: [tuple(row) for row in c.execute(query)])
+        await store.aclose()
+        assert [("a", 0, 5), ("b", 0, 5), ("a", 1, 5), ("a", 2, 5)] == found
 
     async def test_a_database_of_a_newer_version_is_refused_and_left_alone(self, case: StoreCase) -> None:
         """The error says what to do; nothing was changed."""

@@ -4,7 +4,12 @@ from datetime import UTC, date, datetime, timedelta
 
 import sqlalchemy as sa
 
+from agent.transcript import ModelResponded, Usage
+from channels.messages import Address
+from gateway.store import journal
 from gateway.store.engine import Store
+from gateway.store.journal import TurnRow
+from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import usage
 from gateway.store.usage import UsageSum, usage_sums
 
@@ -15,8 +20,9 @@ def used(
     at: datetime, user: str = "ada", model: str = "m", tokens: int | None = 10, tenant: str = "t"
 ) -> dict[str, object]:
     """A call's row; a provider that does not count gives None."""
-    ids = {"tenant_id": tenant, "user_id": user, "session_id": "s", "turn_id": "t", "model": model, "at": at}
-    return ids | {"input_tokens": tokens, "output_tokens": tokens, "cache_read_tokens": None, "cache_write_tokens": 1}
+    ids = {"tenant_id": tenant, "user_id": user, "session_id": "s", "turn_id": new_id(), "step": 0, "model": model}
+    counted = {"input_tokens": tokens, "output_tokens": tokens, "cache_read_tokens": None, "cache_write_tokens": 1}
+    return ids | counted | {"at": at}
 
 
 async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> None:
@@ -48,3 +54,14 @@ async def test_one_person_sees_their_own(store: Store) -> None:
     await store.write(lambda connection: connection.execute(sa.insert(usage), rows) and None)
     sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, MIDNIGHT + timedelta(days=1), user_id="bob"))
     assert [UsageSum(MIDNIGHT.date(), "bob", "m", 1, 10, 10, None, 1)] == sums
+
+
+async def test_a_response_counts_once_however_often_its_commit_is_repeated(store: Store) -> None:
+    """A COMMIT nobody heard of is repeated: the tokens of a step are counted once, those of the next one too."""
+    address = Address("sim", "main", "1")
+    turn = TurnRow("turn", "t", "s", "ada", "chat", address, None, MIDNIGHT, MIDNIGHT)
+    for step in (0, 0, 1):
+        response = ModelResponded(step, "hi", model="m", usage=Usage(10, 5))
+        await store.write(lambda c, response=response: journal.note_usage(c, turn, response, MIDNIGHT))
+    (counted,) = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, MIDNIGHT + timedelta(days=1)))
+    assert (2, 20, 10) == (counted.calls, counted.input_tokens, counted.output_tokens)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from channels.base import Limits, Renderer, Sign, Sink, TextUnit
+from channels.errors import Permanent, PermanentKind
 from channels.messages import Address, OutboundPart, Receipt
 from gateway.delivery.pacing import Pacer
 from tests.fakes.starred_renderer import StarredRenderer
@@ -54,8 +55,10 @@ class FakeChannel:
     calls: list[Call] = field(default_factory=list)
     messages: dict[str, tuple[str, str]] = field(default_factory=dict)  # by id: chat and text, as shown now
     fates: deque[Fate] = field(default_factory=deque)  # of the next sends and edits
+    gone: dict[str, str] = field(default_factory=dict)  # chats that go on under another id
     signs: list[tuple[str, Sign | None]] = field(default_factory=list)
     typed: int = 0
+    sent: int = 0
     sign_error: Exception | None = None
     menus: Mapping[str, Sequence[tuple[str, str]]] | None = None
     closed: bool = False
@@ -67,25 +70,29 @@ class FakeChannel:
 
     async def send(self, part: OutboundPart) -> Receipt:
         """As the port says."""
-        message_id = str(len(self.messages) + 1)
-        return await self._do("send", part, message_id)
+        return await self._do("send", part, "")
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
         """As the port says."""
         return await self._do("edit", part, platform_id)
 
     async def _do(self, kind: str, part: OutboundPart, message_id: str) -> Receipt:
+        if part.address.chat in self.gone:
+            raise Permanent("the chat has moved", PermanentKind.MOVED, moved_to=self.gone[part.address.chat])
         fate = self.fates.popleft() if self.fates else None
         text = part.rendered.text
         if isinstance(fate, Exception):
             self.calls.append(Call(kind, part.address.chat, text, None))
+            if isinstance(fate, Permanent) and fate.kind is PermanentKind.TARGET_GONE:
+                self.messages.pop(message_id, None)  # somebody deleted it
             raise fate
         if isinstance(fate, Hang):
             await fate.release.wait()
             if fate.error is not None:
                 raise fate.error
         if kind == "send":
-            message_id = str(len(self.messages) + 1)
+            self.sent += 1
+            message_id = str(self.sent)
         self.messages[message_id] = (part.address.chat, text)
         self.calls.append(Call(kind, part.address.chat, text, message_id))
         if isinstance(fate, Lost):
@@ -131,7 +138,7 @@ class FakeChannels:
         self._channels = {(one.name, one.account): one for one in channels}
         self._missing: dict[tuple[str, str], asyncio.Future[FakeChannel]] = {}
         self._pacers: dict[str, Pacer] = {}
-        self.reactions: list[tuple[str, Sign]] = []
+        self.reactions: list[tuple[str, Sign | None]] = []
 
     def never_loads(self, name: str, account: str = "main") -> None:
         """Configure an account whose adapter does not come."""
@@ -156,6 +163,6 @@ class FakeChannels:
         """As the port says."""
         return ""
 
-    def react(self, address: Address, message_id: str, sign: Sign) -> None:
+    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """As the port says."""
         self.reactions.append((message_id, sign))

@@ -209,7 +209,7 @@ class Spine:
             self.delivery = Delivery(self.store, self.channels, self.live, clock, lambda _ref, text: text, tasks)
             session_tools = SessionTools(
                 config=self.sessions,
-                turns=TurnTools(self.store, self.delivery, _applied, self.clean, self.reader, clock),
+                turns=TurnTools(self.store, self.delivery, _applied, self.clean, self.reader, clock, _nothing),
                 live=LiveTools(
                     self.store, self.delivery, self.live, asyncio.get_running_loop().time, self.clean, tasks
                 ),

@@ -95,20 +95,25 @@ class House:
 
 @asynccontextmanager
 async def house(
-    directory: Path, *, access: str = "open", model: str | None = "openai:journey", config: str = ""
+    directory: Path,
+    *,
+    access: str = "open",
+    model: str | None = "openai:journey",
+    config: str = "",
+    environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[House]:
-    """A gateway that runs; `model` None is the offline coach, `config` is added to its file."""
+    """A gateway that runs; `model` None is the offline coach, `config` and `environ` are added to its own."""
     file = directory / "gateway.toml"
     file.write_text(CONFIG + config)
     async with TelegramSimulator() as sim, ModelServer() as server:
         sim.add_bot(TOKEN)
-        environ = {
+        ours = {
             "TENK_HOME": str(directory / "home"), "TENK_ACCESS": access,
             "TELEGRAM_BOT_TOKEN": TOKEN, "TELEGRAM_API_BASE": sim.base_url,
         }  # fmt: skip
         if model is not None:
-            environ |= {"TENK_MODEL": model, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-journey"}
-        settings = load(file, environ)
+            ours |= {"TENK_MODEL": model, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-journey"}
+        settings = load(file, ours | dict(environ or {}))
         settings.home.mkdir(mode=0o700)
         store = await Store.open(settings.database_url)
         try:

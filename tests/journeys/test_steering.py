@@ -35,6 +35,27 @@ async def test_in_mode_followup_it_waits_for_its_own_answer(tmp_path: Path) -> N
         assert ["First thought.", "Second thought."] == here.texts(1)[1:]
 
 
+async def test_the_sign_of_waiting_goes_when_the_wait_is_over(tmp_path: Path) -> None:
+    """SPEC 3.2: a queued message is marked until its own turn has ended, or `/stop` cleared it."""
+    async with house(tmp_path) as here:
+        here.sim.say(1, "/mode followup")
+        await here.told(1, "follow")
+        here.model.script(slow("First thought."), Reply("Second thought."), slow("Third thought.", 5.0))
+        here.sim.say(1, "one")
+        await here.asked(1)
+        messages = here.sim.world.bot().chats[1].messages
+        queued = messages[here.sim.say(1, "two")]
+        await here.until(lambda: bool(queued.reactions), "the sign of waiting")
+        await here.told(1, "Second thought.")
+        await here.until(lambda: not queued.reactions, "its end")
+        here.sim.say(1, "three")
+        await here.asked(3)
+        cleared = messages[here.sim.say(1, "four")]
+        await here.until(lambda: bool(cleared.reactions), "the sign of waiting")
+        here.sim.say(1, "/stop")
+        await here.until(lambda: not cleared.reactions, "its end")
+
+
 async def test_another_person_in_a_chat_of_their_own_is_not_held_up(tmp_path: Path) -> None:
     """Sessions run side by side: a slow answer to one delays nobody else."""
     async with house(tmp_path) as here:

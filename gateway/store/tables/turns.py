@@ -74,13 +74,15 @@ usage = sa.Table(
     tenant_column(),
     sa.Column("user_id", Id, nullable=False),
     sa.Column("session_id", Id, nullable=False),
-    sa.Column("turn_id", Id, nullable=False, index=True),
+    sa.Column("turn_id", Id, nullable=False),
     sa.Column("model", sa.String(128), nullable=False),
     sa.Column("input_tokens", sa.Integer),
     sa.Column("output_tokens", sa.Integer),
     sa.Column("cache_read_tokens", sa.Integer),
     sa.Column("cache_write_tokens", sa.Integer),
     sa.Column("at", Instant, nullable=False),
+    sa.Column("step", sa.SmallInteger, nullable=False),  # of the response in its turn: one row each
+    sa.UniqueConstraint("turn_id", "step"),
 )
 
 blobs = sa.Table(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -12,7 +13,7 @@ from hypothesis.stateful import rule
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.compose import Said, compose
-from gateway.store import attempts, outbox
+from gateway.store import attempts, moves, outbox
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import Fate, Hang, Lost
 from tests.fakes.machines import AsyncMachine
@@ -59,6 +60,9 @@ class Lanes(AsyncMachine):
         self.replies = 0
         self.hanging: list[Hang] = []
         self.crashes = 0
+        self.moves = 0
+        self.now_at = {"c1": "c1", "c2": "c2"}  # a chat's id by now
+        self.heard_at = dict(self.now_at)  # and as far as the gateway has heard
         self.run(self.spine.begin())
 
     @rule(
@@ -75,7 +79,7 @@ class Lanes(AsyncMachine):
             self.replies += 1
             words = [f"r{self.replies}p{number}." for number in range(parts)]
             text = "\n\n".join(f"{word} " + "x" * 90 for word in words)
-            address = Address("sim", "main", chat)
+            address = self.address(chat)
             composed = compose(self.spine.channel, Said(address, f"t{self.replies}", text))
             assert parts == len({part.part for part in composed})
             self.said += [(chat, word) for word in words]
@@ -120,11 +124,12 @@ class Lanes(AsyncMachine):
 
     async def unpark(self, chat: str, settled: bool) -> None:
         """As intake does."""
-        lane = Address("sim", "main", chat).lane
-        if lane in self.spine.delivery.parked:
-            await self.store.write(
-                lambda connection: attempts.unpark(connection, lane), lambda _: self.spine.delivery.unpark(lane)
-            )
+        for where in {self.now_at[chat], self.heard_at[chat]}:
+            lane = Address("sim", "main", where).lane
+            if lane in self.spine.delivery.parked:
+                await self.store.write(
+                    partial(attempts.unpark, lane=lane), lambda _, lane=lane: self.spine.delivery.unpark(lane)
+                )
         await self.go_on(settled)
 
     @rule(chat=CHATS)
@@ -132,10 +137,40 @@ class Lanes(AsyncMachine):
         """Somebody says that the store may hold more than was published."""
 
         async def step() -> None:
-            self.spine.delivery.reread(Address("sim", "main", chat))
+            self.spine.delivery.reread(self.address(chat))
             await self.spine.quiet()
 
         self.run(step())
+
+    @rule(chat=CHATS, heard=st.booleans(), settled=st.booleans())
+    def move(self, chat: str, heard: bool, settled: bool) -> None:
+        """A chat goes on under another id; we hear of it at once, or when we say something in it."""
+
+        async def step() -> None:
+            await self.hear_of_move(chat)
+            self.moves += 1
+            new = f"{chat}.{self.moves}"
+            self.spine.channel.gone[self.now_at[chat]] = new
+            self.now_at[chat] = new
+            if heard:
+                await self.hear_of_move(chat)
+            await self.go_on(settled)
+
+        self.run(step())
+
+    async def hear_of_move(self, chat: str) -> None:
+        """As intake does."""
+        old, new = self.address(chat), self.now_at[chat]
+        if old.chat != new:
+            await self.store.write(
+                lambda connection: moves.move_chat(connection, "default", old, new, self.spine.now),
+                lambda _: self.spine.delivery.moved(old, new),
+            )
+            self.heard_at[chat] = new
+
+    def address(self, chat: str) -> Address:
+        """Where a chat is, as far as the gateway has heard."""
+        return Address("sim", "main", self.heard_at[chat])
 
     @rule(late=st.booleans())
     def crash(self, late: bool) -> None:
@@ -173,11 +208,13 @@ class Lanes(AsyncMachine):
         parts = await self.store.read(_parts)
         assert {part.state for part in parts} <= {"sent", "unknown", "dead"}, "a part without an end"
         for chat in ("c1", "c2"):
-            self.each_part_arrived_or_is_recorded(chat, [part for part in parts if part.chat == chat])
+            here = [part for part in parts if part.chat.partition(".")[0] == chat]
+            self.each_part_arrived_or_is_recorded(chat, here)
 
     def each_part_arrived_or_is_recorded(self, chat: str, parts: list[Part]) -> None:
         """What is recorded as sent is there; what is there twice is marked, in the order it was said."""
-        texts = self.spine.channel.shown(chat)
+        shown = self.spine.channel.messages.values()
+        texts = [text for where, text in shown if where.partition(".")[0] == chat]
         for where, word in self.said:
             if where != chat:
                 continue

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.compose import RECOVERED_MARK, Said, compose
-from gateway.store import attempts, outbox
+from gateway.store import attempts, moves, outbox
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import FakeChannel, Hang, Lost
@@ -244,3 +244,56 @@ async def test_a_place_that_was_given_back_can_be_reserved_again(spine: Spine) -
     assert not spine.delivery.reserve(CHAT.lane)
     spine.delivery.release(CHAT.lane)
     assert spine.delivery.reserve(CHAT.lane)
+
+
+async def move(spine: Spine, new_chat: str = "c9") -> None:
+    """The chat goes on under another id: the platform refuses the old one and says so, as intake hears it."""
+    spine.channel.gone[CHAT.chat] = new_chat
+    await spine.store.write(
+        lambda connection: moves.move_chat(connection, "default", CHAT, new_chat, spine.now),
+        lambda _: spine.delivery.moved(CHAT, new_chat),
+    )
+
+
+MOVED = Permanent("moved", PermanentKind.MOVED, moved_to="c9")
+
+
+@pytest.mark.parametrize(
+    ("ends", "old", "new"),
+    [
+        pytest.param(None, ["a0"], ["b0", "c0", "d0"], id="it arrived"),
+        pytest.param(MOVED, [], ["a0", "b0", "c0", "d0"], id="refused because the chat has moved"),
+        pytest.param(Retryable("busy", retry_after_s=0.0), [], ["a0", "b0", "c0", "d0"], id="busy"),
+        pytest.param(Permanent("no"), [], ["b0", "c0", "d0", "⚠️"], id="refused for good"),
+    ],
+)
+async def test_a_chat_moves_while_something_is_sent_to_it(
+    spine: Spine, ends: Exception | None, old: list[str], new: list[str]
+) -> None:
+    """D2, D3: the call in flight has its end before the new lane begins; nothing is said twice or out of order."""
+    spine.channel.fates.append(in_flight := Hang(ends))
+    for name in "abc":
+        await tell(spine, words(name, 1), name)
+    await spine.quiet()
+    await move(spine)
+    await tell(spine, words("d", 1), "d", address=Address("sim", "main", "c9"))
+    await spine.quiet()
+    assert ([], []) == (names(spine), names(spine, "c9"))
+    in_flight.release.set()
+    await spine.quiet()
+    assert (old, new) == (names(spine), names(spine, "c9"))
+    assert not any(RECOVERED_MARK in call.text for call in spine.channel.calls)
+
+
+async def test_what_is_said_to_the_old_chat_while_it_moves_comes_last(spine: Spine) -> None:
+    """A turn that began before the move answers to the old id: it is refused there and follows into the new chat."""
+    spine.channel.fates.append(in_flight := Hang())
+    await tell(spine, words("a", 1), "a")
+    await tell(spine, words("b", 1), "b")
+    await spine.quiet()
+    await move(spine)
+    await tell(spine, words("c", 1), "c")
+    in_flight.release.set()
+    await spine.quiet()
+    assert (["a0"], ["b0", "c0"]) == (names(spine), names(spine, "c9"))
+    assert ["sent"] * 3 == await states(spine)

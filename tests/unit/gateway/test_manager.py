@@ -139,3 +139,27 @@ async def test_closing_closes_every_channel(store: Store) -> None:
         await until(lambda: all(how[0] is ChannelState.READY for how in manager.states().values()))
     await manager.aclose()
     assert good.closed
+
+
+async def test_of_two_signs_on_one_message_the_later_one_stays(store: Store) -> None:
+    """A slow reaction is not overtaken by the one that takes it away."""
+    slow, done = asyncio.Event(), asyncio.Event()
+
+    class Slow(FakeChannel):
+        async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+            if sign is not None:
+                await slow.wait()
+            await super().react(address, message_id, sign)
+            if sign is None:
+                done.set()
+
+    where = Address("sim", "main", "1")
+    async with managed(store, ("sim", Slow)) as (manager, _):
+        channel = await manager.loaded(where)
+        manager.react(where, "1", Sign.QUEUED)
+        manager.react(where, "1", None)
+        await asyncio.sleep(0)
+        slow.set()
+        await done.wait()
+    assert isinstance(channel, Slow)
+    assert [("1", Sign.QUEUED), ("1", None)] == channel.signs

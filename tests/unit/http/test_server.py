@@ -25,6 +25,9 @@ class Parts(dict[str, PartHealth]):
         """All parts."""
         return self
 
+    async def measure(self) -> None:
+        """Nothing is kept in a store here."""
+
 
 @asynccontextmanager
 async def serving(config: HttpConfig, parts: Parts) -> AsyncIterator[str]:

@@ -187,10 +187,13 @@ class Sessions(AsyncMachine):
         read = [(token, user) for rows in journal.values() for user, _, tokens, _ in rows for token in tokens]
         assert len(read) == len({token for token, _ in read}), "a word was read twice"
         spoken = dict(read)
-        replaced = {self.edits[row] for row in self.edits if outcomes[row] == "replaced"}
         for row, (user, token) in self.said.items():
             assert spoken.get(token, user) == user, "a turn of somebody else's"
-            must = outcomes[row] in {"answered", "merged", "failed"} and row not in replaced
+            same = [other for other in self.said if self.edits.get(other, other) == self.edits.get(row, row)]
+            replaced = any(other > row and outcomes[other] == "replaced" for other in same)
+            must = outcomes[row] in {"answered", "merged", "failed"} and not replaced
+            if outcomes[row] == "replaced":  # it stands where another row stood, which was read unless it was cleared
+                must = row == max(same) and not any(outcomes[other] in {"cleared", "context"} for other in same)
             assert not must or token in spoken, f"{token} of row {row} was {outcomes[row]} and never read"
             if outcomes[row] == "context":
                 assert token not in spoken

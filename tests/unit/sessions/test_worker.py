@@ -147,6 +147,18 @@ async def test_in_a_group_a_stop_is_about_ones_own_turn(spine: Spine) -> None:
     assert "for p1" == spine.channel.shown("g1")[-1]
 
 
+async def test_a_stop_of_now_does_not_swallow_one_from_before_a_crash(spine: Spine) -> None:
+    """F58: the newer one passes the backlog by, the older one comes out of it while the newer one runs."""
+    for _ in range(5):
+        await spine.say("hello", "p1", "g1")
+        await spine.say("/stop", "p1", "g1")
+        await spine.kill()
+        await spine.begin()
+        await spine.say("/stop", "p2", "g1")
+        await spine.quiet()
+        assert None not in (await spine.outcomes()).values()
+
+
 async def test_another_member_never_steers(spine: Spine) -> None:
     """A turn acts for one person: what another one says in the group becomes its own turn, after it."""
     first = await spine.say("mine", "p1", "g1")

@@ -1,0 +1,49 @@
+"""What the agent does, in figures: wrappers and listeners around its model and its tools. Nothing is decided here."""
+
+import time
+from collections.abc import Iterable
+
+from agent.ports import ChatModel, ModelFailure, ModelRequest, OnModelEvent
+from agent.transcript import JournalEvent, ModelResponded, ToolReturned
+from gateway.telemetry import MODEL_FAILURES, MODEL_SECONDS, TOOL_CALLS, series
+
+OTHER = "other"
+"""Stands for the names of tools that a model made up: a label must not grow with what it says."""
+
+
+class MeasuredModel:
+    """A model whose responses are timed and whose failures are counted, its own retries included."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.name = model.name
+        self._model = model
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """As the model's own; what is cut short by a stop is neither."""
+        asked_s = time.monotonic()
+        try:
+            response = await self._model.respond(request, on_event)
+        except ModelFailure as failure:
+            series(MODEL_FAILURES, self.name, failure.kind.value).inc()
+            raise
+        series(MODEL_SECONDS, self.name).observe(time.monotonic() - asked_s)
+        return response
+
+    async def aclose(self) -> None:
+        """Close the model."""
+        await self._model.aclose()
+
+
+class CountedTools:
+    """Counts results as they are journaled."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """`names` are the tools there are."""
+        self._names = frozenset(names)
+
+    def note(self, events: Iterable[JournalEvent]) -> None:
+        """These were journaled."""
+        for event in events:
+            if isinstance(event, ToolReturned):
+                name = event.name if event.name in self._names else OTHER
+                series(TOOL_CALLS, name, event.outcome.value).inc()

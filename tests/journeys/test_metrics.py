@@ -1,0 +1,114 @@
+"""What an operator's Prometheus reads while people talk."""
+
+import json
+import socket
+from pathlib import Path
+
+import aiohttp
+from prometheus_client.parser import text_string_to_metric_families
+from prometheus_client.samples import Sample
+
+from channels.telegram.simulator.faults import Fault as Refusal
+from gateway.telemetry import REGISTRY
+from tests.fakes.model_server import Call, Fault, Reply
+from tests.journeys.house import House, house, slow
+
+Figures = dict[str, float]
+"""By series as it is written, `tenk_turns_total{end_reason="completed"}`; of histograms the count alone."""
+
+
+async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
+    """SPEC 9: a turn with a tool, a redelivery, a failed model, a send that waits; no declared series stays unset."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    async with house(tmp_path, environ={"TENK_HTTP": address}) as here:
+        before = await figures(address)
+        await a_turn_with_a_tool(here)
+        await a_redelivery(here)
+        during = await a_turn_in_flight(here, address)
+        waiting = await a_send_that_waits(here, address)
+        here.model.script(Fault(status=401, body={"error": {"message": "bad key"}}))
+        here.sim.say(1, "and now?")
+        await here.told(1, "not connected")
+        await here.settled()
+        after = await figures(address)
+
+    def grown(series: str) -> float:
+        return after.get(series, 0.0) - before.get(series, 0.0)
+
+    assert 1 == grown('tenk_tool_calls_total{outcome="done",tool="log_practice"}')
+    assert 1 == grown('tenk_tool_calls_total{outcome="failed",tool="other"}')
+    assert 1 == grown('tenk_inbound_duplicates_total{channel="telegram"}')
+    assert 1 == grown('tenk_model_failures_total{kind="auth",model="openai:journey"}')
+    assert 4 == grown('tenk_inbox_outcomes_total{outcome="answered"}')
+    assert 1 == grown('tenk_inbox_outcomes_total{outcome="failed"}')
+    assert 4 == grown('tenk_turns_total{end_reason="completed"}')
+    assert 5 == grown("tenk_turn_seconds_count")
+    assert 5 == grown('tenk_inbound_events_total{channel="telegram",kind="message"}')
+    assert 6 == grown('tenk_model_response_seconds_count{model="openai:journey"}')
+    assert 1 == grown('tenk_outbound_attempts_total{channel="telegram",outcome="retryable"}')
+    assert (1, 0) == (during["tenk_turns_running"], after["tenk_turns_running"])
+    assert waiting["tenk_outbox_waiting"] > after["tenk_outbox_waiting"] == 0
+    moved = {name.partition("{")[0] for name in after if grown(name) > 0}
+    moved |= {name.partition("{")[0] for seen in (during, waiting) for name, value in seen.items() if value > 0}
+    assert declared() <= {name.removesuffix("_total").removesuffix("_count") for name in moved}
+
+
+def declared() -> set[str]:
+    """The names of what the gateway declares."""
+    return {family.name for family in REGISTRY.collect() if family.name.startswith("tenk_")}
+
+
+async def figures(address: str) -> Figures:
+    """What GET /metrics says."""
+    async with aiohttp.ClientSession() as session, session.get(f"http://{address}/metrics") as response:
+        families = text_string_to_metric_families(await response.text())
+        samples = [sample for family in families for sample in family.samples if family.name.startswith("tenk_")]
+    return {as_written(one): one.value for one in samples if not one.name.endswith(("_bucket", "_created", "_sum"))}
+
+
+def as_written(sample: Sample) -> str:
+    """The name with its labels in order."""
+    labels = ",".join(f'{key}="{sample.labels[key]}"' for key in sorted(sample.labels))
+    return f"{sample.name}{{{labels}}}" if labels else sample.name
+
+
+async def a_turn_with_a_tool(here: House) -> None:
+    """Practice is logged, after a call of a tool there is not."""
+    here.model.script(
+        Reply(calls=(Call("no_such_tool"),)),
+        Reply(calls=(Call("log_practice", json.dumps({"skill": "cello", "minutes": 30})),)),
+        Reply("Noted."),
+    )
+    here.sim.say(1, "half an hour of cello")
+    await here.told(1, "Noted.")
+
+
+async def a_redelivery(here: House) -> None:
+    """One message comes twice."""
+    here.sim.faults.script(Refusal(kind="duplicate", method="getUpdates"))
+    here.sim.say(1, "hello")
+    await here.told(1, "A short answer.")
+
+
+async def a_turn_in_flight(here: House, address: str) -> Figures:
+    """The figures while the model writes."""
+    here.model.script(slow("Word by word.", 0.5))
+    here.sim.say(1, "tell me")
+    await here.asked(5)
+    seen = await figures(address)
+    await here.told(1, "Word by word.")
+    return seen
+
+
+async def a_send_that_waits(here: House, address: str) -> Figures:
+    """The figures while a 429 is obeyed."""
+    await here.settled()
+    here.model.script(Reply("Patience."))
+    here.sim.faults.script(Refusal(kind="status", status=429, retry_after_s=1, method="sendMessage"))
+    here.sim.say(1, "are you there?")
+    await here.until(lambda: here.sim.faults.hits() > 1, "the refusal")
+    seen = await figures(address)
+    await here.told(1, "Patience.")
+    return seen

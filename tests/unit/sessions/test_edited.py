@@ -1,0 +1,229 @@
+"""F59: an edit holds wherever its message is: waiting, being read, being claimed, claimed."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+import sqlalchemy as sa
+
+from agent.transcript import UserItem
+from channels.base import Channel
+from channels.messages import InboundEvent, InboundMessage
+from gateway.guard import GuardConfig, InputGuard
+from gateway.sessions.config import SessionsConfig
+from gateway.sessions.items import Reader
+from gateway.store import inbox
+from gateway.store.inbox import Outcome
+from tests.fakes.spine import QuickStore, Spine, WatchedEngine, quick_store
+from tests.unit.sessions.test_worker import said_to_the_model
+
+T = TypeVar("T")
+
+EDITED = "(I changed my earlier message to:) "
+LONG = "x" * 150
+"""Near the limit of the fake channel: its client may have split it."""
+
+
+class SlowReads(WatchedEngine):
+    """SQLite whose answer to what waits in a session may be long on its way."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.go_on: asyncio.Event | None = None  # None: it is not held
+        self.has_read = asyncio.Event()
+
+    async def read(self, query: Callable[[sa.Connection], T]) -> T:
+        """As the port says."""
+        found = await super().read(query)
+        if self.go_on is not None and isinstance(query, partial) and query.keywords.get("session_key"):
+            self.has_read.set()
+            await self.go_on.wait()
+        return found
+
+
+class SlowReader(Reader):
+    """Takes its time over some messages, as over those with a file."""
+
+    def __init__(self) -> None:
+        super().__init__(InputGuard(GuardConfig()))
+        self.reading: dict[str, asyncio.Event] = {}  # by text: set to let go
+        self.begun: list[str] = []
+
+    async def read(self, event: InboundEvent, channel: Channel) -> UserItem | None:
+        """As the port says."""
+        if isinstance(event, InboundMessage):
+            self.begun.append(event.text)
+            if event.text in self.reading:
+                await self.reading[event.text].wait()
+        return await super().read(event, channel)
+
+    def slow(self, text: str) -> asyncio.Event:
+        """Reading this text ends when the event is set."""
+        self.reading[text] = asyncio.Event()
+        return self.reading[text]
+
+
+@pytest.fixture
+async def reader() -> SlowReader:
+    """The reader of the spine below."""
+    return SlowReader()
+
+
+@pytest.fixture
+async def spine(tmp_path: Path, reader: SlowReader) -> AsyncIterator[Spine]:
+    """Parts over a fresh store, begun."""
+    store = await quick_store(tmp_path / "tenk.db")
+    spine = Spine(store, reader=reader)
+    await spine.begin()
+    yield spine
+    await spine.kill()
+    await store.aclose()
+
+
+async def test_an_edit_while_the_file_of_a_message_is_read_is_what_is_answered(
+    spine: Spine, reader: SlowReader
+) -> None:
+    """The old text was read already when the edit came."""
+    go_on = reader.slow("tow")
+    typo = spine.message("tow")
+    first = await spine.admit(typo)
+    await spine.until(lambda: reader.begun == ["tow"])
+    edit = await spine.say("two", message_id=typo.message_id, edited=True)
+    await spine.quiet()
+    go_on.set()
+    await spine.asked()
+    assert [f"{EDITED}two"] == said_to_the_model(spine)
+    spine.model.give("fine")
+    await spine.quiet()
+    assert {first: "answered", edit: "replaced"} == await spine.outcomes()
+
+
+async def test_an_edit_while_the_file_of_a_steering_message_is_read_is_what_is_read(
+    spine: Spine, reader: SlowReader
+) -> None:
+    """It waits on and joins the turn at its next checkpoint, as it reads then."""
+    go_on = reader.slow("tow")
+    await spine.say("one")
+    await spine.asked()
+    typo = spine.message("tow")
+    steering = await spine.admit(typo)
+    await spine.quiet()
+    spine.model.give("first")
+    await spine.until(lambda: "tow" in reader.begun)
+    edit = await spine.say("two", message_id=typo.message_id, edited=True)
+    await spine.quiet()
+    go_on.set()
+    while f"{EDITED}two" not in said_to_the_model(spine):
+        await spine.asked()
+        spine.model.give("next")
+        await spine.quiet()
+    assert "tow" not in said_to_the_model(spine)
+    outcomes = await spine.outcomes()
+    assert ("merged", "replaced") == (outcomes[steering], outcomes[edit])
+
+
+async def test_an_edit_of_one_part_while_another_is_taken_back_holds(spine: Spine, reader: SlowReader) -> None:
+    """The claim of a split message fails for the part that is gone; the rest is answered as it reads by then."""
+    beginning, end = spine.message(LONG), spine.message("the edn")
+    go_on = reader.slow(f"{LONG}\nthe edn")
+    first, second = await spine.admit(beginning), await spine.admit(end)
+    edit = spine.message("the end", message_id=end.message_id, edited=True)
+    edit_id = await spine.admit(edit, silently=True)
+    spine.later(seconds=2)
+    await spine.until(lambda: bool(reader.begun))
+    held = threading.Event()
+    spine.store.enqueue(lambda _: held.wait(5))  # what comes now is queued behind this, in this order
+    spine.store.enqueue(partial(inbox.settle, id_=first, outcome=Outcome.CLEARED, now=spine.now))
+    go_on.set()
+    await looked(spine)  # the claim is queued
+    spine.bus.publish((await spine.store.read(partial(inbox.waiting, after_id=edit_id - 1, limit=1)))[0])
+    await looked(spine)  # so is the edit
+    held.set()
+    await spine.asked()
+    assert [f"{EDITED}the end"] == said_to_the_model(spine)
+    spine.model.give("fine")
+    await spine.quiet()
+    assert {first: "cleared", second: "answered", edit_id: "replaced"} == await spine.outcomes()
+
+
+async def test_an_edit_while_its_message_is_read_back_from_the_store_holds(tmp_path: Path) -> None:
+    """A mailbox over its bound reads what waits; what it read just before an edit is not what is answered."""
+    engine = SlowReads(tmp_path / "slow.db")
+    store = await QuickStore(engine).start()
+    spine = Spine(store, sessions=SessionsConfig(mailbox_size=1, mode="followup"))
+    await spine.begin()
+    await spine.say("one")
+    await spine.asked()
+    await spine.say("two")
+    typo = spine.message("there")
+    await spine.admit(typo)
+    await spine.quiet()
+    spine.model.give("answer one")
+    await spine.until(lambda: len(spine.model.requests) == 2)
+    engine.go_on = asyncio.Event()
+    spine.model.give("answer two")
+    await engine.has_read.wait()
+    await spine.say("three", message_id=typo.message_id, edited=True)
+    await looked(spine)
+    engine.go_on.set()
+    await spine.until(lambda: len(spine.model.requests) == 3)
+    assert f"{EDITED}three" == said_to_the_model(spine)[-1]
+    await spine.kill()
+    await store.aclose()
+
+
+async def test_an_edit_of_an_edit_that_waits_takes_its_place(spine: Spine) -> None:
+    """It came too late for the answer to the message itself and is a message of its own: the newer text counts."""
+    await spine.say("/mode followup")
+    await spine.quiet()
+    message = spine.message("cats")
+    await spine.admit(message)
+    await spine.asked()
+    await spine.say("occupied")
+    edit = await spine.say("dosg", message_id=message.message_id, edited=True)
+    await spine.quiet()
+    spine.model.give("about cats")
+    await spine.until(lambda: len(spine.model.requests) == 2)
+    again = await spine.say("dogs", message_id=message.message_id, edited=True)
+    await spine.quiet()
+    spine.model.give("yes")
+    await spine.until(lambda: len(spine.model.requests) == 3)
+    assert f"{EDITED}dogs" == said_to_the_model(spine)[-1]
+    spine.model.give("about dogs")
+    await spine.quiet()
+    outcomes = await spine.outcomes()
+    assert ("answered", "replaced") == (outcomes[edit], outcomes[again])
+
+
+async def test_an_edit_from_before_the_answer_is_answered_after_a_crash_too(spine: Spine) -> None:
+    """It waited for a turn of its own when the process died: it is no context, nobody has read it."""
+    await spine.say("/mode followup")
+    await spine.quiet()
+    message = spine.message("cats")
+    await spine.admit(message)
+    await spine.asked()
+    await spine.say("occupied")
+    edit = await spine.say("dogs", message_id=message.message_id, edited=True)
+    await spine.quiet()
+    spine.later(seconds=1)
+    spine.model.give("about cats")
+    await spine.until(lambda: len(spine.model.requests) == 2)
+    await spine.kill()
+    spine.model.asked = None
+    await spine.begin()
+    await spine.asked()
+    spine.model.give("yes")
+    await spine.until(lambda: f"{EDITED}dogs" == said_to_the_model(spine)[-1])
+    spine.model.give("about dogs")
+    await spine.quiet()
+    assert "answered" == (await spine.outcomes())[edit]
+
+
+async def looked(spine: Spine) -> None:
+    """Give everybody who reads the store the time to do so, while its writer stands still."""
+    for _ in range(50):
+        await spine.store.read(lambda _: None)
