@@ -10,11 +10,16 @@ from urllib.parse import quote
 BREAK = "\u200b"  # shows nothing; parts what would be read as one
 
 _URL = r"https?://[\w.\-/?=&#%+:;,!$']*[\w/=&#%+\-]"
-_TOKEN = re.compile(rf"(?P<url>{_URL})|(?P<special>[\\*_~`|\[\]<])|(?P<ping>@(?=everyone|here))", re.ASCII)
+_WHOLE_URL = re.compile(_URL, re.ASCII)
+_OPEN_URL = re.compile(r"(https?)(://[^\s<]*)\Z")
+_TOKEN = re.compile(
+    rf"(?P<url>{_URL})|(?P<shut>\](?=\())|(?P<special>[\\*_~`|\[\]<])|(?P<ping>@(?=everyone|here))", re.ASCII
+)
 _LINE_START = re.compile(r"^([ \t]*)(?:(#{1,3}(?=\s)|-#?(?=\s)|>|\+(?=\s))|(\d+)(?=[.)](?:\s|$)))", re.MULTILINE)
 _TICKS = re.compile("`(?=`)")
 _FENCE = re.compile("`(?=``)")
 _LANGUAGE = re.compile(r"[a-z0-9_+\-.#]{1,32}", re.IGNORECASE)
+_UNSAFE_IN_URL = re.compile(r"[^\w/:?#@!$&'+,;=%.~-]")  # letters of every script stay: a host may have them
 _ADDRESS_LIKE = re.compile(r"://|\b\w+\.\w{2,}\b|[\[\]]")
 
 
@@ -31,6 +36,8 @@ def inline_escaped(text: str) -> str:
 def _replaced(found: re.Match[str]) -> str:
     if found["url"]:
         return found[0]
+    if found["shut"]:  # or a link before it would reach up to here: what is inside its brackets knows no backslash
+        return f"\\]{BREAK}"
     return f"@{BREAK}" if found["ping"] else f"\\{found[0]}"
 
 
@@ -44,9 +51,18 @@ def has_underscored_url(text: str) -> bool:
     return any(found["url"] and "_" in found[0] for found in _TOKEN.finditer(text))
 
 
+def ended_url(text: str) -> str:
+    """The text, already escaped, so that a bare URL at its end does not take in the markup that follows."""
+    return _OPEN_URL.sub(lambda found: f"<{found[0]}>" if _WHOLE_URL.fullmatch(found[0]) else _no_url(found), text)
+
+
+def _no_url(found: re.Match[str]) -> str:
+    return f"{found[1]}{BREAK}{found[2]}"
+
+
 def masked_link(text: str, url: str) -> str:
     """`[text](url)`, or the text and its URL where Discord would not hide an address behind other words."""
-    target = quote(url, safe="/:?#@!$&'+,;=%-._")
+    target = _UNSAFE_IN_URL.sub(lambda found: quote(found[0]), url)
     words = " ".join(text.split())
     if not words or words in (url, target):
         return f"<{target}>"

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 from channels.discord.escaping import (
     BREAK,
     code_fence,
+    ended_url,
     escaped,
     has_underscored_url,
     inline_code,
@@ -156,6 +157,7 @@ class _Spans:
                 self._mark(marker)
                 self._open.append(marker)
         if span.link is not None:
+            self._end_url()
             self._say(masked_link(text, span.link))
         elif style & Style.CODE:
             self._mark(inline_code(text))
@@ -183,10 +185,15 @@ class _Spans:
 
     def _mark(self, markup: str) -> None:
         """A marker that opens, or code: after the same character of markup something invisible comes first."""
+        self._end_url()
         if self._joins and self._joins == markup[0]:
             self._pieces.append(BREAK)
         self._pieces.append(markup)
         self._joins = markup[-1]
+
+    def _end_url(self) -> None:
+        if self._pieces:
+            self._pieces[-1] = ended_url(self._pieces[-1])
 
     def _say(self, text: str) -> None:
         """Words: italics that end before a letter need something between."""

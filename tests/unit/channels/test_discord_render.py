@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from channels.discord.limits import DISCORD_LIMITS
@@ -17,6 +17,7 @@ from tests.fakes.discord_markdown import faults, seen
 from tests.fakes.markdown_documents import Document, documents
 
 DISCORD = DiscordRenderer()
+GENERATED = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 NOBODY = {"parse": []}
 
 
@@ -138,6 +139,7 @@ def test_a_code_block_of_40_kb_is_split_into_blocks_that_stand():
     assert lines == "\n".join(text for one in parts for text in seen(one.rendered.text).of("fence")).split("\n")
 
 
+@GENERATED
 @given(document=documents(), max_text=st.integers(300, 2000))
 def test_every_generated_document_arrives_whole(document: Document, max_text: int):
     """Each part is one Discord takes and pings nobody; together they say every word once and in order (S9)."""
@@ -151,6 +153,7 @@ def test_every_generated_document_arrives_whole(document: Document, max_text: in
     assert document.words == words
 
 
+@GENERATED
 @given(text=st.text(st.sampled_from("abc XYZ\n\t*_~#>-+|[]()!<&;:@/\\`.123😀é\u0301\u05d0\u200d\ud83d"), max_size=1500))
 def test_every_generated_noise_arrives_valid(text: str):
     """Whatever stands in an answer, Discord takes the parts, and no spoiler or mention comes of it."""
@@ -159,6 +162,7 @@ def test_every_generated_noise_arrives_valid(text: str):
         assert not {"spoiler", "mention", "emoji", "underline"} & seen(one.rendered.text).kinds()
 
 
+@GENERATED
 @given(text=st.text(st.sampled_from("ab1 \n*_~#>-+|[]()<:@\\`."), max_size=200))
 def test_plain_text_is_shown_as_it_is(text: str):
     """Escaping and Discord's reading are each other's reverse, but for blanks at the ends."""
