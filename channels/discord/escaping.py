@@ -9,12 +9,10 @@ from urllib.parse import quote
 
 BREAK = "\u200b"  # shows nothing; parts what would be read as one
 
-_URL = r"https?://[\w.\-/?=&#%+:;,!$']*[\w/=&#%+\-]"
-_WHOLE_URL = re.compile(_URL, re.ASCII)
-_OPEN_URL = re.compile(r"(https?)(://[^\s<]*)\Z")
 _TOKEN = re.compile(
-    rf"(?P<url>{_URL})|(?P<shut>\](?=\())|(?P<special>[\\*_~`|\[\]<])|(?P<ping>@(?=everyone|here))", re.ASCII
+    r"(?P<url>https?://[^\s<>\[\]`\\]*)|(?P<shut>\](?=\())|(?P<special>[\\*_~`|\[\]<])|(?P<ping>@(?=everyone|here))"
 )
+_ENDING = ".,:;\"'!?*_~|"  # what stands behind an address and is none of it
 _LINE_START = re.compile(r"^([ \t]*)(?:(#{1,3}(?=\s)|-#?(?=\s)|>|\+(?=\s))|(\d+)(?=[.)](?:\s|$)))", re.MULTILINE)
 _TICKS = re.compile("`(?=`)")
 _FENCE = re.compile("`(?=``)")
@@ -35,10 +33,21 @@ def inline_escaped(text: str) -> str:
 
 def _replaced(found: re.Match[str]) -> str:
     if found["url"]:
-        return found[0]
+        return _bare_url(found["url"])
     if found["shut"]:  # or a link before it would reach up to here: what is inside its brackets knows no backslash
         return f"\\]{BREAK}"
     return f"@{BREAK}" if found["ping"] else f"\\{found[0]}"
+
+
+def _bare_url(text: str) -> str:
+    """In brackets, which are not shown: a bare URL would take in what follows up to a blank, our backslashes too."""
+    url = text.rstrip(_ENDING)
+    while url.endswith(")") and url.count(")") > url.count("("):
+        url = url[:-1].rstrip(_ENDING)
+    behind = inline_escaped(text[len(url) :])
+    if url.endswith("//"):
+        return url.replace("://", f"{BREAK}://", 1) + behind
+    return f"<{url}>{behind}"
 
 
 def line_starts_escaped(text: str) -> str:
@@ -46,18 +55,9 @@ def line_starts_escaped(text: str) -> str:
     return _LINE_START.sub(lambda found: f"{found[1]}{found[3]}\\" if found[3] else f"{found[1]}\\{found[2]}", text)
 
 
-def has_underscored_url(text: str) -> bool:
-    """Whether a bare URL in it would end italics early."""
-    return any(found["url"] and "_" in found[0] for found in _TOKEN.finditer(text))
-
-
-def ended_url(text: str) -> str:
-    """The text, already escaped, so that a bare URL at its end does not take in the markup that follows."""
-    return _OPEN_URL.sub(lambda found: f"<{found[0]}>" if _WHOLE_URL.fullmatch(found[0]) else _no_url(found), text)
-
-
-def _no_url(found: re.Match[str]) -> str:
-    return f"{found[1]}{BREAK}{found[2]}"
+def urls_in(text: str) -> str:
+    """The bare URLs of a text, one behind the other: markers that stand in them cannot stand around them."""
+    return " ".join([found["url"] for found in _TOKEN.finditer(text) if found["url"]])
 
 
 def masked_link(text: str, url: str) -> str:

@@ -119,7 +119,7 @@ def read_markdown(text: str) -> str:
         if token.type in ("fence", "code_block"):
             pieces.append(token.content)
         elif token.type == "list_item_open":
-            pieces.append(token.info + " ")
+            pieces.append(f"{token.info or '•'} ")
         for child in token.children or ():
             if child.type in ("text", "text_special", "code_inline"):
                 pieces.append(child.content)

@@ -6,6 +6,7 @@ const MOST = 200;
 
 export class Store {
   constructor(chat) {
+    this.chat = chat;
     this.key = `${KEY}:${chat}`;
     const kept = read(this.key);
     this.epoch = kept.epoch || "";

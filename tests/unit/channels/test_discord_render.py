@@ -77,11 +77,48 @@ def test_literal_text_stays_literal(text):
         assert () == pinged(content, NOBODY)
 
 
-def test_urls_stay_whole():
-    """A bare address is not torn by escapes; an underscore in it ends no italics."""
-    assert "see https://x.y/a_b_c?d=1&e=*2".replace("*", "\\*") == DISCORD.plain("see https://x.y/a_b_c?d=1&e=*2").text
-    assert "https://x.y/a_b" == DISCORD.render([Paragraph((Span("https://x.y/a_b", Style.ITALIC),))]).text
+@pytest.mark.parametrize(
+    ("text", "url"),
+    [
+        ("see https://x.y/a_b_c?d=1&e=*2", "https://x.y/a_b_c?d=1&e=*2"),
+        ("(https://x.y/a_(b)).", "https://x.y/a_(b)"),
+        ("https://x.y/a<@123>", "https://x.y/a"),
+        ("https://x.y/a<:smile:9>", "https://x.y/a"),
+        ("https://x.y/[a]", "https://x.y/"),
+        ("**https://x.y/a**", "https://x.y/a"),
+        ("http://`a`", None),
+    ],
+)
+def test_bare_urls_stay_whole_and_take_in_nothing_else(text: str, url: str | None):
+    """In brackets that are not shown: else Discord reads on up to the next blank, through our backslashes."""
+    shown = seen(DISCORD.plain(text).text)
+    assert text == shown.text
+    assert ([] if url is None else [f"<{url}>"]) == shown.of("autolink")
+    assert {"autolink"} >= shown.kinds()
+
+
+def test_what_follows_a_url_is_markup_still():
+    """Code, bold words and links right behind an address, and one that italics cannot stand around."""
+    spans = (
+        Span("https://x.y"),
+        Span("a", Style.CODE),
+        Span("http://"),
+        Span("b", Style.BOLD),
+        Span("c", link="https://z.y"),
+    )
+    shown = seen(DISCORD.render([Paragraph(spans)]).text)
+    assert ["a"] == shown.of("code")
+    assert ["b"] == shown.of("strong")
+    assert ["c"] == shown.of("link")
+    assert "<https://x.y/a_b>" == DISCORD.render([Paragraph((Span("https://x.y/a_b", Style.ITALIC),))]).text
     assert "[a](https://x.y/%28b%29)" == rendered("[a](<https://x.y/(b)>)")
+    assert "[a](https://пример.рф/%2A)" == rendered("[a](<https://пример.рф/*>)")
+
+
+def test_a_link_ends_where_it_ends():
+    """Brackets behind it that only look like the end of one do not make it longer."""
+    shown = seen(DISCORD.render([Paragraph((Span("a", link="https://x.y"), Span(" and ](b)")))]).text)
+    assert ("a and ](b)", ["a"]) == (shown.text, shown.of("link"))
 
 
 def test_looks_side_by_side_are_told_apart():

@@ -60,6 +60,8 @@ def as_taken(one: Rendered) -> Content:
         ("1\\. no list", "1\\. no list"),
         ("snake\\_case", "snake\\_case"),
         ("see https://x.y/a_b now", "see https://x.y/a_b now"),
+        ("\\https://x.y/\\_a_\\*b\\*", "\\\\https://x.y/\\_a\\_\\*b\\*"),
+        ("https://x.y/\\[bank.com](https://evil.example)", "https://x.y/\\[bank.com\\](https://evil.example)"),
         ("| a |\n|---|\n| b |", "```\na\n-\nb\n```"),
         ("````\n```\n````", "````\n```\n````"),
         ("a `` ` `` b", "a `` ` `` b"),
