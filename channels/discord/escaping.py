@@ -44,10 +44,10 @@ def _bare_url(text: str) -> str:
     url = text.rstrip(_ENDING)
     while url.endswith(")") and url.count(")") > url.count("("):
         url = url[:-1].rstrip(_ENDING)
-    behind = inline_escaped(text[len(url) :])
-    if url.endswith("//"):
-        return url.replace("://", f"{BREAK}://", 1) + behind
-    return f"<{url}>{behind}"
+    if url.endswith("//"):  # an address of nothing
+        scheme, _, rest = text.partition(":")
+        return f"{scheme}{BREAK}:{inline_escaped(rest)}"
+    return f"<{url}>{inline_escaped(text[len(url) :])}"
 
 
 def line_starts_escaped(text: str) -> str:

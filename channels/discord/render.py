@@ -182,8 +182,8 @@ class _Spans:
         self._blanks = ""
 
     def _mark(self, markup: str) -> None:
-        """A marker that opens, or code: after the same character of markup something invisible comes first."""
-        if self._joins and self._joins == markup[0]:
+        """A marker that opens, or code: after markup that would not end before it something invisible comes first."""
+        if self._joins and (self._joins == markup[0] or self._joins + markup[0] == "~_"):
             self._pieces.append(BREAK)
         self._pieces.append(markup)
         self._joins = markup[-1]

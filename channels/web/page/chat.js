@@ -32,6 +32,9 @@ async function begin() {
   for (const message of store.messages.values()) view.show(message);
   view.nothingYet();
   view.toEnd();
+  text.value = store.draft;
+  fit();
+  if (!matchMedia("(pointer: coarse)").matches) text.focus();
   link = new Link({ hello, onFrame, onState, known });
   link.start();
 }
@@ -227,6 +230,8 @@ function take(name) {
   fit();
   text.focus();
 }
+
+addEventListener("pagehide", () => store?.saveDraft(text.value));
 
 function start() {
   begin().catch((error) => {

@@ -87,6 +87,8 @@ def test_literal_text_stays_literal(text):
         ("https://x.y/[a]", "https://x.y/"),
         ("**https://x.y/a**", "https://x.y/a"),
         ("http://`a`", None),
+        ("http://a.b @everyonehttps://", "http://a.b"),
+        ("http://@everyonehttps://", None),
     ],
 )
 def test_bare_urls_stay_whole_and_take_in_nothing_else(text: str, url: str | None):
@@ -137,6 +139,12 @@ def test_looks_side_by_side_are_told_apart():
     assert "abcd e f `g h" == re.sub(r"\s+", " ", shown.text)
     assert ["c", "f"] == shown.of("em")
     assert ["`g", "h"] == shown.of("code")
+
+
+def test_struck_words_end_before_italics():
+    """Two tildes right before an underscore end nothing, for Discord."""
+    shown = seen(DISCORD.render([Paragraph((Span("a", Style.STRIKE), Span("b", Style.ITALIC), Span(" c ~~")))]).text)
+    assert (["a"], ["b"]) == (shown.of("strike"), shown.of("em"))
 
 
 def test_code_cannot_end_early():
