@@ -5,38 +5,28 @@ make torture                                         all of them, and as many ge
 FUZZED_MESSAGES=100000 FUZZED_SEED=7 make torture    more, and others
 """
 
-import json
 import os
 import random
 import re
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from channels.base import Channel
-from channels.discord.bodies import SUPPRESS_EMBEDS
-from channels.discord.simulator.state import ShownMessage as ShownDiscord
 from channels.layout import plain_text
 from channels.markdown_parse import parse
-from channels.messages import Address, OutboundPart, Rendered
-from channels.slack.render import MARKDOWN, MRKDWN
-from channels.slack.simulator.state import ShownMessage as ShownSlack
-from channels.telegram.simulator.state import ShownMessage as ShownTelegram
+from channels.messages import OutboundPart, Rendered
 from gateway.delivery.drafts import GOES_ON
 from gateway.delivery.splitting import MAX_PARTS, ORPHAN, SplitPart, split
 from gateway.delivery.unfinished import closed
-from tests.fakes import discord, slack, telegram
 from tests.fakes.fuzzed_messages import Message, documented, fuzzed
 from tests.fakes.markdown_documents import Document, documents
 from tests.fakes.takers import TAKERS, Taker, has_table, letters, missing
-from tests.fakes.telegram_entities import mentioned
+from tests.fakes.wires import WIRES, is_loud
 
 MANY = int(os.environ.get("FUZZED_MESSAGES", "10000"))
 """Messages a platform in `make torture`."""
@@ -173,54 +163,6 @@ def test_every_generated_document_arrives_whole(taker: Taker, share: int, docume
 # ---------------------------------------------------------------- through the real SDKs
 
 
-@dataclass
-class Wire:
-    """A channel that runs, with its real SDK, and what people see of what it sends."""
-
-    channel: Channel
-    address: Address
-    seen: Callable[[], Sequence[ShownTelegram | ShownDiscord | ShownSlack]]
-    refused: Callable[[], int]  # calls that the platform did not carry out
-
-
-@asynccontextmanager
-async def _telegram() -> AsyncIterator[Wire]:
-    async with telegram.telegram() as rig:
-        rig.simulator.add_chat(1, "private")
-        yield Wire(rig.channel, Address("telegram", "main", "1"), lambda: rig.simulator.answers(1), _refusals(rig))
-
-
-@asynccontextmanager
-async def _rich_telegram() -> AsyncIterator[Wire]:
-    async with telegram.telegram(rich=True) as rig:
-        rig.simulator.add_chat(1, "private")
-        yield Wire(rig.channel, Address("telegram", "main", "1"), lambda: rig.simulator.answers(1), _refusals(rig))
-
-
-@asynccontextmanager
-async def _discord() -> AsyncIterator[Wire]:
-    async with discord.discord() as rig, rig.running():
-        yield Wire(rig.channel, discord.HOME, lambda: rig.simulator.answers(1), _refusals(rig))
-
-
-@asynccontextmanager
-async def _slack(text_format: str) -> AsyncIterator[Wire]:
-    async with slack.slack(text_format=text_format) as rig, rig.running():
-        rig.simulator.say("D1", "hello")
-        yield Wire(rig.channel, Address("slack", "main", "D1"), lambda: rig.simulator.answers("D1"), _refusals(rig))
-
-
-def _refusals(rig: telegram.Rig | discord.Rig | slack.Rig) -> Callable[[], int]:
-    return lambda: sum(call.status >= 400 or not call.applied for call in rig.simulator.history())
-
-
-WIRES = dict(zip(
-    [taker.name for taker in TAKERS],
-    [_telegram, _rich_telegram, _discord, partial(_slack, MARKDOWN), partial(_slack, MRKDWN)],
-    strict=True,
-))  # fmt: skip
-
-
 @PLATFORMS
 async def test_sdk_carries_them(taker: Taker):
     """A59, A62 to A66: what the platform's own library sends is taken, pings nobody, and is not unfurled."""
@@ -248,14 +190,4 @@ async def _carried(taker: Taker, messages: int) -> None:
         assert len(sent) == len(seen)
         assert before == wire.refused()
         assert [""] * len(sent) == [_lost(taker, plain, one.text) for plain, one in zip(sent, seen, strict=True)]
-        assert [] == [one.text for one in seen if _is_loud(one)]
-
-
-def _is_loud(one: ShownTelegram | ShownDiscord | ShownSlack) -> bool:
-    """Whether it would notify somebody, or have the platform fetch what a link leads to."""
-    if isinstance(one, ShownTelegram):
-        marked = Rendered(one.text, json.dumps(one.entities) if one.entities else None)
-        return bool(mentioned(marked)) or (one.preview and not one.blocks)
-    if isinstance(one, ShownDiscord):
-        return bool(one.pings) or not one.flags & SUPPRESS_EMBEDS
-    return bool(one.pings) or one.unfurls
+        assert [] == [one.text for one in seen if is_loud(one)]
