@@ -1,17 +1,19 @@
 """One run of Markdown text becomes spans: emphasis, code, links, images.
 
 The usual cases, words in stars and code in backticks beside plain text, are read by one regular expression; everything
-else by markdown-it-py. Both give the same spans. Blocks are read in `channels.markdown_parse`.
+else by markdown-it-py. Both give the same spans. Blocks are read in `channels.markdown_parse`; what a link may hide
+behind words is `channels.markdown_links`' matter.
 """
 
 import re
 from collections.abc import Sequence
-from urllib.parse import quote, unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from channels.markdown import Span, Spans, Style
+from channels.markdown_links import hides
 
 MAX_BRACKETS = 1_000  # "[" in one run of text; markdown-it is quadratic in them
 MAX_LINK_CHARS = 2_000
@@ -93,6 +95,7 @@ class _SpanReader:
         self._url: str | None = None  # where the link we are in leads
         self._link: str | None = None  # the same where it is one to the web
         self._label = ""  # what that link said so far
+        self._begun = 0  # how many spans there were before it
 
     def read(self, tokens: Sequence[Token]) -> Spans:
         for token in tokens:
@@ -112,15 +115,15 @@ class _SpanReader:
         return tuple(self._spans)
 
     def _say(self, text: str, extra: int = 0) -> None:
-        if not text:
-            return
         if self._url:
             self._label += text
-        style = self._style | extra
-        last = self._spans[-1] if self._spans else None
+        self._add(text, self._style | extra)
+
+    def _add(self, text: str, style: int) -> None:
+        last = self._spans[-1] if len(self._spans) > self._begun else None
         if last and last.style == style and last.link == self._link:
             self._spans[-1] = Span(last.text + text, style, self._link)
-        else:
+        elif text:
             self._spans.append(Span(text, style, self._link))
 
     def _turn_style(self, kind: str) -> None:
@@ -135,37 +138,62 @@ class _SpanReader:
 
     def _turn_link(self, token: Token) -> None:
         if token.type == "link_open":
-            self._url = _checked_link(str(token.attrs["href"]))
-            self._link = self._url if self._url and not self._url.startswith("mailto:") else None
-            self._label = ""
+            self._begin_link(_checked_link(str(token.attrs["href"])))
             if token.markup == "autolink" and self._url is None:
                 self._say("<")  # `<std:string>` is no link: it keeps its brackets
             return
         if token.markup == "autolink" and self._url is None:
             self._say(">")
-        elif self._url:
-            self._show_address(self._url)
-        self._link = self._url = None
+        self._end_link()
 
-    def _show_address(self, url: str) -> None:
-        """A link without a label shows where it leads; a mailbox is always shown, for few platforms can link it."""
-        address = unquote(url.removeprefix("mailto:").partition("?")[0]) if self._link is None else url
-        if not self._label:
-            self._say(address)
-        elif self._link is None and address not in self._label:
-            self._say(f" ({address})")
+    def _begin_link(self, url: str | None) -> None:
+        self._url, self._label = url, ""
+        if url and not url.startswith("mailto:"):
+            self._link, self._begun = url, len(self._spans)
+
+    def _end_link(self) -> None:
+        """A link without words says its address; a mailbox says it always, for few platforms can link one."""
+        url, self._url = self._url, None
+        if url and self._link is None:
+            address = unquote(url.removeprefix("mailto:").partition("?")[0])
+            if address not in self._label:
+                self._say(f" ({address})" if self._label else address)
+        elif url and not self._label:
+            self._say(url)
+        elif url and hides(self._label, url):
+            self._lay_bare(url)
+        self._link, self._begun = None, 0
+
+    def _lay_bare(self, url: str) -> None:
+        """The words of the link stay words; the address behind them is the link."""
+        said, self._spans[self._begun :] = self._spans[self._begun :], []
+        self._link, self._begun = None, 0
+        for span in said:
+            self._add(span.text, span.style)
+        self._add(" (", 0)
+        self._spans.append(Span(url, 0, url))
+        self._add(")", 0)
 
     def _say_image(self, token: Token) -> None:
+        """An image is a link to it: nothing here or anywhere fetches one because an answer says so (A59)."""
+        words = "".join([child.content for child in token.children or ()]) or token.content
         source = _checked_link(str(token.attrs["src"]))
-        outer, self._link = self._link, self._link or source
-        self._say("".join([child.content for child in token.children or ()]) or token.content or source or "")
-        self._link = outer
+        if self._url or source is None:
+            self._say(words or source or "")
+            return
+        self._begin_link(source)
+        self._say(words)
+        self._end_link()
 
 
 def _checked_link(url: str) -> str | None:
     """The URL when it leads to the web or a mailbox; None for every other scheme and for what is relative (A68)."""
     url = url.strip()
     if len(url) > MAX_LINK_CHARS or not _LINK.match(url):
+        return None
+    try:
+        urlsplit(url)
+    except ValueError:  # a host in brackets that is none
         return None
     scheme, colon, rest = url.partition(":")
     return scheme.lower() + colon + _LINK_BLANKS.sub(lambda found: quote(found.group()), rest)

@@ -55,6 +55,8 @@ class Drawing:
     def message(self, message_id: str, text: str, *, live: bool) -> str:
         """A message as it is now; with the prompt below it unless it goes on."""
         text = printable(text)
+        if rows_of(text, self.columns) >= self.rows:  # it can only be written on: the sign would stay in the middle
+            text = text.removesuffix(GROWING).rstrip()
         drawn = self._again(text) if message_id == self._message else self._anew(text)
         self._message, self._text = message_id, text
         self._prompted = False

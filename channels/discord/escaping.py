@@ -9,12 +9,15 @@ from urllib.parse import quote
 
 BREAK = "\u200b"  # shows nothing; parts what would be read as one
 
-_URL = r"https?://[\w.\-/?=&#%+:;,!$']*[\w/=&#%+\-]"
-_TOKEN = re.compile(rf"(?P<url>{_URL})|(?P<special>[\\*_~`|\[\]<])|(?P<ping>@(?=everyone|here))", re.ASCII)
+_TOKEN = re.compile(
+    r"(?P<url>https?://[^\s<>\[\]`\\]*)|(?P<shut>\](?=\())|(?P<special>[\\*_~`|\[\]<])|(?P<ping>@(?=everyone|here))"
+)
+_ENDING = ".,:;\"'!?*_~|"  # what stands behind an address and is none of it
 _LINE_START = re.compile(r"^([ \t]*)(?:(#{1,3}(?=\s)|-#?(?=\s)|>|\+(?=\s))|(\d+)(?=[.)](?:\s|$)))", re.MULTILINE)
 _TICKS = re.compile("`(?=`)")
 _FENCE = re.compile("`(?=``)")
 _LANGUAGE = re.compile(r"[a-z0-9_+\-.#]{1,32}", re.IGNORECASE)
+_UNSAFE_IN_URL = re.compile(r"[^\w/:?#@!$&'+,;=%.~-]")  # letters of every script stay: a host may have them
 _ADDRESS_LIKE = re.compile(r"://|\b\w+\.\w{2,}\b|[\[\]]")
 
 
@@ -30,8 +33,21 @@ def inline_escaped(text: str) -> str:
 
 def _replaced(found: re.Match[str]) -> str:
     if found["url"]:
-        return found[0]
+        return _bare_url(found["url"])
+    if found["shut"]:  # or a link before it would reach up to here: what is inside its brackets knows no backslash
+        return f"\\]{BREAK}"
     return f"@{BREAK}" if found["ping"] else f"\\{found[0]}"
+
+
+def _bare_url(text: str) -> str:
+    """In brackets, which are not shown: a bare URL would take in what follows up to a blank, our backslashes too."""
+    url = text.rstrip(_ENDING)
+    while url.endswith(")") and url.count(")") > url.count("("):
+        url = url[:-1].rstrip(_ENDING)
+    if url.endswith("//"):  # an address of nothing
+        scheme, _, rest = text.partition(":")
+        return f"{scheme}{BREAK}:{inline_escaped(rest)}"
+    return f"<{url}>{inline_escaped(text[len(url) :])}"
 
 
 def line_starts_escaped(text: str) -> str:
@@ -39,14 +55,14 @@ def line_starts_escaped(text: str) -> str:
     return _LINE_START.sub(lambda found: f"{found[1]}{found[3]}\\" if found[3] else f"{found[1]}\\{found[2]}", text)
 
 
-def has_underscored_url(text: str) -> bool:
-    """Whether a bare URL in it would end italics early."""
-    return any(found["url"] and "_" in found[0] for found in _TOKEN.finditer(text))
+def urls_in(text: str) -> str:
+    """The bare URLs of a text, one behind the other: markers that stand in them cannot stand around them."""
+    return " ".join([found["url"] for found in _TOKEN.finditer(text) if found["url"]])
 
 
 def masked_link(text: str, url: str) -> str:
     """`[text](url)`, or the text and its URL where Discord would not hide an address behind other words."""
-    target = quote(url, safe="/:?#@!$&'+,;=%-._")
+    target = _UNSAFE_IN_URL.sub(lambda found: quote(found[0]), url)
     words = " ".join(text.split())
     if not words or words in (url, target):
         return f"<{target}>"

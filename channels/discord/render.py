@@ -10,11 +10,11 @@ from channels.discord.escaping import (
     BREAK,
     code_fence,
     escaped,
-    has_underscored_url,
     inline_code,
     inline_escaped,
     line_starts_escaped,
     masked_link,
+    urls_in,
 )
 from channels.layout import RULE, Look, lay_out, rows_as_paragraphs
 from channels.markdown import (
@@ -182,8 +182,8 @@ class _Spans:
         self._blanks = ""
 
     def _mark(self, markup: str) -> None:
-        """A marker that opens, or code: after the same character of markup something invisible comes first."""
-        if self._joins and self._joins == markup[0]:
+        """A marker that opens, or code: after markup that would not end before it something invisible comes first."""
+        if self._joins and (self._joins == markup[0] or self._joins + markup[0] == "~_"):
             self._pieces.append(BREAK)
         self._pieces.append(markup)
         self._joins = markup[-1]
@@ -197,9 +197,8 @@ class _Spans:
 
 
 def _wanted(span: Span, style: int) -> list[str]:
-    """The markers around a span: none around code, no italics where a URL's underscore would end them."""
+    """The markers around a span: none around code, and none that a URL in it would end."""
     if span.link is None and style & Style.CODE:
         return []
-    wanted = [marker for bit, marker in _MARKERS if style & bit]
-    underscored = (span.link is not None and "_" in span.link) or has_underscored_url(span.text)
-    return [marker for marker in wanted if marker != _ITALIC] if underscored else wanted
+    urls = f"{span.link or ''} {urls_in(span.text)}"
+    return [marker for bit, marker in _MARKERS if style & bit and marker not in urls]

@@ -1,12 +1,15 @@
 """Blocks of the Markdown tree become what Telegram takes: text and entities in UTF-16 code units.
 
-Pure; nothing here knows aiogram, chats or limits on length. Entities as of Bot API 10 (core.telegram.org/bots/api,
-"MessageEntity", November 2026): at most 100 count, `code` and `pre` hold no other entity, a `blockquote` no other.
+Pure; nothing here knows aiogram, chats or limits on length. Telegram's server takes every @name for a mention, so that
+an answer could call people into a group (A62): behind the sign stands what shows nothing. Entities as of Bot API 10
+(core.telegram.org/bots/api, "MessageEntity", November 2026): at most 100 count, `code` and `pre` hold no other entity,
+a `blockquote` no other.
 """
 
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from itertools import pairwise
 
 import orjson
 
@@ -26,6 +29,9 @@ _TYPES = {
     Look.QUOTE: "blockquote",
 }
 _DETAILS = {Look.LINK: "url", Look.CODE_BLOCK: "language"}
+_MENTION = re.compile(r"(?<!\w)@(?=[A-Za-z0-9_]|\Z)")  # td: MessageEntity.cpp, match_mentions (2026-09)
+_QUIET = (Look.CODE, Look.CODE_BLOCK)  # the server looks for nothing in these
+BREAK = "\u2060"  # shows nothing
 _ASTRAL = re.compile("[\U00010000-\U0010ffff]")  # two UTF-16 units each
 
 
@@ -34,13 +40,33 @@ class TelegramRenderer:
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
         """The blocks as one text without blanks around it; `markup` is a JSON list of entities, None without any."""
-        laid = _trimmed(lay_out(blocks))
-        marks = _fitting(laid)
-        return Rendered(laid.text, _entities(laid.text, marks) if marks else None)
+        laid = _calling_nobody(lay_out(blocks))
+        text, marks = _trimmed(Laid(laid.text, _fitting(laid)))
+        return Rendered(text, _entities(text, marks) if marks else None)
 
     def plain(self, text: str) -> Rendered:
         """The text as it is, without what no message can hold and without blanks around it."""
-        return Rendered(clean(text).strip())
+        return Rendered(calling_nobody(clean(text).strip()))
+
+
+def calling_nobody(text: str) -> str:
+    """The text, in which no @name is a mention."""
+    return _MENTION.sub(f"@{BREAK}", text) if "@" in text else text
+
+
+def _calling_nobody(laid: Laid) -> Laid:
+    """The same for a laid-out tree; its marks grow and move along."""
+    if "@" not in laid.text:
+        return laid
+    quiet = [mark for mark in laid.marks if mark.look in _QUIET]
+    signs = [found.start() for found in _MENTION.finditer(laid.text)]
+    signs = [at for at in signs if not any(mark.start <= at < mark.end for mark in quiet)]
+    pieces = [laid.text[begin:end] for begin, end in pairwise([0, *[at + 1 for at in signs], len(laid.text)])]
+    moved = [
+        Mark(start + bisect_left(signs, start), end + bisect_left(signs, end), look, detail)
+        for start, end, look, detail in laid.marks
+    ]
+    return Laid(BREAK.join(pieces), moved)
 
 
 def _trimmed(laid: Laid) -> Laid:

@@ -28,7 +28,7 @@ from channels.markdown import (
 from channels.messages import Rendered
 from channels.telegram.decoding import JsonObject
 from channels.telegram.limits import RICH_BLOCKS, RICH_COLUMNS, RICH_DEPTH
-from channels.telegram.render import TelegramRenderer
+from channels.telegram.render import TelegramRenderer, calling_nobody
 
 _STYLES = ((Style.STRIKE, "strikethrough"), (Style.ITALIC, "italic"), (Style.BOLD, "bold"), (Style.CODE, "code"))
 
@@ -178,7 +178,7 @@ def _text(spans: Spans) -> JsonValue:
 
 
 def _span(span: Span) -> JsonValue:
-    text: JsonValue = span.text
+    text: JsonValue = span.text if span.style & Style.CODE else calling_nobody(span.text)
     for bit, name in _STYLES:
         if span.style & bit:
             text = {"type": name, "text": text}

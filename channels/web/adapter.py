@@ -13,6 +13,7 @@ from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
 from channels.messages import Address, OutboundPart, Receipt
 from channels.screens import Patience, Screens
 from channels.web.attached import MAX_FILE_BYTES
+from channels.web.bounds import Bounds
 from channels.web.config import WebAccount
 from channels.web.frames import ACCOUNT, CHANNEL, message_frame
 from channels.web.limits import WEB_LIMITS
@@ -45,7 +46,7 @@ class WebChannel:
         self.renderer: Renderer = WebRenderer()
         self._clock = clock
         self._pages = Pages(Screens(patience, now_s), clock)
-        self._routes = PageRoutes(self._pages, config.title)
+        self._routes = PageRoutes(self._pages, config.title, Bounds(config, now_s))
 
     async def run(self, sink: Sink) -> None:
         """Hear pages until cancelled; then those that are open still see what is sent."""

@@ -10,3 +10,12 @@ class WebAccount(BaseModel):
 
     enabled: bool = Field(default=True, description="Whether the page is served.")
     title: str = Field(default="TenK Coach", min_length=1, max_length=60, description="What the page calls the bot.")
+    messages_per_min: int = Field(
+        default=60, ge=1, le=6000, description="Messages a minute from one browser; as many at once after a pause."
+    )
+    address_messages_per_min: int = Field(
+        default=240, ge=1, le=60_000, description="The same over all browsers at one network address."
+    )
+    address_newcomers_per_min: int = Field(
+        default=60, ge=1, le=60_000, description="Browsers a minute from one address that were not there before."
+    )

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import NoReturn
 
 import orjson
@@ -23,14 +24,18 @@ from channels.views import (
     Press,
     Say,
     Shown,
+    Visitor,
     read_frame,
     read_frames,
 )
+from channels.web.bounds import Bounds, address_of
 from channels.web.files import PageFiles
 from channels.web.frames import visitor_of
 from channels.web.limits import PING_S, WRITE_S
 from channels.web.pages import Pages
 from channels.web.visitor import COOKIE, chat_of, locale_of, new_secret, set_cookie
+
+TOO_MANY = "too many messages; they wait here and are sent by and by"
 
 _NUMBER = re.compile(r"[0-9]{1,16}\Z")
 
@@ -38,9 +43,10 @@ _NUMBER = re.compile(r"[0-9]{1,16}\Z")
 class PageRoutes:
     """The HTTP side of one web chat."""
 
-    def __init__(self, pages: Pages, title: str) -> None:
+    def __init__(self, pages: Pages, title: str, bounds: Bounds) -> None:
         self._pages = pages
         self._title = title
+        self._bounds = bounds
         self._files = PageFiles()
 
     def table(self) -> Sequence[HttpRoute]:
@@ -66,6 +72,7 @@ class PageRoutes:
         chat = chat_of(request.cookies.get(COOKIE))
         secret = None
         if chat is None:
+            self._let_in(request)
             secret = new_secret()
             chat = chat_of(secret) or ""
             self._pages.screens.caught_up(chat)
@@ -79,7 +86,13 @@ class PageRoutes:
         if self._pages.desk.sink is None:
             _not_now("the web chat does not run yet")
 
-    def _visitor(self, request: web.Request) -> str:
+    def _let_in(self, request: web.Request) -> None:
+        """Count a browser that this process does not know."""
+        wait_s = self._bounds.come(address_of(request.remote))
+        if wait_s:
+            _too_many("too many new visitors", wait_s)
+
+    def _chat(self, request: web.Request) -> str:
         """The chat of whoever asks."""
         self._must_run()
         chat = chat_of(request.cookies.get(COOKIE))
@@ -87,16 +100,23 @@ class PageRoutes:
             raise web.HTTPUnauthorized(text="ask /web/session first\n")
         return chat
 
+    def _visitor(self, request: web.Request) -> Visitor:
+        """Whoever asks to talk; the first time in a process this writes a row, and so it counts."""
+        chat = self._chat(request)
+        if self._pages.screens.is_owed(chat):
+            self._let_in(request)
+        return visitor_of(chat, locale_of(request))
+
     async def _file(self, request: web.Request) -> web.Response:
-        return self._pages.attached.answer(self._visitor(request), request.query.get("id", ""))
+        return self._pages.attached.answer(self._chat(request), request.query.get("id", ""))
 
     # ------------------------------------------------------------ WebSocket
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
-        chat, locale = self._visitor(request), locale_of(request)
+        visitor, address = self._visitor(request), address_of(request.remote)
         socket = web.WebSocketResponse(heartbeat=PING_S, max_msg_size=MAX_FRAME_BYTES, compress=False)
         await socket.prepare(request)
-        screen = self._pages.screens.open(chat)
+        screen = self._pages.screens.open(visitor.address.chat)
         if screen is None:
             await socket.close(code=1013, message=b"too many pages are open")
             return socket
@@ -104,8 +124,8 @@ class PageRoutes:
         try:
             async with asyncio.TaskGroup() as tasks:
                 writing = tasks.create_task(_write_socket(socket, screen))
-                admitting = tasks.create_task(admit(screen, waiting, visitor_of(chat, locale), self._pages.take))
-                await self._read(socket, screen, waiting, locale)
+                admitting = tasks.create_task(admit(screen, waiting, visitor, partial(self._take, address)))
+                await self._read(socket, screen, waiting, visitor, address)
                 writing.cancel()
                 admitting.cancel()
         finally:
@@ -113,11 +133,7 @@ class PageRoutes:
         return socket
 
     async def _read(
-        self,
-        socket: web.WebSocketResponse,
-        screen: Screen,
-        waiting: Waiting,
-        locale: str | None,
+        self, socket: web.WebSocketResponse, screen: Screen, waiting: Waiting, visitor: Visitor, address: str
     ) -> None:
         """Take frames until the page is gone."""
         async for message in socket:
@@ -132,14 +148,25 @@ class PageRoutes:
                 self._pages.screens.confirm(screen.chat, frame.n)
                 continue
             if isinstance(frame, Hello):
-                self._pages.welcome(screen, locale, frame.epoch, frame.seen)
+                self._pages.welcome(screen, visitor.locale, frame.epoch, frame.seen)
+            elif wait_s := self._bounds.say(screen.chat, address):
+                screen.push({"type": "not_taken", "ids": [frame.id], "again_after_s": wait_s, "reason": TOO_MANY})
+                continue
             await waiting.put(frame)
+
+    async def _take(self, address: str, visitor: Visitor, frames: Sequence[Say | Press]) -> None:
+        """As `Pages.take`; what was not taken has cost nothing."""
+        try:
+            await self._pages.take(visitor, frames)
+        except NotPersisted:
+            self._bounds.unsay(visitor.address.chat, address, len(frames))
+            raise
 
     # ------------------------------------------------------------ server-sent events and POST
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        chat, locale = self._visitor(request), locale_of(request)
-        screen = self._pages.screens.open(chat)
+        visitor = self._visitor(request)
+        screen = self._pages.screens.open(visitor.address.chat)
         if screen is None:
             _not_now("too many pages are open")
         try:
@@ -148,32 +175,51 @@ class PageRoutes:
             )
             await answer.prepare(request)
             seen = request.query.get("seen", "0")
-            self._pages.welcome(screen, locale, request.query.get("epoch", ""), int(seen) if _NUMBER.match(seen) else 0)
+            since = int(seen) if _NUMBER.match(seen) else 0
+            self._pages.welcome(screen, visitor.locale, request.query.get("epoch", ""), since)
             with contextlib.suppress(NotPersisted):  # then the next thing the person says lets their lane go on
-                await self._pages.take(visitor_of(chat, locale), [])
+                await self._pages.take(visitor, [])
             await _write_events(answer, screen)
         finally:
             self._pages.screens.leave(screen)
         return answer
 
     async def _messages(self, request: web.Request) -> web.Response:
-        chat = self._visitor(request)
-        if request.content_type != "application/json":
-            raise web.HTTPUnsupportedMediaType(text="JSON is taken here\n")
-        try:
-            frames = read_frames(await request.read())
-        except BadFrame as error:
-            raise web.HTTPBadRequest(text=f"{error}\n") from None
-        said = [frame for frame in frames if isinstance(frame, Say | Press)]
+        visitor, address = self._visitor(request), address_of(request.remote)
+        frames = await _frames_of(request)
         for frame in frames:
             if isinstance(frame, Shown):
-                self._pages.screens.confirm(chat, frame.n)
-        if said:
+                self._pages.screens.confirm(visitor.address.chat, frame.n)
+        said = [frame for frame in frames if isinstance(frame, Say | Press)]
+        taken, wait_s = self._let_through(said, visitor.address.chat, address)
+        if said and not taken:
+            _too_many(TOO_MANY, wait_s)
+        if taken:
             try:
-                await self._pages.take(visitor_of(chat, locale_of(request)), said)
+                await self._take(address, visitor, taken)
             except NotPersisted:
                 _not_now("the store takes no messages just now")
-        return _json({"taken": [frame.id for frame in said]})
+        body: Frame = {"taken": [frame.id for frame in taken]}
+        if wait_s:
+            rest = [frame.id for frame in said[len(taken) :]]
+            body = {**body, "not_taken": list(rest), "again_after_s": wait_s, "reason": TOO_MANY}
+        return _json(body)
+
+    def _let_through(self, said: Sequence[Say | Press], chat: str, address: str) -> tuple[Sequence[Say | Press], int]:
+        """As many as the bounds let in, from the first on, and the seconds that the rest has to wait."""
+        for count in range(len(said)):
+            if wait_s := self._bounds.say(chat, address):
+                return said[:count], wait_s
+        return said, 0
+
+
+async def _frames_of(request: web.Request) -> Sequence[Hello | Say | Press | Shown]:
+    if request.content_type != "application/json":
+        raise web.HTTPUnsupportedMediaType(text="JSON is taken here\n")
+    try:
+        return read_frames(await request.read())
+    except BadFrame as error:
+        raise web.HTTPBadRequest(text=f"{error}\n") from None
 
 
 def _json(body: Frame) -> web.Response:
@@ -182,6 +228,10 @@ def _json(body: Frame) -> web.Response:
 
 def _not_now(why: str) -> NoReturn:
     raise web.HTTPServiceUnavailable(text=f"{why}\n", headers={"Retry-After": str(OFFER_AGAIN_S)})
+
+
+def _too_many(why: str, wait_s: int) -> NoReturn:
+    raise web.HTTPTooManyRequests(text=f"{why}; again in {wait_s} s\n", headers={"Retry-After": str(wait_s)})
 
 
 async def _write_socket(socket: web.WebSocketResponse, screen: Screen) -> None:

@@ -29,6 +29,7 @@ class Rig(ABC):
 
     def __init__(self, store: Store, directory: Path) -> None:
         """`directory` is the rig's own."""
+        self.store = store
         self.sink = InboxSink(store, self.name, self.account)
         self.directory = directory
         self._stack = AsyncExitStack()
@@ -107,6 +108,11 @@ class Rig(ABC):
             await self.stop()
             for person in self._people:
                 person.cancel()
+
+    async def met(self, messages: int = 1) -> None:
+        """The person has said something, so that there is a chat to send to; `messages` are rows by then."""
+        await self.people_say(["hello"])
+        await self.sink.until_texts(messages)
 
     def part(self, text: str, key: str = "0123456789abcdef") -> OutboundPart:
         """Something to send to the person."""

@@ -1,13 +1,18 @@
-"""Databases for the contract tests: every test gets a fresh one, on every engine."""
+"""For the contract tests: fresh databases on every engine, and every channel with people at its other end."""
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from gateway.store.engine import Store
+from tests.contract.channel_rig import Rig
+from tests.contract.channel_rigs import RIGS
 from tests.contract.stores import PostgresCase, SqliteCase, StoreCase
 from tests.fakes.postgres import PostgresServer
+from tests.fakes.spine import quick_store
+
+EXAMPLE = Path(__file__).with_name("example_channel")
 
 
 @pytest.fixture(scope="session")
@@ -32,3 +37,18 @@ async def store(case: StoreCase) -> AsyncIterator[Store]:
     opened = await case.open()
     yield opened
     await opened.aclose()
+
+
+@pytest.fixture(params=RIGS, ids=lambda rig: rig.name)
+async def rig(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
+    """Each channel in turn, running."""
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    make: Callable[[Store, Path], Rig] = request.param
+    store = await quick_store(tmp_path / "tenk.db")
+    directory = tmp_path / "rig"
+    directory.mkdir()
+    try:
+        async with make(store, directory).alive() as made:
+            yield made
+    finally:
+        await store.aclose()

@@ -3,9 +3,6 @@
 import asyncio
 import io
 import json
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 import aiohttp
 import pytest
@@ -31,58 +28,13 @@ from channels.messages import (
     InboundMessage,
     MembershipChanged,
     OutboundMedia,
-    OutboundPart,
-    Rendered,
 )
-from channels.screens import Patience
 from channels.views import MAX_FRAME_BYTES
 from channels.web.adapter import WebChannel
 from channels.web.config import WebAccount
 from tests.fakes.http import Loaded, served
-from tests.fakes.sink import RecordingSink
 from tests.fakes.views import FakePage
-
-QUICK = Patience(arrive_s=0.05, confirm_s=2.0, gone_after_s=0.0)
-
-
-@dataclass
-class House:
-    """A running web chat."""
-
-    channel: WebChannel
-    sink: RecordingSink
-    url: str
-
-    @asynccontextmanager
-    async def page(self, **more: str) -> AsyncIterator[FakePage]:
-        """A browser with the page open."""
-        page = FakePage(self.url, **more)
-        async with page.http, asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(page.run())
-            await page.until(lambda: bool(page.told("history")))
-            yield page
-            running.cancel()
-
-    def texts(self) -> list[str]:
-        """What people said."""
-        return [event.text for event in self.sink.events if isinstance(event, InboundMessage)]
-
-
-@asynccontextmanager
-async def house() -> AsyncIterator[House]:
-    """A web chat behind the gateway's own server."""
-    channel, sink = WebChannel(WebAccount(title="Coach"), patience=QUICK), RecordingSink()
-    async with served(Loaded([channel])) as url, asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(channel.run(sink))
-        await sink.until(lambda: bool(sink.states))
-        yield House(channel, sink, url)
-        await channel.aclose()
-        running.cancel()
-
-
-def part(chat: str, text: str, key: str = "key-1", **more: object) -> OutboundPart:
-    """Something to send to a page."""
-    return OutboundPart(address=Address("web", "main", chat), rendered=Rendered(text), idem_key=key, **more)
+from tests.fakes.web import QUICK, house, part
 
 
 def test_abilities():

@@ -1,34 +1,17 @@
 """What holds for every channel, whatever it speaks: one class over all of them."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from pathlib import Path
+import re
 
 import pytest
 
 from channels.base import ChannelState, EditsMessages, HasButtons, Reacts, ShowsTyping, Sign
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
-from gateway.store.engine import Store
-from tests.contract.channel_rigs import RIGS, Rig, Trouble
-from tests.fakes.spine import quick_store
+from channels.messages import OutboundPart
+from gateway.delivery.splitting import split
+from tests.contract.channel_rig import Rig, Trouble
 
-EXAMPLE = Path(__file__).with_name("example_channel")
 ERRORS = {Trouble.RETRYABLE: Retryable, Trouble.PERMANENT: Permanent, Trouble.UNKNOWN: Unknown}
-
-
-@pytest.fixture(params=RIGS, ids=lambda rig: rig.name)
-async def rig(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Rig]:
-    """Each channel in turn, running."""
-    monkeypatch.syspath_prepend(str(EXAMPLE))
-    make: Callable[[Store, Path], Rig] = request.param
-    store = await quick_store(tmp_path / "tenk.db")
-    directory = tmp_path / "rig"
-    directory.mkdir()
-    try:
-        async with make(store, directory).alive() as made:
-            yield made
-    finally:
-        await store.aclose()
 
 
 class TestIn:
@@ -70,9 +53,22 @@ class TestIn:
             while rig.unacknowledged():
                 await asyncio.sleep(0.01)
 
+    async def test_slow_store_holds_people_up_and_loses_nothing(self, rig: Rig):
+        """Back-pressure: while a commit takes its time, the platform keeps whatever is said; then all of it comes."""
+        await rig.met()
+        rig.sink.open.clear()
+        rig.sink.arriving.clear()
+        said = [f"message {number}" for number in range(30)]
+        await rig.people_say(said)
+        await asyncio.wait_for(rig.sink.arriving.wait(), 5)
+        await asyncio.sleep(0.2)
+        assert (30, 1) == (rig.unacknowledged(), len(await rig.sink.texts()))
+        rig.sink.open.set()
+        assert ["hello", *said] == await rig.sink.until_texts(31)
+
     async def test_killed_before_the_commit_loses_nothing(self, rig: Rig):
         """A process that ends inside `receive` has acknowledged nothing: the next one is given it again."""
-        await _met(rig)
+        await rig.met()
         rig.sink.open.clear()
         rig.sink.arriving.clear()
         await rig.people_say(["survivor"])
@@ -94,21 +90,44 @@ class TestOut:
 
     async def test_send_gives_a_receipt_and_is_seen(self, rig: Rig):
         """One part, one message."""
-        await _met(rig)
+        await rig.met()
         receipt = await rig.channel.send(rig.part("hello"))
         assert receipt.platform_id
         assert ["hello"] == rig.sent_texts()
 
     async def test_parts_are_seen_in_their_order(self, rig: Rig):
         """Each send ends before the next begins; so do they stand."""
-        await _met(rig)
+        await rig.met()
         for number in range(5):
             await rig.channel.send(rig.part(f"part {number}", f"key-{number}"))
         assert [f"part {number}" for number in range(5)] == rig.sent_texts()
 
+    async def test_answer_too_long_for_one_message_is_seen_whole(self, rig: Rig):
+        """Split by the channel's own limits: every part is taken, and together they say all of it in order."""
+        await rig.met()
+        words = [f"word{number}" for number in range(rig.channel.limits.max_text // 3)]
+        parts = split("**Begin.** " + " ".join(words), rig.channel.renderer, rig.channel.limits)
+        assert 2 <= len(parts) <= 4
+        for number, one in enumerate(parts):
+            await rig.channel.send(OutboundPart(address=rig.address, rendered=one.rendered, idem_key=f"key-{number}"))
+        assert len(parts) == len(rig.sent_texts())
+        assert words == re.findall(r"word\d+", " ".join(rig.sent_texts()))
+
+    async def test_retryable_failure_says_when_to_come_again_and_is_said_once(self, rig: Rig):
+        """A 429 and the like: nothing was said, the time to wait is the platform's own, and then the same part goes."""
+        await rig.met()
+        await rig.fail_next(Trouble.RETRYABLE)
+        with pytest.raises(Retryable) as failed:
+            await rig.channel.send(rig.part("once"))
+        assert 0 < (failed.value.retry_after_s or 0)
+        assert [] == rig.sent_texts()
+        await rig.mend()
+        await rig.channel.send(rig.part("once"))
+        assert ["once"] == rig.sent_texts()
+
     async def test_repeated_key_is_said_once_where_that_is_promised(self, rig: Rig):
         """`idempotent_sends` is a promise: the same key gives the same message."""
-        await _met(rig)
+        await rig.met()
         if not rig.channel.limits.idempotent_sends:
             pytest.skip("the platform does not know repeated sends")
         first = await rig.channel.send(rig.part("said"))
@@ -118,7 +137,7 @@ class TestOut:
     @pytest.mark.parametrize("trouble", list(Trouble))
     async def test_each_kind_of_failure_is_told_apart(self, rig: Rig, trouble: Trouble):
         """Retryable, permanent, unknown; and afterwards the channel sends as before."""
-        await _met(rig)
+        await rig.met()
         await rig.fail_next(trouble)
         with pytest.raises(ChannelError) as failed:
             await rig.channel.send(rig.part("lost?"))
@@ -129,7 +148,7 @@ class TestOut:
 
     async def test_edit_replaces_and_bears_repetition(self, rig: Rig):
         """Twice the same edit is one message with the new words."""
-        await _met(rig)
+        await rig.met()
         if not isinstance(rig.channel, EditsMessages):
             pytest.skip("the channel does not edit")
         receipt = await rig.channel.send(rig.part("…"))
@@ -139,7 +158,7 @@ class TestOut:
 
     async def test_signs_do_no_harm(self, rig: Rig):
         """Typing, reactions and closed buttons change nothing of what was said."""
-        await _met(rig)
+        await rig.met()
         receipt = await rig.channel.send(rig.part("answer"))
         if isinstance(rig.channel, ShowsTyping):
             await rig.channel.show_typing(rig.address)
@@ -152,9 +171,9 @@ class TestOut:
 
     async def test_send_after_a_restart_is_seen(self, rig: Rig):
         """The next process reaches the same person."""
-        await _met(rig)
+        await rig.met()
         await rig.restart()
-        await _met(rig, 2)
+        await rig.met(2)
         await rig.channel.send(rig.part("still here"))
         assert "still here" == rig.sent_texts()[-1]
 
@@ -170,13 +189,7 @@ class TestEnd:
 
     async def test_cancelled_run_ends_at_once(self, rig: Rig):
         """Nothing holds up a graceful stop."""
-        await _met(rig)
+        await rig.met()
         async with asyncio.timeout(2):
             await rig.stop()
         await rig.start()
-
-
-async def _met(rig: Rig, messages: int = 1) -> None:
-    """The person has said something, so that there is a chat to send to."""
-    await rig.people_say(["hello"])
-    await rig.sink.until_texts(messages)

@@ -11,7 +11,7 @@ MAX_CHARS = 2000
 _INLINE = [
     ("escape", re.compile(r"\\([^0-9A-Za-z\s])")),
     ("code", re.compile(r"(`+)([\s\S]*?[^`])\1(?!`)")),
-    ("autolink", re.compile(r"<(https?://[^ >]+)>")),
+    ("autolink", re.compile(r"<([^: >]+:/[^ >]+)>")),
     ("link", re.compile(r"\[((?:\[[^\]]*\]|[^\[\]]|\](?=[^\[]*\]))*)\]\(\s*<?((?:\([^)]*\)|[^\s\\]|\\.)*?)>?\s*\)")),
     ("url", re.compile(r"(https?://[^\s<]+[^<.,:;\"'\]\s)*_~|`])")),
     ("mention", re.compile(r"<(?:@[!&]?|#)\d+>|@everyone|@here")),
@@ -23,6 +23,7 @@ _INLINE = [
     ("strike", re.compile(r"~~([\s\S]+?)~~(?!_)")),
     ("spoiler", re.compile(r"\|\|([\s\S]+?)\|\|")),
 ]
+_PLAIN = re.compile(r"[^\\`<\[h@*_~|]+")  # nothing of the above begins with any of these
 _FENCE = re.compile(r"```(?:([a-z0-9_+\-.#]+?)\n)?\n*([^\n][\s\S]*?)\n*```", re.IGNORECASE)
 _BLOCK_STARTS = [
     ("subtext", re.compile(r"-# +(?=\S)")),
@@ -67,23 +68,29 @@ def _fences(content: str) -> list[re.Match[str]]:
 
 
 def _lines(text: str, shown: Seen) -> None:
-    """Block markers go from the starts of lines; the rest is read as one run."""
+    """Block markers go from the starts of lines, but for those of lists; the rest is read as one run."""
     lines = []
     for line in text.split("\n"):
-        rest = line
+        rest, number = line, ""
         for kind, pattern in _BLOCK_STARTS:
             while found := pattern.match(rest):
                 shown.marks.append((kind, rest[found.end() :]))
+                if kind == "list":
+                    number += found[0] if found[0].strip()[0].isdigit() else "• "
                 rest = rest[found.end() :]
                 if kind == "heading":
                     break
-        lines.append(rest)
+        lines.append(number + rest)
     shown.text += _inline("\n".join(lines), shown)
 
 
 def _inline(text: str, shown: Seen) -> str:
     out, at = [], 0
     while at < len(text):
+        if plain := _PLAIN.match(text, at):
+            out.append(plain[0])
+            at = plain.end()
+            continue
         for kind, pattern in _INLINE:
             found = pattern.match(text, at)
             if found:
@@ -100,7 +107,10 @@ def _take(kind: str, found: re.Match[str], shown: Seen) -> str:
     """The visible text of one piece of markup."""
     if kind == "escape":
         return found[1]
-    if kind in ("mention", "emoji", "timestamp", "url", "autolink"):
+    if kind == "autolink":
+        shown.marks.append((kind, found[0]))
+        return found[1]
+    if kind in ("mention", "emoji", "timestamp", "url"):
         shown.marks.append((kind, found[0]))
         return found[0]
     if kind == "code":

@@ -4,11 +4,13 @@ Source: core.telegram.org/bots/api#messageentity and #formatting-options (Novemb
 """
 
 import json
+import re
 
 from channels.messages import Rendered
 
 _DETAILS = {"text_link": {"url"}, "pre": {"language"}}
 _TYPES = {"bold", "italic", "strikethrough", "code", "pre", "text_link", "blockquote"}
+_USER = re.compile(r"(?<!\w)@[A-Za-z0-9_]{2,32}(?!\w)")  # td: MessageEntity.cpp, match_mentions (2026-09)
 
 
 def utf16(text: str) -> bytes:
@@ -21,6 +23,19 @@ def shown(rendered: Rendered) -> list[tuple[str, str]]:
     units = utf16(rendered.text)
     entities = json.loads(rendered.markup or "[]")
     return [(e["type"], units[2 * e["offset"] : 2 * (e["offset"] + e["length"])].decode("utf-16-le")) for e in entities]
+
+
+def mentioned(rendered: Rendered) -> list[str]:
+    """Whom the text would notify: the server itself looks for @names, but not in code and links."""
+    text = rendered.text
+    units = utf16(text)
+    quiet = set()
+    for entity in json.loads(rendered.markup or "[]"):
+        if entity["type"] in ("code", "pre", "text_link"):
+            begin = len(units[: 2 * entity["offset"]].decode("utf-16-le"))
+            covered = units[2 * entity["offset"] : 2 * (entity["offset"] + entity["length"])].decode("utf-16-le")
+            quiet |= set(range(begin, begin + len(covered)))
+    return [found[0] for found in _USER.finditer(text) if found.start() not in quiet]
 
 
 def faults(rendered: Rendered, max_utf16: int = 4096) -> list[str]:

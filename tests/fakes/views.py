@@ -1,6 +1,7 @@
 """A browser page and a terminal as their channels meet them: they come back, offer again, confirm what they show."""
 
 import asyncio
+import contextlib
 import json
 import secrets
 from abc import ABC, abstractmethod
@@ -24,9 +25,25 @@ class FakeView(ABC):
         self.away = asyncio.Event()  # set while there is no connection
         self.away.set()
         self.epoch, self.seen = "", 0
+        self._held = asyncio.Event()  # set: what is said waits for the next offer
 
     async def run(self) -> None:
         """Be there until cancelled, as far as it is wanted."""
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(self._offer_again())
+            await self._come_and_go()
+
+    async def _offer_again(self) -> None:
+        """Sooner than asked to, for tests; always all of it, in its order."""
+        while True:
+            await self._held.wait()
+            await asyncio.sleep(AGAIN_S)
+            self._held.clear()
+            with contextlib.suppress(OSError, aiohttp.ClientError):  # the next connection begins with all of it
+                for frame in list(self.unsent.values()):
+                    await self.send(frame)
+
+    async def _come_and_go(self) -> None:
         while True:
             await self.wanted.wait()
             try:
@@ -56,7 +73,8 @@ class FakeView(ABC):
         """Say something; it is offered until it is taken."""
         frame = {"type": "say", "id": id_ or secrets.token_hex(8), "text": text}
         self.unsent[frame["id"]] = frame
-        await self.send(frame)
+        if not self._held.is_set():
+            await self.send(frame)
         return frame["id"]
 
     async def hear(self, frame: dict[str, Any]) -> None:
@@ -67,9 +85,7 @@ class FakeView(ABC):
                 for id_ in frame["ids"]:
                     self.unsent.pop(id_, None)
             case "not_taken":
-                await asyncio.sleep(AGAIN_S)
-                for id_ in frame["ids"]:
-                    await self.send(self.unsent[id_])
+                self._held.set()
             case "history":
                 self.epoch, self.seen = frame["epoch"], frame["seq"]
                 for one in frame["messages"]:

@@ -218,9 +218,9 @@ async def test_nothing_is_lost_or_doubled_over_a_kill(page: Page, gateway: Gatew
 
 
 @asynccontextmanager
-async def alone() -> AsyncIterator[tuple[WebChannel, RecordingSink, str]]:
-    """The channel without a gateway behind it: this test says what it shows."""
-    channel, sink = WebChannel(WebAccount()), RecordingSink()
+async def alone(**more: object) -> AsyncIterator[tuple[WebChannel, RecordingSink, str]]:
+    """The channel without a gateway behind it: this test says what it shows; `more` goes into its configuration."""
+    channel, sink = WebChannel(WebAccount.model_validate(more)), RecordingSink()
     async with served(Loaded([channel])) as url, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(channel.run(sink))
         yield channel, sink, url
@@ -312,3 +312,68 @@ async def test_second_tab_shows_the_conversation(page: Page):
         await page.until(f'JSON.stringify({BOT}) === \'["one","two"]\'')
         texts = await page.value("document.getElementById('log').innerText")
         assert re.search(r"hello.*one.*two", texts, re.DOTALL)
+
+
+async def test_reload_in_the_middle_of_an_answer_and_of_a_sentence(page: Page):
+    """The answer goes on where it stood and is there once; what was being written is still in the box."""
+    async with alone() as (channel, sink, url):
+        address = await chat_of(page, sink, url)
+        shown = await channel.send(part(address.chat, channel.renderer.plain("…"), "k1"))
+        await channel.edit(part(address.chat, Rendered("You pract …"), ""), shown.platform_id)
+        await page.type("half a sentence")
+        await page.call("Page.reload")
+        await page.until(f"{ONLINE} && {LAST} === 'You pract …'")
+        assert "half a sentence" == await page.value("document.getElementById('text').value")
+        assert "text" == await page.value("document.activeElement.id")
+        await channel.edit(part(address.chat, Rendered("You practised 3 h …"), ""), shown.platform_id)
+        await page.until(f"{LAST} === 'You practised 3 h …'")
+        assert "true" == await page.value("document.querySelector('.bot .bubble').ariaBusy")
+        await channel.edit(part(address.chat, Rendered("You practised 3 h."), "k1"), shown.platform_id)
+        await page.until(f"JSON.stringify({BOT}) === '[\"You practised 3 h.\"]'")
+        assert "false" == await page.value("document.querySelector('.bot .bubble').ariaBusy")
+        assert [] == page.complaints
+
+
+async def test_everything_is_reached_by_keyboard_and_said_by_name(page: Page):
+    """Tab goes through messages, code and buttons; a reader of the log hears who spoke."""
+    async with alone() as (channel, sink, url):
+        address = await chat_of(page, sink, url)
+        await channel.send(part(address.chat, channel.renderer.render(parse(ANSWER)), "k1"))
+        buttons = (Button("Approve", "approve:7", ButtonStyle.PRIMARY),)
+        await channel.send(part(address.chat, Rendered("Let them in?"), "k2", buttons=buttons))
+        await page.value("document.activeElement.blur()")
+        reached = []
+        for _ in range(7):
+            await page.press("Tab")
+            reached.append(await page.value("document.activeElement.id || document.activeElement.tagName"))
+        assert ["scroller", "A", "PRE", "BUTTON", "slash", "text"] == [
+            one for one in reached if one not in {"TABLE", "BODY"}
+        ][:6]
+        who = await page.value("[...document.querySelectorAll('.msg > .unseen')].map((one) => one.textContent)")
+        assert ["You:", "TenK Coach:", "TenK Coach:"] == who
+
+
+async def test_too_many_messages_wait_and_say_so(page: Page):
+    """What is over the bound stays marked as waiting, the page says until when, and it follows in its order."""
+    async with alone(messages_per_min=20) as (_, sink, url):
+        await page.go(url)
+        await page.until(ONLINE)
+        await page.value("document.getElementById('text').focus()")
+        for number in range(22):
+            await page.say(f"m{number}")
+        await page.until("document.getElementById('state').textContent.startsWith('Too many')")
+        assert "◌" == await page.value("[...document.querySelectorAll('.me .way')].at(-1).textContent")
+        await page.until("[...document.querySelectorAll('.me .way')].every((one) => one.textContent === '✓')", 20)
+        assert [f"m{number}" for number in range(22)] == [event.text for event in sink.events]
+        assert [] == page.complaints
+
+
+async def test_page_without_its_cookie_says_what_to_do(page: Page):
+    """Somebody cleared it while the page was open: it cannot go on as another person, and does not pretend to."""
+    async with alone() as (channel, sink, url):
+        await chat_of(page, sink, url)
+        await page.call("Network.clearBrowserCookies")
+        await channel.aclose()
+        await page.until("document.getElementById('state').textContent.startsWith('Reload')")
+        await page.call("Page.reload")
+        await page.until(ONLINE)

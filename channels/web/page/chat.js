@@ -12,22 +12,39 @@ const menu = document.getElementById("menu");
 const state = document.getElementById("state");
 
 let store, link, view, commands = [], chosen = 0;
+let held = null; // the timer after which everything that was not taken is offered again
+
+// Who this browser is; the gateway tells, and waits with it where too many come at once.
+async function enter() {
+  const answer = await fetch("/web/session", { method: "POST" });
+  if (!answer.ok) throw Object.assign(new Error(answer.statusText), { waitS: Number(answer.headers.get("Retry-After")) });
+  return answer.json();
+}
 
 async function begin() {
-  const answer = await fetch("/web/session", { method: "POST" });
-  if (!answer.ok) throw new Error(answer.statusText);
-  const session = await answer.json();
+  const session = await enter();
   document.title = session.title;
   document.getElementById("title").textContent = session.title;
   text.maxLength = session.max_chars;
   text.placeholder = `Message ${session.title}`;
   store = new Store(session.chat);
-  view = new View({ onPress: press });
+  view = new View({ onPress: press, title: session.title });
   for (const message of store.messages.values()) view.show(message);
   view.nothingYet();
   view.toEnd();
-  link = new Link({ hello, onFrame, onState });
+  text.value = store.draft;
+  fit();
+  if (!matchMedia("(pointer: coarse)").matches) text.focus();
+  link = new Link({ hello, onFrame, onState, known });
   link.start();
+}
+
+// Whether this is still the conversation that the browser's cookie stands for; asked before it connects again.
+async function known() {
+  const session = await enter();
+  if (session.chat === store.chat) return true;
+  state.textContent = "Reload this page; it needs its cookie";
+  return false;
 }
 
 function hello() {
@@ -42,7 +59,23 @@ function onState(now) {
 
 // Everything that was not taken yet goes again, in its order; the gateway knows it by its id.
 function offer() {
+  clearTimeout(held);
+  held = null;
+  if (link.open) state.textContent = "Online";
   if (store.unsent.length) link.send(store.unsent);
+}
+
+// What is said meanwhile waits behind it, or it would overtake.
+function offerLater(seconds, why) {
+  clearTimeout(held);
+  held = setTimeout(offer, seconds * 1000);
+  if (why) state.textContent = `Too many messages at once: the rest follows in ${seconds} s`;
+}
+
+function submitFrame(frame) {
+  store.unsent.push(frame);
+  store.save();
+  if (held === null) link.send([frame]);
 }
 
 // ---------------------------------------------------------------- frames
@@ -63,7 +96,7 @@ const HANDLERS = {
     store.taken(frame.ids);
     for (const id of frame.ids) change(id, { unsent: false });
   },
-  not_taken: (frame) => setTimeout(offer, frame.again_after_s * 1000),
+  not_taken: (frame) => offerLater(frame.again_after_s, frame.reason),
   refused: (frame) => console.warn("refused:", frame.reason),
 };
 
@@ -91,17 +124,12 @@ function say(words) {
   words = words.trim();
   if (!words) return;
   const frame = { type: "say", id: newId(), text: words };
-  store.unsent.push(frame);
   view.show(store.put({ type: "said", id: frame.id, text: words, at: new Date().toISOString(), unsent: true }));
-  store.save();
-  link.send([frame]);
+  submitFrame(frame);
 }
 
 function press(message, data) {
-  const frame = { type: "press", id: newId(), message, data };
-  store.unsent.push(frame);
-  store.save();
-  link.send([frame]);
+  submitFrame({ type: "press", id: newId(), message, data });
 }
 
 function fit() {
@@ -203,10 +231,12 @@ function take(name) {
   text.focus();
 }
 
+addEventListener("pagehide", () => store?.saveDraft(text.value));
+
 function start() {
-  begin().catch(() => {
+  begin().catch((error) => {
     state.textContent = "Connecting…";
-    setTimeout(start, 1500);
+    setTimeout(start, (error.waitS || 1.5) * 1000);
   });
 }
 

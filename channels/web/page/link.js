@@ -5,8 +5,9 @@ const RETRY_MS = [300, 800, 1500, 3000, 6000, 10000];
 const SOCKET_TRIES = 3; // that never opened, before the other way is tried
 
 export class Link {
-  constructor({ hello, onFrame, onState }) {
+  constructor({ hello, onFrame, onState, known }) {
     this.hello = hello; // () => the frame to begin with
+    this.known = known; // async () => whether we are who we were; asked before every further try
     this.onFrame = onFrame;
     this.onState = onState; // "on" | "off"
     this.failures = 0;
@@ -29,8 +30,15 @@ export class Link {
     }
   }
 
-  start() {
+  async start() {
     this.timer = null;
+    if (this.failures > 0) {
+      try {
+        if (!(await this.known())) return;
+      } catch {
+        return this.down();
+      }
+    }
     if (this.neverOpened >= SOCKET_TRIES) this.startEvents();
     else this.startSocket();
   }
@@ -99,8 +107,14 @@ export class Link {
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify(frames),
       });
-      if (!answer.ok) throw new Error(answer.statusText);
-      this.onFrame({ type: "taken", ids: (await answer.json()).taken });
+      if (answer.ok) {
+        const { taken, ...rest } = await answer.json();
+        this.onFrame({ type: "taken", ids: taken });
+        if (rest.not_taken) this.onFrame({ ...rest, type: "not_taken", ids: rest.not_taken });
+      } else if (ids.length) {
+        const again_after_s = Number(answer.headers.get("Retry-After")) || 2;
+        this.onFrame({ type: "not_taken", ids, again_after_s, reason: answer.status === 429 ? answer.statusText : undefined });
+      }
     } catch {
       if (ids.length) this.onFrame({ type: "not_taken", ids, again_after_s: 2 });
     }

@@ -6,12 +6,14 @@ const MOST = 200;
 
 export class Store {
   constructor(chat) {
+    this.chat = chat;
     this.key = `${KEY}:${chat}`;
     const kept = read(this.key);
     this.epoch = kept.epoch || "";
     this.seen = kept.seen || 0;
     this.messages = new Map((kept.messages || []).map((message) => [message.id, message]));
     this.unsent = kept.unsent || []; // frames, in order, each with an id of its own
+    this.draft = read(`${this.key}:draft`).text || "";
   }
 
   put(message) {
@@ -32,17 +34,26 @@ export class Store {
     this.unsent = this.unsent.filter((frame) => !ids.includes(frame.id));
   }
 
+  saveDraft(text) {
+    write(`${this.key}:draft`, { text });
+  }
+
   save() {
     const { epoch, seen, unsent } = this;
     for (let most = MOST; most >= 10; most = Math.floor(most / 2)) {
       const messages = [...this.messages.values()].slice(-most);
-      try {
-        sessionStorage.setItem(this.key, JSON.stringify({ epoch, seen, unsent, messages }));
-        return;
-      } catch {
-        // the browser has no room for so much, or for anything
-      }
+      if (write(this.key, { epoch, seen, unsent, messages })) return;
     }
+  }
+}
+
+// Whether it is kept: the browser may have no room for so much, or for anything.
+function write(key, value) {
+  try {
+    sessionStorage.setItem(key, JSON.stringify(value));
+    return true;
+  } catch {
+    return false;
   }
 }
 

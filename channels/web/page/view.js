@@ -34,8 +34,9 @@ function fileShown(file) {
 }
 
 export class View {
-  constructor({ onPress }) {
+  constructor({ onPress, title }) {
     this.onPress = onPress;
+    this.title = title;
     this.items = new Map();
     this.lastDay = "";
     this.typingTimer = null;
@@ -82,8 +83,9 @@ export class View {
     const item = document.createElement("li");
     item.className = `msg ${message.type === "said" ? "me" : "bot"}`;
     item.innerHTML =
-      '<div class="bubble"></div><div class="presses" hidden></div>' +
+      '<span class="unseen"></span><div class="bubble"></div><div class="presses" hidden></div>' +
       '<div class="meta"><time></time><span class="sign"></span><span class="way"></span></div>';
+    item.querySelector(".unseen").textContent = message.type === "said" ? "You:" : `${this.title}:`;
     item.querySelector("time").dateTime = at.toISOString();
     item.querySelector("time").textContent = time.format(at);
     log.append(item);

@@ -1,15 +1,17 @@
 """What Telegram gets: text and entities in its units, as it would take them."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from channels.layout import plain_text
 from channels.markdown import CodeBlock, Heading, Paragraph, Quote, Span, Style
 from channels.markdown_parse import parse
 from channels.messages import Rendered
 from channels.telegram.render import TelegramRenderer
-from tests.fakes.telegram_entities import faults, shown
+from tests.fakes.telegram_entities import faults, mentioned, shown
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "markdown"
 TELEGRAM = TelegramRenderer()
@@ -52,6 +54,25 @@ def test_language_and_url_go_with_their_entity():
     """`pre` says its language, `text_link` its URL."""
     entities = json.loads(rendered("```c++\nx\n```\n\n[a](https://x.y/?q=1&r=2)").markup or "")
     assert [("c++", None), (None, "https://x.y/?q=1&r=2")] == [(e.get("language"), e.get("url")) for e in entities]
+
+
+@pytest.mark.parametrize(
+    ("markdown", "called"),
+    [
+        ("ask @ada_l, @bob and **@cid**", ["@\u2060ada_l", "@\u2060bob", "@\u2060cid"]),
+        ("`@ada` and a@b.de", []),
+        ("```\n@ada\n```", []),
+        ("@**ada**", ["@\u2060ada"]),
+        ("at 5 pm @ home", []),
+    ],
+)
+def test_nobody_is_called(markdown, called):
+    """The server makes a mention of every @name outside code: these are none, and marks move along (A62)."""
+    for one in (rendered(markdown), TELEGRAM.plain(plain_text(parse(markdown)))):
+        assert [] == mentioned(one)
+        assert [] == faults(one)
+    assert called == re.findall("@\u2060\\w+", rendered(markdown).text)
+    assert [("bold", "b")] == [one for one in shown(rendered(f"{markdown}\n\n😀 **b**")) if one[1] == "b"]
 
 
 def test_nothing_marked_is_no_markup():

@@ -77,9 +77,9 @@ def html(markdown: str) -> str:
             "<table><tr><th>a</th><th>b</th></tr><tr><td>1</td><td></td></tr></table>",
         ),
         (
-            "[a **b**](https://x.y/?a=1&b=2)",
+            "[a **b**](https://x.y/a&b)",
             (
-                '<p><a href="https://x.y/?a=1&amp;b=2" target="_blank" rel="noopener noreferrer nofollow">'
+                '<p><a href="https://x.y/a&amp;b" target="_blank" rel="noopener noreferrer nofollow">'
                 "a <strong>b</strong></a></p>"
             ),
         ),

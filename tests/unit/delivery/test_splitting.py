@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from channels.base import Limits, TextUnit
 from channels.layout import plain_text
-from channels.markdown import Table
 from channels.markdown_parse import parse
 from channels.messages import Rendered
 from channels.telegram.render import TelegramRenderer
@@ -19,6 +18,7 @@ from gateway.delivery.splitting import MAX_PARTS, ORPHAN, SplitPart, split
 from tests.fakes.markdown_documents import Document, documents
 from tests.fakes.starred_renderer import LIMITS as STARRED_LIMITS
 from tests.fakes.starred_renderer import StarredRenderer
+from tests.fakes.takers import has_table
 from tests.fakes.telegram_entities import faults, shown
 
 TELEGRAM = TelegramRenderer()
@@ -140,15 +140,6 @@ class TestAnyText:
         """A mistaken limit is told, not cut into letters."""
         with pytest.raises(ValueError, match="room for 100"):
             split("text", TELEGRAM, limits(120), reserve=21)
-
-
-def has_table(blocks) -> bool:
-    return any(
-        isinstance(block, Table)
-        or has_table(getattr(block, "blocks", ()))
-        or any(has_table(item.blocks) for item in getattr(block, "items", ()))
-        for block in blocks
-    )
 
 
 class TestWhereCutsFall:

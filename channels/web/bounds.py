@@ -1,0 +1,117 @@
+"""How much browsers may say and how many may come, by person and by address: in memory, with the clock given.
+
+A cookie costs nothing to make up, so that a bound on persons alone would bound nobody: whatever is said counts for the
+address it came from as well. What is refused here has cost nothing and is kept by the page, which offers it again.
+"""
+
+import ipaddress
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from channels.web.config import WebAccount
+
+AGAIN_S = 5.0
+"""Least wait after a refusal: so long everything is refused, or what is said later would overtake."""
+
+SWEEP_EVERY = 1024
+"""Counts between two sweeps of buckets that are full again: memory follows who is active."""
+
+
+@dataclass(slots=True)
+class _Bucket:
+    tokens: float
+    filled_at_s: float
+    shut_until_s: float = float("-inf")
+
+
+class _Buckets:
+    """One bound: so many a minute for each key, a minute's worth at once after a pause."""
+
+    def __init__(self, per_min: int, now_s: Callable[[], float]) -> None:
+        self._most = float(per_min)
+        self._per_s = per_min / 60.0
+        self._now_s = now_s
+        self._buckets: dict[str, _Bucket] = {}
+        self._counted = 0
+
+    def __len__(self) -> int:
+        return len(self._buckets)
+
+    def count(self, key: str) -> float:
+        """Count one; 0.0, or the seconds to wait."""
+        now_s = self._now_s()
+        self._counted += 1
+        if self._counted % SWEEP_EVERY == 0:
+            self._sweep(now_s)
+        bucket = self._buckets.setdefault(key, _Bucket(self._most, now_s))
+        if now_s < bucket.shut_until_s:
+            return bucket.shut_until_s - now_s
+        bucket.tokens, bucket.filled_at_s = self._tokens(bucket, now_s), now_s
+        if bucket.tokens >= 1.0:
+            bucket.tokens -= 1.0
+            return 0.0
+        wait_s = max(AGAIN_S, (1.0 - bucket.tokens) / self._per_s)
+        bucket.shut_until_s = now_s + wait_s
+        return wait_s
+
+    def give_back(self, key: str) -> None:
+        """One that was counted came to nothing."""
+        bucket = self._buckets.get(key)
+        if bucket is not None:
+            bucket.tokens = min(self._most, bucket.tokens + 1.0)
+
+    def _tokens(self, bucket: _Bucket, now_s: float) -> float:
+        return min(self._most, bucket.tokens + max(0.0, now_s - bucket.filled_at_s) * self._per_s)
+
+    def _sweep(self, now_s: float) -> None:
+        self._buckets = {
+            key: bucket
+            for key, bucket in self._buckets.items()
+            if self._tokens(bucket, now_s) < self._most or now_s < bucket.shut_until_s
+        }
+
+
+class Bounds:
+    """The bounds of one web chat. Each answer is the whole seconds to wait; 0 lets in."""
+
+    def __init__(self, config: WebAccount, now_s: Callable[[], float]) -> None:
+        """`now_s` is monotonic."""
+        self._of_person = _Buckets(config.messages_per_min, now_s)
+        self._of_address = _Buckets(config.address_messages_per_min, now_s)
+        self._newcomers = _Buckets(config.address_newcomers_per_min, now_s)
+
+    def __len__(self) -> int:
+        """How many persons and addresses are kept."""
+        return len(self._of_person) + len(self._of_address) + len(self._newcomers)
+
+    def come(self, address: str) -> int:
+        """A browser that this process does not know yet."""
+        return math.ceil(self._newcomers.count(address))
+
+    def say(self, chat: str, address: str) -> int:
+        """One message or press."""
+        wait_s = self._of_address.count(address)
+        if wait_s == 0.0:
+            wait_s = self._of_person.count(chat)
+            if wait_s:
+                self._of_address.give_back(address)
+        return math.ceil(wait_s)
+
+    def unsay(self, chat: str, address: str, count: int) -> None:
+        """So many that were let in were not taken after all: they will be offered again."""
+        for _ in range(count):
+            self._of_person.give_back(chat)
+            self._of_address.give_back(address)
+
+
+def address_of(remote: str | None) -> str:
+    """What counts as one address: of IPv6 the network of 64 bits, which one customer has."""
+    try:
+        address = ipaddress.ip_address((remote or "").partition("%")[0])
+    except ValueError:
+        return ""
+    if isinstance(address, ipaddress.IPv6Address):
+        mapped = address.ipv4_mapped
+        return str(mapped) if mapped else str(ipaddress.ip_network((address, 64), strict=False))
+    return str(address)

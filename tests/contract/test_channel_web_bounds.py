@@ -1,0 +1,136 @@
+"""How much browsers may say, and how many may come: refused with when to try again, and nothing accepted is lost."""
+
+import asyncio
+
+import aiohttp
+import pytest
+
+from tests.fakes.views import FakePage
+from tests.fakes.web import house
+
+
+def say(number: int) -> dict[str, str]:
+    """A frame."""
+    return {"type": "say", "id": f"message-{number:04}", "text": f"m{number}"}
+
+
+def _stranger(number: int) -> aiohttp.ClientSession:
+    """A browser with a cookie that it made up."""
+    return aiohttp.ClientSession(headers={"Cookie": f"tenk_web={number:022}"})
+
+
+async def test_burst_over_the_bound_waits_in_the_page_and_keeps_its_order():
+    """Twenty messages where five a minute are taken: the page is told when, offers them again, and all arrive once."""
+    async with house(messages_per_min=5) as rig, rig.page() as page:
+        for number in range(20):
+            await page.say(f"m{number}")
+        await page.until(lambda: len(page.told("not_taken")) >= 15)
+        assert [f"m{number}" for number in range(5)] == rig.texts()
+        told = page.told("not_taken")[0]
+        assert 12 == told["again_after_s"]
+        assert "too many" in told["reason"]
+        for minute in range(1, 4):
+            rig.clock.now_s += 60
+            await page.until(lambda: len(rig.texts()) >= 5 * (minute + 1))  # noqa: B023  awaited in its round
+        assert [f"m{number}" for number in range(20)] == rig.texts()
+        await page.until(lambda: not page.unsent)
+
+
+async def test_nothing_overtakes_what_was_refused():
+    """Until it may be offered again everything of this person is refused, also what a bucket would have room for."""
+    async with house(messages_per_min=60) as rig, rig.page() as page:
+        async with page.http.post(f"{rig.url}web/messages", json=[say(number) for number in range(62)]) as answer:
+            body = await answer.json()
+        assert (60, ["message-0060", "message-0061"], 5) == (
+            len(body["taken"]), body["not_taken"], body["again_after_s"],
+        )  # fmt: skip
+        rig.clock.now_s += 4
+        async with page.http.post(f"{rig.url}web/messages", json=[say(70)]) as answer:
+            assert (429, "1") == (answer.status, answer.headers["Retry-After"])
+        rig.clock.now_s += 1
+        async with page.http.post(f"{rig.url}web/messages", json=[say(60), say(61), say(70)]) as answer:
+            assert 3 == len((await answer.json())["taken"])
+        assert [*(f"m{number}" for number in range(62)), "m70"] == rig.texts()
+
+
+async def test_made_up_cookies_share_the_bound_of_their_address():
+    """A cookie costs nothing: a hundred strangers at one address say no more than the address may."""
+    async with house(address_messages_per_min=10) as rig:
+        statuses = []
+        for number in range(30):
+            url = f"{rig.url}web/messages"
+            async with _stranger(number) as stranger, stranger.post(url, json=[say(number)]) as answer:
+                statuses.append(answer.status)
+        assert [200] * 10 + [429] * 20 == statuses
+        assert 10 == len(rig.texts())
+
+
+async def test_newcomers_are_bound_at_every_door():
+    """A new identity, a socket, a stream, a message of an unknown browser: each counts, and says when to come again."""
+    async with house(address_newcomers_per_min=3) as rig:
+        async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as nobody:
+            for _ in range(3):
+                async with nobody.post(f"{rig.url}web/session") as answer:
+                    assert 200 == answer.status
+            async with nobody.post(f"{rig.url}web/session") as answer:
+                assert (429, "20") == (answer.status, answer.headers["Retry-After"])
+        async with _stranger(1) as stranger:
+            for method, path in [("GET", "web/ws"), ("GET", "web/events"), ("POST", "web/messages")]:
+                async with stranger.request(method, rig.url + path, json=[]) as answer:
+                    assert 429 == answer.status, path
+            rig.clock.now_s += 20
+            async with stranger.post(f"{rig.url}web/messages", json=[say(1)]) as answer:
+                assert 200 == answer.status
+        assert ["m1"] == rig.texts()
+
+
+async def test_who_is_known_comes_and_goes_unbound():
+    """Somebody whose tab reconnects all day is no newcomer."""
+    async with house(address_newcomers_per_min=1) as rig, rig.page() as page:
+        for _ in range(5):
+            await page.leave()
+            page.wanted.set()
+            await page.until(lambda: not page.away.is_set())
+        await page.say("still me")
+        await rig.sink.until(lambda: rig.texts() == ["still me"])
+
+
+@pytest.mark.parametrize("door", ["socket", "post"])
+async def test_what_the_store_did_not_take_has_cost_nothing(door: str):
+    """F64: offered again as often as it takes, it is never "too many"."""
+    async with house(messages_per_min=2) as rig, rig.page() as page:
+        rig.sink.refusals = 6
+        if door == "socket":
+            await page.say("keep me")
+            await rig.sink.until(lambda: bool(rig.texts()))
+        else:
+            for _ in range(7):
+                async with page.http.post(f"{rig.url}web/messages", json=[say(1)]) as answer:
+                    last = answer.status
+            assert 200 == last
+        assert 1 == len(rig.texts())
+        assert [] == [frame for frame in page.told("not_taken") if "reason" in frame]
+
+
+async def test_one_person_over_the_bound_leaves_others_alone():
+    """The bound of a person is their own."""
+    async with house(messages_per_min=1) as rig, rig.page() as loud, rig.page() as quiet:
+        for number in range(5):
+            await loud.say(f"loud {number}")
+        await loud.until(lambda: bool(loud.told("not_taken")))
+        await quiet.say("quiet")
+        await rig.sink.until(lambda: "quiet" in rig.texts())
+        assert ["loud 0", "quiet"] == rig.texts()
+
+
+async def test_pages_that_take_long_to_be_let_in_try_again():
+    """A page that meets 429 at the door is in as soon as there is room."""
+    async with house(address_newcomers_per_min=1) as rig, rig.page():
+        late = FakePage(rig.url)
+        async with late.http, asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(late.run())
+            await asyncio.sleep(0.1)
+            assert [] == late.frames
+            rig.clock.now_s += 60
+            await late.until(lambda: bool(late.told("history")))
+            running.cancel()

@@ -1,0 +1,70 @@
+"""A web chat behind the gateway's own HTTP server, for tests: one call starts all of it."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+from channels.messages import Address, InboundMessage, OutboundPart, Rendered
+from channels.screens import Patience
+from channels.web.adapter import WebChannel
+from channels.web.config import WebAccount
+from tests.fakes.http import Loaded, served
+from tests.fakes.sink import RecordingSink
+from tests.fakes.views import FakePage
+
+QUICK = Patience(arrive_s=0.05, confirm_s=2.0, gone_after_s=0.0)
+
+
+@dataclass
+class Clock:
+    """Stands until it is moved."""
+
+    now_s: float = 1000.0
+
+    def __call__(self) -> float:
+        """The seconds it shows."""
+        return self.now_s
+
+
+@dataclass
+class House:
+    """A running web chat."""
+
+    channel: WebChannel
+    sink: RecordingSink
+    url: str
+    clock: Clock
+
+    @asynccontextmanager
+    async def page(self, **more: str) -> AsyncIterator[FakePage]:
+        """A browser with the page open."""
+        page = FakePage(self.url, **more)
+        async with page.http, asyncio.TaskGroup() as tasks:
+            running = tasks.create_task(page.run())
+            await page.until(lambda: bool(page.told("history")))
+            yield page
+            running.cancel()
+
+    def texts(self) -> list[str]:
+        """What people said."""
+        return [event.text for event in self.sink.events if isinstance(event, InboundMessage)]
+
+
+@asynccontextmanager
+async def house(**more: object) -> AsyncIterator[House]:
+    """A web chat behind the gateway's own server; `more` goes into its configuration."""
+    clock = Clock()
+    config = WebAccount.model_validate({"title": "Coach"} | more)
+    channel, sink = WebChannel(config, patience=QUICK, now_s=clock), RecordingSink()
+    async with served(Loaded([channel])) as url, asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(channel.run(sink))
+        await sink.until(lambda: bool(sink.states))
+        yield House(channel, sink, url, clock)
+        await channel.aclose()
+        running.cancel()
+
+
+def part(chat: str, text: str, key: str = "key-1", **more: object) -> OutboundPart:
+    """Something to send to a page."""
+    return OutboundPart(address=Address("web", "main", chat), rendered=Rendered(text), idem_key=key, **more)

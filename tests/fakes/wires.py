@@ -1,0 +1,76 @@
+"""Each platform's channel with its real library, on its simulator: what is sent, and what people see of it."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
+
+from channels.base import Channel
+from channels.discord.bodies import SUPPRESS_EMBEDS
+from channels.discord.simulator.state import ShownMessage as ShownDiscord
+from channels.messages import Address, Rendered
+from channels.slack.render import MARKDOWN, MRKDWN
+from channels.slack.simulator.state import ShownMessage as ShownSlack
+from channels.telegram.simulator.state import ShownMessage as ShownTelegram
+from tests.fakes import discord, slack, telegram
+from tests.fakes.takers import TAKERS
+from tests.fakes.telegram_entities import mentioned
+
+
+@dataclass
+class Wire:
+    """A channel that runs, with its real SDK, and what people see of what it sends."""
+
+    channel: Channel
+    address: Address
+    seen: Callable[[], Sequence[ShownTelegram | ShownDiscord | ShownSlack]]
+    refused: Callable[[], int]  # calls that the platform did not carry out
+
+
+@asynccontextmanager
+async def _telegram() -> AsyncIterator[Wire]:
+    async with telegram.telegram() as rig:
+        rig.simulator.add_chat(1, "private")
+        yield Wire(rig.channel, Address("telegram", "main", "1"), lambda: rig.simulator.answers(1), _refusals(rig))
+
+
+@asynccontextmanager
+async def _rich_telegram() -> AsyncIterator[Wire]:
+    async with telegram.telegram(rich=True) as rig:
+        rig.simulator.add_chat(1, "private")
+        yield Wire(rig.channel, Address("telegram", "main", "1"), lambda: rig.simulator.answers(1), _refusals(rig))
+
+
+@asynccontextmanager
+async def _discord() -> AsyncIterator[Wire]:
+    async with discord.discord() as rig, rig.running():
+        yield Wire(rig.channel, discord.HOME, lambda: rig.simulator.answers(1), _refusals(rig))
+
+
+@asynccontextmanager
+async def _slack(text_format: str) -> AsyncIterator[Wire]:
+    async with slack.slack(text_format=text_format) as rig, rig.running():
+        rig.simulator.say("D1", "hello")
+        yield Wire(rig.channel, Address("slack", "main", "D1"), lambda: rig.simulator.answers("D1"), _refusals(rig))
+
+
+def _refusals(rig: telegram.Rig | discord.Rig | slack.Rig) -> Callable[[], int]:
+    return lambda: sum(call.status >= 400 or not call.applied for call in rig.simulator.history())
+
+
+WIRES = dict(zip(
+    [taker.name for taker in TAKERS],
+    [_telegram, _rich_telegram, _discord, partial(_slack, MARKDOWN), partial(_slack, MRKDWN)],
+    strict=True,
+))  # fmt: skip
+
+
+def is_loud(one: ShownTelegram | ShownDiscord | ShownSlack) -> bool:
+    """Whether it would notify somebody, or have the platform fetch what a link leads to."""
+    if isinstance(one, ShownTelegram):
+        marked = Rendered(one.text, json.dumps(one.entities) if one.entities else None)
+        return bool(mentioned(marked)) or (one.preview and not one.blocks)
+    if isinstance(one, ShownDiscord):
+        return bool(one.pings) or not one.flags & SUPPRESS_EMBEDS
+    return bool(one.pings) or one.unfurls

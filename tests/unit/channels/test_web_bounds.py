@@ -1,0 +1,69 @@
+"""The buckets of the web chat: a minute's worth at once, then by and by; memory for who is active."""
+
+import pytest
+
+from channels.web.bounds import SWEEP_EVERY, Bounds, address_of
+from channels.web.config import WebAccount
+from tests.fakes.web import Clock
+
+
+def bounds(clock: Clock, **config: int) -> Bounds:
+    return Bounds(WebAccount.model_validate(config), clock)
+
+
+def test_a_minutes_worth_goes_at_once_then_as_time_passes():
+    """Sixty a minute: sixty now, then none for five seconds, then five."""
+    clock = Clock()
+    made = bounds(clock)
+    assert [0] * 60 + [5, 5] == [made.say("ada", "1.2.3.4") for _ in range(62)]
+    clock.now_s += 4.5
+    assert 1 == made.say("ada", "1.2.3.4")
+    clock.now_s += 0.5
+    assert [0] * 5 + [5] == [made.say("ada", "1.2.3.4") for _ in range(6)]
+
+
+def test_a_refused_person_takes_nothing_from_their_address():
+    """Whoever hammers leaves room for their neighbours."""
+    clock = Clock()
+    made = bounds(clock, messages_per_min=1, address_messages_per_min=3)
+    assert 0 == made.say("ada", "1.2.3.4")
+    assert [60] * 50 == [made.say("ada", "1.2.3.4") for _ in range(50)]
+    assert [0, 0, 20] == [made.say(chat, "1.2.3.4") for chat in ("bob", "cid", "dan")]
+
+
+def test_what_came_to_nothing_is_given_back():
+    """As if it had not been said; never more than there ever was."""
+    made = bounds(Clock(), messages_per_min=2)
+    for _ in range(10):
+        assert 0 == made.say("ada", "1.2.3.4")
+        made.unsay("ada", "1.2.3.4", 1)
+    assert [0, 0, 30] == [made.say("ada", "1.2.3.4") for _ in range(3)]
+
+
+def test_the_idle_are_forgotten():
+    """Ten thousand strangers of an hour ago are no memory of ours."""
+    clock = Clock()
+    made = bounds(clock, address_messages_per_min=60_000)
+    for number in range(10_000):
+        made.say(f"chat-{number}", "1.2.3.4")
+    clock.now_s += 3600
+    for _ in range(SWEEP_EVERY):
+        made.say("ada", "1.2.3.4")
+    assert len(made) <= 2
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("1.2.3.4", "1.2.3.4"),
+        ("::ffff:1.2.3.4", "1.2.3.4"),
+        ("2001:db8::1", "2001:db8::/64"),
+        ("2001:db8::ffff:0:0:1", "2001:db8::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        (None, ""),
+        ("unix:", ""),
+    ],
+)
+def test_an_address_is_what_one_customer_has(remote: str | None, address: str):
+    """A whole network of IPv6 is one, and IPv4 in its clothes is itself."""
+    assert address == address_of(remote)
