@@ -12,6 +12,9 @@ from pydantic import TypeAdapter
 
 DEFAULT_TENANT = "default"
 
+GOES_ON = " …"
+"""Stands behind what is shown of an answer that is still being written."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -225,6 +228,8 @@ class OutboundPart:
     route: Route | None = None  # answer this way; None: say it in the chat
     buttons: tuple[Button, ...] = ()
     media: tuple[OutboundMedia, ...] = ()
+    unfinished: bool = False  # more will replace it: a placeholder, or an answer so far with GOES_ON behind it
+    recipient: str | None = None  # `Sender.id` of the person a placeholder is for; None: not known
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,7 @@
 """`SlackChannel`: one app in one workspace as a channel. Ways in are `sockets` and `webhook`, calls are in `wire`.
 
-No retry, no splitting and no pacing live here; a call is made once and ends in a receipt or one of three errors.
-Streams (chat.startStream) are not used: they take no key and no metadata, so a stream that was begun when the process
-died could be neither found nor told from a new one, and an answer would be said twice.
+No retry, no splitting and no pacing live here; a part is said once and ends in a receipt or one of three errors.
+What changes a message, and live answers, are in `streams`.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 from channels.slack.backfill import Backfill
-from channels.slack.blocks import client_msg_id, content, sending
+from channels.slack.blocks import client_msg_id, content, sending, without_buttons
 from channels.slack.config import SlackAccount
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, refused
 from channels.slack.files import FILE_ID, fetch_file, send_files
@@ -30,13 +29,13 @@ from channels.slack.receiving import Clock, Pause, Receiver, bolt_app
 from channels.slack.render import MARKDOWN, SlackRenderer
 from channels.slack.sent import find_sent, message_at
 from channels.slack.sockets import SocketMode
+from channels.slack.streams import Streams
 from channels.slack.translate import CHANNEL, Ourselves
 from channels.slack.webhook import Webhook
 from channels.slack.wire import JsonObject, SlackWire
 
 STATUS = "is thinking…"
 ROUTED = "route:"  # begins the ids of what went by a response URL: it can be neither edited nor deleted
-PLACEHOLDER = "…"
 
 T = TypeVar("T")
 
@@ -71,6 +70,7 @@ class SlackChannel:
         self._us: Ourselves | None = None
         self._sink: Sink | None = None
         self._reactions = Reactions(self._wire)
+        self._streams = Streams(self._wire, now_s, wanted=config.live == "stream" and config.text_format == MARKDOWN)
         self._no_status = False
         secret = config.signing_secret
         self._webhook = Webhook(config.name, secret.get_secret_value(), now_s=now_s) if secret is not None else None
@@ -124,7 +124,7 @@ class SlackChannel:
     # ------------------------------------------------------------ sending
 
     async def send(self, part: OutboundPart) -> Receipt:
-        """Send one message, by the response URL while there is one, else to the chat.
+        """Send one message, by the response URL while there is one, else to the chat; a placeholder may be a stream.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
@@ -135,13 +135,19 @@ class SlackChannel:
             receipt = await self._respond(part)
             if receipt is not None:
                 return receipt
+        ts = await self._meant(self._streams.begin(part)) if part.unfinished else None
+        if ts is None:
+            ts = await self._post(part)
+        if part.address.thread is not None:
+            self._places.joined(part.address.chat, part.address.thread)
+        return Receipt(ts)
+
+    async def _post(self, part: OutboundPart) -> str:
         answer = await self._meant(self._wire.post("chat.postMessage", sending(part)))
         ts = answer.get("ts")
         if not isinstance(ts, str):
             raise Unknown("chat.postMessage was answered without a ts")
-        if part.address.thread is not None:
-            self._places.joined(part.address.chat, part.address.thread)
-        return Receipt(ts)
+        return ts
 
     def _by_response_url(self, part: OutboundPart) -> bool:
         """A command in our own direct messages is answered there: what stands in the chat stays and can be edited."""
@@ -152,7 +158,7 @@ class SlackChannel:
         """Answer where only the person sees it; None when the URL is used up."""
         assert part.route is not None, "checked by the caller"
         receipt = Receipt(ROUTED + client_msg_id(part.idem_key))
-        if part.rendered.text == PLACEHOLDER:
+        if part.unfinished:
             return receipt  # it could never be edited; the person sees their command taken without it
         body: JsonObject = {"response_type": "ephemeral", "replace_original": False}
         body |= content(part.rendered, part.buttons)
@@ -166,12 +172,11 @@ class SlackChannel:
         """
         if not _is_ts(platform_id):
             raise Permanent("what went by a response URL or as files cannot be edited", PermanentKind.TARGET_GONE)
-        body: JsonObject = {"channel": part.address.chat, "ts": platform_id}
-        await self._meant(self._wire.post("chat.update", body | content(part.rendered, part.buttons)))
+        await self._meant(self._streams.change(part, platform_id))
         return Receipt(platform_id)
 
     async def find_sent(self, part: OutboundPart) -> Receipt | None:
-        """The receipt of an earlier attempt, by the key in the message's metadata.
+        """The receipt of an earlier attempt, by the key in the message's metadata; a stream by having none.
 
         Raises:
             Retryable: it cannot be told now.
@@ -215,14 +220,8 @@ class SlackChannel:
         if not _is_ts(message_id):
             return
         message = await self._meant(message_at(self._wire, address, message_id))
-        blocks = message.get("blocks")
-        kept = (
-            [one for one in blocks if isinstance(one, dict) and one.get("type") != "actions"]
-            if isinstance(blocks, list)
-            else []
-        )
-        body = {"channel": address.chat, "ts": message_id, "text": message.get("text") or " ", "blocks": kept}
-        await self._meant(self._wire.post("chat.update", body))
+        body: JsonObject = {"channel": address.chat, "ts": message_id}
+        await self._meant(self._wire.post("chat.update", body | without_buttons(message)))
 
     async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
         """The content of what somebody attached.

@@ -43,8 +43,26 @@ def content(rendered: Rendered, buttons: tuple[Button, ...] = ()) -> JsonObject:
             blocks += _plain_sections(rendered.text)
             text = _cut(text)
     if buttons:
-        blocks.append({"type": "actions", "elements": [_button(index, one) for index, one in enumerate(buttons)]})
+        blocks.append(actions(buttons))
     return {"text": text, "blocks": blocks}
+
+
+def actions(buttons: tuple[Button, ...]) -> JsonObject:
+    """The block that shows buttons."""
+    return {"type": "actions", "elements": [_button(index, one) for index, one in enumerate(buttons)]}
+
+
+def without_buttons(message: JsonObject) -> JsonObject:
+    """`text` and `blocks` of a message as it stands, its buttons left out."""
+    blocks = message.get("blocks")
+    found = blocks if isinstance(blocks, list) else []
+    kept: list[JsonValue] = [one for one in found if isinstance(one, dict) and one.get("type") != "actions"]
+    return {"text": _cut(str(message.get("text") or " ")), "blocks": kept}
+
+
+def keyed(part: OutboundPart) -> JsonObject:
+    """The metadata by which a part is known for ours, and found again."""
+    return {"event_type": EVENT_TYPE, "event_payload": {"key": part.idem_key}}
 
 
 def sending(part: OutboundPart) -> JsonObject:
@@ -56,7 +74,7 @@ def sending(part: OutboundPart) -> JsonObject:
         "unfurl_media": False,
         "mrkdwn": part.rendered.markup is not None,
         "client_msg_id": client_msg_id(part.idem_key),
-        "metadata": {"event_type": EVENT_TYPE, "event_payload": {"key": part.idem_key}},
+        "metadata": keyed(part),
     }
     if part.address.thread is not None:
         body["thread_ts"] = part.address.thread

@@ -23,6 +23,7 @@ class SlackAccount(BaseModel):
     api_base: str = OFFICIAL_API  # another server: the simulator
     text_format: Literal["markdown", "mrkdwn"] = "markdown"  # Slack's Markdown block, or its own older markup
     answer_in_threads: bool = True  # a mention in a channel is answered in a thread under it
+    live: Literal["stream", "edits"] = "stream"  # answers in threads while they are written: Slack's streams, or edits
     call_timeout_s: float = Field(default=30.0, gt=0)
     connect_timeout_s: float = Field(default=10.0, gt=0)
     ping_every_s: float = Field(default=10.0, gt=0)  # a socket that misses an answer to it is given up

@@ -14,9 +14,10 @@ BAD_TOKEN = frozenset(
      "no_permission", "org_login_required", "access_denied"}
 )  # fmt: skip
 MISSING_SCOPE = "missing_scope"
+STREAMING = "streaming_state_conflict"  # the message is a stream: nothing else may change it before its end
 
 _UNSURE = frozenset({"internal_error", "fatal_error", "request_timeout", "service_unavailable", "ekm_access_denied"})
-_LATER = frozenset({"ratelimited", "rate_limited", "team_added_to_org", "message_limit_exceeded"})
+_LATER = frozenset({"ratelimited", "rate_limited", "team_added_to_org", "message_limit_exceeded", STREAMING})
 _UNREACHABLE = frozenset(
     {"channel_not_found", "not_in_channel", "is_archived", "user_not_found", "user_disabled", "cannot_dm_bot",
      "messages_tab_disabled", "restricted_action", "restricted_action_read_only_channel",

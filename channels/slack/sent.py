@@ -20,6 +20,9 @@ PAGES_AT_MOST = 5
 async def find_sent(wire: SlackWire, part: OutboundPart, ours: str, now: datetime) -> Receipt | None:
     """The receipt of an earlier attempt; None where it did not arrive. `ours` is our bot's user id.
 
+    A stream carries no key before its end. The lane of a chat says one thing after the other, so one in this thread
+    that came behind everything with a key is the one that was begun for this placeholder.
+
     Raises:
         ApiRefusal, Retryable, Unknown: see `SlackWire`.
     """
@@ -34,18 +37,36 @@ async def find_sent(wire: SlackWire, part: OutboundPart, ours: str, now: datetim
     }
     if thread is not None:
         arguments["ts"] = thread
+    begun: Receipt | None = None
     for _ in range(PAGES_AT_MOST):
-        answer = await wire.get(method, **arguments)
-        messages = answer.get("messages")
-        for message in messages if isinstance(messages, list) else []:
-            if isinstance(message, dict) and (found := _said_by(message, part, ours)) is not None:
+        messages, cursor = await _page(wire, method, arguments)
+        for message in messages:
+            if (found := _said_by(message, part, ours)) is not None:
                 return found
-        metadata = answer.get("response_metadata")
-        cursor = str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
+            if part.unfinished and thread is not None:
+                begun = _begun(message, thread, ours, begun)
         if not cursor:
-            break
+            return begun
         arguments["cursor"] = cursor
     return None
+
+
+async def _page(wire: SlackWire, method: str, arguments: dict[str, str | int | bool]) -> tuple[list[JsonObject], str]:
+    """The messages of one page, and where the next one begins; "" for nowhere."""
+    answer = await wire.get(method, **arguments)
+    messages, metadata = answer.get("messages"), answer.get("response_metadata")
+    cursor = str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
+    return [one for one in messages if isinstance(one, dict)] if isinstance(messages, list) else [], cursor
+
+
+def _begun(message: JsonObject, thread: str, ours: str, before: Receipt | None) -> Receipt | None:
+    """The stream without an end that is the newest of ours, down to this message of a thread."""
+    if message.get("user") != ours or message.get("ts") == thread:
+        return before
+    if _key(message) is not None:
+        return None
+    empty = not str(message.get("text") or "").strip() and not message.get("files")
+    return Receipt(str(message.get("ts"))) if empty or "streaming_state" in message else before
 
 
 async def message_at(wire: SlackWire, address: Address, ts: str) -> JsonObject:
@@ -71,12 +92,16 @@ async def message_at(wire: SlackWire, address: Address, ts: str) -> JsonObject:
 def _said_by(message: JsonObject, part: OutboundPart, ours: str) -> Receipt | None:
     if part.media:
         return _files_of(message, part) if message.get("user") == ours else None
+    return Receipt(str(message.get("ts"))) if _key(message) == part.idem_key else None
+
+
+def _key(message: JsonObject) -> JsonValue:
+    """The key we gave it; None where it has none of ours."""
     metadata = message.get("metadata")
     if not isinstance(metadata, dict) or metadata.get("event_type") != EVENT_TYPE:
         return None
     payload = metadata.get("event_payload")
-    same = isinstance(payload, dict) and payload.get("key") == part.idem_key
-    return Receipt(str(message.get("ts"))) if same else None
+    return payload.get("key") if isinstance(payload, dict) else None
 
 
 def _files_of(message: JsonObject, part: OutboundPart) -> Receipt | None:

@@ -12,9 +12,9 @@ import structlog
 
 from channels.base import Channel, EditsMessages, Reacts, ShowsTyping, Sign, StreamsDrafts
 from channels.errors import ChannelError, Retryable, Unknown
-from channels.messages import OutboundPart, Rendered
+from channels.messages import GOES_ON, OutboundPart, Rendered
 from gateway.delivery.calls import call
-from gateway.delivery.compose import Said, waiting_part
+from gateway.delivery.compose import RECOVERED_MARK, Said, waiting_part
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.outbox import Delivery
 from gateway.delivery.splitting import split
@@ -29,8 +29,6 @@ log = structlog.get_logger()
 
 SETTLE_S = 5.0
 """How long the final waits for a live edit that is in flight."""
-
-GOES_ON = " …"
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,7 +221,8 @@ class LiveAnswer:
     def _so_far(self, text: str) -> Rendered | None:
         """What to show of an answer that is still being written; None where there is nothing to see yet."""
         limits = self._channel.limits
-        pieces = split(closed(self._tools.clean(text)), self._channel.renderer, limits, reserve=len(GOES_ON))
+        reserve = limits.unit.measure(RECOVERED_MARK)  # as the final: what is cut off here is cut off there
+        pieces = split(closed(self._tools.clean(text)), self._channel.renderer, limits, reserve=reserve)
         return replace(pieces[0].rendered, text=pieces[0].rendered.text + GOES_ON) if pieces else None
 
     async def _edit(self) -> None:
@@ -234,7 +233,7 @@ class LiveAnswer:
         rendered = self._so_far(text)
         if rendered is None:
             return
-        part = OutboundPart(address=self._address, rendered=rendered, idem_key="")
+        part = OutboundPart(address=self._address, rendered=rendered, idem_key="", unfinished=True)
         try:
             await call(self._channel.edit(part, self._platform_id), self._tools.config.send_timeout_s)
             failpoint("live_edit")

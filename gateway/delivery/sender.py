@@ -12,7 +12,7 @@ from gateway.delivery.calls import call
 from gateway.delivery.compose import RECOVERED_MARK
 from gateway.delivery.config import DeliveryConfig
 from gateway.failpoints import failpoint
-from gateway.store import attempts, blobs
+from gateway.store import attempts, blobs, inbox
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, MediaRef, OutboxRow
 
@@ -89,7 +89,13 @@ class Sender:
             route=route,
             buttons=row.buttons,
             media=tuple([await self._file(ref) for ref in row.media]),
+            unfinished=row.action is Action.PLACEHOLDER,
+            recipient=await self._recipient(row) if row.action is Action.PLACEHOLDER else None,
         )
+
+    async def _recipient(self, row: OutboxRow) -> str | None:
+        sender = await self._store.read(partial(inbox.sender_of_turn, turn_id=row.cause), lasting=True)
+        return None if sender is None else sender.removeprefix(f"{row.address.channel}:")
 
     async def _file(self, ref: MediaRef) -> OutboundMedia:
         content = await self._store.read(partial(blobs.get, id_=ref.blob), lasting=True)

@@ -6,7 +6,7 @@ Without it a person sees bare asterisks for a second in every live answer. Open 
 import re
 
 _FENCE = re.compile(r"^ {0,3}(?:```|~~~)", re.MULTILINE)
-_BARE_HEADING = re.compile(r"(?:^|\n)[ \t]*#{1,6}[ \t]*\Z")
+_BARE_MARKER = re.compile(r"(?:^|\n)[ \t]*(?:#{1,6}|[-=*+]+|\d{1,9}[.)]?)[ \t]*\Z")  # of a heading, of a list
 _HALF_LINK = re.compile(r"!?\[([^\[\]\n]*)(?:\](?:\([^()\s]*)?)?\Z")
 _MARKER = re.compile(r"\\.|`+|\*{1,3}|_{1,3}")
 
@@ -15,7 +15,7 @@ def closed(markdown: str) -> str:
     """The text as it can be shown now; what is whole stays as it is."""
     if len(_FENCE.findall(markdown)) % 2:
         return markdown
-    text = _HALF_LINK.sub(r"\1", _BARE_HEADING.sub("", markdown.rstrip()))
+    text = _HALF_LINK.sub(r"\1", _BARE_MARKER.sub("", markdown.rstrip()))
     before, break_, line = text.rpartition("\n")
     return before + break_ + _closed_line(line)
 

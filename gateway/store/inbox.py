@@ -252,6 +252,13 @@ def rows_of_turn(connection: sa.Connection, turn_id: str) -> list[tuple[int, Inb
     return [(id_, INBOUND_EVENT.validate_json(payload)) for id_, payload in result]
 
 
+def sender_of_turn(connection: sa.Connection, turn_id: str) -> str | None:
+    """The canonical sender of the first row a turn has claimed; None where it has none."""
+    return connection.execute(
+        sa.select(inbox.c.sender).where(inbox.c.turn_id == turn_id).order_by(inbox.c.id).limit(1)
+    ).scalar()
+
+
 def clear_session(
     connection: sa.Connection, session_key: str, before_id: int, now: datetime, why: str, user_id: str | None = None
 ) -> list[InboxRow]:

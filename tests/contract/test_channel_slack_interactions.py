@@ -56,7 +56,7 @@ async def test_placeholder_is_not_wasted_on_a_response_url():
     async with slack() as rig, rig.running():
         rig.simulator.command("C1", "/plan")
         await rig.sink.until(lambda: bool(rig.sink.events))
-        await rig.channel.send(part("…", chat="C1", markup=None, route=rig.sink.events[0].route))
+        await rig.channel.send(part("…", chat="C1", markup=None, route=rig.sink.events[0].route, unfinished=True))
         assert [] == rig.simulator.answers("C1")
 
 

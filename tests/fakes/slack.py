@@ -1,7 +1,8 @@
 """A Slack channel running against the simulator, for tests: one call starts all of it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import time
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -65,13 +66,18 @@ def account(simulator: SlackSimulator, **more: object) -> SlackAccount:
 
 
 @asynccontextmanager
-async def slack(sink: RecordingSink | None = None, simulated: dict | None = None, **more: object) -> AsyncIterator[Rig]:
+async def slack(
+    sink: RecordingSink | None = None,
+    simulated: dict | None = None,
+    now_s: Callable[[], float] = time.time,
+    **more: object,
+) -> AsyncIterator[Rig]:
     """A rig whose channel does not receive yet; `more` goes into its configuration."""
     options = {"redeliver_after_s": 0.2, "retry_after_s": (0.0, 0.05, 0.1)} | (simulated or {})
     async with SlackSimulator(**options) as simulator:
         simulator.add_app()
         pauses = Pauses()
-        channel = SlackChannel(account(simulator, **more), pause=pauses)
+        channel = SlackChannel(account(simulator, **more), pause=pauses, now_s=now_s)
         try:
             yield Rig(simulator, channel, sink or RecordingSink(), pauses)
         finally:
@@ -106,6 +112,8 @@ def part(
     route: Route | None = None,
     buttons: tuple[Button, ...] = (),
     media: tuple[OutboundMedia, ...] = (),
+    unfinished: bool = False,
+    recipient: str | None = None,
 ) -> OutboundPart:
     """Something to send to a chat of account main."""
     return OutboundPart(
@@ -115,4 +123,6 @@ def part(
         route=route,
         buttons=buttons,
         media=media,
+        unfinished=unfinished,
+        recipient=recipient,
     )

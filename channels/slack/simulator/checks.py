@@ -58,7 +58,7 @@ class Content:
             element
             for block in self.blocks
             if block.get("type") == "actions"
-            for element in _objects(block.get("elements"))
+            for element in objects(block.get("elements"))
         ]
 
 
@@ -69,7 +69,7 @@ def taken(text: JsonValue, blocks: JsonValue, *, updated: bool = False, files: b
         Refusal: Slack would refuse it.
     """
     raw = text if isinstance(text, str) else ""
-    found = _objects(blocks)
+    found = objects(blocks)
     if not raw.strip() and not found and not files:
         raise Refusal("no_text")
     if len(raw) > (MAX_UPDATED_TEXT if updated else MAX_TEXT):
@@ -81,8 +81,12 @@ def taken(text: JsonValue, blocks: JsonValue, *, updated: bool = False, files: b
     if markdown > MAX_MARKDOWN:
         raise Refusal("msg_blocks_too_long")
     pinging = [raw, *[str(block.get("text")) for block in found if block.get("type") == "markdown"], *_mrkdwn(found)]
-    pings = tuple([ping[0] for piece in pinging for ping in _PING.finditer(piece)])
-    return Content("\n".join(shown) if shown else as_shown(raw), raw, tuple(found), pings)
+    return Content("\n".join(shown) if shown else as_shown(raw), raw, tuple(found), pings_in(pinging))
+
+
+def pings_in(texts: list[str]) -> tuple[str, ...]:
+    """The mentions in texts as they came that would notify somebody."""
+    return tuple([ping[0] for text in texts for ping in _PING.finditer(text)])
 
 
 def as_shown(text: str) -> str:
@@ -124,7 +128,10 @@ def _checked(block: JsonObject) -> str:
         case "actions":
             _check_actions(block)
             return ""
-        case "divider" | "context" | "header" | "image" | "rich_text":
+        case "rich_text":
+            inner = [one for section in objects(block.get("elements")) for one in objects(section.get("elements"))]
+            return "".join([str(one.get("text", "")) for one in inner])
+        case "divider" | "context" | "header" | "image":
             return ""
     raise _bad(f"unsupported type: {block.get('type')}")
 
@@ -142,7 +149,7 @@ def _section(block: JsonObject) -> str:
 
 
 def _check_actions(block: JsonObject) -> None:
-    elements = _objects(block.get("elements"))
+    elements = objects(block.get("elements"))
     if not 1 <= len(elements) <= MAX_ACTIONS:
         raise _bad("no more than 25 items allowed")
     names = [element.get("action_id") for element in elements]
@@ -164,5 +171,6 @@ def _mrkdwn(blocks: list[JsonObject]) -> list[str]:
     return [str(text.get("text")) for text in texts if isinstance(text, dict) and text.get("type") == "mrkdwn"]
 
 
-def _objects(value: JsonValue) -> list[JsonObject]:
+def objects(value: JsonValue) -> list[JsonObject]:
+    """The objects in what should be a list of them."""
     return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -84,7 +84,10 @@ class SlackControl(Control[_Order, Fault, str]):
         return None
 
     def _shown(self, query: Query) -> object:
-        return [_shown(asdict(message)) for message in self._simulator.shown(query["chat"])]
+        return [
+            _shown(asdict(message)) | {"streaming": message.streaming}
+            for message in self._simulator.shown(query["chat"])
+        ]
 
     def _status(self) -> JsonObject:
         sockets = self._simulator.sockets

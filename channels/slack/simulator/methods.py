@@ -13,8 +13,6 @@ from channels.slack.simulator.state import Chat, ShownMessage, World
 
 Method = Callable[[JsonObject], JsonObject]
 
-STREAM_CHARS = 12_000
-
 
 class ChatMethods:
     """chat.*, reactions.*, assistant.*, views.*."""
@@ -28,9 +26,6 @@ class ChatMethods:
             "chat.postMessage": (self._post, "chat:write"),
             "chat.update": (self._update, "chat:write"),
             "chat.delete": (self._delete, "chat:write"),
-            "chat.startStream": (self._start_stream, "chat:write"),
-            "chat.appendStream": (self._append_stream, "chat:write"),
-            "chat.stopStream": (self._stop_stream, "chat:write"),
             "reactions.add": (self._react, "reactions:write"),
             "reactions.remove": (self._unreact, "reactions:write"),
             "assistant.threads.setStatus": (self._status, "assistant:write"),
@@ -41,23 +36,24 @@ class ChatMethods:
         }
 
     def _post(self, arguments: JsonObject) -> JsonObject:
-        chat = self._writable(arguments)
+        chat = self.writable(arguments)
         key = arguments.get("client_msg_id")
         if self._keys_count and isinstance(key, str) and key in chat.keys:
             first = chat.messages[chat.keys[key]]
             return {"channel": chat.id, "ts": first.ts, "message": as_message(self._world, first)}
         content = taken(arguments.get("text"), arguments.get("blocks"))
-        thread = _thread(chat, arguments)
+        thread = thread_of(chat, arguments)
         self._pace(chat)
-        message = self._said(chat, content, thread)
+        message = self.said(chat, content, thread)
         message.unfurls = arguments.get("unfurl_links") is not False or arguments.get("unfurl_media") is not False
-        message.metadata = _metadata(arguments)
+        message.metadata = metadata(arguments)
         if isinstance(key, str):
             message.key = key
             chat.keys[key] = message.ts
         return {"channel": chat.id, "ts": message.ts, "message": as_message(self._world, message)}
 
-    def _said(self, chat: Chat, content: Content, thread: str | None) -> ShownMessage:
+    def said(self, chat: Chat, content: Content, thread: str | None) -> ShownMessage:
+        """A message of the app's."""
         app = self._world.the_app()
         message = ShownMessage(self._world.new_ts(), chat.id, app.user, True, "", time.monotonic(), thread=thread)
         message.take(content)
@@ -66,8 +62,8 @@ class ChatMethods:
 
     def post_files(self, arguments: JsonObject, files: list[JsonObject]) -> None:
         """Show files that were uploaded, in one message."""
-        chat = self._writable(arguments)
-        message = self._said(chat, taken(arguments.get("text"), None, files=True), _thread(chat, arguments))
+        chat = self.writable(arguments)
+        message = self.said(chat, taken(arguments.get("text"), None, files=True), thread_of(chat, arguments))
         message.files = files
 
     def _pace(self, chat: Chat) -> None:
@@ -82,57 +78,26 @@ class ChatMethods:
         chat.next_send_s = max(chat.next_send_s, now_s) + gap_s
 
     def _update(self, arguments: JsonObject) -> JsonObject:
-        chat = self._writable(arguments)
-        message = self._own(chat, arguments, "cant_update_message")
+        chat = self.writable(arguments)
+        message = self.own(chat, arguments, "cant_update_message")
         if message.streaming:
             raise Refusal("streaming_state_conflict")
         content = taken(arguments.get("text"), arguments.get("blocks"), updated=True)
         message.edits.append(Edit(content.text, time.monotonic()))
         message.edited_ts = self._world.new_ts()
         message.take(content)
+        message.finished = True
         if "metadata" in arguments:
-            message.metadata = _metadata(arguments)
+            message.metadata = metadata(arguments)
         return {"channel": chat.id, "ts": message.ts, "text": content.raw, "message": as_message(self._world, message)}
 
     def _delete(self, arguments: JsonObject) -> JsonObject:
-        chat = self._writable(arguments)
-        message = self._own(chat, arguments, "cant_delete_message")
+        chat = self.writable(arguments)
+        message = self.own(chat, arguments, "cant_delete_message")
+        if message.streaming:
+            raise Refusal("cant_delete_message")
         message.deleted = True
         return {"channel": chat.id, "ts": message.ts}
-
-    def _start_stream(self, arguments: JsonObject) -> JsonObject:
-        chat = self._writable(arguments)
-        thread = _thread(chat, arguments)
-        if thread is None:
-            raise Refusal("invalid_arguments")
-        if not chat.direct and not (arguments.get("recipient_user_id") and arguments.get("recipient_team_id")):
-            raise Refusal("missing_recipient_user_id")
-        text = _streamed(arguments)
-        message = self._said(chat, Content(text, text, (), ()), thread)
-        message.streaming = True
-        return {"channel": chat.id, "ts": message.ts}
-
-    def _append_stream(self, arguments: JsonObject) -> JsonObject:
-        message = self._streaming(arguments)
-        text = _streamed(arguments)
-        if not text:
-            raise Refusal("no_text")
-        message.text += text
-        message.edits.append(Edit(message.text, time.monotonic()))
-        return {"channel": message.chat, "ts": message.ts}
-
-    def _stop_stream(self, arguments: JsonObject) -> JsonObject:
-        message = self._streaming(arguments)
-        message.text += _streamed(arguments)
-        message.streaming = False
-        message.metadata = _metadata(arguments) or message.metadata
-        return {"channel": message.chat, "ts": message.ts, "message": as_message(self._world, message)}
-
-    def _streaming(self, arguments: JsonObject) -> ShownMessage:
-        message = self._own(self._writable(arguments), arguments, "cant_update_message")
-        if not message.streaming:
-            raise Refusal("message_not_in_streaming_state")
-        return message
 
     def _react(self, arguments: JsonObject) -> JsonObject:
         message, who, name = self._reacted(arguments)
@@ -172,7 +137,7 @@ class ChatMethods:
         self._world.views.append(view)
         return {"view": view}
 
-    def _writable(self, arguments: JsonObject) -> Chat:
+    def writable(self, arguments: JsonObject) -> Chat:
         """The chat a call is for, where the app may write."""
         chat = self._world.known_chat(str(arguments.get("channel")))
         if self._world.the_app().user not in chat.members:
@@ -181,7 +146,8 @@ class ChatMethods:
             raise Refusal("is_archived")
         return chat
 
-    def _own(self, chat: Chat, arguments: JsonObject, otherwise: str) -> ShownMessage:
+    def own(self, chat: Chat, arguments: JsonObject, otherwise: str) -> ShownMessage:
+        """The app's message that a call is for; `otherwise` is the refusal where it is somebody else's."""
         message = self._world.message(chat, str(arguments.get("ts")))
         if not message.by_bot:
             raise Refusal(otherwise)
@@ -206,13 +172,16 @@ def as_message(world: World, message: ShownMessage) -> JsonObject:
             body["parent_user_id"] = root.user
     if message.edited_ts is not None:
         body["edited"] = {"user": message.user, "ts": message.edited_ts}
+    if message.streamed:
+        body["streaming_state"] = "in_progress" if message.streaming else "completed"
     if message.files:
         body["files"] = list(message.files)
         body["subtype"] = "file_share"
     return body
 
 
-def _thread(chat: Chat, arguments: JsonObject) -> str | None:
+def thread_of(chat: Chat, arguments: JsonObject) -> str | None:
+    """The thread a call is for; None: the chat itself."""
     thread = arguments.get("thread_ts")
     if thread is None:
         return None
@@ -221,25 +190,11 @@ def _thread(chat: Chat, arguments: JsonObject) -> str | None:
     return str(thread)
 
 
-def _metadata(arguments: JsonObject) -> JsonObject | None:
-    metadata = arguments.get("metadata")
-    if metadata is None:
+def metadata(arguments: JsonObject) -> JsonObject | None:
+    """The metadata a call carries."""
+    told = arguments.get("metadata")
+    if told is None:
         return None
-    if not isinstance(metadata, dict) or not isinstance(metadata.get("event_payload"), dict):
+    if not isinstance(told, dict) or not isinstance(told.get("event_payload"), dict):
         raise Refusal("invalid_metadata_format")
-    return metadata
-
-
-def _streamed(arguments: JsonObject) -> str:
-    text = arguments.get("markdown_text")
-    pieces = [text] if isinstance(text, str) else []
-    chunks = arguments.get("chunks")
-    pieces += [
-        str(chunk.get("text", ""))
-        for chunk in (chunks if isinstance(chunks, list) else [])
-        if isinstance(chunk, dict) and chunk.get("type") == "markdown_text"
-    ]
-    joined = "".join(pieces)
-    if len(joined) > STREAM_CHARS:
-        raise Refusal("msg_too_long")
-    return joined
+    return told

@@ -59,6 +59,6 @@ def _as_line(simulator: SlackSimulator, call: Arrived[str]) -> str:
     message = simulator.world.chat(TYPIST).messages.get(call.message_id or "")
     if message is not None and call.method in ("chat.postMessage", "response_url"):
         return f"  bot [{message.ts}]: {message.text}"
-    if message is not None and call.method == "chat.update":
+    if message is not None and call.method in ("chat.update", "chat.appendStream", "chat.stopStream"):
         return f"  bot changes [{message.ts}]: {message.text}"
     return f"  ({call.method})"

@@ -14,6 +14,7 @@ from channels.slack.simulator.posting import RETRY_AFTER_S
 from channels.slack.simulator.reading import ReadingMethods
 from channels.slack.simulator.simulated import SimulatedSlack
 from channels.slack.simulator.state import StoredFile
+from channels.slack.simulator.streaming import StreamMethods
 from channels.slack.simulator.webapi import WebApi
 
 
@@ -53,6 +54,7 @@ class SlackSimulator(Served[str], SimulatedSlack):
             self.faults,
             self._notify,
             chats=chats,
+            streams=StreamMethods(self.world, chats),
             reading=self._reading,
             open_socket=lambda: f"ws://{self._host}:{self._port}/link/?ticket={self.sockets.ticket()}",
             any_token=any_token,

@@ -182,6 +182,13 @@ class SimulatedSlack(DeliveringSlack):
         """Of `shown`, what the bot said."""
         return [one for one in self.shown(chat_id) if one.by_bot]
 
+    def end_streams(self) -> None:
+        """Slack ends every open stream by itself, as it does after a while."""
+        for chat in self._world.chats.values():
+            for message in chat.messages.values():
+                message.stream_ends_s = min(message.stream_ends_s, time.monotonic())
+        self._notify()
+
     def pings(self) -> list[str]:
         """Every mention that would have notified somebody, over all chats."""
         return [ping for chat in self._world.chats.values() for one in chat.messages.values() for ping in one.pings]

@@ -17,6 +17,7 @@ BOT_TOKEN = "xoxb-simulated"  # noqa: S105  of an app that only the simulator kn
 APP_TOKEN = "xapp-simulated"  # noqa: S105  the same
 SIGNING_SECRET = "simulated-secret"  # noqa: S105  the same
 RESPONSE_URL_S = 1_800.0
+STREAM_LASTS_S = 306.0
 RESPONSE_URL_USES = 5
 
 
@@ -43,13 +44,25 @@ class ShownMessage:
     edits: list[Edit] = field(default_factory=list)
     edited_ts: str | None = None
     reactions: dict[str, set[str]] = field(default_factory=dict)  # emoji name -> who
-    streaming: bool = False
+    streamed: bool = False  # it began as a stream
+    stream_ends_s: float = 0.0  # time.monotonic(): when Slack ends it by itself, or when it ended
+    finished: bool = False  # it was stopped, or written over
     deleted: bool = False
 
     @property
     def message_id(self) -> str:
         """Its ts, under the name it has on every platform."""
         return self.ts
+
+    @property
+    def streaming(self) -> bool:
+        """Whether it can be appended to, and nothing else may change it."""
+        return self.streamed and time.monotonic() < self.stream_ends_s
+
+    @property
+    def broken(self) -> bool:
+        """Whether Slack ended the stream by itself, and nothing was written over it since."""
+        return self.streamed and not self.streaming and not self.finished
 
     def take(self, content: Content) -> None:
         """Show this from now on."""
@@ -131,6 +144,8 @@ class World(CallLog[str]):
         self.files: dict[str, StoredFile] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
         self.views: list[JsonObject] = []
+        self.stream_lasts_s = STREAM_LASTS_S  # after which Slack ends a stream by itself
+        self.streams_per_min: int | None = None  # begun, and ended, before it is 429; None lets all pass
         self._last_us = 0
         self._names = 0
 

@@ -14,6 +14,7 @@ from channels.slack.simulator.faults import Fault, Faults
 from channels.slack.simulator.methods import ChatMethods, Method
 from channels.slack.simulator.reading import ReadingMethods
 from channels.slack.simulator.state import SIGNING_SECRET, AppAccount, ShownMessage, World
+from channels.slack.simulator.streaming import StreamMethods
 
 _UNRECORDED = frozenset({"auth.test", "apps.connections.open", "conversations.history", "conversations.replies",
                          "users.conversations", "users.info", "conversations.info", "files.info"})  # fmt: skip
@@ -29,6 +30,7 @@ class WebApi:
         changed: Callable[[], None],
         *,
         chats: ChatMethods,
+        streams: StreamMethods,
         reading: ReadingMethods,
         open_socket: Callable[[], str],
         any_token: bool,
@@ -40,7 +42,7 @@ class WebApi:
         self._reading = reading
         self._open_socket = open_socket
         self._any_token = any_token
-        self._table: dict[str, tuple[Method, str]] = {**chats.table, **reading.table}
+        self._table: dict[str, tuple[Method, str]] = {**chats.table, **streams.table, **reading.table}
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """One call, whatever it is; never raises for what a client sends."""

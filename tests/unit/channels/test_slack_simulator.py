@@ -123,23 +123,6 @@ async def test_pace_is_kept_where_asked_for():
         assert {"ratelimited", ""} == {one.description for one in simulator.history()}
 
 
-async def test_stream_lives_in_a_thread_and_ends():
-    """Started, appended to, stopped; nothing else may touch it meanwhile, nothing is appended afterwards."""
-    async with SlackSimulator() as simulator:
-        simulator.add_app()
-        root = simulator.say("D1", "hello")
-        assert "invalid_arguments" == (await call(simulator, "chat.startStream", channel="D1"))["error"]
-        ts = (await call(simulator, "chat.startStream", channel="D1", thread_ts=root, markdown_text="one"))["ts"]
-        where = {"channel": "D1", "ts": ts}
-        chunks = [{"type": "markdown_text", "text": " two"}]
-        assert (await call(simulator, "chat.appendStream", **where, chunks=chunks))["ok"]
-        assert "streaming_state_conflict" == (await call(simulator, "chat.update", **where, text="x"))["error"]
-        assert (await call(simulator, "chat.stopStream", **where, markdown_text=" three"))["ok"]
-        again = await call(simulator, "chat.appendStream", **where, markdown_text="x")
-        assert "message_not_in_streaming_state" == again["error"]
-        assert ["one two three"] == [one.text for one in simulator.answers("D1")]
-
-
 async def test_ticket_is_good_once():
     """A socket's URL cannot be used again."""
     async with SlackSimulator() as simulator, aiohttp.ClientSession() as http:

@@ -20,6 +20,9 @@ from gateway.delivery.unfinished import closed
         ("Read [the method](https://exam", "Read the method"),
         ("Done.\n\n##", "Done.\n"),
         ("- one\n- **two", "- one\n- **two**"),
+        ("1. one\n   -", "1. one"),
+        ("1. one\n2.", "1. one"),
+        ("no title yet\n==", "no title yet"),
     ],
 )
 def test_what_is_open_is_closed(written: str, shown: str) -> None:

@@ -1,0 +1,167 @@
+"""Our messages as they change: live answers as Slack's own streams where it has them, else edits of a whole message.
+
+What a stream shows is counted in memory alone. One whose count is not certain (a restart, a piece without an answer,
+text that changed) is closed and written anew as a whole, which may be repeated: nothing is lost or doubled by it.
+Why so: decision 0011.
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from channels.errors import Permanent, Retryable, Unknown
+from channels.messages import OutboundPart
+from channels.slack.blocks import actions, content, keyed
+from channels.slack.failures import STREAMING, ApiRefusal, refused
+from channels.slack.growth import holds_link, rest, standing
+from channels.slack.render import MARKDOWN
+from channels.slack.wire import JsonObject, SlackWire
+
+REMEMBERED = 300  # streams and chats
+REST_S = 60.0  # without a stream after a 429 that names no time
+
+_OVER = frozenset({"message_not_in_streaming_state", "stopped_by_user"})
+"""What a stream that takes no more answers: Slack ends each after about five minutes, active or not
+(github.com/slackapi/python-slack-sdk/issues/1859 and slackapi/node-slack-sdk/issues/2702, read 2026-11)."""
+
+_NEVER = frozenset(
+    {"unknown_method", "feature_not_enabled", "method_deprecated", "deprecated_endpoint", "missing_scope",
+     "not_allowed_token_type", "invalid_stream_arguments"}
+)  # fmt: skip
+_NOT_HERE = frozenset({"channel_type_not_supported", "method_not_supported_for_channel_type"})
+
+Place = tuple[str, str]  # a message: its chat and its ts
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Streams:
+    """The streams of one app that are open, and every change of what it said."""
+
+    def __init__(self, wire: SlackWire, now_s: Callable[[], float], *, wanted: bool) -> None:
+        """`wanted`: whether live answers are to be streams at all."""
+        self._wire = wire
+        self._now_s = now_s
+        self._wanted = wanted
+        self._shown: dict[Place, str] = {}  # of open streams, what was appended; only what is certain
+        self._refusing: dict[str, None] = {}  # chats
+        self._rests_until_s = float("-inf")
+
+    async def begin(self, part: OutboundPart) -> str | None:
+        """Begin a stream as the placeholder of an answer; its ts, None where it has to be a message like others.
+
+        Raises:
+            Retryable, Unknown: see `SlackWire`; a refusal is no failure, for then nothing was said.
+        """
+        to = part.recipient.partition(":") if part.recipient is not None else ("", "", "")
+        if part.address.thread is None or not to[2].startswith(("U", "W")) or not self._may(part.address.chat):
+            return None
+        body: JsonObject = {
+            "channel": part.address.chat,
+            "thread_ts": part.address.thread,
+            "recipient_team_id": to[0],
+            "recipient_user_id": to[2],
+        }
+        try:
+            answer = await self._wire.post("chat.startStream", body)
+        except ApiRefusal as refusal:
+            if isinstance(refused(refusal), Unknown):
+                raise
+            self._note(refusal, part.address.chat)
+            return None
+        ts = answer.get("ts")
+        if not isinstance(ts, str):
+            raise Unknown("chat.startStream was answered without a ts")
+        self._keep((part.address.chat, ts), "")
+        return ts
+
+    async def change(self, part: OutboundPart, ts: str) -> None:
+        """Make our message say this; saying the same again changes nothing.
+
+        Raises:
+            ApiRefusal, Retryable, Unknown: see `SlackWire`.
+        """
+        place = part.address.chat, ts
+        shown = self._shown.pop(place, None)  # back only when it is certain: a call may be cut at any time
+        is_open = shown is not None
+        if shown is not None and part.rendered.markup == MARKDOWN:
+            try:
+                if await self._grow(part, place, shown):
+                    return
+            except ApiRefusal as refusal:
+                meaning = refused(refusal)
+                if isinstance(meaning, Retryable):
+                    self._keep(place, shown)
+                if not isinstance(meaning, Permanent):
+                    raise
+                is_open = refusal.error not in _OVER
+        await self._write_anew(part, ts, is_open=is_open)
+
+    async def _grow(self, part: OutboundPart, place: Place, shown: str) -> bool:
+        """Append to a stream, or end it; False where that does not come to what the part says."""
+        whole = rest(part.rendered.text, shown)
+        if whole is None:
+            return False
+        text = standing(part.rendered.text) if part.unfinished else part.rendered.text
+        more = text[len(shown) :]
+        if holds_link(more):
+            return False  # a preview cannot be turned off in a stream, and could carry data out (A59)
+        body: JsonObject = {"channel": place[0], "ts": place[1]}
+        if more:
+            body["markdown_text"] = more
+        if not part.unfinished:
+            body["metadata"] = keyed(part)
+            if part.buttons:
+                body["blocks"] = [actions(part.buttons)]
+            await self._wire.post("chat.stopStream", body)
+            return True
+        if more:
+            await self._wire.post("chat.appendStream", body)
+        self._keep(place, shown + more)
+        return True
+
+    async def _write_anew(self, part: OutboundPart, ts: str, *, is_open: bool) -> None:
+        body: JsonObject = {"channel": part.address.chat, "ts": ts, **content(part.rendered, part.buttons)}
+        if not part.unfinished:
+            body["metadata"] = keyed(part)
+        if is_open:
+            await self._close(part.address.chat, ts)
+        try:
+            await self._wire.post("chat.update", body)
+        except ApiRefusal as refusal:
+            if refusal.error != STREAMING or is_open:
+                raise
+        else:
+            return
+        await self._close(part.address.chat, ts)
+        await self._wire.post("chat.update", body)
+
+    async def _close(self, chat: str, ts: str) -> None:
+        """End a stream as it stands; whether it is over the next call tells."""
+        try:
+            await self._wire.post("chat.stopStream", {"channel": chat, "ts": ts})
+        except ApiRefusal as refusal:
+            if isinstance(refused(refusal), Retryable):
+                raise
+
+    def _may(self, chat: str) -> bool:
+        return self._wanted and chat not in self._refusing and self._now_s() >= self._rests_until_s
+
+    def _note(self, refusal: ApiRefusal, chat: str) -> None:
+        """Learn from a refusal when not to ask again."""
+        if refusal.status == 429 or refusal.retry_after_s is not None:
+            self._rests_until_s = self._now_s() + (refusal.retry_after_s or REST_S)
+        elif refusal.error in _NEVER:
+            self._wanted = False
+        elif refusal.error in _NOT_HERE:
+            self._refusing[chat] = None
+            _forget_oldest(self._refusing)
+
+    def _keep(self, place: Place, shown: str) -> None:
+        self._shown[place] = shown
+        _forget_oldest(self._shown)
+
+
+def _forget_oldest(kept: dict[K, V]) -> None:
+    while len(kept) > REMEMBERED:
+        del kept[next(iter(kept))]
