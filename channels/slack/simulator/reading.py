@@ -36,6 +36,7 @@ class ReadingMethods:
 
     def _auth(self, arguments: JsonObject) -> JsonObject:
         app = self._world.the_app()
+        self._world.introductions += 1
         return {
             "url": f"{self._base_url()}/", "team": "Simulated", "user": app.name, "team_id": app.team,
             "user_id": app.user, "bot_id": app.bot, "is_enterprise_install": False,

@@ -131,6 +131,7 @@ class World(CallLog[str]):
         self.files: dict[str, StoredFile] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
         self.views: list[JsonObject] = []
+        self.introductions = 0  # how often the app asked who it is
         self._last_us = 0
         self._names = 0
 
