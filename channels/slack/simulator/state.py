@@ -81,6 +81,17 @@ class Chat:
         return "im" if self.direct else "group" if self.id.startswith("G") else "channel"
 
 
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody in the workspace, or in one that shares a channel with it."""
+
+    name: str  # the handle
+    display_name: str  # "" where they chose none
+    real_name: str
+    team: str
+    deleted: bool = False
+
+
 @dataclass(slots=True)
 class StoredFile:
     """A file."""
@@ -126,7 +137,8 @@ class World(CallLog[str]):
     def __init__(self) -> None:
         super().__init__()
         self.app: AppAccount | None = None
-        self.people: dict[str, str] = {}  # user id -> name
+        self.people: dict[str, Person] = {}  # by user id
+        self.looked_up: list[str] = []  # whose users.info was asked for
         self.chats: dict[str, Chat] = {}
         self.files: dict[str, StoredFile] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
