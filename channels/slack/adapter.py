@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from slack_bolt.app.async_app import AsyncApp
-
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, Attachment, OutboundPart, Receipt
@@ -23,6 +21,7 @@ from channels.slack.files import FILE_ID, fetch_file, send_files
 from channels.slack.interactions import RESPONSE_URL
 from channels.slack.introduction import introduce
 from channels.slack.limits import MAX_FILE_BYTES, MRKDWN_LIMITS, SLACK_LIMITS
+from channels.slack.names import Names
 from channels.slack.places import Places
 from channels.slack.reactions import Reactions
 from channels.slack.receiving import Clock, Pause, Receiver, bolt_app
@@ -90,26 +89,15 @@ class SlackChannel:
         sink.report(ChannelState.STARTING)
         us = self._us = await introduce(self._config, self._wire, sink, self._pause)
         self._places = Places(await sink.cursor())
-        receiver = Receiver(us, sink, self._places, self._clock)
+        receiver = Receiver(us, sink, self._places, Names(self._wire, us), self._clock)
         app = bolt_app(self._wire.client, receiver)
         backfill = Backfill(self._wire, receiver, self._pause)
         if self._config.mode == "socket":
             after_gap = backfill.run
             await SocketMode(self._config, self._wire, app, receiver, pause=self._pause, after_gap=after_gap).run()
         elif self._webhook is not None:
-            await self._serve(self._webhook, app, backfill, sink)
-
-    async def _serve(self, webhook: Webhook, app: AsyncApp, backfill: Backfill, sink: Sink) -> None:
-        """Be there for what Slack posts, until cancelled."""
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                catching_up = tasks.create_task(backfill.run())
-                await asyncio.wait([catching_up], timeout=self._config.backfill_s)
-                webhook.app = app
-                sink.report(ChannelState.READY)
-                await asyncio.Event().wait()
-        finally:
-            webhook.app = None
+            backfill_s = self._config.backfill_s
+            await self._webhook.run(app, receiver, backfill, pause=self._pause, backfill_s=backfill_s)
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """One path, in HTTP mode; none in Socket Mode."""

@@ -7,6 +7,7 @@ from channels.base import ChannelState, NotPersisted
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import InboundMessage
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, refused, where_to_mend
+from channels.slack.names import spoken_of
 from channels.slack.places import later
 from channels.slack.raw import RawMessage
 from channels.slack.receiving import Pause, Receiver
@@ -33,12 +34,15 @@ class Backfill:
         self._receiver = receiver
         self._pause = pause
 
-    async def run(self) -> None:
-        """Offer everything since the resume point; nothing at first contact. A chat that cannot be read is told."""
-        places = self._receiver.places
-        if places.ts == "0":
+    async def run(self, since: str | None = None) -> None:
+        """Offer everything since a ts; None: since the resume point, and nothing at first contact.
+
+        A chat that cannot be read is told.
+        """
+        since = since or self._receiver.places.ts
+        if since == "0":
             return
-        oldest = f"{max(0.0, float(places.ts) - OVERLAP_S):.6f}"
+        oldest = f"{max(0.0, float(since) - OVERLAP_S):.6f}"
         chats = await self._chats()
         for chat in chats[:CHATS_AT_MOST]:
             try:
@@ -89,16 +93,18 @@ class Backfill:
         for thread in known:
             arguments: Arguments = {"channel": chat, "ts": thread, "oldest": oldest, "inclusive": True}
             said += [one for one in await self._pages("conversations.replies", arguments) if one.ts != thread]
+        spoken = [user for one in said for user in spoken_of(one.user, one.text)]
+        await self._receiver.names.learn(dict.fromkeys(spoken))
         said.sort(key=lambda message: float(message.ts))
         await self._hand_in([event for message in said for event in self._events(message, chat, oldest)])
 
     def _events(self, message: RawMessage, chat: str, oldest: str) -> list[InboundMessage]:
         """What a message of the history says: itself, and a change of it since."""
-        us, threads = self._receiver.us, self._receiver.places.threads
+        us, known = self._receiver.us, self._receiver.known
         if is_ours(message, us):
             return []
-        said = translate_message(message, chat, us, threads) if later(message.ts, oldest) else None
-        changed = translate_edit(message, chat, us, threads)
+        said = translate_message(message, chat, us, known) if later(message.ts, oldest) else None
+        changed = translate_edit(message, chat, us, known)
         return [event for event in (said, changed) if event is not None]
 
     async def _hand_in(self, events: list[InboundMessage]) -> None:

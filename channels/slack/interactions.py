@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from pydantic import ValidationError
 
 from channels.messages import Address, ButtonPressed, ChatKind, CommandInvoked, Rejected, Route, Sender
-from channels.slack.markup import as_said, clean
+from channels.slack.markup import NameOf, as_said, clean, nameless
 from channels.slack.raw import RawActions, RawCommand
 from channels.slack.translate import CHANNEL, Ourselves, chat_kind, explained, rejected
 
@@ -15,25 +15,30 @@ RESPONSE_URL_USES = 5
 ACTION_PREFIX = "tenk:"  # of our buttons' action ids
 
 
-def translate_command(body: object, us: Ourselves, now: datetime) -> CommandInvoked | Rejected:
+def translate_command(
+    body: object, us: Ourselves, now: datetime, name_of: NameOf = nameless
+) -> CommandInvoked | Rejected:
     """The command in a slash command's body. Never raises. `now` is when it came: Slack tells no time."""
     try:
         raw = RawCommand.model_validate(body)
     except ValidationError as error:
         return rejected(body, explained(error))
+    name = name_of(raw.user_id, raw.team_id) or clean(raw.user_name or raw.user_id)
     return CommandInvoked(
         event_id=f"cmd:{raw.team_id}:{clean(raw.trigger_id)[:80]}",
         address=Address(CHANNEL, us.account, raw.channel_id),
-        sender=Sender(f"{raw.team_id}:{raw.user_id}", clean(raw.user_name or raw.user_id)),
+        sender=Sender(f"{raw.team_id}:{raw.user_id}", name),
         received_at=now,
         name=raw.command.removeprefix("/").lower(),
-        arguments=as_said(raw.text, us.user),
+        arguments=as_said(raw.text, us.user, name_of),
         kind=_kind(raw),
         route=_route(raw.response_url, now),
     )
 
 
-def translate_actions(body: object, us: Ourselves, now: datetime) -> ButtonPressed | Rejected | None:
+def translate_actions(
+    body: object, us: Ourselves, now: datetime, name_of: NameOf = nameless
+) -> ButtonPressed | Rejected | None:
     """The press in a block_actions payload; None for what is no button of ours. Never raises."""
     try:
         raw = RawActions.model_validate(body)
@@ -47,10 +52,11 @@ def translate_actions(body: object, us: Ourselves, now: datetime) -> ButtonPress
     # Under a message that everybody sees the chat is answered; under one that only they see, only they are.
     route = _route(raw.response_url, now) if raw.container.is_ephemeral else None
     thread = raw.container.thread_ts or (raw.message.thread_ts if raw.message is not None else None)
+    name = name_of(raw.user.id, team) or clean(raw.user.name or raw.user.username or raw.user.id)
     return ButtonPressed(
         event_id=f"act:{us.team}:{clean(raw.trigger_id or str(action.action_ts))[:80]}",
         address=Address(CHANNEL, us.account, raw.channel.id, thread),
-        sender=Sender(f"{team}:{raw.user.id}", clean(raw.user.name or raw.user.username or raw.user.id)),
+        sender=Sender(f"{team}:{raw.user.id}", name),
         received_at=now,
         message_id=raw.container.message_ts,
         kind=chat_kind(raw.channel.id),

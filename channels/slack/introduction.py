@@ -20,6 +20,8 @@ WANTED = {
     "reactions:write": "signs",
     "files:read": "files that people send",
     "files:write": "files to people",
+    "im:write": "private answers to slash commands, once their own way is over",
+    "users:read": "names: people are shown by their ids",
 }
 """Scopes and what does not work without them."""
 
@@ -60,7 +62,7 @@ def _told(sink: Sink, refused: ConfigRefused) -> ConfigRefused:
 def _ourselves(config: SlackAccount, answer: JsonObject) -> Ourselves:
     _check_scopes(config, answer.get("x_oauth_scopes"))
     team, user, bot = (str(answer.get(key) or "") for key in ("team_id", "user_id", "bot_id"))
-    return Ourselves(config.name, team, user, bot, config.answer_in_threads)
+    return Ourselves(config.name, team, user, bot, config.answer_in_threads, str(answer.get("user") or ""))
 
 
 def _check_scopes(config: SlackAccount, header: object) -> None:

@@ -5,7 +5,8 @@ Source: docs.slack.dev/messaging/formatting-message-text (read 2026-11): `&`, `<
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 
 MENTION = re.compile(r"<@([UW][A-Z0-9]{1,30})(?:\|[^<>]*)?>")
 _BRACKETS = re.compile(r"<([^<>]*)>")
@@ -14,6 +15,9 @@ _CHARACTER: Mapping[str, str] = {"amp": "&", "lt": "<", "gt": ">"}
 _PINGING = re.compile(r"<(?=[!@#])")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 WORD_JOINER = "\u2060"  # shows nothing, and takes the meaning out of what stands behind a bracket
+
+NameOf = Callable[[str, str | None], str | None]
+"""From a user's id, and the team it is to be of (None: any), to their name; None where that is not known."""
 
 
 def escaped(text: str) -> str:
@@ -43,19 +47,24 @@ def mentions(text: str, user: str) -> bool:
     return f"<@{user}" in text and any(found[1] == user for found in MENTION.finditer(text))
 
 
-def as_said(text: str, us: str) -> str:
+def nameless(_user: str, _team: str | None) -> str | None:
+    """Knows nobody's name."""
+    return None
+
+
+def as_said(text: str, us: str, name_of: NameOf = nameless) -> str:
     """What a person wrote, as they saw it; a mention of us at its start is left out."""
     first = MENTION.match(text.lstrip())
     if first is not None and first[1] == us:
         text = text.lstrip()[first.end() :].lstrip(" ,:")
-    return clean(unescaped(_BRACKETS.sub(_shown, text) if "<" in text else text)).strip()
+    return clean(unescaped(_BRACKETS.sub(partial(_shown, name_of), text) if "<" in text else text)).strip()
 
 
-def _shown(found: re.Match[str]) -> str:
+def _shown(name_of: NameOf, found: re.Match[str]) -> str:
     """What one pair of brackets shows; still escaped."""
     inner, _, label = found[1].partition("|")
     if inner.startswith("@"):
-        return "@" + (label or inner[1:])
+        return "@" + escaped(name_of(inner[1:], None) or label or inner[1:])
     if inner.startswith("#"):
         return "#" + (label or inner[1:])
     if inner.startswith("!"):

@@ -4,6 +4,8 @@ Small on purpose, for it is written with every commit: the newest of each are ke
 asking Slack after a gap. The chats and threads are turned to JSON only when there is a new one.
 """
 
+from collections.abc import Callable
+
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -68,6 +70,29 @@ class Places:
             chats, threads = list(self.chats)[-CHATS_KEPT:], list(self.threads)[-THREADS_KEPT:]
             self._tail = f'"chats":{orjson.dumps(chats).decode()},"threads":{orjson.dumps(threads).decode()}}}'
         return f'{{"ts":"{self.ts}",{self._tail}'
+
+
+class Trail:
+    """How far we had heard a while ago: where a gap begins that shows itself only now."""
+
+    def __init__(self, places: Places, while_s: float, now_s: Callable[[], float]) -> None:
+        """`now_s` is Unix time. At first contact nothing was heard before now."""
+        self._places = places
+        self._while_s = while_s
+        self._now_s = now_s
+        begun = places.ts if places.ts != "0" else f"{now_s():.6f}"
+        self._older = self._newer = (now_s(), begun)
+
+    def mark(self) -> None:
+        """Note how far we have heard by now; to be called before something new is."""
+        now_s = self._now_s()
+        if now_s - self._newer[0] > self._while_s and self._places.ts != "0":
+            self._older, self._newer = self._newer, (now_s, self._places.ts)
+
+    @property
+    def since(self) -> str:
+        """The newest ts that was heard at least `while_s` ago, or somewhat older."""
+        return self._older[1]
 
 
 def later(one: str, other: str) -> bool:

@@ -1,7 +1,8 @@
 """The parts of what Slack sends that are read, as models of our own; everything else in it is ignored.
 
-Source: docs.slack.dev/reference/events (`message`, `app_mention`, `member_joined_channel`),
-…/interactivity/implementing-slash-commands and …/reference/interaction-payloads/block_actions-payload (read 2026-11).
+Source: docs.slack.dev/reference/events (`message`, `app_mention`, `member_joined_channel`, `user_change`),
+…/interactivity/implementing-slash-commands, …/reference/interaction-payloads/block_actions-payload and
+…/reference/objects/user-object (read 2026-11).
 """
 
 from typing import Annotated
@@ -159,3 +160,34 @@ class RawActions(_Raw):
     message: RawPressedMessage | None = None
     actions: Annotated[list[RawAction], Field(min_length=1, max_length=25)]
     response_url: StrictStr = ""
+
+
+class RawProfile(_Raw):
+    """What somebody says about themselves."""
+
+    display_name: StrictStr | None = None  # "" where they chose none
+    real_name: StrictStr | None = None
+
+
+class RawEnterpriseUser(_Raw):
+    """Who somebody is in an organisation of several workspaces."""
+
+    enterprise_id: Id | None = None
+    teams: list[StrictStr] = []
+
+
+class RawUserInfo(_Raw):
+    """A user, as users.info and `user_change` tell it."""
+
+    id: Id
+    team_id: Id | None = None
+    name: StrictStr | None = None
+    real_name: StrictStr | None = None
+    profile: RawProfile = RawProfile()
+    enterprise_user: RawEnterpriseUser = RawEnterpriseUser()
+
+    @property
+    def teams(self) -> frozenset[str]:
+        """Every team in which the id is this user's."""
+        found = (self.team_id, self.enterprise_user.enterprise_id, *self.enterprise_user.teams)
+        return frozenset(team for team in found if team)

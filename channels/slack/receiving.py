@@ -4,6 +4,7 @@ It is one middleware of a bolt app, before all others: bolt acknowledges what co
 raises. So no listener of bolt's ever runs; its own order (acknowledge, then handle) would lose messages (FAULTS 0.1).
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 
@@ -18,12 +19,15 @@ from slack_sdk.web.async_client import AsyncWebClient
 from channels.base import ChannelState, NotPersisted, Sink
 from channels.messages import InboundEvent, Rejected
 from channels.slack.interactions import translate_actions, translate_command
+from channels.slack.names import Names, people_in, profile_in
 from channels.slack.places import Places
-from channels.slack.translate import Ourselves, rejected, translate_event
+from channels.slack.translate import Known, Ourselves, rejected, translate_event
 from channels.slack.wire import quiet_logger
 
 Pause = Callable[[float], Awaitable[None]]
 Clock = Callable[[], datetime]
+
+COMMAND_WAITS_S = 0.5  # for what was said before it: who used it is to be answered within a second
 
 _log = structlog.get_logger()
 
@@ -31,11 +35,13 @@ _log = structlog.get_logger()
 class Receiver:
     """What both ways in share: who we are, how far we heard, and the sink."""
 
-    def __init__(self, us: Ourselves, sink: Sink, places: Places, clock: Clock) -> None:
+    def __init__(self, us: Ourselves, sink: Sink, places: Places, names: Names, clock: Clock) -> None:
         """`clock` gives aware UTC."""
         self.us = us
         self.sink = sink
         self.places = places
+        self.names = names
+        self.known = Known(places.threads, names.name_of)
         self._clock = clock
 
     def translated(self, body: object) -> InboundEvent | Rejected | None:
@@ -44,11 +50,11 @@ class Receiver:
             return rejected(body, "a payload that is no object")
         kind = body.get("type")
         if "command" in body and kind is None:
-            return translate_command(body, self.us, self._clock())
+            return translate_command(body, self.us, self._clock(), self.names.name_of)
         if kind == "block_actions":
-            return translate_actions(body, self.us, self._clock())
+            return translate_actions(body, self.us, self._clock(), self.names.name_of)
         if kind == "event_callback":
-            return translate_event(body, self.us, self.places.threads)
+            return translate_event(body, self.us, self.known)
         return None  # shortcuts, views, options: nothing of ours asks for them
 
     async def take(self, body: object) -> None:
@@ -57,7 +63,11 @@ class Receiver:
         Raises:
             NotPersisted: it was not committed; Slack must not be told that we have it.
         """
-        await self.hand_in([self.translated(body)])
+        if (profile := profile_in(body)) is not None:
+            self.names.changed(profile)
+        async with self.names.in_turn(_chat_of(body), people_in(body)):
+            translated = self.translated(body)
+        await self.hand_in([translated])  # what came next in this chat goes on only when this one waits
         self.sink.report(ChannelState.READY)
 
     async def hand_in(self, translated: Sequence[InboundEvent | Rejected | None]) -> None:
@@ -73,6 +83,24 @@ class Receiver:
                 events.append(one)
         if events or refused:
             await self.sink.receive(events, rejected=refused, cursor=self.places.cursor())
+
+
+async def its_time(caught_up: asyncio.Event, *, is_event: bool) -> None:
+    """Let what was said before go first; before a command or a press only if that does not take long."""
+    try:
+        async with asyncio.timeout(None if is_event else COMMAND_WAITS_S):
+            await caught_up.wait()
+    except TimeoutError:
+        return
+
+
+def _chat_of(body: object) -> str:
+    """Where one delivery is from, as far as its order goes; total."""
+    if not isinstance(body, dict):
+        return ""
+    event = body.get("event")
+    where = event.get("channel") if isinstance(event, dict) else body.get("channel_id", body.get("channel"))
+    return str(where.get("id") if isinstance(where, dict) else where)
 
 
 class PersistBeforeAck(AsyncMiddleware):

@@ -18,7 +18,7 @@ from channels.base import ChannelState
 from channels.errors import ChannelError, ConfigRefused
 from channels.slack.config import SlackAccount
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, socket_mode_off
-from channels.slack.receiving import Pause, Receiver, dispatched
+from channels.slack.receiving import Pause, Receiver, dispatched, its_time
 from channels.slack.wire import SlackWire
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # between sockets that could not be opened
@@ -26,6 +26,8 @@ REFUSALS_BELIEVED = 3  # so many in a row end a channel that ran before; at the 
 IN_FLIGHT = 200  # envelopes of one socket being committed; further ones wait unread
 MAX_FRAME_BYTES = 4_000_000
 RETIRE_S = 5.0  # how long an old socket may still acknowledge what came by it
+
+EVENTS = "events_api"  # what an envelope is that holds no command and no button
 
 _log = structlog.get_logger()
 
@@ -76,6 +78,7 @@ class SocketMode:
         refused: ConfigRefused | None = None
         try:
             async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(self._receiver.names.run())
                 await self._keep(tasks)
         except* ConfigRefused as found:
             refused = next(one for one in found.exceptions if isinstance(one, ConfigRefused))
@@ -181,12 +184,13 @@ class SocketMode:
         elif isinstance(envelope, str):
             await link.slots.acquire()
             link.in_flight += 1
-            answers.create_task(self._answer(link, envelope, frame.get("payload"), ready))
+            answers.create_task(self._answer(link, envelope, frame, ready))
 
-    async def _answer(self, link: _Link, envelope: str, payload: JsonValue, ready: asyncio.Event) -> None:
-        """Hand an envelope on; acknowledge it if it was taken."""
+    async def _answer(self, link: _Link, envelope: str, frame: dict[str, JsonValue], ready: asyncio.Event) -> None:
+        """Hand an envelope on when its time has come; acknowledge it if it was taken."""
+        payload = frame.get("payload")
         try:
-            await ready.wait()
+            await its_time(ready, is_event=frame.get("type") == EVENTS)
             if isinstance(payload, dict):
                 taken = (await dispatched(self._app, payload)).status == 200
             else:

@@ -26,7 +26,7 @@ from channels.messages import (
     Rejected,
     Sender,
 )
-from channels.slack.markup import as_said, clean, mentions
+from channels.slack.markup import NameOf, as_said, clean, mentions, nameless
 from channels.slack.raw import RawEventCallback, RawFile, RawMember, RawMessage, RawMessageEvent
 
 CHANNEL = "slack"
@@ -45,21 +45,28 @@ class Ourselves:
     user: str  # the bot's user id
     bot: str  # its bot id, which its messages carry
     answer_in_threads: bool = True
+    name: str = ""  # the bot user's, as people mention it
 
 
-def translate_event(
-    body: object, us: Ourselves, threads: Container[str] = frozenset()
-) -> InboundEvent | Rejected | None:
-    """The event in one Events API body; None when it is well-formed and says nothing to us. Never raises.
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known beside an event: threads we take part in, as `thread_key` names them, and people's names."""
 
-    `threads` are those we take part in, as `thread_key` names them.
-    """
+    threads: Container[str] = frozenset()
+    name_of: NameOf = nameless
+
+
+NOTHING = Known()
+
+
+def translate_event(body: object, us: Ourselves, known: Known = NOTHING) -> InboundEvent | Rejected | None:
+    """The event in one Events API body; None when it is well-formed and says nothing to us. Never raises."""
     try:
         callback = RawEventCallback.model_validate(body)
         event = body["event"] if isinstance(body, dict) else None
         kind = event.get("type") if isinstance(event, dict) else None
         if kind in ("message", "app_mention"):
-            return _message_event(RawMessageEvent.model_validate(event), us, threads)
+            return _message_event(RawMessageEvent.model_validate(event), us, known)
         if kind in ("member_joined_channel", "channel_left", "group_left"):
             return _member(RawMember.model_validate(event), callback, us)
     except ValidationError as error:
@@ -103,23 +110,23 @@ def chat_kind(chat: str, channel_type: str | None = None) -> ChatKind:
 
 
 def translate_message(
-    raw: RawMessage, chat: str, us: Ourselves, threads: Container[str], channel_type: str | None = None
+    raw: RawMessage, chat: str, us: Ourselves, known: Known, channel_type: str | None = None
 ) -> InboundMessage | None:
     """What somebody said, out of an event or a channel's history; None for what we said and what says nothing."""
     if raw.subtype not in _SAID or is_ours(raw, us):
         return None
     attachments = tuple([_attachment(file) for file in raw.files if file.mode != "tombstone"])
-    text = as_said(raw.text, us.user)
+    text = as_said(raw.text, us.user, known.name_of)
     kind = chat_kind(chat, channel_type)
     mentioned = mentions(raw.text, us.user)
     if not text and not attachments and not mentioned:
         return None
     thread = _thread_of(raw, kind, us, mentioned=mentioned)
-    ours = thread is not None and (thread_key(chat, thread) in threads or raw.parent_user_id == us.user)
+    ours = thread is not None and (thread_key(chat, thread) in known.threads or raw.parent_user_id == us.user)
     return InboundMessage(
         event_id=f"msg:{us.team}:{chat}:{raw.ts}",
         address=Address(CHANNEL, us.account, chat, thread),
-        sender=_sender(raw, us),
+        sender=_sender(raw, us, known.name_of),
         received_at=said_at(raw.ts),
         message_id=raw.ts,
         kind=kind,
@@ -130,10 +137,10 @@ def translate_message(
 
 
 def translate_edit(
-    raw: RawMessage, chat: str, us: Ourselves, threads: Container[str], channel_type: str | None = None
+    raw: RawMessage, chat: str, us: Ourselves, known: Known, channel_type: str | None = None
 ) -> InboundMessage | None:
     """What somebody changed their message to; None where nobody changed it (a preview was added)."""
-    said = translate_message(raw, chat, us, threads, channel_type)
+    said = translate_message(raw, chat, us, known, channel_type)
     if said is None or raw.edited is None:
         return None
     return InboundMessage(
@@ -162,25 +169,25 @@ def _thread_of(raw: RawMessage, kind: ChatKind, us: Ourselves, *, mentioned: boo
     return raw.ts if mentioned and kind is ChatKind.GROUP and us.answer_in_threads else None
 
 
-def _message_event(raw: RawMessageEvent, us: Ourselves, threads: Container[str]) -> InboundEvent | None:
+def _message_event(raw: RawMessageEvent, us: Ourselves, known: Known) -> InboundEvent | None:
     if raw.subtype == "message_changed":
         before, after = raw.previous_message, raw.message
         if after is None or (before is not None and before.edited == after.edited):
             return None
-        return translate_edit(after, raw.channel, us, threads, raw.channel_type)
+        return translate_edit(after, raw.channel, us, known, raw.channel_type)
     if raw.subtype == "message_deleted":
-        return _deleted(raw, us)
-    return translate_message(raw, raw.channel, us, threads, raw.channel_type)
+        return _deleted(raw, us, known.name_of)
+    return translate_message(raw, raw.channel, us, known, raw.channel_type)
 
 
-def _deleted(raw: RawMessageEvent, us: Ourselves) -> MessageDeleted | None:
+def _deleted(raw: RawMessageEvent, us: Ourselves, name_of: NameOf) -> MessageDeleted | None:
     before = raw.previous_message
     if raw.deleted_ts is None or before is None or is_ours(before, us):
         return None
     return MessageDeleted(
         event_id=f"del:{us.team}:{raw.channel}:{raw.deleted_ts}",
         address=Address(CHANNEL, us.account, raw.channel, before.thread_ts),
-        sender=_sender(before, us),
+        sender=_sender(before, us, name_of),
         received_at=said_at(raw.event_ts or raw.ts),
         message_id=raw.deleted_ts,
     )
@@ -200,13 +207,13 @@ def _member(raw: RawMember, callback: RawEventCallback, us: Ourselves) -> Member
     )
 
 
-def _sender(raw: RawMessage, us: Ourselves) -> Sender:
+def _sender(raw: RawMessage, us: Ourselves, name_of: NameOf) -> Sender:
     """Who wrote: a user id is only unique inside its team (A30); apps and webhooks are no persons (A29)."""
     team = raw.user_team or raw.source_team or raw.team or us.team
     if raw.user is None or raw.bot_id is not None or raw.subtype == "bot_message":
         who = raw.bot_id or raw.user or "unknown"
         return Sender(f"{team}:{who}", clean(raw.username or who), is_bot=True)
-    return Sender(f"{team}:{raw.user}", clean(raw.username or raw.user))
+    return Sender(f"{team}:{raw.user}", name_of(raw.user, team) or clean(raw.username or raw.user))
 
 
 def _attachment(raw: RawFile) -> Attachment:

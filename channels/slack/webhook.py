@@ -1,9 +1,11 @@
 """The HTTP way in: one path for events, commands and buttons, each request verified over its raw bytes.
 
 Answers only after the commit: 200 taken (a replay too: the inbox knows it), 401 not Slack's, 503 not committed.
-`X-Slack-Retry-Num` decides nothing: a first delivery may have died before its commit (FAULTS 1.3).
+`X-Slack-Retry-Num` decides nothing about what is taken: a first delivery may have died before its commit (FAULTS 1.3).
+It only tells of a gap: three retries in six minutes, and what was not taken by then is in the histories alone.
 """
 
+import asyncio
 import time
 from collections.abc import Callable
 
@@ -13,22 +15,58 @@ from aiohttp import web
 from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
+from channels.base import ChannelState
+from channels.slack.backfill import Backfill
+from channels.slack.places import Trail
+from channels.slack.receiving import Pause, Receiver, its_time
 from channels.slack.signatures import is_signed
 
-TAKEN_TYPES = frozenset({"application/json", "application/x-www-form-urlencoded"})
+JSON = "application/json"
+TAKEN_TYPES = frozenset({JSON, "application/x-www-form-urlencoded"})
+RETRIED_FOR_S = 420.0  # after so long Slack has given an event up (docs.slack.dev/apis/events-api, read 2026-11)
+GAP_PAUSE_S = 5.0  # between the sign of a gap and the look into the histories: signs come in crowds
+BETWEEN_GAPS_S = 60.0
 
 _log = structlog.get_logger()
 
 
 class Webhook:
-    """Answers what Slack posts. Before `app` is set every request is answered 503."""
+    """Answers what Slack posts; while `run` does not run every request is answered 503."""
 
     def __init__(self, account: str, secret: str, *, now_s: Callable[[], float] = time.time) -> None:
         """`now_s` is Unix time, for tests."""
-        self.app: AsyncApp | None = None
         self._account = account
         self._secret = secret
         self._now_s = now_s
+        self._app: AsyncApp | None = None
+        self._caught_up = asyncio.Event()
+        self._gap = asyncio.Event()
+        self._trail: Trail | None = None
+
+    async def run(
+        self, app: AsyncApp, receiver: Receiver, backfill: Backfill, *, pause: Pause, backfill_s: float
+    ) -> None:
+        """Be there for what Slack posts, until cancelled; events wait so long for what was said before."""
+        self._trail = trail = Trail(receiver.places, RETRIED_FOR_S, self._now_s)
+        self._caught_up.clear()
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(receiver.names.run())
+                self._app = app
+                receiver.sink.report(ChannelState.READY)
+                catching_up = tasks.create_task(backfill.run())
+                await asyncio.wait([catching_up], timeout=backfill_s)
+                self._caught_up.set()
+                while True:
+                    await self._gap.wait()
+                    since = trail.since  # before anything newer is heard
+                    await pause(GAP_PAUSE_S)
+                    self._gap.clear()
+                    await backfill.run(since)
+                    await pause(BETWEEN_GAPS_S)
+        finally:
+            self._app = None
+            self._caught_up.set()
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One request."""
@@ -38,12 +76,22 @@ class Webhook:
         if not is_signed(self._secret, body, timestamps, signatures, self._now_s()):
             _log.warning("webhook_refused", account=self._account)
             return web.Response(status=401, text="not signed by Slack\n")
-        if self.app is None:
+        if self._app is None or self._trail is None:
             return _later()
-        asked = _as_request(body, request.content_type)
+        self._trail.mark()
+        answer = await self._answer(body, request.content_type)
+        if answer.status >= 500 or "X-Slack-Retry-Num" in request.headers:
+            self._gap.set()
+        return answer
+
+    async def _answer(self, body: bytes, content_type: str) -> web.StreamResponse:
+        asked = _as_request(body, content_type)
         if asked is None:
             return web.Response(status=400, text="unreadable\n")
-        answer = await self.app.async_dispatch(asked)
+        await its_time(self._caught_up, is_event=content_type == JSON)
+        if self._app is None:
+            return _later()
+        answer = await self._app.async_dispatch(asked)
         if answer.status == 503:
             return _later()
         kind = answer.headers.get("content-type", ["text/plain"])[0].partition(";")[0]
@@ -59,7 +107,7 @@ def _as_request(body: bytes, content_type: str) -> AsyncBoltRequest | None:
     if content_type not in TAKEN_TYPES:
         return None
     try:
-        if content_type == "application/json" and not isinstance(orjson.loads(body), dict):
+        if content_type == JSON and not isinstance(orjson.loads(body), dict):
             return None
         asked = AsyncBoltRequest(body=body.decode(), headers={"content-type": content_type}, mode="http")
     except (ValueError, AttributeError, TypeError, RecursionError):  # of the SDK's parser, on what is none of Slack's

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests.torture.gateway_process import ROOT
 from tests.torture.invariants import Verdict, examine
-from tests.torture.platforms import DiscordPlatform, Platform, SlackPlatform, TelegramPlatform
+from tests.torture.platforms import DiscordPlatform, Platform, SlackHttpPlatform, SlackPlatform, TelegramPlatform
 from tests.torture.world import OWN_COMMANDS, NotSettled, World
 
 KINDS = ("", "", "p", "i", "u", "pi", "l", "s", "s", "sp", "ls", "piu")
@@ -30,6 +30,7 @@ PLATFORMS: Mapping[str, Callable[[], Platform]] = {
     "telegram": TelegramPlatform,
     "discord": DiscordPlatform,
     "slack": SlackPlatform,
+    "slack-http": SlackHttpPlatform,
 }
 
 
@@ -106,7 +107,7 @@ async def _alone(platform: Platform, kills: int, chats: int, seed: int) -> None:
     with tempfile.TemporaryDirectory() as directory:
         verdict = await run_campaign(Path(directory), platform, kills=kills, chats=chats, seed=seed)
     spent_s = time.monotonic() - begun_s
-    sys.stdout.write(f"{platform.name:8} seed {seed}  {verdict.line()}  in {spent_s:.0f} s\n")
+    sys.stdout.write(f"{platform.name:10} seed {seed}  {verdict.line()}  in {spent_s:.0f} s\n")
     for flaw in verdict.broken:
         sys.stdout.write(f"  {flaw}\n")
 

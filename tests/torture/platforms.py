@@ -3,6 +3,8 @@
 A chat is a number. On Discord and Slack every fourth is a channel among others, where the bot is mentioned.
 """
 
+import random
+import socket
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,12 +12,18 @@ from typing import Protocol
 
 from channels.discord.simulator.server import DiscordSimulator
 from channels.slack.simulator.server import SlackSimulator
-from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN
+from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
 from channels.telegram.simulator.server import TelegramSimulator
 
 GUILD = 5_000_000
 COMMAND_ROOM = 5_000_001
 """The channel on Discord where nobody writes and commands are used."""
+
+HTTP_PORTS = range(20_000, 32_000)
+"""Where a gateway that is posted to listens in all its lives: no connection that goes out is given one of these."""
+
+RETRY_AFTER_S = (0.0, 0.5, 2.0)
+"""Slack's waits before each retry of an event, shortened: a minute and five are too long here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +290,54 @@ class SlackPlatform:
     def key(self, chat: int) -> str:
         """See `Platform`."""
         return f"{'C' if _is_room(chat) else 'D'}{chat}"
+
+
+class SlackHttpPlatform(SlackPlatform):
+    """The same, its events posted to the gateway's own HTTP server: three retries, and then they are lost for good."""
+
+    name = "slack-http"
+    config = '[channels.slack.main]\nmode = "http"\n[access.accounts."slack:main"]\nallow_groups = ["*"]\n'
+    secrets: Mapping[str, str] = {"the bot token": BOT_TOKEN, "the signing secret": SIGNING_SECRET}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sim = SlackSimulator(keys_count=False, retry_after_s=RETRY_AFTER_S)
+
+    async def start(self) -> Mapping[str, str]:
+        """See `Platform`."""
+        await self.sim.start()
+        listen = f"127.0.0.1:{_free_port()}"
+        self.sim.add_app().webhook_url = f"http://{listen}/webhooks/slack/main/events"
+        return {
+            "SLACK_BOT_TOKEN": BOT_TOKEN,
+            "SLACK_SIGNING_SECRET": SIGNING_SECRET,
+            "SLACK_API_BASE": self.sim.base_url,
+            "TENK_HTTP": listen,
+        }
+
+    def arrivals(self) -> int:
+        """How often a gateway has asked who it is: it listens a moment later."""
+        return self.sim.world.introductions
+
+    def on_its_way(self) -> int:
+        """See `Platform`."""
+        return self.sim.poster.on_its_way
+
+    def forget(self) -> None:
+        """See `Platform`: what was not taken is not posted again."""
+        self.sim.poster.forget()
+
+
+def _free_port() -> int:
+    """A port nobody listens on."""
+    while True:
+        port = random.choice(HTTP_PORTS)
+        with socket.socket() as tried:
+            try:
+                tried.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 def _repeated(said: Sequence[tuple[object, str]]) -> list[str]:

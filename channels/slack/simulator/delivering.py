@@ -60,4 +60,5 @@ class DeliveringSlack(Watched[str]):
         return "U" + chat.id[1:] if chat.direct else "U9"
 
     def _name(self, user: str) -> str:
-        return self._world.people.get(user, f"person-{user.lower()}")
+        person = self._world.people.get(user)
+        return f"person-{user.lower()}" if person is None else person.name

@@ -22,7 +22,9 @@ class Fault(ScriptedFault):
     "response_url", "upload" and "download" are methods too.
     """
 
-    only_by_name: ClassVar[frozenset[str]] = frozenset({"apps.connections.open", "auth.test", "socket.ack"})
+    only_by_name: ClassVar[frozenset[str]] = frozenset(
+        {"apps.connections.open", "auth.test", "socket.ack", "users.info"}
+    )
 
     kind: FaultKind
     chat: str | None = None

@@ -46,6 +46,16 @@ class Poster:
         self._retry_after_s = retry_after_s
         self._waiting: asyncio.Queue[Posted] = asyncio.Queue()
 
+    @property
+    def on_its_way(self) -> int:
+        """How many deliveries are not taken and not given up."""
+        return sum(not posted.done for posted in self.posted)
+
+    def forget(self) -> None:
+        """Post nothing again of what was not taken so far."""
+        for posted in self.posted:
+            posted.done = True
+
     def push(self, kind: str, payload: JsonObject) -> Posted:
         """Deliver something."""
         posted = Posted(kind, payload)
@@ -65,6 +75,8 @@ class Poster:
         for attempt, wait_s in enumerate((None, *waits)):
             if wait_s is not None:
                 await asyncio.sleep(wait_s)
+            if posted.done:
+                return
             posted.statuses.append(await self._post(session, posted, attempt))
             self._changed()
             if posted.acked:

@@ -7,7 +7,7 @@ from pydantic import JsonValue
 
 from channels.slack.simulator.checks import JsonObject, Refusal
 from channels.slack.simulator.methods import ChatMethods, Method, as_message
-from channels.slack.simulator.state import Chat, ShownMessage, StoredFile, World
+from channels.slack.simulator.state import Chat, Person, ShownMessage, StoredFile, World
 
 MAX_PAGE = 999
 
@@ -36,6 +36,7 @@ class ReadingMethods:
 
     def _auth(self, arguments: JsonObject) -> JsonObject:
         app = self._world.the_app()
+        self._world.introductions += 1
         return {
             "url": f"{self._base_url()}/", "team": "Simulated", "user": app.name, "team_id": app.team,
             "user_id": app.user, "bot_id": app.bot, "is_enterprise_install": False,
@@ -43,10 +44,11 @@ class ReadingMethods:
 
     def _user(self, arguments: JsonObject) -> JsonObject:
         user = str(arguments.get("user"))
-        name = self._world.people.get(user)
-        if name is None:
+        self._world.looked_up.append(user)
+        person = self._world.people.get(user)
+        if person is None:
             raise Refusal("user_not_found")
-        return {"user": {"id": user, "team_id": self._world.the_app().team, "name": name, "real_name": name}}
+        return {"user": as_user(user, person)}
 
     def _mine(self, arguments: JsonObject) -> JsonObject:
         us = self._world.the_app().user
@@ -156,6 +158,15 @@ class ReadingMethods:
 def as_chat(chat: Chat) -> JsonObject:
     """A chat as the API writes it."""
     return {"id": chat.id, "name": chat.name, "is_im": chat.direct, "is_archived": chat.archived, "is_member": True}
+
+
+def as_user(user: str, person: Person) -> JsonObject:
+    """A person as the API writes them; of who has left, less."""
+    profile: JsonObject = {"display_name": person.display_name, "real_name": person.real_name}
+    body: JsonObject = {
+        "id": user, "team_id": person.team, "name": person.name, "deleted": person.deleted, "profile": profile,
+    }  # fmt: skip
+    return body if person.deleted else body | {"real_name": person.real_name, "is_bot": False}
 
 
 def _there(chat: Chat) -> list[ShownMessage]:

@@ -5,17 +5,20 @@ D1 is the direct message of the bot with U1, C1 a channel with the bot in it.
 """
 
 import time
+from dataclasses import replace
 
 from channels.simulation.history import Edit
 from channels.slack.simulator.checks import JsonObject
 from channels.slack.simulator.delivering import Delivered, DeliveringSlack
 from channels.slack.simulator.methods import as_message
+from channels.slack.simulator.reading import as_user
 from channels.slack.simulator.state import (
     APP_TOKEN,
     BOT_TOKEN,
     SIGNING_SECRET,
     AppAccount,
     Chat,
+    Person,
     ShownMessage,
     StoredFile,
 )
@@ -33,9 +36,24 @@ class SimulatedSlack(DeliveringSlack):
         self._world.app = AppAccount(bot_token, app_token, signing_secret)
         return self._world.app
 
-    def add_person(self, user: str, name: str) -> None:
-        """Somebody with a name."""
-        self._world.people[user] = name
+    def add_person(
+        self,
+        user: str,
+        name: str,
+        *,
+        display_name: str | None = None,
+        real_name: str = "",
+        team: str | None = None,
+        deleted: bool = False,
+    ) -> None:
+        """Somebody with a name; what they chose to be called is the same (None), another, or nothing ("")."""
+        shown = name if display_name is None else display_name
+        self._world.people[user] = Person(name, shown, real_name, team or self._world.the_app().team, deleted)
+
+    def rename(self, user: str, display_name: str) -> None:
+        """Somebody chooses another name, and the app is told."""
+        self._world.people[user] = replace(self._world.people[user], display_name=display_name)
+        self.event({"type": "user_change", "user": as_user(user, self._world.people[user])})
 
     # The person's side.
 

@@ -94,6 +94,17 @@ class Chat:
         return "im" if self.direct else "group" if self.id.startswith("G") else "channel"
 
 
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody in the workspace, or in one that shares a channel with it."""
+
+    name: str  # the handle
+    display_name: str  # "" where they chose none
+    real_name: str
+    team: str
+    deleted: bool = False
+
+
 @dataclass(slots=True)
 class StoredFile:
     """A file."""
@@ -139,13 +150,15 @@ class World(CallLog[str]):
     def __init__(self) -> None:
         super().__init__()
         self.app: AppAccount | None = None
-        self.people: dict[str, str] = {}  # user id -> name
+        self.people: dict[str, Person] = {}  # by user id
+        self.looked_up: list[str] = []  # whose users.info was asked for
         self.chats: dict[str, Chat] = {}
         self.files: dict[str, StoredFile] = {}
         self.response_urls: dict[str, ResponseUrl] = {}
         self.views: list[JsonObject] = []
         self.stream_lasts_s = STREAM_LASTS_S  # after which Slack ends a stream by itself
         self.streams_per_min: int | None = None  # begun, and ended, before it is 429; None lets all pass
+        self.introductions = 0  # how often the app asked who it is
         self._last_us = 0
         self._names = 0
 

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from channels.messages import Address, ChatKind, InboundMessage, Sender
-from channels.slack.places import CHATS_KEPT, THREADS_KEPT, Places, later
+from channels.slack.places import CHATS_KEPT, THREADS_KEPT, Places, Trail, later
 
 
 def said(ts: str, chat: str = "D1", thread: str | None = None, *, mention: bool = False) -> InboundMessage:
@@ -72,3 +72,23 @@ def test_ts_are_compared_as_numbers():
     """Not as text."""
     assert later("1700000000.000001", "999999999.000001")
     assert not later("1700000000.000001", "1700000000.000001")
+
+
+def test_a_gap_begins_where_we_were_a_while_ago():
+    """What is heard after an outage does not hide where the outage began."""
+    now_s = [1_700_000_000.0]
+    places = Places(None)
+    trail = Trail(places, 420.0, lambda: now_s[0])
+    assert "1700000000.000000" == trail.since
+    for ts in ("1700000500.000001", "1700001000.000001"):
+        now_s[0] = float(ts)
+        trail.mark()
+        places.heard(said(ts))
+    now_s[0] = 1_700_009_000.0  # two hours of silence
+    trail.mark()
+    places.heard(said("1700008999.000001"))
+    trail.mark()
+    assert float("1700001000.000001") >= float(trail.since)
+    now_s[0] += 600
+    trail.mark()
+    assert "1700001000.000001" == trail.since

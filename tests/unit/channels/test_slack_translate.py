@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from channels.messages import AttachmentKind, ButtonPressed, ChatKind, CommandInvoked, InboundMessage, Rejected
 from channels.slack.interactions import translate_actions, translate_command
 from channels.slack.markup import as_said, escaped, mentions, unescaped
-from channels.slack.translate import Ourselves, said_at, translate_event
+from channels.slack.names import people_in
+from channels.slack.translate import Known, Ourselves, said_at, translate_event
 
 US = Ourselves("main", "T1", "U0BOT", "B0BOT")
 TS = "1700000000.000100"
@@ -21,7 +22,7 @@ def event(**more: object) -> dict:
 
 
 def said(threads: frozenset[str] = frozenset(), **more: object) -> InboundMessage:
-    found = translate_event(event(**more), US, threads)
+    found = translate_event(event(**more), US, Known(threads))
     assert isinstance(found, InboundMessage), found
     return found
 
@@ -160,6 +161,15 @@ def test_markup_is_read_as_people_saw_it(raw, shown):
     assert shown == as_said(raw, "U0BOT")
 
 
+def test_mentioned_people_are_called_by_their_names():
+    """As far as they are known; a label that Slack gives is second, the id the last resort."""
+
+    def name_of(user: str, team: str | None) -> str | None:
+        return {"U7": "Ann <&> Co"}.get(user)
+
+    assert "@Ann <&> Co, @bob and @U9" == as_said("<@U7|ann>, <@U8|bob> and <@U9>", "U0BOT", name_of)
+
+
 @given(st.text(max_size=200))
 def test_escaping_can_be_undone_and_mentions_nobody(text: str):
     """Whatever a text says, escaped it is only text (A63)."""
@@ -241,3 +251,20 @@ def test_damaged_interactions_never_raise(body: object, translate):
         base = COMMAND if translate is translate_command else ACTIONS
         translate(base | {key: body}, US, NOW)
     translate_event(body, US)
+
+
+@given(_JSON)
+def test_whose_names_are_needed_is_told_of_anything(body: object):
+    """Whatever was posted: ids or nothing."""
+    for whole in (body, event() | {"event": body}, COMMAND | {"user_id": body}, {"user": body}):
+        assert all(user.startswith(("U", "W")) for user in people_in(whole))
+
+
+def test_names_are_needed_of_who_speaks_and_whom_they_mention():
+    """Once each, not of apps, and of no more than ten in one text."""
+    crowd = "".join(f"<@U{n}>" for n in range(100, 150))
+    assert ["U1", "U2"] == people_in(event(text="<@U2> and <@U1>"))
+    assert [] == people_in(event(bot_id="B1", text="<@U2>"))
+    assert 11 == len(people_in(event(text=crowd)))
+    assert ["U1"] == people_in(COMMAND)
+    assert [] == people_in(event(type="user_change", user={"id": "U1"}))

@@ -1,0 +1,233 @@
+"""People's names: events carry ids alone, so Slack is asked, beside what is being taken in. Names are only ever shown.
+
+What is taken in waits for the names in it, but no longer than `WAIT_S`, and in the order in which it came; a name that
+comes later is there the next time. A Slack that stalls, limits or refuses is left alone for a while.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Collection, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+from weakref import WeakValueDictionary
+
+import structlog
+from pydantic import ValidationError
+
+from channels.errors import ChannelError
+from channels.slack.failures import MISSING_SCOPE, ApiRefusal, where_to_mend
+from channels.slack.markup import MENTION, clean, unescaped
+from channels.slack.raw import RawUserInfo
+from channels.slack.translate import Ourselves
+from channels.slack.wire import SlackWire
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+WAIT_S = 0.3  # of the second within which Slack is to hear that we have it
+LOOKUP_S = 3.0  # one call
+KEPT_S = 6 * 3600.0
+KEPT_AT_MOST = 5_000
+AT_ONCE = 4  # calls
+ASKED_AT_MOST = 500  # people waiting for a call; of more the ids are shown
+MENTIONED_AT_MOST = 10  # in one text
+PAUSE_S = 30.0  # after a call that was not answered, or a limit that names no time
+NO_SCOPE_PAUSE_S = 600.0  # somebody may add it meanwhile
+NAME_CHARS = 64
+
+_UNKNOWN = frozenset({"user_not_found", "user_not_visible", "users_not_found"})
+
+_log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What Slack said about an id."""
+
+    name: str | None  # None: that it knows nobody by it
+    teams: frozenset[str]  # whose id it is; ids are only unique inside one (A30)
+    until_s: float
+
+
+class Names:
+    """The names of one workspace's people, as far as they are known."""
+
+    def __init__(self, wire: SlackWire, us: Ourselves, *, now_s: Callable[[], float] = time.monotonic) -> None:
+        """Nothing is asked before `run`. `now_s` is for tests."""
+        self._wire = wire
+        self._us = us
+        self._now_s = now_s
+        self._known: dict[str, _Known] = {}  # oldest first
+        self._asked: dict[str, asyncio.Event] = {}  # one call in flight, or waiting, a person
+        self._waiting: asyncio.Queue[str] = asyncio.Queue(ASKED_AT_MOST)
+        self._resumes_s = float("-inf")
+        self._turns: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
+        self._scope_told = False
+
+    def name_of(self, user: str, team: str | None = None) -> str | None:
+        """The name of a user; None where it is not known, or known of somebody of another team."""
+        if user == self._us.user:
+            return self._us.name or None
+        known = self._known.get(user)
+        if known is None or (team is not None and team not in known.teams):
+            return None
+        return known.name
+
+    @asynccontextmanager
+    async def in_turn(self, chat: str, users: Collection[str]) -> "AsyncIterator[None]":
+        """Wait for these people's names; who came first in a chat goes on first, and nobody waits beyond `WAIT_S`."""
+        ends_s = asyncio.get_running_loop().time() + WAIT_S
+        turn = self._turns.get(chat)
+        if turn is None:
+            turn = self._turns[chat] = asyncio.Lock()
+        async with turn:
+            await self._learn(users, ends_s)
+            yield
+
+    async def learn(self, users: Collection[str]) -> None:
+        """Wait for these people's names, `WAIT_S` at most."""
+        await self._learn(users, asyncio.get_running_loop().time() + WAIT_S)
+
+    async def _learn(self, users: Collection[str], ends_s: float) -> None:
+        asked = [one for user in users if (one := self._ask(user)) is not None]
+        if not asked:
+            return
+        try:
+            async with asyncio.timeout_at(ends_s):
+                for one in asked:
+                    await one.wait()
+        except TimeoutError:
+            return
+
+    def _ask(self, user: str) -> asyncio.Event | None:
+        """The call that will tell; None where there is nothing to wait for."""
+        known = self._known.get(user)
+        if user == self._us.user or (known is not None and known.until_s > self._now_s()):
+            return None
+        asked = self._asked.get(user)
+        if asked is None and not self._paused and not self._waiting.full():
+            asked = self._asked[user] = asyncio.Event()
+            self._waiting.put_nowait(user)
+        return asked if known is None else None  # an older name will do, until the new one is there
+
+    @property
+    def _paused(self) -> bool:
+        return self._now_s() < self._resumes_s
+
+    def changed(self, profile: object) -> None:
+        """Somebody changed their name (`user_change`); who is not known is not remembered for it."""
+        known = profile.get("id") if isinstance(profile, dict) else None
+        if isinstance(known, str) and known in self._known:
+            self._remember(known, profile)
+
+    async def run(self) -> None:
+        """Ask Slack, for ever."""
+        async with asyncio.TaskGroup() as tasks:
+            for _ in range(AT_ONCE):
+                tasks.create_task(self._work())
+
+    async def _work(self) -> None:
+        while True:
+            user = await self._waiting.get()
+            try:
+                if not self._paused:
+                    await self._look_up(user)
+            finally:
+                self._asked.pop(user).set()
+
+    async def _look_up(self, user: str) -> None:
+        try:
+            async with asyncio.timeout(LOOKUP_S):
+                answer = await self._wire.get("users.info", user=user)
+        except ApiRefusal as refusal:
+            self._refused(user, refusal)
+        except (ChannelError, TimeoutError) as failure:
+            self._pause(PAUSE_S, f"{type(failure).__name__}: {failure}")
+        else:
+            self._remember(user, answer.get("user"))
+
+    def _refused(self, user: str, refusal: ApiRefusal) -> None:
+        if refusal.error in _UNKNOWN:
+            self._keep(user, _Known(None, frozenset(), self._now_s() + KEPT_S))
+        elif refusal.error != MISSING_SCOPE:
+            self._pause(refusal.retry_after_s or PAUSE_S, str(refusal))
+        else:
+            self._resumes_s = self._now_s() + NO_SCOPE_PAUSE_S
+            if not self._scope_told:
+                self._scope_told = True
+                _log.warning(
+                    "names_missing", account=self._us.account, detail="people are shown by their ids",
+                    mend=where_to_mend(refusal),
+                )  # fmt: skip
+
+    def _pause(self, pause_s: float, why: str) -> None:
+        self._resumes_s = self._now_s() + pause_s
+        _log.info("names_paused", account=self._us.account, pause_s=pause_s, detail=why)
+
+    def _remember(self, user: str, raw: object) -> None:
+        try:
+            info = RawUserInfo.model_validate(raw)
+        except ValidationError:
+            _log.info("name_unreadable", account=self._us.account)
+            self._keep(user, _Known(None, frozenset(), self._now_s() + KEPT_S))
+            return
+        self._keep(user, _Known(_shown(info), frozenset(info.teams), self._now_s() + KEPT_S))
+
+    def _keep(self, user: str, known: _Known) -> None:
+        self._known.pop(user, None)
+        self._known[user] = known
+        while len(self._known) > KEPT_AT_MOST:
+            del self._known[next(iter(self._known))]
+
+
+def _shown(info: RawUserInfo) -> str | None:
+    """What Slack shows of somebody: the name they chose, else their full name, else their handle."""
+    profile = info.profile
+    for name in (profile.display_name, profile.real_name, info.real_name, info.name):
+        if shown := " ".join(clean(unescaped(name or "")).split())[:NAME_CHARS]:
+            return shown
+    return None
+
+
+def spoken_of(user: str | None, text: str) -> Iterator[str]:
+    """Who said something, and whom it mentions."""
+    if user is not None:
+        yield user
+    if "<@" in text:
+        for at, found in enumerate(MENTION.finditer(text)):
+            if at < MENTIONED_AT_MOST:
+                yield found[1]
+
+
+def people_in(body: object) -> list[str]:
+    """Whose names one delivery needs; total, for it is asked before anything was checked."""
+    if not isinstance(body, dict):
+        return []
+    if "command" in body:
+        return _named(body.get("user_id"), body.get("text"))
+    event = body.get("event")
+    if not isinstance(event, dict):
+        presser = body.get("user")
+        return _named(presser.get("id"), "") if isinstance(presser, dict) else []
+    if event.get("type") not in ("message", "app_mention"):
+        return []
+    messages = [event, event.get("message"), event.get("previous_message")]
+    found: list[str] = []
+    for message in messages:
+        if isinstance(message, dict) and message.get("bot_id") is None:  # apps say their own name
+            found += _named(message.get("user"), message.get("text"))
+    return list(dict.fromkeys(found))
+
+
+def _named(user: object, text: object) -> list[str]:
+    who = user if isinstance(user, str) and MENTION.fullmatch(f"<@{user}>") else None
+    return list(spoken_of(who, text if isinstance(text, str) else ""))
+
+
+def profile_in(body: object) -> object:
+    """The user whom one delivery tells to have changed; None in any other."""
+    event = body.get("event") if isinstance(body, dict) else None
+    if isinstance(event, dict) and event.get("type") in ("user_change", "user_profile_changed"):
+        return event.get("user")
+    return None
