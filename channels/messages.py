@@ -55,6 +55,7 @@ class Route:
     token: str  # what the adapter needs; a secret: never logged
     expires_at: datetime  # aware UTC; afterwards the answer goes to the chat
     uses: int = 1_000_000  # how many calls it takes at most
+    private: bool = False  # only the person who asked sees what goes this way
 
 
 class AttachmentKind(StrEnum):

@@ -36,7 +36,7 @@ class Way:
         """The way as it is kept. One to a person has no end."""
         life = _ALWAYS if self.person else TOKEN_LIFE
         kept = f"{self.interaction}/{self.token}/{self.person}" if self.person else f"{self.interaction}/{self.token}"
-        return Route(self.kind, kept, instant_of(self.interaction) + life)
+        return Route(self.kind, kept, instant_of(self.interaction) + life, private=bool(self.person))
 
     def lives(self, now: datetime) -> bool:
         """Whether Discord still takes the token, with a minute to spare."""

@@ -13,8 +13,8 @@ CHAT_INPUT = 1
 BUTTON = 2
 GROUPS = frozenset({1, 2})  # option types that hold options: subcommand, group
 
-CONVERSATION = frozenset({"coach"})
-"""Commands that are talk, answered to everybody; all others are somebody's own affair, and in a server only theirs."""
+CONVERSATION = frozenset({"coach", "stop", "new", "mode"})
+"""Commands about what everybody there can read, answered to all; the others are their person's own affair."""
 
 EPHEMERAL_FLAG = 1 << 6
 EPHEMERAL_ID = "ephemeral"  # begins the ids of messages that one person alone sees: "ephemeral:INTERACTION:MESSAGE"

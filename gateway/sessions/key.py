@@ -1,6 +1,6 @@
 """The name of a conversation, from the place and the person of a message. Pure."""
 
-from channels.messages import Address, ChatKind, InboundEvent
+from channels.messages import Address, ButtonPressed, ChatKind, CommandInvoked, InboundEvent
 
 AGENT = "coach"
 
@@ -12,9 +12,12 @@ def _escape(part: str) -> str:
 def session_key(event: InboundEvent, kind: ChatKind) -> str:
     """`agent:{agent}:{channel}:{account}:direct:{peer}[:thread:{t}]`, or `...:group:{chat}...`.
 
-    The tenant is a column of its own; ":" in a part is escaped, so that no two places share a key.
+    What only its person sees answered is part of their own conversation, wherever they said it: a group's would tell
+    the others of it. The tenant is a column of its own; ":" in a part is escaped, so that no two places share a key.
     """
     address = event.address
+    if isinstance(event, CommandInvoked | ButtonPressed) and event.route is not None and event.route.private:
+        return f"{_account(address)}:direct:{_escape(event.sender.id)}"
     key = group_key(address) if kind is ChatKind.GROUP else f"{_account(address)}:direct:{_escape(event.sender.id)}"
     return key if address.thread is None else f"{key}:thread:{_escape(address.thread)}"
 

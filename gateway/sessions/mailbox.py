@@ -7,9 +7,12 @@ from functools import partial
 
 from channels.messages import InboundEvent
 from gateway.serial import Drained, Window, load_wanted
+from gateway.sessions.kinds import CHAT
+from gateway.sessions.rows import joins
 from gateway.store import inbox
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
+from gateway.store.journal import TurnRow
 
 KindOf = Callable[[InboxRow], str | None]
 """The kind of turn that a row starts; None for what never starts one (a command)."""
@@ -72,9 +75,9 @@ class Mailbox:
         """How many rows wait."""
         return len(self._rows.window)
 
-    def steering(self, user_id: str) -> list[InboxRow]:
-        """What may join this person's running turn; another member's message waits for a turn of its own."""
-        return [row for row in self._rows.window if self._may_steer(row, user_id)]
+    def steering(self, turn: TurnRow) -> list[InboxRow]:
+        """What may join the running turn; another member's message waits for a turn of its own."""
+        return [row for row in self._rows.window if joins(row, turn) and self._kind_of(row) == CHAT]
 
     def take(self, rows: Collection[InboxRow]) -> list[InboxRow]:
         """Take these out of turn, as far as they wait still and are as they were."""
@@ -87,9 +90,6 @@ class Mailbox:
     def current(self, row: InboxRow) -> InboxRow:
         """A row that was taken or read a moment ago, as it reads now."""
         return replace(row, event=self._edited.get(row.id, row.event)) if self._edited else row
-
-    def _may_steer(self, row: InboxRow, user_id: str) -> bool:
-        return row.user_id == user_id and self._kind_of(row) == "chat"
 
     def take_next(self, wanted: Callable[[InboxRow], bool]) -> InboxRow | None:
         """Take the row in front, where it is wanted."""

@@ -26,6 +26,11 @@ def answering(row: InboxRow) -> int | None:
     return row.id if inbox.route_of(row.event) is not None else None
 
 
+def joins(row: InboxRow, turn: TurnRow) -> bool:
+    """Whether a message may join a running turn: of its person, from where it answers, with no answer of its own."""
+    return row.user_id == turn.user_id and row.event.address == turn.address and answering(row) is None
+
+
 def message_id_of(row: InboxRow) -> str | None:
     """The platform's id of the message behind a row; None where it is none."""
     return row.event.message_id if isinstance(row.event, InboundMessage) else None

@@ -15,11 +15,12 @@ from agent.transcript import EndReason, spoken
 from gateway.delivery.compose import Said
 from gateway.delivery.drafts import LiveAnswer
 from gateway.failpoints import failpoint
-from gateway.sessions.rows import missed, missed_text
+from gateway.sessions.rows import joins, missed, missed_text
 from gateway.sessions.shared import SessionTools
 from gateway.sessions.stops import Stops
 from gateway.sessions.turn import Begun, RunningTurn, Surroundings
 from gateway.store import attempts, inbox, journal
+from gateway.store.inbox import InboxRow
 from gateway.store.journal import Fence, TurnRow
 from gateway.telemetry import TURNS_RUNNING
 
@@ -47,9 +48,9 @@ class TurnRunner:
         self.begun: Begun | None = None  # what is answered now, from its claim on
         self.turn: RunningTurn | None = None
 
-    def takes(self, user_id: str) -> bool:
-        """Whether a turn runs that a message of this person joins."""
-        return self.turn is not None and self.turn.steers and self.turn.begun.turn.user_id == user_id
+    def takes(self, row: InboxRow) -> bool:
+        """Whether a turn runs that a message joins."""
+        return self.turn is not None and self.turn.steers and joins(row, self.turn.begun.turn)
 
     def stop(self, reason: EndReason, before_id: int, user_id: str | None) -> bool:
         """Ask the turn that answers an earlier message of a person (None: of anybody) to end; False: there is none."""

@@ -169,13 +169,13 @@ class RunningTurn:
 
     def steering_waits(self) -> bool:
         """Whether something waits that may join."""
-        return self.steers and not self._stop.done() and bool(self._session.mailbox.steering(self._turn.user_id))
+        return self.steers and not self._stop.done() and bool(self._session.mailbox.steering(self._turn))
 
     async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
         """Claim what the principal said meanwhile, with the results it causes, in one commit."""
         if not self.steering_waits():
             return ()
-        waiting = self._session.mailbox.steering(self._turn.user_id)
+        waiting = self._session.mailbox.steering(self._turn)
         items = [await self._tools.reader.read(row.event, self._channel) or WITHHELD for row in waiting]
         rows = self._session.mailbox.take(waiting)  # what was edited meanwhile is read at the next checkpoint
         read = [(row, item) for row, item in zip(waiting, items, strict=True) if row in rows]

@@ -58,7 +58,7 @@ class Session:
 
     def offer(self, row: InboxRow) -> None:
         """Take a message: it starts a turn, joins the running one or waits."""
-        if self._runner.turn is not None and not self._runner.takes(row.user_id):
+        if self._runner.turn is not None and not self._runner.takes(row):
             self.signs.show(row, Sign.QUEUED)
         self.mailbox.offer(row)
 

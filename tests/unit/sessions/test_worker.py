@@ -175,6 +175,19 @@ async def test_another_member_never_steers(spine: Spine) -> None:
     assert ["for p1", "for p2"] == spine.channel.shown("g1")
 
 
+async def test_what_is_said_elsewhere_never_steers(spine: Spine) -> None:
+    """One conversation, two places (a private command in a server, direct messages): each is answered where it is."""
+    await spine.say("here", chat="c1")
+    await spine.asked()
+    await spine.say("there", chat="c2")
+    await spine.quiet()
+    spine.model.give("for c1")
+    await spine.asked()
+    spine.model.give("for c2")
+    await spine.quiet()
+    assert (["for c1"], ["for c2"]) == (spine.channel.shown("c1"), spine.channel.shown("c2"))
+
+
 async def test_new_mid_turn_loses_nothing_of_the_old_journal(spine: Spine) -> None:
     """F60: the old turn's end is journaled in its own generation, and the new one begins without history."""
     await spine.say("old")
