@@ -26,6 +26,7 @@ class ChatMethods:
         self._keys_count = keys_count
         self.table: Mapping[str, tuple[Method, str]] = {
             "chat.postMessage": (self._post, "chat:write"),
+            "chat.postEphemeral": (self._whisper, "chat:write"),
             "chat.update": (self._update, "chat:write"),
             "chat.delete": (self._delete, "chat:write"),
             "chat.startStream": (self._start_stream, "chat:write"),
@@ -56,6 +57,15 @@ class ChatMethods:
             message.key = key
             chat.keys[key] = message.ts
         return {"channel": chat.id, "ts": message.ts, "message": as_message(self._world, message)}
+
+    def _whisper(self, arguments: JsonObject) -> JsonObject:
+        chat = self._writable(arguments)
+        user = str(arguments.get("user"))
+        if chat.direct and user not in chat.members:
+            raise Refusal("user_not_in_channel")
+        message = self._said(chat, taken(arguments.get("text"), arguments.get("blocks")), _thread(chat, arguments))
+        message.ephemeral_for = user
+        return {"message_ts": message.ts}
 
     def _said(self, chat: Chat, content: Content, thread: str | None) -> ShownMessage:
         app = self._world.the_app()
