@@ -153,8 +153,8 @@ ELSEWHERE = (
 )  # fmt: skip
 """For the other platforms: where a message comes in and where an answer goes out; what lies between knows none."""
 
-BY_HTTP = (Case("inbox_pre", in_a_room, meanwhile=forgotten), Case("acked"))
-"""For Slack by HTTP: before and behind the commit on which its 200 waits."""
+BY_HTTP = (Case("acked"), Case("inbox_pre", in_a_room, meanwhile=forgotten))
+"""For Slack by HTTP: behind and before the commit on which its 200 waits."""
 
 
 async def run_case(world: World, case: Case, chat: int, *, settle_s: float = 30.0) -> None:
