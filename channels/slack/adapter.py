@@ -14,15 +14,15 @@ from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 from channels.slack.backfill import Backfill
-from channels.slack.blocks import client_msg_id, content, sending, without_buttons
+from channels.slack.blocks import sending, without_buttons
 from channels.slack.config import SlackAccount
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, refused
 from channels.slack.files import FILE_ID, fetch_file, send_files
-from channels.slack.interactions import RESPONSE_URL
 from channels.slack.introduction import introduce
 from channels.slack.limits import MAX_FILE_BYTES, MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.names import Names
 from channels.slack.places import Places
+from channels.slack.private import ROUTED, Private
 from channels.slack.reactions import Reactions
 from channels.slack.receiving import Clock, Pause, Receiver, bolt_app
 from channels.slack.render import MARKDOWN, SlackRenderer
@@ -30,11 +30,11 @@ from channels.slack.sent import find_sent, message_at
 from channels.slack.sockets import SocketMode
 from channels.slack.streams import Streams
 from channels.slack.translate import CHANNEL, Ourselves
+from channels.slack.ways import RESPONSE_URL
 from channels.slack.webhook import Webhook
 from channels.slack.wire import JsonObject, SlackWire
 
 STATUS = "is thinking…"
-ROUTED = "route:"  # begins the ids of what went by a response URL: it can be neither edited nor deleted
 
 T = TypeVar("T")
 
@@ -70,6 +70,7 @@ class SlackChannel:
         self._sink: Sink | None = None
         self._reactions = Reactions(self._wire)
         self._streams = Streams(self._wire, now_s, wanted=config.live == "stream" and config.text_format == MARKDOWN)
+        self._private = Private(self._wire)
         self._no_status = False
         secret = config.signing_secret
         self._webhook = Webhook(config.name, secret.get_secret_value(), now_s=now_s) if secret is not None else None
@@ -112,17 +113,15 @@ class SlackChannel:
     # ------------------------------------------------------------ sending
 
     async def send(self, part: OutboundPart) -> Receipt:
-        """Send one message, by the response URL while there is one, else to the chat; a placeholder may be a stream.
+        """Send one message: to the chat, or to the one person who asked alone; a placeholder may be a stream.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
         """
+        if self._is_private(part):
+            return await self._private.say(part, self._clock())
         if part.media:
             return await self._meant(send_files(self._wire, part))
-        if self._by_response_url(part):
-            receipt = await self._respond(part)
-            if receipt is not None:
-                return receipt
         ts = await self._meant(self._streams.begin(part)) if part.unfinished else None
         if ts is None:
             ts = await self._post(part)
@@ -137,20 +136,10 @@ class SlackChannel:
             raise Unknown("chat.postMessage was answered without a ts")
         return ts
 
-    def _by_response_url(self, part: OutboundPart) -> bool:
+    def _is_private(self, part: OutboundPart) -> bool:
         """A command in our own direct messages is answered there: what stands in the chat stays and can be edited."""
         route = part.route
         return route is not None and route.kind == RESPONSE_URL and not self._places.knows_direct(part.address.chat)
-
-    async def _respond(self, part: OutboundPart) -> Receipt | None:
-        """Answer where only the person sees it; None when the URL is used up."""
-        assert part.route is not None, "checked by the caller"
-        receipt = Receipt(ROUTED + client_msg_id(part.idem_key))
-        if part.unfinished:
-            return receipt  # it could never be edited; the person sees their command taken without it
-        body: JsonObject = {"response_type": "ephemeral", "replace_original": False}
-        body |= content(part.rendered, part.buttons)
-        return receipt if await self._wire.respond(part.route.token, body) else None
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
         """Replace our message; what already says this is a success.
@@ -159,7 +148,7 @@ class SlackChannel:
             Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when there is no such message to edit.
         """
         if not _is_ts(platform_id):
-            raise Permanent("what went by a response URL or as files cannot be edited", PermanentKind.TARGET_GONE)
+            raise Permanent("what one person alone saw, or files, cannot be edited", PermanentKind.TARGET_GONE)
         await self._meant(self._streams.change(part, platform_id))
         return Receipt(platform_id)
 
@@ -168,12 +157,12 @@ class SlackChannel:
 
         Raises:
             Retryable: it cannot be told now.
-            Unknown: it goes by a response URL, and what only one person sees stands in no history.
+            Unknown: what only one person sees stands in no history.
         """
-        if self._by_response_url(part) and not part.media:
-            raise Unknown("what went by a response URL cannot be looked for")
+        ours = self._us.user if self._us is not None else ""
+        if self._is_private(part):
+            return await self._private.find(part, ours, self._clock())
         try:
-            ours = self._us.user if self._us is not None else ""
             return await self._meant(find_sent(self._wire, part, ours, self._clock()))
         except Permanent:
             return None  # a chat we cannot read is one we cannot have written to

@@ -1,6 +1,6 @@
 """From a slash command or a pressed button to what the gateway knows; pure, total, each on its own."""
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from pydantic import ValidationError
 
@@ -8,10 +8,8 @@ from channels.messages import Address, ButtonPressed, ChatKind, CommandInvoked, 
 from channels.slack.markup import NameOf, as_said, clean, nameless
 from channels.slack.raw import RawActions, RawCommand
 from channels.slack.translate import CHANNEL, Ourselves, chat_kind, explained, rejected
+from channels.slack.ways import LASTS, Way
 
-RESPONSE_URL = "response_url"
-RESPONSE_URL_LASTS = timedelta(minutes=30)  # docs.slack.dev/interactivity/handling-user-interaction (read 2026-11)
-RESPONSE_URL_USES = 5
 ACTION_PREFIX = "tenk:"  # of our buttons' action ids
 
 
@@ -32,7 +30,7 @@ def translate_command(
         name=raw.command.removeprefix("/").lower(),
         arguments=as_said(raw.text, us.user, name_of),
         kind=_kind(raw),
-        route=_route(raw.response_url, now),
+        route=_route(raw.user_id, raw.response_url, now),
     )
 
 
@@ -50,7 +48,7 @@ def translate_actions(
         return None
     team = raw.user.team_id or (raw.team.id if raw.team is not None else us.team)
     # Under a message that everybody sees the chat is answered; under one that only they see, only they are.
-    route = _route(raw.response_url, now) if raw.container.is_ephemeral else None
+    route = _route(raw.user.id, raw.response_url, now) if raw.container.is_ephemeral else None
     thread = raw.container.thread_ts or (raw.message.thread_ts if raw.message is not None else None)
     name = name_of(raw.user.id, team) or clean(raw.user.name or raw.user.username or raw.user.id)
     return ButtonPressed(
@@ -70,7 +68,5 @@ def _kind(raw: RawCommand) -> ChatKind:
     return ChatKind.DIRECT if raw.channel_name == "directmessage" else chat_kind(raw.channel_id)
 
 
-def _route(url: str, now: datetime) -> Route | None:
-    if not url:
-        return None
-    return Route(RESPONSE_URL, clean(url), now + RESPONSE_URL_LASTS, RESPONSE_URL_USES)
+def _route(person: str, url: str, now: datetime) -> Route | None:
+    return Way(person, now + LASTS, clean(url)).as_route() if url else None

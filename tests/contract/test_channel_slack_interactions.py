@@ -16,16 +16,16 @@ from channels.messages import (
     ButtonStyle,
     ChatKind,
     CommandInvoked,
-    Route,
 )
 from channels.slack.simulator.faults import Fault
+from channels.slack.ways import Way
 from tests.fakes.slack import part, slack
 
 HOME = Address("slack", "main", "D1")
 
 
 async def test_slash_command_comes_with_its_route_and_is_acknowledged():
-    """Name, arguments, sender with team, and a response URL for 30 minutes and five uses."""
+    """Name, arguments, sender with team, and a way to answer them alone: a response URL for 30 minutes."""
     async with slack() as rig, rig.running():
         used = rig.simulator.command("C1", "/log", "45m guitar &amp; bass", person="U7")
         await rig.sink.until(lambda: bool(rig.sink.events))
@@ -34,8 +34,10 @@ async def test_slash_command_comes_with_its_route_and_is_acknowledged():
         assert isinstance(command, CommandInvoked)
         assert ("log", "45m guitar & bass", "T0SIM:U7") == (command.name, command.arguments, command.sender.id)
         assert command.route is not None
-        assert ("response_url", 5) == (command.route.kind, command.route.uses)
-        assert timedelta(minutes=30) == command.route.expires_at - command.received_at
+        way = Way.of(command.route)
+        assert ("response_url", "U7") == (command.route.kind, way.person)
+        assert way.lives(command.received_at + timedelta(minutes=29))
+        assert not way.lives(command.received_at + timedelta(minutes=30))
 
 
 async def test_command_in_a_channel_is_answered_to_who_asked_alone():
@@ -58,28 +60,6 @@ async def test_placeholder_is_not_wasted_on_a_response_url():
         await rig.sink.until(lambda: bool(rig.sink.events))
         await rig.channel.send(part("…", chat="C1", markup=None, route=rig.sink.events[0].route, unfinished=True))
         assert [] == rig.simulator.answers("C1")
-
-
-async def test_what_goes_by_a_response_url_cannot_be_looked_for():
-    """No history has what one person sees: that nobody can tell is said, and it is not taken for "not said"."""
-    async with slack() as rig, rig.running():
-        rig.simulator.command("C1", "/stats", person="U7")
-        await rig.sink.until(lambda: bool(rig.sink.events))
-        answer = part("12 h", chat="C1", route=rig.sink.events[0].route)
-        await rig.channel.send(answer)
-        with pytest.raises(Unknown):
-            await rig.channel.find_sent(answer)
-
-
-async def test_used_up_response_url_falls_back_to_the_chat():
-    """After five uses the answer still arrives."""
-    async with slack() as rig, rig.running():
-        rig.simulator.command("C1", "/stats", person="U7")
-        await rig.sink.until(lambda: bool(rig.sink.events))
-        route = rig.sink.events[0].route
-        for n in range(6):
-            await rig.channel.send(part(f"part {n}", chat="C1", key=f"k{n}", route=route))
-        assert [*["U7"] * 5, None] == [one.ephemeral_for for one in rig.simulator.answers("C1")]
 
 
 @pytest.mark.parametrize(
@@ -105,7 +85,7 @@ async def test_response_url_fails_in_three_kinds(fault: Fault, raises: type[Exce
 async def test_response_url_elsewhere_is_never_called():
     """Only Slack's own host is posted to."""
     async with slack() as rig:
-        route = Route("response_url", "http://127.0.0.1:1/hooks/x", datetime.now(UTC) + timedelta(minutes=5))
+        route = Way("U7", datetime.now(UTC) + timedelta(minutes=5), "http://127.0.0.1:1/hooks/x").as_route()
         with pytest.raises(Permanent, match="does not lead to Slack"):
             await rig.channel.send(part("hi", chat="C1", route=route))
 

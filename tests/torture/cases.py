@@ -153,6 +153,9 @@ ELSEWHERE = (
 )  # fmt: skip
 """For the other platforms: where a message comes in and where an answer goes out; what lies between knows none."""
 
+BY_HTTP = (Case("acked"), Case("inbox_pre", in_a_room, meanwhile=forgotten))
+"""For Slack by HTTP: behind and before the commit on which its 200 waits."""
+
 
 async def run_case(world: World, case: Case, chat: int, *, settle_s: float = 30.0) -> None:
     """One case in a world whose gateway runs and has nothing to do; it does so again in the end.

@@ -67,8 +67,9 @@ def examine(world: World) -> Verdict:
         _check_own_commands(world, store, verdict)
         _check_transcripts(world, store, verdict)
     connection.close()
-    if verdict.marked > world.cut_sends + store.unknown_sends:
-        verdict.wrong.append(f"I6: {verdict.marked} marked, but {world.cut_sends} sends were cut")
+    marked = verdict.marked + verdict.marked_commands
+    if marked > world.cut_sends + store.unknown_sends:
+        verdict.wrong.append(f"I6: {marked} marked, but {world.cut_sends} sends were cut")
     if verdict.marked and not world.platform.marks:
         verdict.wrong.append(f"I6: {verdict.marked} marked, where nothing is said twice")
     verdict.wrong += [f"I8: the model was sent what a strict API refuses: {flaw}" for flaw in world.model.unsendable]
@@ -137,7 +138,7 @@ def _check_inbox(world: World, store: _Store, verdict: Verdict) -> None:
 def _check_answers(world: World, store: _Store, verdict: Verdict) -> None:
     for chat in sorted({said.chat for said in world.said}):
         shown = world.answers(chat)
-        verdict.marked += sum(MARK in one.text for one in shown)
+        verdict.marked += sum(MARK in one.text for one in shown if chat != OWN_COMMANDS)  # those are counted apart
         verdict.strays += sum(one.text.strip() == WAITING_TEXT for one in shown)
         own = [said for said in world.said if said.chat == chat]
         for said in own:

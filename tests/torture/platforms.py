@@ -18,6 +18,8 @@ from channels.telegram.simulator.server import TelegramSimulator
 GUILD = 5_000_000
 COMMAND_ROOM = 5_000_001
 """The channel on Discord where nobody writes and commands are used."""
+SLACK_COMMAND_ROOM = "C904000"
+"""The channel on Slack where nobody writes and commands are used."""
 
 HTTP_PORTS = range(20_000, 32_000)
 """Where a gateway that is posted to listens in all its lives: no connection that goes out is given one of these."""
@@ -225,7 +227,7 @@ class DiscordPlatform:
 
 
 class SlackPlatform:
-    """Direct messages, and one thread each in channels; by Socket Mode."""
+    """Direct messages, and one thread each in channels; by Socket Mode. Every other command is used in a channel."""
 
     name = "slack"
     config = '[channels.slack.main]\n[access.accounts."slack:main"]\nallow_groups = ["*"]\n'
@@ -236,6 +238,7 @@ class SlackPlatform:
     def __init__(self) -> None:
         self.sim = SlackSimulator(keys_count=False)  # nowhere is it told that a real one counts them
         self._threads: dict[int, str] = {}
+        self._in_the_room = False  # whether the last command was used there
 
     async def start(self) -> Mapping[str, str]:
         """See `Platform`."""
@@ -258,12 +261,15 @@ class SlackPlatform:
 
     def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
         """See `Platform`."""
-        used = self.sim.command(self.key(chat), f"/{name}", text)
+        self._in_the_room = not self._in_the_room
+        where = SLACK_COMMAND_ROOM if self._in_the_room else self.key(chat)
+        used = self.sim.command(where, f"/{name}", text, person=f"U{chat}")
         return lambda: used.acked
 
     def answers(self, chat: int) -> list[Answer]:
-        """See `Platform`."""
-        return [Answer(one.text, one.at_s) for one in self.sim.answers(self.key(chat))]
+        """See `Platform`; with what this person alone was shown in the room of commands."""
+        alone = [one for one in self.sim.answers(SLACK_COMMAND_ROOM) if one.ephemeral_for == f"U{chat}"]
+        return [Answer(one.text, one.at_s) for one in (*self.sim.answers(self.key(chat)), *alone)]
 
     def calls(self, chat: int) -> int:
         """See `Platform`."""

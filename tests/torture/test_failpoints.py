@@ -8,7 +8,7 @@ import pytest
 from gateway.errors import GatewayError
 from gateway.failpoints import FAILPOINTS
 from tests.torture.campaign import PLATFORMS
-from tests.torture.cases import DOUBLE, ELSEWHERE, KILLED, SINGLE, Case, approve_newest, run_case
+from tests.torture.cases import BY_HTTP, DOUBLE, ELSEWHERE, KILLED, SINGLE, Case, approve_newest, run_case
 from tests.torture.invariants import examine
 from tests.torture.platforms import Platform
 from tests.torture.world import World
@@ -69,6 +69,12 @@ async def test_a_death_on_another_platform_costs_nothing(
 ) -> None:
     """The same on Discord and Slack, where a resend is recognised: nothing is said twice, marked or not."""
     await _survives(tmp_path, cases, PLATFORMS[platform]())
+
+
+@pytest.mark.timeout(150)
+async def test_a_death_where_slack_posts_costs_nothing(tmp_path: Path) -> None:
+    """The same where events are posted to the gateway's own server; more of it: the campaign `slack-http`."""
+    await _survives(tmp_path, BY_HTTP, PLATFORMS["slack-http"]())
 
 
 @pytest.mark.timeout(60)

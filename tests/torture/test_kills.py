@@ -53,7 +53,7 @@ async def test_hundreds_of_kills_lose_nothing_and_double_nothing(
 
 @pytest.mark.long
 @pytest.mark.timeout(36_000)
-@pytest.mark.parametrize("platform", ["discord", "slack"])
+@pytest.mark.parametrize("platform", ["discord", "slack", "slack-http"])
 async def test_hundreds_of_kills_on_another_platform_double_nothing_at_all(
     tmp_path: Path, platform: str, record_property: Callable[[str, object], None]
 ) -> None:

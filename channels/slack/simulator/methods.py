@@ -24,6 +24,7 @@ class ChatMethods:
         self._keys_count = keys_count
         self.table: Mapping[str, tuple[Method, str]] = {
             "chat.postMessage": (self._post, "chat:write"),
+            "chat.postEphemeral": (self._whisper, "chat:write"),
             "chat.update": (self._update, "chat:write"),
             "chat.delete": (self._delete, "chat:write"),
             "reactions.add": (self._react, "reactions:write"),
@@ -51,6 +52,15 @@ class ChatMethods:
             message.key = key
             chat.keys[key] = message.ts
         return {"channel": chat.id, "ts": message.ts, "message": as_message(self._world, message)}
+
+    def _whisper(self, arguments: JsonObject) -> JsonObject:
+        chat = self.writable(arguments)
+        user = str(arguments.get("user"))
+        if chat.direct and user not in chat.members:
+            raise Refusal("user_not_in_channel")
+        message = self.said(chat, taken(arguments.get("text"), arguments.get("blocks")), thread_of(chat, arguments))
+        message.ephemeral_for = user
+        return {"message_ts": message.ts}
 
     def said(self, chat: Chat, content: Content, thread: str | None) -> ShownMessage:
         """A message of the app's."""

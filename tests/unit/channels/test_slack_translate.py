@@ -9,6 +9,7 @@ from channels.slack.interactions import translate_actions, translate_command
 from channels.slack.markup import as_said, escaped, mentions, unescaped
 from channels.slack.names import people_in
 from channels.slack.translate import Known, Ourselves, said_at, translate_event
+from channels.slack.ways import Way
 
 US = Ourselves("main", "T1", "U0BOT", "B0BOT")
 TS = "1700000000.000100"
@@ -192,7 +193,7 @@ def test_a_command():
         one.name, one.arguments, one.kind, one.event_id, one.sender.id,
     )  # fmt: skip
     assert one.route is not None
-    assert 1_800 == (one.route.expires_at - NOW).total_seconds()
+    assert 1_800 == round((Way.of(one.route).ends_at - NOW).total_seconds())
     group = translate_command(COMMAND | {"channel_id": "C1", "channel_name": "general"}, US, NOW)
     assert isinstance(group, CommandInvoked)
     assert ChatKind.GROUP is group.kind
