@@ -52,6 +52,7 @@ class FakeChannel:
     limits: Limits = LIMITS
     renderer: Renderer = field(default_factory=StarredRenderer)
     calls: list[Call] = field(default_factory=list)
+    parts: list[OutboundPart] = field(default_factory=list)  # of the calls, as they came
     messages: dict[str, tuple[str, str]] = field(default_factory=dict)  # by id: chat and text, as shown now
     fates: deque[Fate] = field(default_factory=deque)  # of the next sends and edits
     signs: list[tuple[str, Sign | None]] = field(default_factory=list)
@@ -75,6 +76,7 @@ class FakeChannel:
         return await self._do("edit", part, platform_id)
 
     async def _do(self, kind: str, part: OutboundPart, message_id: str) -> Receipt:
+        self.parts.append(part)
         fate = self.fates.popleft() if self.fates else None
         text = part.rendered.text
         if isinstance(fate, Exception):

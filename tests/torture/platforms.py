@@ -222,6 +222,7 @@ class SlackPlatform:
 
     def __init__(self) -> None:
         self.sim = SlackSimulator(keys_count=False)  # nowhere is it told that a real one counts them
+        self.sim.world.stream_lasts_s = 2.0  # so that some are ended by Slack
         self._threads: dict[int, str] = {}
 
     async def start(self) -> Mapping[str, str]:
