@@ -8,7 +8,7 @@ Why so: decision 0011.
 from collections.abc import Callable
 from typing import TypeVar
 
-from channels.errors import Permanent, Retryable, Unknown
+from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.messages import OutboundPart
 from channels.slack.blocks import actions, content, keyed
 from channels.slack.failures import STREAMING, ApiRefusal, refused
@@ -17,16 +17,15 @@ from channels.slack.render import MARKDOWN
 from channels.slack.wire import JsonObject, SlackWire
 
 REMEMBERED = 300  # streams and chats
-REST_S = 60.0  # without a stream after a 429 that names no time
+REST_S = 60.0  # without a stream, where Slack names no time after which to ask again
 
 _OVER = frozenset({"message_not_in_streaming_state", "stopped_by_user"})
 """What a stream that takes no more answers: Slack ends each after about five minutes, active or not
 (github.com/slackapi/python-slack-sdk/issues/1859 and slackapi/node-slack-sdk/issues/2702, read 2026-11)."""
 
 _NEVER = frozenset(
-    {"unknown_method", "feature_not_enabled", "method_deprecated", "deprecated_endpoint", "missing_scope",
-     "not_allowed_token_type", "invalid_stream_arguments"}
-)  # fmt: skip
+    {"unknown_method", "feature_not_enabled", "method_deprecated", "deprecated_endpoint", "invalid_stream_arguments"}
+)
 _NOT_HERE = frozenset({"channel_type_not_supported", "method_not_supported_for_channel_type"})
 
 Place = tuple[str, str]  # a message: its chat and its ts
@@ -53,21 +52,21 @@ class Streams:
         Raises:
             Retryable, Unknown: see `SlackWire`; a refusal is no failure, for then nothing was said.
         """
-        to = part.recipient.partition(":") if part.recipient is not None else ("", "", "")
-        if part.address.thread is None or not to[2].startswith(("U", "W")) or not self._may(part.address.chat):
+        team, _, user = (part.recipient or "").partition(":")
+        if part.address.thread is None or not user.startswith(("U", "W")) or not self._may(part.address.chat):
             return None
         body: JsonObject = {
             "channel": part.address.chat,
             "thread_ts": part.address.thread,
-            "recipient_team_id": to[0],
-            "recipient_user_id": to[2],
+            "recipient_team_id": team,
+            "recipient_user_id": user,
         }
         try:
             answer = await self._wire.post("chat.startStream", body)
         except ApiRefusal as refusal:
-            if isinstance(refused(refusal), Unknown):
+            if isinstance(meaning := refused(refusal), Unknown):
                 raise
-            self._note(refusal, part.address.chat)
+            self._note(meaning, refusal.error, part.address.chat)
             return None
         ts = answer.get("ts")
         if not isinstance(ts, str):
@@ -147,13 +146,13 @@ class Streams:
     def _may(self, chat: str) -> bool:
         return self._wanted and chat not in self._refusing and self._now_s() >= self._rests_until_s
 
-    def _note(self, refusal: ApiRefusal, chat: str) -> None:
+    def _note(self, meaning: ChannelError, error: str, chat: str) -> None:
         """Learn from a refusal when not to ask again."""
-        if refusal.status == 429 or refusal.retry_after_s is not None:
-            self._rests_until_s = self._now_s() + (refusal.retry_after_s or REST_S)
-        elif refusal.error in _NEVER:
+        if isinstance(meaning, Retryable):
+            self._rests_until_s = self._now_s() + (meaning.retry_after_s or REST_S)
+        elif error in _NEVER:
             self._wanted = False
-        elif refusal.error in _NOT_HERE:
+        elif error in _NOT_HERE:
             self._refusing[chat] = None
             _forget_oldest(self._refusing)
 

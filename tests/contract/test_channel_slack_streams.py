@@ -1,76 +1,14 @@
-"""Live answers in Slack's threads as streams: whatever is cut or refused, in the end one message says all of it."""
+"""Live answers in Slack's threads as streams: whatever is cut or changes, in the end one message says all of it."""
 
 import asyncio
-from contextlib import nullcontext
-from dataclasses import dataclass, field
 
 import pytest
 
-from channels.errors import Permanent, Retryable, Unknown
-from channels.messages import Button, OutboundPart, Receipt
+from channels.errors import Retryable, Unknown
+from channels.messages import Button
 from channels.slack.render import MRKDWN
-from channels.slack.simulator.faults import Fault
-from channels.slack.simulator.state import ShownMessage
-from tests.fakes.slack import Rig, part, slack
-
-CLEO = "T0SIM:U3"
-FIRST = "One is done. Two"
-WHOLE = "One is done. Two is done, too. That is **all**."
-
-
-@dataclass
-class Thread:
-    """A thread in a channel, and what our bot said in it."""
-
-    rig: Rig
-    root: str
-    chat: str = "C1"
-
-    def part(self, text: str, **more: object) -> OutboundPart:
-        """Something to say in it."""
-        return part(text, chat=self.chat, thread=self.root, **more)
-
-    async def begin(self, *, key: str = "placeholder", recipient: str | None = CLEO) -> Receipt:
-        """A placeholder."""
-        waiting = self.part("…", markup=None, key=key, unfinished=True, recipient=recipient)
-        return await self.rig.channel.send(waiting)
-
-    async def look(self) -> Receipt | None:
-        """What became of a placeholder whose sending was cut."""
-        return await self.rig.channel.find_sent(self.part("…", markup=None, key="placeholder", unfinished=True))
-
-    async def show(self, text: str, begun: Receipt) -> None:
-        """A live edit."""
-        await self.rig.channel.edit(self.part(text + " …", key="", unfinished=True), begun.platform_id)
-
-    async def end(self, text: str, begun: Receipt, **more: object) -> None:
-        """The final edit."""
-        await self.rig.channel.edit(self.part(text, key="final", **more), begun.platform_id)
-
-    @property
-    def shown(self) -> list[ShownMessage]:
-        """What the bot said, as it stands."""
-        return self.rig.simulator.answers(self.chat)
-
-    def calls(self) -> list[str]:
-        """What was called and done, in order."""
-        return [one.method.removeprefix("chat.") for one in self.rig.simulator.history() if one.applied]
-
-    def holds(self, text: str = WHOLE) -> None:
-        """One message says it, has its key, is over, and pings nobody."""
-        (message,) = self.shown
-        assert (text, False, False) == (message.text, message.streaming, message.broken)
-        assert {"key": "final"} == message.metadata["event_payload"]
-        assert [] == self.rig.simulator.pings()
-
-
-def thread(rig: Rig, chat: str = "C1") -> Thread:
-    """A thread that somebody began."""
-    return Thread(rig, rig.simulator.say(chat, "question", person="U3"), chat)
-
-
-def fault(method: str, kind: str = "cut", **more: object) -> Fault:
-    return Fault.model_validate({"method": f"chat.{method}", "kind": kind} | more)
+from tests.fakes.slack import slack
+from tests.fakes.slack_thread import CLEO, FIRST, WHOLE, fault, thread
 
 
 @pytest.mark.parametrize("chat", ["C1", "D3"])
@@ -344,119 +282,6 @@ async def test_more_streams_than_are_remembered_lose_nothing():
         await place.show(FIRST, begun[300])
         assert (WHOLE, "One is done. ") == (place.shown[0].text, place.shown[300].text)
         assert ["stopStream", "update", "update", "appendStream"] == place.calls()[301:]
-
-
-# ------------------------------------------------------------ refusals, as a table
-
-
-@dataclass(frozen=True)
-class Script:
-    """A placeholder under one condition, and what comes of it."""
-
-    name: str
-    faults: tuple[Fault, ...] = field(default=())
-    raises: type[Exception] | None = None
-    stream: bool = False  # it is one
-    next_stream: bool = True  # the one after it is
-    elsewhere: bool = True  # one in another chat is
-
-
-SCRIPTS = [
-    Script("nothing is wrong", stream=True),
-    Script("429", (fault("startStream", "error", error="ratelimited", retry_after_s=5),), None, False, False, False),
-    Script("429 without a word of when", (fault("startStream", "status", status=429),), None, False, False, False),
-    Script("not here", (fault("startStream", "error", error="channel_type_not_supported"),), None, False, False, True),
-    Script("no such method", (fault("startStream", "error", error="unknown_method"),), None, False, False, False),
-    Script("not switched on", (fault("startStream", "error", error="feature_not_enabled"),), None, False, False, False),
-    Script("a refusal nobody knows", (fault("startStream", "error", error="as_user_not_ok"),)),
-    Script("no recipient of theirs", (fault("startStream", "error", error="missing_recipient_user_id"),)),
-    Script("internal_error may have happened", (fault("startStream", "error", error="internal_error"),), Unknown),
-    Script("500 may have happened", (fault("startStream", "status"),), Unknown),
-    Script("a page is no answer", (fault("startStream", "html", status=200),), Unknown),
-    Script("a late answer may have happened", (fault("startStream", "delay", delay_s=5, applied=True),), Unknown),
-]
-
-
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.name)
-async def test_a_start(script: Script):
-    """What is refused was not said: a plain placeholder stands at once; what is refused for good is not asked again."""
-    async with slack(call_timeout_s=0.3) as rig:
-        place, other = thread(rig), thread(rig, "C2")
-        rig.simulator.faults.script(*script.faults)
-        if script.raises is not None:
-            with pytest.raises(script.raises):
-                await place.begin()
-            return
-        await place.begin()
-        assert [script.stream] == [one.streamed for one in place.shown]
-        await place.begin(key="next")
-        await other.begin()
-        assert (script.next_stream, script.elsewhere) == (place.shown[1].streamed, other.shown[0].streamed)
-
-
-async def test_after_a_429_streams_come_back():
-    """When its time is over, and not before."""
-    now_s = [1_000.0]
-    async with slack(now_s=lambda: now_s[0]) as rig:
-        place = thread(rig)
-        rig.simulator.faults.script(fault("startStream", "error", error="ratelimited", retry_after_s=5))
-        for later_s, key in ((0, "p1"), (4, "p2"), (6, "p3")):
-            now_s[0] = 1_000.0 + later_s
-            await place.begin(key=key)
-        assert [False, False, True] == [one.streamed for one in place.shown]
-        assert 2 == sum(one.method == "chat.startStream" for one in rig.simulator.history())
-
-
-@pytest.mark.parametrize(
-    ("method", "error", "raises"),
-    [
-        ("appendStream", "ratelimited", Retryable),
-        ("appendStream", "internal_error", Unknown),
-        ("appendStream", "msg_too_long", None),
-        ("appendStream", "stopped_by_user", None),
-        ("stopStream", "ratelimited", Retryable),
-        ("stopStream", "fatal_error", Unknown),
-        ("stopStream", "invalid_blocks", None),
-        ("stopStream", "invalid_metadata_format", None),
-    ],
-)
-async def test_a_refused_change_is_made_otherwise_or_again(method: str, error: str, raises: type[Exception] | None):
-    """Whatever Slack says to a piece or to the end, the answer comes to stand there once."""
-    async with slack() as rig:
-        place = thread(rig)
-        begun = await place.begin()
-        rig.simulator.faults.script(fault(method, "error", error=error))
-        for change in (place.show, place.end):
-            failing = raises is not None and (change == place.end) == (method == "stopStream")
-            with pytest.raises(raises) if failing else nullcontext():
-                await change(FIRST if change == place.show else WHOLE, begun)
-        await place.end(WHOLE, begun)
-        place.holds()
-
-
-async def test_a_piece_refused_by_429_is_appended_later():
-    """It was not done, so the count still holds."""
-    async with slack() as rig:
-        place = thread(rig)
-        begun = await place.begin()
-        rig.simulator.faults.script(fault("appendStream", "error", error="ratelimited", retry_after_s=3))
-        with pytest.raises(Retryable) as refusal:
-            await place.show(FIRST, begun)
-        assert 3 == refusal.value.retry_after_s
-        await place.show(FIRST, begun)
-        await place.end(WHOLE, begun)
-        place.holds()
-        assert ["startStream", "appendStream", "stopStream"] == place.calls()
-
-
-async def test_a_chat_we_were_thrown_out_of_is_unreachable_for_a_stream_too():
-    """The final edit says so, as for any message."""
-    async with slack() as rig:
-        place = thread(rig)
-        begun = await place.begin()
-        rig.simulator.world.chat("C1").archived = True
-        with pytest.raises(Permanent, match="is_archived"):
-            await place.end(WHOLE, begun)
 
 
 async def test_the_older_markup_is_never_streamed():

@@ -53,6 +53,7 @@ class FakeChannel:
     limits: Limits = LIMITS
     renderer: Renderer = field(default_factory=StarredRenderer)
     calls: list[Call] = field(default_factory=list)
+    parts: list[OutboundPart] = field(default_factory=list)  # of the calls, as they came
     messages: dict[str, tuple[str, str]] = field(default_factory=dict)  # by id: chat and text, as shown now
     fates: deque[Fate] = field(default_factory=deque)  # of the next sends and edits
     gone: dict[str, str] = field(default_factory=dict)  # chats that go on under another id
@@ -79,6 +80,7 @@ class FakeChannel:
     async def _do(self, kind: str, part: OutboundPart, message_id: str) -> Receipt:
         if part.address.chat in self.gone:
             raise Permanent("the chat has moved", PermanentKind.MOVED, moved_to=self.gone[part.address.chat])
+        self.parts.append(part)
         fate = self.fates.popleft() if self.fates else None
         text = part.rendered.text
         if isinstance(fate, Exception):

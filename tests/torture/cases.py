@@ -86,6 +86,11 @@ async def in_a_room(world: World, chat: int) -> None:
     world.say(4 * chat + 3)
 
 
+async def slow_in_a_room(world: World, chat: int) -> None:
+    """A question in a channel whose answer takes long enough to be seen growing in its thread."""
+    world.say(4 * chat + 3, "s")
+
+
 async def forgotten(world: World, chat: int) -> None:
     """The platform keeps nothing for the gateway but the history."""
     world.platform.forget()
@@ -155,6 +160,16 @@ ELSEWHERE = (
 
 BY_HTTP = (Case("acked"), Case("inbox_pre", in_a_room, meanwhile=forgotten))
 """For Slack by HTTP: behind and before the commit on which its 200 waits."""
+
+THREADS = (
+    Case("placeholder_pre", slow_in_a_room), Case("placeholder_sent", slow_in_a_room),
+    Case("sent_pre", slow_in_a_room), Case("placeholder_post", slow_in_a_room), Case("live_edit", slow_in_a_room),
+    Case("live_edit", slow_in_a_room, again="edit_done"), Case("edit_done", slow_in_a_room),
+    Case("placeholder_sent", slow_in_a_room, again="live_edit"),
+    Case("edit_done", slow_in_a_room, again="edit_done"),
+    Case("placeholder_sent", slow_in_a_room, again="placeholder_post", meanwhile=forgotten),
+)  # fmt: skip
+"""For Slack, where an answer in a thread grows as a stream, which has no key before its end."""
 
 
 async def run_case(world: World, case: Case, chat: int, *, settle_s: float = 30.0) -> None:

@@ -72,6 +72,8 @@ def examine(world: World) -> Verdict:
         verdict.wrong.append(f"I6: {marked} marked, but {world.cut_sends} sends were cut")
     if verdict.marked and not world.platform.marks:
         verdict.wrong.append(f"I6: {verdict.marked} marked, where nothing is said twice")
+    if verdict.strays > store.unknown_placeholders:
+        verdict.wrong.append(f"I6: {verdict.strays} placeholders stand, {store.unknown_placeholders} in doubt")
     verdict.wrong += [f"I8: the model was sent what a strict API refuses: {flaw}" for flaw in world.model.unsendable]
     log = world.gateway.tail(100_000_000)
     verdict.doubled += [f"I6: said twice under the key {double}" for double in world.platform.doubles()]
@@ -92,6 +94,9 @@ class _Store:
         self.outbox = self.rows("SELECT * FROM outbox ORDER BY id")
         self.turns = {row["id"]: row for row in self.rows("SELECT * FROM turns")}
         self.unknown_sends = sum(1 for row in self.outbox if row["marked"])
+        self.unknown_placeholders = sum(
+            1 for row in self.outbox if row["action"] == "placeholder" and row["state"] == "unknown"
+        )
 
     def rows(self, query: str) -> list[sqlite3.Row]:
         return self._connection.execute(query).fetchall()
@@ -139,7 +144,7 @@ def _check_answers(world: World, store: _Store, verdict: Verdict) -> None:
     for chat in sorted({said.chat for said in world.said}):
         shown = world.answers(chat)
         verdict.marked += sum(MARK in one.text for one in shown if chat != OWN_COMMANDS)  # those are counted apart
-        verdict.strays += sum(one.text.strip() == WAITING_TEXT for one in shown)
+        verdict.strays += sum(one.text.strip() in ("", WAITING_TEXT) for one in shown)  # a stream begins empty
         own = [said for said in world.said if said.chat == chat]
         for said in own:
             row = store.inbox.get((world.platform.key(chat), said.message_id))
@@ -166,8 +171,9 @@ def _check_answer(said: Said, row: sqlite3.Row | None, shown: list[Answer], stor
             verdict.lost.append(f"I2: m{said.number} was never answered")
         return
     unmarked = [one for one in telling if MARK not in one.text]
-    if len(unmarked) > 1:
-        verdict.doubled.append(f"I6: m{said.number} was answered {len(unmarked)} times")
+    times = sum(_answered(one).count(said.number) for one in unmarked)
+    if times > 1:
+        verdict.doubled.append(f"I6: m{said.number} was answered {times} times")
     if "l" not in said.kinds or unknown:
         return
     clear = [one for one in shown if MARK not in one.text]

@@ -237,6 +237,7 @@ class SlackPlatform:
 
     def __init__(self) -> None:
         self.sim = SlackSimulator(keys_count=False)  # nowhere is it told that a real one counts them
+        self.sim.world.stream_lasts_s = 2.0  # so that some are ended by Slack
         self._threads: dict[int, str] = {}
         self._in_the_room = False  # whether the last command was used there
 

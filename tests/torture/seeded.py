@@ -15,6 +15,7 @@ from tests.torture.cases import (
     practice,
     run_case,
     slow,
+    slow_in_a_room,
     steering,
 )
 from tests.torture.gateway_process import ROOT
@@ -173,6 +174,11 @@ BUGS = (
         21, "a session replayed before an older gap is filled", "channels/discord/hearing.py",
         "            if self._cursor.gap:", "            if False:",
         die_in_a_gap, platform="discord",
+    ),
+    Bug(
+        22, "a stream that was begun is not looked for", "channels/slack/sent.py",
+        "if part.unfinished and thread is not None:", "if False:",
+        Case("placeholder_sent", slow_in_a_room), platform="slack",
     ),
 )  # fmt: skip
 

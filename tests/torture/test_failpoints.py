@@ -8,9 +8,9 @@ import pytest
 from gateway.errors import GatewayError
 from gateway.failpoints import FAILPOINTS
 from tests.torture.campaign import PLATFORMS
-from tests.torture.cases import BY_HTTP, DOUBLE, ELSEWHERE, KILLED, SINGLE, Case, approve_newest, run_case
+from tests.torture.cases import BY_HTTP, DOUBLE, ELSEWHERE, KILLED, SINGLE, THREADS, Case, approve_newest, run_case
 from tests.torture.invariants import examine
-from tests.torture.platforms import Platform
+from tests.torture.platforms import Platform, SlackPlatform
 from tests.torture.world import World
 
 CASES_A_WORLD = 6
@@ -75,6 +75,18 @@ async def test_a_death_on_another_platform_costs_nothing(
 async def test_a_death_where_slack_posts_costs_nothing(tmp_path: Path) -> None:
     """The same where events are posted to the gateway's own server; more of it: the campaign `slack-http`."""
     await _survives(tmp_path, BY_HTTP, PLATFORMS["slack-http"]())
+
+
+@pytest.mark.timeout(150)
+@pytest.mark.parametrize("cases", _groups(THREADS), ids=_names)
+async def test_a_death_around_a_stream_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
+    """A stream in a thread has no key: it is found, filled and ended all the same, and none is left behind."""
+    platform = SlackPlatform()
+    await _survives(tmp_path, cases, platform)
+    said = [one for chat in platform.sim.world.chats.values() for one in chat.messages.values() if one.by_bot]
+    streams = [one for one in said if one.streamed]
+    assert len(cases) == len(streams)
+    assert [] == [one for one in streams if one.streaming or one.broken or one.metadata is None]
 
 
 @pytest.mark.timeout(60)

@@ -1,6 +1,7 @@
 """A chat of the demo: what a person did is told, what the bot does is told as it is done, and waited for."""
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -35,7 +36,8 @@ class Room:
 
     def answer(self, text: str, ts: str = "9.1", *, thread: str | None = None, streaming: bool = False) -> ShownMessage:
         """The bot writes; somebody else does too, by which it is noticed."""
-        message = ShownMessage(ts, "C7", "U0TENK", True, text, time.monotonic(), thread=thread, streaming=streaming)
+        message = ShownMessage(ts, "C7", "U0TENK", True, text, time.monotonic(), thread=thread, streamed=streaming)
+        message.stream_ends_s = math.inf
         self.simulator.world.chat("C7").messages[ts] = message
         self.stir()
         return message
@@ -65,7 +67,7 @@ async def test_an_answer_is_whole_when_its_stream_ended() -> None:
         said = room.chat.say("how am I doing?")
         message = room.answer("You did", thread=said.message_id, streaming=True)
         await room.chat.until(lambda: room.chat.open is not None, "a growing answer")
-        message.text, message.streaming = "You did 45 min", False
+        message.text, message.stream_ends_s = "You did 45 min", 0.0
         room.stir()
         (answer,) = await room.chat.answered(said, by="45 min")
     assert (["9.1"], said.message_id) == (said.answer, answer.message.thread)

@@ -131,6 +131,24 @@ async def test_no_placeholder_stays_open(tmp_path: Path, end: str) -> None:
     await store.aclose()
 
 
+async def test_a_channel_is_told_what_will_be_replaced_and_for_whom(tmp_path: Path) -> None:
+    """A placeholder is unfinished and names whom it is for, a live edit is unfinished, the answer is neither."""
+    store = await quick_store(tmp_path / "live.db")
+    spine = Spine(store, live=DeliveryConfig(typing_after_s=0.0, placeholder_after_s=0.0))
+    await spine.begin()
+    await spine.say("hello", user="p2")
+    await spine.asked()
+    await spine.until(lambda: spine.channel.shown() == ["…"])
+    spine.model.stream("so far")
+    await spine.until(lambda: spine.channel.shown() == ["so far …"])
+    spine.model.give("done")
+    await spine.quiet()
+    told = [(one.rendered.text, one.unfinished, one.recipient) for one in spine.channel.parts]
+    assert [("…", True, "p2"), ("so far …", True, None), ("done", False, None)] == told
+    await spine.kill()
+    await store.aclose()
+
+
 async def test_a_live_answer_that_breaks_leaves_the_turn_alone(tmp_path: Path) -> None:
     """A bug in showing an answer as it grows costs the showing, not the answer, not the gateway."""
     store = await quick_store(tmp_path / "broken.db")

@@ -1,0 +1,44 @@
+"""What somebody sees in a Slack thread when the process is killed while an answer streams there."""
+
+import asyncio
+import time
+
+import pytest
+
+from gateway.demo.chat import Chat
+from gateway.demo.narrator import CODE
+from gateway.demo.stage import SLACK_CHANNEL, Stage
+from gateway.demo.windows import SlackWindow
+
+
+@pytest.mark.timeout(90)
+@pytest.mark.parametrize("killed", [False, True])
+async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
+    """It grows as Slack's own stream; cut by a death it goes on as a message, and stands there once, whole (D1, D2)."""
+    async with Stage() as stage:
+        direct = Chat(SlackWindow(stage.slack, "D3", "U3", "Cleo"), "Cleo", time.monotonic(), lambda _: None)
+        room = Chat(SlackWindow(stage.slack, SLACK_CHANNEL, "U3", "Cleo"), "Cleo", time.monotonic(), lambda _: None)
+        async with asyncio.TaskGroup() as tasks:
+            watching = [tasks.create_task(each) for each in (stage.watch(), direct.watch(), room.watch())]
+            await stage.start(words_per_s=20)
+            seen = await direct.answered(direct.say("hello"), by="private")
+            await stage.tenk("pairing", "approve", CODE.findall(seen[0].text)[0])
+            await direct.told("You are in")
+            await direct.answered(direct.command("log", "45m guitar"), by="Logged")
+            asked = room.say("How am I doing?")
+            await room.until(lambda: room.open is not None and "Habits" in room.open.text, "a growing answer")
+            (begun,) = stage.slack.answers(SLACK_CHANNEL)
+            assert begun.streaming
+            if killed:
+                await stage.kill()
+                await stage.start(words_per_s=20)
+            await room.answered(asked, by="Your journey")
+            for task in watching:
+                task.cancel()
+        (answer,) = stage.slack.answers(SLACK_CHANNEL)
+        used = [one.method for one in stage.slack.history(SLACK_CHANNEL) if one.message_id == answer.ts and one.applied]
+    assert (begun.ts, False, False) == (answer.ts, answer.streaming, answer.broken)
+    assert 1 == answer.text.count("Habits") and "🎸 guitar" in answer.text
+    assert 1 == used.count("chat.startStream") == used.count("chat.stopStream")
+    assert killed == ("chat.update" in used)
+    assert answer.metadata is not None
