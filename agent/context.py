@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from zoneinfo import ZoneInfo
 
 from agent.ports import Principal
 from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
@@ -24,13 +23,6 @@ KEPT_RESULTS = 2
 def compose(static: Iterable[str], runtime: Iterable[str]) -> str:
     """A system prompt: static sections first, so that its beginning is the same bytes in every call."""
     return BOUNDARY.join("\n\n".join(part.strip() for part in parts if part.strip()) for parts in (static, runtime))
-
-
-def person_section(principal: Principal, now: datetime) -> str:
-    """Whom the model talks to, and their date; to the minute would break the cache of every call."""
-    local = now.astimezone(ZoneInfo(principal.timezone))
-    name = f"The person: {principal.display_name}. " if principal.display_name else ""
-    return f"{name}Today is {local:%A, %Y-%m-%d} for them ({principal.timezone})."
 
 
 def estimated_tokens(items: Iterable[Item]) -> int:

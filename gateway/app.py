@@ -60,7 +60,7 @@ from gateway.sessions.router import Router
 from gateway.sessions.shared import RunTurn, SessionTools
 from gateway.sessions.turn import TurnTools
 from gateway.settings import Settings
-from gateway.standing import Standing
+from gateway.standing import Standing, usage_calls
 from gateway.store import inbox, journal, moves, outbox, people, practice
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
@@ -288,7 +288,9 @@ class Gateway:
         async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
             return await standing.status(utc_now())
 
-        handlers: dict[str, Handler] = {**access_calls(operations), "status": status}
+        handlers: dict[str, Handler] = {
+            **access_calls(operations), **usage_calls(self._store, utc_now), "status": status,
+        }  # fmt: skip
         return ControlServer(self._settings.control_path, handlers)
 
 

@@ -2,19 +2,23 @@
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 
 from pydantic import JsonValue
 
 from channels.base import ChannelState
+from channels.messages import DEFAULT_TENANT
 from gateway.access.policy import AccessSnapshot
-from gateway.errors import StoreUnavailable
+from gateway.control import Handler
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.http.health import PartHealth
 from gateway.manager import ChannelManager
 from gateway.sessions.router import Router
-from gateway.store import inbox, outbox
+from gateway.store import inbox, outbox, people
 from gateway.store.engine import Store
+from gateway.store.usage import usage_sums
 from gateway.telemetry import OUTBOX_WAITING
 
 
@@ -67,3 +71,25 @@ class Standing:
             "outbox": depths,
             "people": len(self._snapshot),
         }
+
+
+def usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+    """`usage {days}`: tokens by UTC day, person and model, oldest first, for the control socket and the CLI alone."""
+
+    async def usage(arguments: dict[str, JsonValue]) -> JsonValue:
+        days = arguments.get("days")
+        if set(arguments) != {"days"} or not isinstance(days, str) or not days.isdecimal() or not 0 < int(days) <= 366:
+            raise GatewayError('usage takes "days", a number from 1 to 366 as a text')
+        now = clock()
+        query = partial(usage_sums, tenant=DEFAULT_TENANT, since=now - timedelta(days=int(days)), until=now)
+        names = {person.user_id: person.display_name for person in await store.read(people.everybody)}
+        return [
+            {
+                "day": one.day.isoformat(), "user": one.user_id, "name": names.get(one.user_id, one.user_id),
+                "model": one.model, "calls": one.calls, "input_tokens": one.input_tokens or 0,
+                "output_tokens": one.output_tokens or 0, "cache_read_tokens": one.cache_read_tokens or 0,
+            }
+            for one in await store.read(query)
+        ]  # fmt: skip
+
+    return {"usage": usage}

@@ -13,15 +13,7 @@ Call = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 
 
 def access_calls(operations: AccessOperations) -> Mapping[str, Call]:
-    """Handlers by name.
-
-    `pairing.list {}`, `pairing.approve {code | request}`, `pairing.deny {request}`, `pairing.block {who}`,
-    `users.list {}`, `users.role {who, role}`. Each answers what the operation gives, or raises OperationRefused.
-    """
-
-    async def list_requests(arguments: dict[str, JsonValue]) -> JsonValue:
-        _expect(arguments)
-        return await operations.list_requests()
+    """Handlers by name. Each answers what the operation gives, or raises OperationRefused."""
 
     async def approve(arguments: dict[str, JsonValue]) -> JsonValue:
         if "request" in arguments:
@@ -30,30 +22,33 @@ def access_calls(operations: AccessOperations) -> Mapping[str, Call]:
         (code,) = _expect(arguments, "code")
         return await operations.approve(code, BY_CLI)
 
-    async def deny(arguments: dict[str, JsonValue]) -> JsonValue:
-        (number,) = _expect(arguments, "request")
-        return await operations.deny(number, BY_CLI)
-
-    async def block(arguments: dict[str, JsonValue]) -> JsonValue:
-        (who,) = _expect(arguments, "who")
-        return await operations.block(who, BY_CLI)
-
-    async def users(arguments: dict[str, JsonValue]) -> JsonValue:
-        _expect(arguments)
-        return await operations.users()
-
-    async def role(arguments: dict[str, JsonValue]) -> JsonValue:
-        who, role = _expect(arguments, "who", "role")
-        return await operations.set_role(who, role, BY_CLI)
-
     return {
-        "pairing.list": list_requests,
+        "pairing.list": _asked(operations.list_requests),
         "pairing.approve": approve,
-        "pairing.deny": deny,
-        "pairing.block": block,
-        "users.list": users,
-        "users.role": role,
+        "pairing.deny": _done(operations.deny, "request"),
+        "pairing.block": _done(operations.block, "who"),
+        "users.list": _asked(operations.users),
+        "users.audit": _asked(operations.audit),
+        "users.role": _done(operations.set_role, "who", "role"),
+        "users.revoke": _done(operations.revoke, "who", "account"),
     }
+
+
+def _asked(operation: Callable[[], Awaitable[JsonValue]]) -> Call:
+    async def call(arguments: dict[str, JsonValue]) -> JsonValue:
+        _expect(arguments)
+        return await operation()
+
+    return call
+
+
+def _done(operation: Callable[..., Awaitable[JsonValue]], *names: str) -> Call:
+    """The operation takes these, and who does it."""
+
+    async def call(arguments: dict[str, JsonValue]) -> JsonValue:
+        return await operation(*_expect(arguments, *names), BY_CLI)
+
+    return call
 
 
 def _expect(arguments: dict[str, JsonValue], *names: str) -> tuple[str, ...]:

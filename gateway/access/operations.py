@@ -6,7 +6,7 @@ caller's to know. A code is never part of an answer, a log line or an error.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime, timedelta
 from typing import TypeVar
 
@@ -171,6 +171,27 @@ class AccessOperations:
         job = lambda c: _set_role(c, person.user_id, Role(role), by[:128], now)  # noqa: E731  shorter than its def
         return await self._change(job, "role_changed", by)
 
+    async def revoke(self, who: str, account: str, by: str) -> dict[str, JsonValue]:
+        """Take back what let a person, by sender or user id, into an account (`telegram:main`).
+
+        Raises:
+            OperationRefused: no such person, or nothing let them in there.
+        """
+        now = self._clock()
+        person = await self._person(who)
+        if account not in person.grants | person.policy_grants:
+            accounts = ", ".join(sorted(person.grants | person.policy_grants)) or "none"
+            raise OperationRefused(f"{account!r} is no account that takes them; there are: {accounts}")
+        job = lambda c: _revoke(c, person, account, by[:128], now)  # noqa: E731  shorter than its def
+        return await self._change(job, "access_revoked", by)
+
+    async def audit(self) -> list[JsonValue]:
+        """The latest changes of who may do what, newest first."""
+        return [
+            {"at": at.isoformat(), "by": by, "action": action, "subject": subject, "detail": detail}
+            for at, by, action, subject, detail in map(astuple, await self._store.read(people.audit_log))
+        ]
+
     async def users(self) -> list[JsonValue]:
         """Everybody known, in the order they came."""
         return [_person_shown(person) for person in await self._store.read(people.everybody)]
@@ -219,6 +240,11 @@ def _set_role(connection: Connection, user_id: str, role: Role, by: str, now: da
         return None
     people.set_role(connection, person, role, by, now)
     return people.person_of(connection, user_id)
+
+
+def _revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> Person | None:
+    people.revoke(connection, person, account, by, now)
+    return people.person_of(connection, person.user_id)
 
 
 def _last_owner(connection: Connection, person: Person) -> bool:

@@ -15,6 +15,7 @@ from gateway.access.codes import load_key
 from gateway.access.operations import AccessOperations
 from gateway.lock import HomeLock
 from gateway.settings import Settings
+from gateway.standing import usage_calls
 from gateway.store import outbox
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, NewPart
@@ -32,7 +33,8 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
     except control.NobodyAnswers:
         async with lone_store(settings) as store:
             operations = AccessOperations(store, load_key(settings.home), _say, _now)
-            return await access_calls(operations)[name](arguments)
+            calls = {**access_calls(operations), **usage_calls(store, _now)}
+            return await calls[name](arguments)
 
 
 @asynccontextmanager

@@ -1,11 +1,10 @@
 """`tenk pairing`: who waits to be let in, and what becomes of them."""
 
-import asyncio
 from pathlib import Path
-from typing import Any
 
 import click
 
+from gateway.cli.asking import ask, printable
 from gateway.cli.options import config_option
 
 
@@ -18,12 +17,12 @@ def command() -> None:
 @config_option
 def list_(config_path: Path | None) -> None:
     """Show who waits, oldest first. A code is never shown: the person has it."""
-    waiting = _do(config_path, "pairing.list", {})
+    waiting = ask(config_path, "pairing.list", {})
     if not waiting:
         click.echo("Nobody waits.")
     for one in waiting:
         click.echo(
-            f"{one['request'][-8:]}  {one['account']}  {one['sender']}  {_printable(one['name'])}  "
+            f"{one['request'][-8:]}  {one['account']}  {one['sender']}  {printable(one['name'])}  "
             f"{one['age_s'] // 60} min ago"
         )
 
@@ -37,8 +36,8 @@ def approve(code: str | None, number: str | None, config_path: Path | None) -> N
     if (code is None) == (number is None):
         raise click.UsageError("give either the CODE that the person was shown, or --request NUMBER")
     arguments = {"code": code} if code is not None else {"request": number}
-    person = _do(config_path, "pairing.approve", arguments)
-    click.echo(f"{_printable(person['name'])} ({', '.join(person['senders'])}) is let in as {person['role']}.")
+    person = ask(config_path, "pairing.approve", arguments)
+    click.echo(f"{printable(person['name'])} ({', '.join(person['senders'])}) is let in as {person['role']}.")
 
 
 @command.command("deny")
@@ -46,7 +45,7 @@ def approve(code: str | None, number: str | None, config_path: Path | None) -> N
 @config_option
 def deny(number: str, config_path: Path | None) -> None:
     """Turn down the request NUMBER. The person is not told."""
-    denied = _do(config_path, "pairing.deny", {"request": number})
+    denied = ask(config_path, "pairing.deny", {"request": number})
     click.echo(f"The request of {denied['sender']} is turned down.")
 
 
@@ -55,19 +54,5 @@ def deny(number: str, config_path: Path | None) -> None:
 @config_option
 def block(who: str, config_path: Path | None) -> None:
     """Answer WHO no more: a request's number, a sender such as telegram:42, or a user's id."""
-    person = _do(config_path, "pairing.block", {"who": who})
-    click.echo(f"{_printable(person['name'])} ({', '.join(person['senders'])}) is blocked.")
-
-
-def _do(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
-    from gateway.cli.operate import operate  # noqa: PLC0415  heavy: the store
-    from gateway.cli.prepare import prepare  # noqa: PLC0415  heavy: every room's config model
-
-    return asyncio.run(operate(prepare(config_path), name, arguments))
-
-
-def _printable(name: str) -> str:
-    """A display name is a stranger's text: nothing in it may move the cursor (A67)."""
-    from gateway.redaction import escape_controls  # noqa: PLC0415  its patterns are compiled when imported
-
-    return escape_controls(name)
+    person = ask(config_path, "pairing.block", {"who": who})
+    click.echo(f"{printable(person['name'])} ({', '.join(person['senders'])}) is blocked.")

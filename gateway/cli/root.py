@@ -11,6 +11,8 @@ COMMANDS = {
     "sim": ("gateway.cli.sim", "Run a simulated platform."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
     "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
+    "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),
+    "usage": ("gateway.cli.usage", "Show what the models were used for."),
     "config": ("gateway.cli.config", "Check or show the configuration."),
     "db": ("gateway.cli.db", "Bring the database up to date."),
     "bench": ("gateway.cli.bench", "Measure this gateway against a bare bot."),

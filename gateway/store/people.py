@@ -165,11 +165,14 @@ def _grant(connection: Connection, user_id: str, newcomer: Newcomer, now: dateti
     )
 
 
-def revoke(connection: Connection, user_id: str, account: str) -> bool:
-    """Take back what let the user into `telegram:main`; False where there was nothing."""
+def revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> bool:
+    """Take back what let a user into `telegram:main`, with its audit row; False where there was nothing."""
     channel, _, name = account.partition(":")
-    taken = sa.delete(grants).where(grants.c.user_id == user_id, grants.c.channel == channel, grants.c.account == name)
-    return connection.execute(taken).rowcount > 0
+    own = (grants.c.user_id == person.user_id, grants.c.channel == channel, grants.c.account == name)
+    taken = connection.execute(sa.delete(grants).where(*own)).rowcount > 0
+    if taken:
+        record(connection, person.tenant, AuditRow(now, by, "access_revoked", person.user_id, account))
+    return taken
 
 
 def set_role(connection: Connection, person: Person, role: str, by: str, now: datetime) -> bool:
@@ -186,11 +189,6 @@ def set_role(connection: Connection, person: Person, role: str, by: str, now: da
 def set_timezone(connection: Connection, user_id: str, timezone: str) -> None:
     """Keep the person's zone, an IANA name checked by the caller."""
     connection.execute(sa.update(users).where(users.c.id == user_id).values(timezone=timezone))
-
-
-def set_locale(connection: Connection, user_id: str, locale: str) -> None:
-    """Keep the person's language, a BCP 47 tag."""
-    connection.execute(sa.update(users).where(users.c.id == user_id).values(locale=tag_of(locale)))
 
 
 def record(connection: Connection, tenant: str, row: AuditRow) -> None:

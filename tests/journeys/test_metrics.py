@@ -33,6 +33,7 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
         await here.told(1, "not connected")
         await here.settled()
         after = await figures(address)
+        (usage,) = await here.operator("usage", {"days": "1"})
 
     def grown(series: str) -> float:
         return after.get(series, 0.0) - before.get(series, 0.0)
@@ -43,6 +44,7 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
     assert 1 == grown('tenk_model_failures_total{kind="auth",model="openai:journey"}')
     assert 4 == grown('tenk_inbox_outcomes_total{outcome="answered"}')
     assert 1 == grown('tenk_inbox_outcomes_total{outcome="failed"}')
+    assert (6, 600, 60) == (usage["calls"], usage["input_tokens"], usage["output_tokens"])
     assert 4 == grown('tenk_turns_total{end_reason="completed"}')
     assert 5 == grown("tenk_turn_seconds_count")
     assert 5 == grown('tenk_inbound_events_total{channel="telegram",kind="message"}')

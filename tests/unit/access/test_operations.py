@@ -177,22 +177,25 @@ async def test_a_decision_whose_commit_was_unknown_finds_its_own_work(gateway: G
 
 
 async def test_settings_of_a_person_are_kept(gateway: Gateway) -> None:
-    """Zone and language; a tag that is none is forgotten."""
-    await gateway.operations.approve_request(await gateway.asks("42"), "cli")
+    """Zone, and the language that the platform told; a tag that is none is forgotten."""
+    await gateway.operations.approve_request(await gateway.asks("42", "es"), "cli")
     user_id = (await gateway.store.read(people.everybody))[0].user_id
     await gateway.store.write(lambda c: people.set_timezone(c, user_id, "Europe/Madrid"))
-    await gateway.store.write(lambda c: people.set_locale(c, user_id, "es"))
     person = await gateway.store.read(lambda c: people.person_of(c, user_id))
     assert ("Europe/Madrid", "es") == (person and person.timezone, person and person.locale)
     assert None is people.tag_of("<script>")
 
 
 async def test_revoking_ends_a_grant_once(gateway: Gateway) -> None:
-    """The second time there is nothing to take back."""
+    """The running gateway knows at once, the audit log for ever; the second time there is nothing to take back."""
     await gateway.operations.approve_request(await gateway.asks("42"), "cli")
-    user_id = (await gateway.store.read(people.everybody))[0].user_id
-    revoked = [await gateway.store.write(lambda c: people.revoke(c, user_id, "telegram:main")) for _ in range(2)]
-    assert [True, False] == revoked
+    await gateway.operations.revoke("telegram:42", "telegram:main", "cli")
+    person = gateway.snapshot.find("default", "telegram:42")
+    assert frozenset() == (person and person.grants)
+    latest, *_ = await gateway.operations.audit()
+    assert isinstance(latest, dict)
+    assert ("cli", "access_revoked", "telegram:main") == (latest["by"], latest["action"], latest["detail"])
+    assert "there are: none" in await refusal(gateway.operations.revoke("telegram:42", "telegram:main", "cli"))
 
 
 @pytest.mark.parametrize(
@@ -221,6 +224,8 @@ async def test_calls_reach_every_operation(gateway: Gateway) -> None:
     await calls["pairing.deny"]({"request": second})
     await calls["pairing.block"]({"who": third})
     await calls["users.role"]({"who": "telegram:3", "role": "operator"})
+    await calls["users.revoke"]({"who": "telegram:1", "account": "telegram:main"})
+    assert isinstance(await calls["users.audit"]({}), list)
     users = await calls["users.list"]({})
     assert isinstance(users, list)
     assert ["owner", "operator"] == [user["role"] for user in users if isinstance(user, dict)]

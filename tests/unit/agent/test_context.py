@@ -1,7 +1,5 @@
 """Context: what the model is shown, and that its beginning never changes."""
 
-from datetime import UTC, datetime
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,11 +8,9 @@ from agent.context import (
     BOUNDARY,
     compose,
     estimated_tokens,
-    person_section,
     trimmed,
     with_old_results_blanked,
 )
-from agent.ports import Principal
 from agent.transcript import AssistantItem, NoteItem, ToolCall, ToolItem, UserItem
 from tests.unit.agent.test_transcript import refuse
 
@@ -63,17 +59,8 @@ def test_old_results_are_left_out_and_their_calls_stay():
 def test_the_prompt_begins_with_the_same_bytes_for_everybody():
     """What is of the person and the day stands below the boundary."""
     prompts = {
-        compose(["I am a coach.", "", "Be kind."], [person_section(Principal(name, "t", name), now)])
+        compose(["I am a coach.", "", "Be kind."], [f"This is {name}."])
         for name in ("Ana", "Bo")
-        for now in (datetime(2026, 3, 4, 5, tzinfo=UTC), datetime(2027, 3, 4, tzinfo=UTC))
     }
-    assert 4 == len(prompts)
+    assert 2 == len(prompts)
     assert {"I am a coach.\n\nBe kind."} == {prompt.partition(BOUNDARY)[0] for prompt in prompts}
-
-
-def test_the_date_is_the_persons_own():
-    """Late evening in UTC is tomorrow in Tokyo; the hour is not told, it would change every call."""
-    now = datetime(2026, 3, 4, 20, 30, tzinfo=UTC)
-    told = person_section(Principal("u", "t", "Ana", timezone="Asia/Tokyo"), now)
-    assert "Thursday, 2026-03-05" in told
-    assert "30" not in told

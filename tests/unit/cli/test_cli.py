@@ -99,6 +99,28 @@ def test_block_and_deny_answer(tmp_path: Path) -> None:
     assert 1 == tenk("pairing", "deny", "zzzz9999", home=tmp_path).returncode
 
 
+def test_people_are_shown_and_changed_without_a_gateway(tmp_path: Path) -> None:
+    """`tenk users`: another role, and who is there."""
+    tenk("pairing", "block", "telegram:42", home=tmp_path)
+    changed = tenk("users", "role", "telegram:42", "member", home=tmp_path)
+    assert "telegram:42 (telegram:42) is member now.\n" == changed.stdout
+    assert "member  telegram:42" in tenk("users", "list", home=tmp_path).stdout
+
+
+def test_changes_are_accounted_for_without_a_gateway(tmp_path: Path) -> None:
+    """`tenk users audit` says what was done; what cannot be done is told in a line."""
+    tenk("pairing", "block", "telegram:42", home=tmp_path)
+    assert "person_blocked" in tenk("users", "audit", home=tmp_path).stdout
+    refused = tenk("users", "revoke", "telegram:42", "telegram:main", home=tmp_path)
+    assert (1, "error: ") == (refused.returncode, refused.stderr[:7])
+
+
+def test_usage_of_nothing_is_said(tmp_path: Path) -> None:
+    """A number of days that makes no sense is a wrong use."""
+    assert "No model was used.\n" == tenk("usage", home=tmp_path).stdout
+    assert 2 == tenk("usage", "--days", "0", home=tmp_path).returncode
+
+
 def test_status_without_a_gateway_exits_with_3_and_makes_nothing(tmp_path: Path) -> None:
     """Looking at a home where nothing runs leaves it as it is."""
     done = tenk("status", home=tmp_path)

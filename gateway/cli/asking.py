@@ -1,0 +1,24 @@
+"""How a command asks the gateway, and how it prints what strangers wrote."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+
+def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
+    """What the running gateway answers, or the store where none runs.
+
+    Raises:
+        GatewayError: it was refused, or nothing can be reached; the message says why.
+    """
+    from gateway.cli.operate import operate  # noqa: PLC0415  heavy: the store
+    from gateway.cli.prepare import prepare  # noqa: PLC0415  heavy: every room's config model
+
+    return asyncio.run(operate(prepare(config_path), name, arguments))
+
+
+def printable(name: str) -> str:
+    """A display name is a stranger's text: nothing in it may move the cursor (A67)."""
+    from gateway.redaction import escape_controls  # noqa: PLC0415  its patterns are compiled when imported
+
+    return escape_controls(name)
