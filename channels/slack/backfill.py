@@ -21,6 +21,8 @@ PAGES_AT_MOST = 10  # of one chat or thread
 STORE_PAUSE_S = 0.5
 PAUSES_S = (0.5, 2.0, 5.0, 15.0, 30.0)  # after each try of a call
 
+TYPES = ("public_channel", "private_channel", "mpim", "im")  # each needs a scope of its own
+
 Arguments = dict[str, str | int | bool]
 
 _log = structlog.get_logger()
@@ -62,26 +64,38 @@ class Backfill:
         """The chats last heard from, newest first, then all others we are in."""
         chats = dict.fromkeys(reversed(self._receiver.places.chats))
         try:
-            arguments: Arguments = {
-                "types": "public_channel,private_channel,mpim,im",
-                "exclude_archived": True,
-                "limit": PAGE,
-            }
-            answer = await self._asked("users.conversations", arguments)
-        except ApiRefusal as refusal:
-            _log.info("backfill_refused", account=self._receiver.us.account, error=where_to_mend(refusal))
-            return list(chats)
+            chats |= dict.fromkeys(await self._memberships())
         except ChannelError as failure:
             self._told(f"which chats there are could not be read: {failure}")
-            return list(chats)
+        return list(chats)
+
+    async def _memberships(self) -> list[str]:
+        """The chats we are in; where a scope is missing, those of the kinds that we may ask for."""
+        try:
+            return await self._listed(",".join(TYPES))
+        except ApiRefusal as refusal:
+            if refusal.error != MISSING_SCOPE:
+                _log.info("backfill_refused", account=self._receiver.us.account, error=str(refusal))
+                return []
+        found: list[str] = []
+        for kind in TYPES:
+            try:
+                found += await self._listed(kind)
+            except ApiRefusal as refusal:
+                _log.info(
+                    "backfill_refused", account=self._receiver.us.account, kind=kind, error=where_to_mend(refusal)
+                )
+        return found
+
+    async def _listed(self, kinds: str) -> list[str]:
+        arguments: Arguments = {"types": kinds, "exclude_archived": True, "limit": PAGE}
+        answer = await self._asked("users.conversations", arguments)
         metadata = answer.get("response_metadata")
         if isinstance(metadata, dict) and metadata.get("next_cursor"):
             self._told(f"we are in more than {PAGE} chats; after the gap only those last heard from were read besides")
         found = answer.get("channels")
-        for channel in found if isinstance(found, list) else []:
-            if isinstance(channel, dict) and isinstance(channel.get("id"), str):
-                chats.setdefault(str(channel["id"]))
-        return list(chats)
+        ids = [one.get("id") for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+        return [one for one in ids if isinstance(one, str)]
 
     async def _chat(self, chat: str, oldest: str) -> None:
         said = await self._pages("conversations.history", {"channel": chat, "oldest": oldest, "inclusive": True})

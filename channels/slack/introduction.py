@@ -75,4 +75,4 @@ def _check_scopes(config: SlackAccount, header: object) -> None:
     for scope, what in WANTED.items():
         if scope not in scopes:
             mend = where_to_mend(ApiRefusal("auth.test", MISSING_SCOPE, needed=scope))
-            _log.info("scope_missing", account=config.name, scope=scope, without_it_no=what, mend=mend)
+            _log.warning("scope_missing", account=config.name, scope=scope, without_it_no=what, mend=mend)

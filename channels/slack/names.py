@@ -142,8 +142,10 @@ class Names:
                 answer = await self._wire.get("users.info", user=user)
         except ApiRefusal as refusal:
             self._refused(user, refusal)
-        except (ChannelError, TimeoutError) as failure:
-            self._pause(PAUSE_S, f"{type(failure).__name__}: {failure}")
+        except TimeoutError:
+            self._pause(PAUSE_S, f"users.info was not answered within {LOOKUP_S:.0f} s")
+        except ChannelError as failure:
+            self._pause(PAUSE_S, str(failure))
         else:
             self._remember(user, answer.get("user"))
 
@@ -162,8 +164,9 @@ class Names:
                 )  # fmt: skip
 
     def _pause(self, pause_s: float, why: str) -> None:
-        self._resumes_s = self._now_s() + pause_s
-        _log.info("names_paused", account=self._us.account, pause_s=pause_s, detail=why)
+        if not self._paused:  # else it was told by another call that was under way
+            _log.info("names_paused", account=self._us.account, pause_s=pause_s, detail=why)
+        self._resumes_s = max(self._resumes_s, self._now_s() + pause_s)
 
     def _remember(self, user: str, raw: object) -> None:
         try:

@@ -35,6 +35,9 @@ MAX_RAW_CHARS = 16_384
 _SAID = frozenset({None, "file_share", "me_message", "thread_broadcast", "bot_message"})
 """Subtypes of `message` that say something; joins, topics, pins and the like do not."""
 
+_TOMBSTONE = "tombstone"  # what a message that others replied to becomes when it is deleted: it is "changed" to that
+_SLACKBOT = "USLACKBOT"  # Slack's own voice: it has no bot id
+
 
 @dataclass(frozen=True, slots=True)
 class Ourselves:
@@ -172,24 +175,26 @@ def _thread_of(raw: RawMessage, kind: ChatKind, us: Ourselves, *, mentioned: boo
 def _message_event(raw: RawMessageEvent, us: Ourselves, known: Known) -> InboundEvent | None:
     if raw.subtype == "message_changed":
         before, after = raw.previous_message, raw.message
+        if after is not None and after.subtype == _TOMBSTONE:
+            return _deleted(raw, after.ts, us, known.name_of)
         if after is None or (before is not None and before.edited == after.edited):
             return None
         return translate_edit(after, raw.channel, us, known, raw.channel_type)
     if raw.subtype == "message_deleted":
-        return _deleted(raw, us, known.name_of)
+        return _deleted(raw, raw.deleted_ts, us, known.name_of)
     return translate_message(raw, raw.channel, us, known, raw.channel_type)
 
 
-def _deleted(raw: RawMessageEvent, us: Ourselves, name_of: NameOf) -> MessageDeleted | None:
+def _deleted(raw: RawMessageEvent, ts: str | None, us: Ourselves, name_of: NameOf) -> MessageDeleted | None:
     before = raw.previous_message
-    if raw.deleted_ts is None or before is None or is_ours(before, us):
+    if ts is None or before is None or is_ours(before, us):
         return None
     return MessageDeleted(
-        event_id=f"del:{us.team}:{raw.channel}:{raw.deleted_ts}",
+        event_id=f"del:{us.team}:{raw.channel}:{ts}",
         address=Address(CHANNEL, us.account, raw.channel, before.thread_ts),
         sender=_sender(before, us, name_of),
         received_at=said_at(raw.event_ts or raw.ts),
-        message_id=raw.deleted_ts,
+        message_id=ts,
     )
 
 
@@ -210,7 +215,7 @@ def _member(raw: RawMember, callback: RawEventCallback, us: Ourselves) -> Member
 def _sender(raw: RawMessage, us: Ourselves, name_of: NameOf) -> Sender:
     """Who wrote: a user id is only unique inside its team (A30); apps and webhooks are no persons (A29)."""
     team = raw.user_team or raw.source_team or raw.team or us.team
-    if raw.user is None or raw.bot_id is not None or raw.subtype == "bot_message":
+    if raw.user in (None, _SLACKBOT) or raw.bot_id is not None or raw.subtype == "bot_message":
         who = raw.bot_id or raw.user or "unknown"
         return Sender(f"{team}:{who}", clean(raw.username or who), is_bot=True)
     return Sender(f"{team}:{raw.user}", name_of(raw.user, team) or clean(raw.username or raw.user))

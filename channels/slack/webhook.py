@@ -19,7 +19,7 @@ from channels.base import ChannelState
 from channels.slack.backfill import Backfill
 from channels.slack.places import Trail
 from channels.slack.receiving import Pause, Receiver, its_time
-from channels.slack.signatures import is_signed
+from channels.slack.signatures import flaw_in
 
 JSON = "application/json"
 TAKEN_TYPES = frozenset({JSON, "application/x-www-form-urlencoded"})
@@ -73,8 +73,9 @@ class Webhook:
         body = await request.read()  # the server's own limit answers 413
         timestamps = request.headers.getall("X-Slack-Request-Timestamp", [])
         signatures = request.headers.getall("X-Slack-Signature", [])
-        if not is_signed(self._secret, body, timestamps, signatures, self._now_s()):
-            _log.warning("webhook_refused", account=self._account)
+        flaw = flaw_in(self._secret, body, timestamps, signatures, self._now_s())
+        if flaw is not None:
+            _log.warning("webhook_refused", account=self._account, reason=flaw)
             return web.Response(status=401, text="not signed by Slack\n")
         if self._app is None or self._trail is None:
             return _later()

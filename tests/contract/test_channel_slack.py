@@ -155,6 +155,18 @@ async def test_backfill_that_is_refused_holds_up_nothing():
         assert any("meanwhile could not be read" in told for told in rig.sink.details(ChannelState.DEGRADED))
 
 
+@pytest.mark.parametrize("missing", ["mpim:read", "groups:history"])
+async def test_a_missing_scope_costs_only_its_own_kind_of_chat(missing: str):
+    """Channels and direct messages are read after a gap though groups may not be."""
+    async with slack(RecordingSink('{"ts":"1700000000.000001"}')) as rig:
+        app = rig.simulator.world.the_app()
+        app.scopes = ",".join(scope for scope in app.scopes.split(",") if scope != missing)
+        for chat in ("G1", "C1", "D1"):
+            rig.simulator.say(chat, chat, deliver=False)
+        async with rig.running():
+            await rig.sink.until(lambda: {"C1", "D1"} <= {event.text for event in rig.sink.events})
+
+
 async def test_message_and_app_mention_are_one():
     """A mention in a channel comes as two events with one key (FAULTS 1.3)."""
     async with slack() as rig, rig.running():

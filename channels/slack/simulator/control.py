@@ -5,7 +5,9 @@
     POST   /sim/edit     {"chat": "D1", "message_id": "…", "text": "ho"}     also /sim/delete
     POST   /sim/command  {"chat": "D1", "text": "/log 45m guitar", "person"?}
     POST   /sim/press    {"chat": "D1", "message_id": "…", "data": "yes"}
-    POST   /sim/app      {"bot_token"?, "app_token"?, "signing_secret"?, "webhook_url"?}
+    POST   /sim/person   {"person": "U1", "text": "Ann"}   what somebody is called
+    POST   /sim/app      {"bot_token"?, "app_token"?, "signing_secret"?, "webhook_url"?,
+                          "scopes"?: "chat:write,…"}
     POST   /sim/socket   {"data": "refresh" | "close" | "abort"}
     GET    /sim/shown?chat=D1                  the chat as people see it
     GET    /sim/history?chat=D1&after=0&wait_s=5   calls that arrived; waits for one when there is none yet
@@ -25,7 +27,7 @@ from channels.simulation.control import Control, ControlOrder, Endpoints, Query
 from channels.slack.simulator.checks import JsonObject
 from channels.slack.simulator.faults import Fault
 from channels.slack.simulator.simulated import SimulatedSlack
-from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
+from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN, SCOPES, SIGNING_SECRET
 
 
 class _Order(ControlOrder):
@@ -41,6 +43,7 @@ class _Order(ControlOrder):
     app_token: str = APP_TOKEN
     signing_secret: str = SIGNING_SECRET
     webhook_url: str = ""
+    scopes: str = SCOPES
 
 
 class SlackControl(Control[_Order, Fault, str]):
@@ -54,6 +57,7 @@ class SlackControl(Control[_Order, Fault, str]):
             "delete": lambda order: simulator.delete(order.chat, order.message_id),
             "command": self._command,
             "press": self._press,
+            "person": lambda order: simulator.add_person(order.person or "U1", order.text),
             "app": self._app,
             "socket": self._socket,
         }
@@ -76,6 +80,7 @@ class SlackControl(Control[_Order, Fault, str]):
     def _app(self, order: _Order) -> JsonValue:
         app = self._simulator.add_app(order.bot_token, order.app_token, order.signing_secret)
         app.webhook_url = order.webhook_url
+        app.scopes = order.scopes
         return {"team": app.team, "user": app.user}
 
     def _socket(self, order: _Order) -> JsonValue:

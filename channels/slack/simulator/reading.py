@@ -10,6 +10,7 @@ from channels.slack.simulator.methods import ChatMethods, Method, as_message
 from channels.slack.simulator.state import Chat, Person, ShownMessage, StoredFile, World
 
 MAX_PAGE = 999
+SCOPES_OF = {"public_channel": "channels", "private_channel": "groups", "mpim": "mpim", "im": "im"}
 
 
 class ReadingMethods:
@@ -24,11 +25,11 @@ class ReadingMethods:
         self.table: Mapping[str, tuple[Method, str]] = {
             "auth.test": (self._auth, ""),
             "users.info": (self._user, "users:read"),
-            "users.conversations": (self._mine, "channels:read"),
+            "users.conversations": (self._mine, ""),
             "conversations.open": (self._open, "im:write"),
             "conversations.info": (self._info, "channels:read"),
-            "conversations.history": (self._history, "channels:history"),
-            "conversations.replies": (self._replies, "channels:history"),
+            "conversations.history": (self._history, ""),
+            "conversations.replies": (self._replies, ""),
             "files.info": (self._file, "files:read"),
             "files.getUploadURLExternal": (self._upload_url, "files:write"),
             "files.completeUploadExternal": (self._complete, "files:write"),
@@ -48,11 +49,15 @@ class ReadingMethods:
         person = self._world.people.get(user)
         if person is None:
             raise Refusal("user_not_found")
-        return {"user": as_user(user, person)}
+        return {"user": as_user(user, person, self._world.the_app().team)}
 
     def _mine(self, arguments: JsonObject) -> JsonObject:
         us = self._world.the_app().user
-        found: list[JsonValue] = [as_chat(chat) for chat in self._world.chats.values() if us in chat.members]
+        kinds = [SCOPES_OF[kind] for kind in str(arguments.get("types") or "public_channel").split(",")]
+        for kind in kinds:
+            self._world.the_app().must_have(f"{kind}:read")
+        ours = [chat for chat in self._world.chats.values() if us in chat.members and chat.scope in kinds]
+        found: list[JsonValue] = [as_chat(chat) for chat in ours]
         return {"channels": found, "response_metadata": {"next_cursor": ""}}
 
     def _open(self, arguments: JsonObject) -> JsonObject:
@@ -65,16 +70,22 @@ class ReadingMethods:
         return {"channel": as_chat(self._world.known_chat(str(arguments.get("channel"))))}
 
     def _history(self, arguments: JsonObject) -> JsonObject:
-        chat = self._world.known_chat(str(arguments.get("channel")))
+        chat = self._readable(arguments)
         found = [one for one in _there(chat) if one.thread is None or one.thread == one.ts]
         return self._page(found[::-1], arguments, chat)
 
     def _replies(self, arguments: JsonObject) -> JsonObject:
-        chat = self._world.known_chat(str(arguments.get("channel")))
+        chat = self._readable(arguments)
         thread = str(arguments.get("ts"))
         if thread not in chat.messages:
             raise Refusal("thread_not_found")
         return self._page([one for one in _there(chat) if thread in (one.ts, one.thread)], arguments, chat)
+
+    def _readable(self, arguments: JsonObject) -> Chat:
+        """The chat whose messages are asked for."""
+        chat = self._world.known_chat(str(arguments.get("channel")))
+        self._world.the_app().must_have(f"{chat.scope}:history")
+        return chat
 
     def _page(self, found: list[ShownMessage], arguments: JsonObject, chat: Chat) -> JsonObject:
         oldest, latest = _number(arguments.get("oldest"), 0.0), _number(arguments.get("latest"), float("inf"))
@@ -160,11 +171,11 @@ def as_chat(chat: Chat) -> JsonObject:
     return {"id": chat.id, "name": chat.name, "is_im": chat.direct, "is_archived": chat.archived, "is_member": True}
 
 
-def as_user(user: str, person: Person) -> JsonObject:
-    """A person as the API writes them; of who has left, less."""
+def as_user(user: str, person: Person, team: str) -> JsonObject:
+    """A person as the API writes them, of `team` where they are of no other; of who has left, less."""
     profile: JsonObject = {"display_name": person.display_name, "real_name": person.real_name}
     body: JsonObject = {
-        "id": user, "team_id": person.team, "name": person.name, "deleted": person.deleted, "profile": profile,
+        "id": user, "team_id": person.team or team, "name": person.name, "deleted": person.deleted, "profile": profile,
     }  # fmt: skip
     return body if person.deleted else body | {"real_name": person.real_name, "is_bot": False}
 

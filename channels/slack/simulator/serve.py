@@ -12,6 +12,7 @@ from channels.slack.simulator.server import SlackSimulator
 
 DEFAULT_PORT = 8083
 TYPIST = "D1"  # the direct message whose person the terminal is
+TYPISTS_NAME = "Ann"
 
 _HOW = """\
 Simulated Slack on {base}
@@ -31,6 +32,7 @@ async def serve(*, port: int = DEFAULT_PORT, out: TextIO | None = None, lines: T
         OSError: the port is taken.
     """
     simulator = SlackSimulator(port=port, any_token=True)
+    simulator.add_person("U1", "ann", display_name=TYPISTS_NAME)
     terminal = Terminal(
         how=_HOW,
         invitation="Type a line and person U1 says it; one that begins with / is a slash command.",

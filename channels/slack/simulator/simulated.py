@@ -43,17 +43,17 @@ class SimulatedSlack(DeliveringSlack):
         *,
         display_name: str | None = None,
         real_name: str = "",
-        team: str | None = None,
+        team: str = "",
         deleted: bool = False,
     ) -> None:
         """Somebody with a name; what they chose to be called is the same (None), another, or nothing ("")."""
         shown = name if display_name is None else display_name
-        self._world.people[user] = Person(name, shown, real_name, team or self._world.the_app().team, deleted)
+        self._world.people[user] = Person(name, shown, real_name, team, deleted)
 
     def rename(self, user: str, display_name: str) -> None:
         """Somebody chooses another name, and the app is told."""
         self._world.people[user] = replace(self._world.people[user], display_name=display_name)
-        self.event({"type": "user_change", "user": as_user(user, self._world.people[user])})
+        self.event({"type": "user_change", "user": as_user(user, self._world.people[user], self._world.the_app().team)})
 
     # The person's side.
 

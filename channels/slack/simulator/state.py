@@ -11,7 +11,7 @@ from channels.slack.simulator.checks import Content, JsonObject, Refusal
 
 SCOPES = (
     "app_mentions:read,assistant:write,channels:history,channels:read,chat:write,commands,files:read,files:write,"
-    "groups:history,groups:read,im:history,im:read,im:write,mpim:history,reactions:write,users:read"
+    "groups:history,groups:read,im:history,im:read,im:write,mpim:history,mpim:read,reactions:write,users:read"
 )
 BOT_TOKEN = "xoxb-simulated"  # noqa: S105  of an app that only the simulator knows
 APP_TOKEN = "xapp-simulated"  # noqa: S105  the same
@@ -89,6 +89,11 @@ class Chat:
         return self.id.startswith("D")
 
     @property
+    def scope(self) -> str:
+        """Which scopes it takes to read it."""
+        return {"im": "im", "group": "groups"}.get(self.channel_type, "channels")
+
+    @property
     def channel_type(self) -> str:
         """As events call it."""
         return "im" if self.direct else "group" if self.id.startswith("G") else "channel"
@@ -101,7 +106,7 @@ class Person:
     name: str  # the handle
     display_name: str  # "" where they chose none
     real_name: str
-    team: str
+    team: str = ""  # "": the app's
     deleted: bool = False
 
 
@@ -142,6 +147,15 @@ class AppAccount:
     socket_mode: bool = True
     revoked: bool = False
     webhook_url: str = ""  # set: events are posted there
+
+    def must_have(self, scope: str) -> None:
+        """Go on only with this scope.
+
+        Raises:
+            Refusal: missing_scope.
+        """
+        if scope not in self.scopes.split(","):
+            raise Refusal("missing_scope", more={"needed": scope, "provided": self.scopes})
 
 
 class World(CallLog[str]):

@@ -97,8 +97,8 @@ class WebApi:
             raise Refusal("unknown_method")
         app = self._authorized(token, app_level=False)
         call, scope = self._table[method]
-        if scope and scope not in app.scopes.split(","):
-            raise Refusal("missing_scope", more={"needed": scope, "provided": app.scopes})
+        if scope:
+            app.must_have(scope)
         return call(arguments)
 
     def _authorized(self, token: str, *, app_level: bool) -> AppAccount:

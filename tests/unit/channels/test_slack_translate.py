@@ -4,7 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.messages import AttachmentKind, ButtonPressed, ChatKind, CommandInvoked, InboundMessage, Rejected
+from channels.messages import (
+    AttachmentKind,
+    ButtonPressed,
+    ChatKind,
+    CommandInvoked,
+    InboundMessage,
+    MessageDeleted,
+    Rejected,
+)
 from channels.slack.interactions import translate_actions, translate_command
 from channels.slack.markup import as_said, escaped, mentions, unescaped
 from channels.slack.names import people_in
@@ -56,6 +64,7 @@ def test_sender_is_known_with_their_own_team(more, sender):
     [
         {"subtype": "bot_message", "bot_id": "B9", "user": None, "username": "owner"},
         {"bot_id": "B9", "user": "U9"},
+        {"user": "USLACKBOT"},
     ],
 )
 def test_apps_and_webhooks_are_no_persons(more):
@@ -81,6 +90,15 @@ def test_apps_and_webhooks_are_no_persons(more):
 def test_what_says_nothing_is_no_event(more):
     """Our own words, joins, topics, empty messages, other people's comings."""
     assert None is translate_event(event(**more), US)
+
+
+def test_a_deleted_message_that_others_replied_to_is_taken_back():
+    """Slack keeps its place: it is told as a change to a tombstone."""
+    before = {"user": "U1", "text": "oops", "ts": TS, "thread_ts": TS}
+    tomb = {"user": "USLACKBOT", "subtype": "tombstone", "text": "This message was deleted.", "ts": TS, "thread_ts": TS}
+    found = translate_event(event(subtype="message_changed", message=tomb, previous_message=before), US)
+    assert isinstance(found, MessageDeleted)
+    assert (TS, TS, "T1:U1") == (found.message_id, found.address.thread, found.sender.id)
 
 
 def test_preview_added_to_a_message_is_no_edit():
