@@ -42,6 +42,7 @@ class EditSession:
     minutes: int | None = None
     day: date | None = None
     notes: str | None = None
+    skill: str | None = None  # name or id; an unknown name becomes a new skill
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,6 @@ class Heard:
     """An intent and what it is about."""
 
     intent: Intent
-    minutes: int | None = None  # of a correction
     name: str = ""  # of a skill to create
 
 
@@ -76,7 +75,7 @@ def hear(text: str) -> Heard:
     text = text[:2000]
     duration = find_duration(text)
     if duration is not None and _CORRECTION.search(text):
-        return Heard(Intent.CORRECT, minutes=duration.minutes)
+        return Heard(Intent.CORRECT)
     if duration is not None and not _INTENDED.search(text):
         return Heard(Intent.LOG)
     created = _CREATE.match(text)

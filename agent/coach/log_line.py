@@ -75,6 +75,7 @@ _DAY = (
     rf"|(?P<weekday>{'|'.join(_WEEKDAYS)}))"
 )
 _DAY_FIRST = re.compile(rf"\s*{_DAY}(?![\w-])[\s,:.]*", re.IGNORECASE)
+_DAY_INSIDE = re.compile(rf"(?<![\w-]){_DAY}(?![\w-])", re.IGNORECASE)
 _DAY_LAST = re.compile(rf"(?:^|[\s,]){_DAY}[\s.,:!]*\Z", re.IGNORECASE)
 _LEAD = re.compile(
     r"\s*(?:please|por\s+favor|hey|hi|hola|i['’]ve|i|have|just|also|log|add|record|register|did|done|"
@@ -130,6 +131,16 @@ def _checked(minutes: int, name: str, notes: str, day: date, today: date) -> Log
     except PracticeRefused as refused:
         detail = refused.detail or (str(DAY_MINUTES // 60) if refused.refusal == "too_long" else name)
         raise LogLineError(LogProblem(refused.refusal.value), detail) from None
+
+
+def find_day(text: str, today: date) -> date | None:
+    """The first date that the text names, wherever it stands; None where it names none.
+
+    Raises:
+        LogLineError: it looks like a date and is none that can be told apart.
+    """
+    match = _DAY_INSIDE.search(text)
+    return None if match is None else _day(match, today)
 
 
 def _take_day(text: str, today: date) -> tuple[str, date | None]:

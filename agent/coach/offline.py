@@ -5,12 +5,13 @@ in the order they were said, so that "45m guitar" counts in the "stats" said rig
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import date
 
 from pydantic import JsonValue
 
 from agent.coach.changes import change_text, read_change
+from agent.coach.correction import Correction, read_correction
 from agent.coach.hearing import Hearing, Returned, listen
 from agent.coach.insights import insights_of
 from agent.coach.intents import Intent, hear
@@ -36,7 +37,7 @@ class _Task:
 
     intent: Intent
     text: str
-    minutes: int | None = None  # corrected
+    corrected: str = ""  # what was said later about it
     session_id: str | None = None  # what a correction is about; None: the last one
     name: str = ""
 
@@ -70,17 +71,39 @@ def _tasks(hearing: Hearing) -> list[_Task]:
         return [_Task(Intent.PLAN, hearing.pending[-1])]
     for text in hearing.pending:
         heard = hear(text)
-        task = _Task(heard.intent, text, heard.minutes, name=heard.name)
+        task = _Task(heard.intent, text, name=heard.name)
         if heard.intent is Intent.UNKNOWN and _skill_was_asked(hearing):
             task = _Task(Intent.LOG, f"{hearing.previous} {text}")
         elif heard.intent is Intent.CORRECT and (at := _last_log(tasks)) is not None:
             ran = logs[_logs_before(tasks, at)] if _logs_before(tasks, at) < len(logs) else None
-            if ran is None or ran.data.get("minutes") == heard.minutes or not ran.success:
-                tasks[at] = replace(tasks[at], minutes=heard.minutes)
+            if ran is None or not ran.success or _holds(hearing, text, ran):
+                tasks[at] = replace(tasks[at], corrected=text)
                 continue
             task = replace(task, session_id=str(ran.data.get("session_id")))
         tasks.append(task)
     return tasks
+
+
+def _holds(hearing: Hearing, text: str, ran: Returned) -> bool:
+    """Whether what was logged is as a correction says: it was heard before the log ran."""
+    change, today = read_change(ran.data), hearing.today or date.max
+    try:
+        right = read_correction(text, today, () if change is None else (change.skill, *_known(hearing)))
+    except LogLineError:
+        return False  # said when its turn comes
+    logged = None if change is None else Correction(change.minutes, change.skill, change.day)
+    return logged is not None and all(
+        wanted in (None, found) for wanted, found in zip(astuple(right), astuple(logged), strict=True)
+    )
+
+
+def _known(hearing: Hearing) -> tuple[str, ...]:
+    """The names of the person's skills, as far as they were read."""
+    try:
+        skills = Work(hearing).read("get_user_skills", SkillsReport, old=True)
+    except CannotTell:
+        return ()
+    return () if skills is None else tuple(skill.name for skill in skills.skills)
 
 
 def _last_log(tasks: Sequence[_Task]) -> int | None:
@@ -104,14 +127,21 @@ def _log(work: Work, task: _Task) -> str | Calls:
     names = tuple(skill.name for skill in skills.skills)
     try:
         line = parse_log(task.text, work.today, names)
+        right = read_correction(task.corrected, work.today, names)
     except LogLineError as error:
         return explain_log(work.hearing.language, error, names)
-    done = work.change(RuleCall("log_practice", _log_arguments(line, task.minutes, work.today)))
+    done = work.change(RuleCall("log_practice", _log_arguments(_corrected(line, right), work.today)))
     return done if isinstance(done, tuple) else _told(work, done)
 
 
-def _log_arguments(line: LogLine, corrected: int | None, today: date) -> dict[str, JsonValue]:
-    arguments: dict[str, JsonValue] = {"skill": line.skill, "minutes": corrected or line.minutes}
+def _corrected(line: LogLine, right: Correction) -> LogLine:
+    return replace(
+        line, minutes=right.minutes or line.minutes, skill=right.skill or line.skill, day=right.day or line.day
+    )
+
+
+def _log_arguments(line: LogLine, today: date) -> dict[str, JsonValue]:
+    arguments: dict[str, JsonValue] = {"skill": line.skill, "minutes": line.minutes}
     if line.notes:
         arguments["notes"] = line.notes
     if line.day != today:
@@ -120,9 +150,19 @@ def _log_arguments(line: LogLine, corrected: int | None, today: date) -> dict[st
 
 
 def _correct(work: Work, task: _Task) -> str | Calls:
-    arguments: dict[str, JsonValue] = {"minutes": task.minutes}
-    if task.session_id is not None:
-        arguments["session_id"] = task.session_id
+    skills = work.read("get_user_skills", SkillsReport, old=True)
+    if skills is None:
+        return work.wanted(RuleCall("get_user_skills", {}))
+    names = tuple(skill.name for skill in skills.skills)
+    try:
+        right = read_correction(task.text, work.today, names)
+    except LogLineError as error:
+        return explain_log(work.hearing.language, error, names)
+    said = {
+        "minutes": right.minutes, "skill": right.skill, "session_id": task.session_id,
+        "date": None if right.day is None else right.day.isoformat(),
+    }  # fmt: skip
+    arguments: dict[str, JsonValue] = {name: value for name, value in said.items() if value is not None}
     done = work.change(RuleCall("edit_session", arguments))
     return done if isinstance(done, tuple) else _told(work, done)
 

@@ -53,6 +53,7 @@ class Patterns:
     sessions_by_weekday: tuple[int, ...]  # seven, Monday first
     trend: Trend
     recent_minutes: int  # the last 28 days, today included
+    recent_weeks: int  # of the last four, those since the first of these sessions: 1 ... 4
     before_minutes: int  # the 28 days before those
     gaps: Gaps
     active_days: int  # of the last 30, today included
@@ -76,11 +77,17 @@ def analyze_practice_patterns(sessions: Sequence[PracticeSession], today: date) 
         sessions_by_weekday=tuple(counts[weekday] for weekday in range(7)),
         trend=trend_of(recent, before),
         recent_minutes=recent,
+        recent_weeks=weeks_since(min(days, default=today), today),
         before_minutes=before,
         gaps=gaps_of(days, today),
         active_days=active,
         consistency=consistency_of(active),
     )
+
+
+def weeks_since(first: date, today: date) -> int:
+    """Weeks that have begun since a day, that one included; four at most."""
+    return min(max((today - first).days, 0) // 7 + 1, TREND_DAYS // 7)
 
 
 def trend_of(recent_minutes: int, before_minutes: int) -> Trend:

@@ -125,6 +125,7 @@ class PatternsReport(_Report):
     sessions_by_weekday: tuple[int, ...]  # seven, Monday first
     trend: Trend
     last_4_weeks_minutes: int
+    weeks_of_those_4: int = 4  # those since the first session; 4 where an older version wrote the report
     the_4_before_minutes: int
     longest_gap_days: int
     average_gap_days: float
@@ -199,6 +200,7 @@ def _patterns(found: Patterns, skill_id: str | None) -> PatternsReport:
         sessions_by_weekday=found.sessions_by_weekday,
         trend=found.trend,
         last_4_weeks_minutes=found.recent_minutes,
+        weeks_of_those_4=found.recent_weeks,
         the_4_before_minutes=found.before_minutes,
         longest_gap_days=found.gaps.longest_days,
         average_gap_days=found.gaps.average_days,

@@ -40,8 +40,8 @@ def plan_text(language: str, journey: JourneyReport, patterns: PatternsReport) -
 
 
 def weekly_minutes(patterns: PatternsReport) -> int:
-    """What to aim at in the week: a tenth more than lately, an hour at least."""
-    return max(round(patterns.last_4_weeks_minutes / 4 * GROWTH), LEAST_MINUTES)
+    """What to aim at in the week: a tenth more than in the last four, or the weeks there were; an hour at least."""
+    return max(round(patterns.last_4_weeks_minutes / patterns.weeks_of_those_4 * GROWTH), LEAST_MINUTES)
 
 
 def practice_days(patterns: PatternsReport) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """The coach's tools. Reads answer with reports, changes are `LocalCommand`s that the gateway applies once.
 
 Whose data it is comes from the call's context alone: no tool has an argument that names a person, and one that a
-model makes up is ignored. Names and arguments as in SPEC section 8.
+model makes up is refused. Names and arguments as in SPEC section 8.
 """
 
 from datetime import date, timedelta
@@ -29,7 +29,7 @@ from agent.tools.base import Effect, ToolContext, ToolError, tool
 
 
 class _Arguments(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")  # a made-up user_id is not even looked at
+    model_config = ConfigDict(frozen=True, extra="forbid")  # said in the schema, too: a made-up user_id is refused
 
 
 class NoArguments(_Arguments):
@@ -82,6 +82,9 @@ class SessionChange(_Arguments):
     minutes: int | None = Field(None, ge=1, le=1440, description="The right number of minutes.")
     notes: str | None = Field(None, description="The right notes.", max_length=4000)
     date: str | None = Field(None, description="The right date: today, yesterday or YYYY-MM-DD.", max_length=20)
+    skill: str | None = Field(
+        None, description="The right skill's name or id; an unknown name becomes a new skill.", max_length=200
+    )
 
 
 class InsightArgument(_Arguments):
@@ -159,9 +162,7 @@ class CoachTools:
         """Log practice the person says they have done. Never call it for practice that is only planned."""
         day = _day(arguments.date, context) or today_of(context.principal, context.now)
         _check(arguments.minutes, day, context)
-        known = await self._reader.skills(context.principal, include_archived=True)
-        match = _match(known, arguments.skill)
-        skill = match.id if match is not None else _allowed_name(arguments.skill)
+        skill = await self._named(context.principal, arguments.skill)
         return LogPractice(skill, arguments.minutes, day, arguments.notes)
 
     @tool(NoArguments, effect=Effect.LOCAL)
@@ -171,13 +172,19 @@ class CoachTools:
 
     @tool(SessionChange, effect=Effect.LOCAL)
     async def edit_session(self, context: ToolContext, arguments: SessionChange) -> LocalCommand:
-        """Correct the minutes, notes or date of one logged session."""
+        """Correct the minutes, notes, date or skill of one logged session."""
         day = _day(arguments.date, context)
-        if arguments.minutes is None and arguments.notes is None and day is None:
-            raise ToolError("Say what to change: minutes, notes or date.")
+        if arguments.minutes is None and arguments.notes is None and day is None and arguments.skill is None:
+            raise ToolError("Say what to change: minutes, notes, date or skill.")
         if day is not None:
             _check(arguments.minutes or 1, day, context)
-        return EditSession(arguments.session_id, arguments.minutes, day, arguments.notes)
+        skill = None if arguments.skill is None else await self._named(context.principal, arguments.skill)
+        return EditSession(arguments.session_id, arguments.minutes, day, arguments.notes, skill)
+
+    async def _named(self, principal: Principal, name_or_id: str) -> str:
+        """The id of a skill there is, archived ones included; else the name of one that may be."""
+        match = _match(await self._reader.skills(principal, include_archived=True), name_or_id)
+        return match.id if match is not None else _allowed_name(name_or_id)
 
     async def _skill(self, principal: Principal, name_or_id: str) -> Skill:
         known = await self._reader.skills(principal, include_archived=True)

@@ -98,10 +98,7 @@ def _change(scope: _Scope, command: LocalCommand) -> Result:
 
 def _log(scope: _Scope, command: LogPractice) -> Result:
     _check_day(scope, command.minutes, command.day)
-    known = rows.find_skill(scope.connection, scope.principal, command.skill)
-    skill = known or _insert_skill(scope, CreateSkill(command.skill))
-    if skill.archived:
-        _set_archived(scope, skill, False)
+    known, skill = _practised(scope, command.skill)
     session = PracticeSession(new_id(), skill.id, command.minutes, command.day, clean_notes(command.notes))
     scope.connection.execute(
         practice_sessions.insert(),
@@ -115,6 +112,15 @@ def _log(scope: _Scope, command: LogPractice) -> Result:
         "created_skill": known is None,
         "brought_back": skill.archived,
     }
+
+
+def _practised(scope: _Scope, name_or_id: str) -> tuple[Skill | None, Skill]:
+    """The skill as it was known, None where it was not, and as it is practised now: there, and not put away."""
+    known = rows.find_skill(scope.connection, scope.principal, name_or_id)
+    skill = known or _insert_skill(scope, CreateSkill(name_or_id))
+    if skill.archived:
+        _set_archived(scope, skill, False)
+    return known, skill
 
 
 def _create(scope: _Scope, command: CreateSkill) -> Result:
@@ -154,20 +160,24 @@ def _edit(scope: _Scope, command: EditSession) -> Result:
         session = rows.find_session(connection, principal, command.session_id)
     if session is None:
         raise PracticeRefused(Refusal.UNKNOWN_SESSION)
-    skill = _skill_of(scope, session)
+    was = _skill_of(scope, session)
+    skill = was if command.skill is None else _practised(scope, command.skill)[1]
     edited = replace(
         session,
+        skill_id=skill.id,
         minutes=session.minutes if command.minutes is None else command.minutes,
         day=command.day or session.day,
         notes=session.notes if command.notes is None else clean_notes(command.notes),
     )
     _check_day(scope, edited.minutes, edited.day, beside=session.id)
+    if skill.id != was.id and was.total_minutes == session.minutes and _born_with(scope, session):
+        _set_archived(scope, was, True)
     connection.execute(
         sa.update(practice_sessions)
         .where(rows.own(practice_sessions, principal), practice_sessions.c.id == session.id)
-        .values(minutes=edited.minutes, local_date=edited.day, notes=edited.notes)
+        .values(skill_id=skill.id, minutes=edited.minutes, local_date=edited.day, notes=edited.notes)
     )
-    total = skill.total_minutes - session.minutes + edited.minutes
+    total = skill.total_minutes + edited.minutes - (session.minutes if skill.id == was.id else 0)
     return _about(edited, skill, total) | {"minutes_before": session.minutes}
 
 

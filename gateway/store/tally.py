@@ -22,4 +22,4 @@ def forget(connection: sa.Connection) -> None:
 def count(connection: sa.Connection) -> None:
     """The transaction has committed."""
     for outcome, rows in connection.info.pop(_NAME, {}).items():
-        series(OUTCOMES, outcome).inc(rows)
+        series(OUTCOMES, outcome).inc(max(rows, 0))

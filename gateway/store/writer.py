@@ -50,13 +50,14 @@ def commit_group(
             in_jobs = True
             outcomes = _outcomes(connection, jobs)
             in_jobs = False
-        count(connection)
-        return outcomes
     except Exception as error:  # noqa: BLE001  one of the writer's jobs; the error goes to its caller
         if not in_jobs or is_outage(error):
             return [(None, unavailable(error)) for _ in jobs]
         if len(jobs) == 1:
             return [(None, error)]
+    else:
+        count(connection)
+        return outcomes
     outcomes = []
     for job in jobs:
         outcomes += commit_group(connection, (job,), is_outage)

@@ -219,6 +219,16 @@ class TestEditing:
         (session,) = await reader.sessions(ANA)
         assert (60, YESTERDAY) == (session.minutes, session.day)
 
+    async def test_a_session_can_be_of_another_skill(self, ledger: Ledger, reader: StoredPractice):
+        """Its minutes count there; a skill that was made for it alone is put away, a new name becomes a skill."""
+        await ledger.log("Guitar", 30)
+        await ledger.log("Pinao", 45)
+        result = await ledger.change(EditSession(None, 40, skill="Piano"))
+        assert ("Piano", 40, 40) == (result["skill"], result["minutes"], result["total_minutes"])
+        assert [("Piano", 40), ("Guitar", 30)] == [(one.name, one.total_minutes) for one in await reader.skills(ANA)]
+        result = await ledger.change(EditSession(None, skill="guitar"))
+        assert ("Guitar", 70) == (result["skill"], result["total_minutes"])
+
     async def test_an_undone_session_cannot_be_edited(self, ledger: Ledger):
         """It is not there any more."""
         session_id = (await ledger.log("Guitar", 45))["session_id"]

@@ -66,6 +66,11 @@ class Conversation:
         names = {skill.id: skill.name for skill in self._skills()}
         return [(names[one.skill_id], one.minutes) for one in self._sessions()]
 
+    @property
+    def newest(self):
+        """The entry of the latest day."""
+        return self._sessions()[0]
+
     def _skills(self):
         return practice_rows.all_skills(self.practice.connection, self.practice.principal, True)
 
@@ -163,6 +168,29 @@ class TestCorrections:
         answer = await ana.say("45m guitar", later={"log_practice": "actually it was 60 minutes"})
         assert [("guitar", 60)] == ana.logged
         assert "it was 45 min" in answer
+
+    @pytest.mark.parametrize(
+        ("words", "logged"),
+        [
+            ("no, 40 minutes, and it was piano", ("Piano", 40, 0)),
+            ("actually 45 min piano, not guitar", ("Piano", 45, 0)),
+            ("sorry, it was 40 minutes yesterday", ("Guitar", 40, 1)),
+            ("en realidad fueron 40 minutos de piano ayer", ("Piano", 40, 1)),
+        ],
+    )
+    @pytest.mark.parametrize("when", ["next", "get_user_skills", "log_practice"])
+    async def test_what_is_said_of_skill_and_day_is_corrected_too(
+        self, ana: Conversation, words: str, logged: tuple[str, int, int], when: str
+    ):
+        """After the answer, before the log ran, or while it ran: one entry, as it was said last."""
+        for skill in ("Guitar", "Piano"):
+            ana.practice.change(LogPractice(skill, 30, TODAY - timedelta(days=9)))
+        await ana.say("45m guitar", later={} if when == "next" else {when: words})
+        if when == "next":
+            await ana.say(words)
+        skill, minutes, ago = logged
+        assert [(skill, minutes), ("Piano", 30), ("Guitar", 30)] == ana.logged
+        assert TODAY - timedelta(days=ago) == ana.newest.day
 
     async def test_undo_takes_back_the_last(self, ana: Conversation):
         """And says so when there is nothing left."""

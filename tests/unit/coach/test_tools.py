@@ -63,10 +63,12 @@ class TestDeclarations:
 
 
 class TestReads:
-    async def test_a_made_up_user_id_changes_nothing(self):
-        """A49: the call answers with the caller's own data, here none."""
-        answer = await call("get_user_skills", {"user_id": "u1"}, principal=BEA)
-        assert {"skills": []} == answer
+    async def test_a_made_up_user_id_is_refused(self):
+        """A49: no tool takes one, and each says so in its schema; the answer is the caller's own data, here none."""
+        with pytest.raises(ValidationError, match="user_id"):
+            await call("get_user_skills", {"user_id": "u1"}, principal=BEA)
+        assert {"skills": []} == await call("get_user_skills", {}, principal=BEA)
+        assert all(one.spec.schema["additionalProperties"] is False for one in tools_of(CoachTools(FakePractice())))
 
     async def test_skills_come_with_their_numbers(self):
         """Level and progress are worked out, so that no model has to."""

@@ -1,0 +1,49 @@
+"""Reads "no, 40 minutes, and it was piano yesterday": what of an entry is to be another. Pure.
+
+Only what is said changes, and only a skill that the person has: a new name in a sentence is a guess.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from agent.coach.durations import find_duration
+from agent.coach.log_line import find_day
+from agent.coach.practice import clean, name_key
+
+_NOT = re.compile(
+    r"\b(?:not|no|instead\s+of|rather\s+than|en\s+vez\s+de)\s+(?:(?:the|la|el)\s+)?\Z", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What is right instead; what is None stays."""
+
+    minutes: int | None = None
+    skill: str | None = None  # as the person spells it in their list
+    day: date | None = None
+
+
+def read_correction(text: str, today: date, skills: Sequence[str]) -> Correction:
+    """What the text says; `skills` are the names the person has.
+
+    Raises:
+        LogLineError: it names a date that is none.
+    """
+    rest, minutes = clean(text), None
+    while (duration := find_duration(rest)) is not None:
+        minutes = duration.minutes if minutes is None else minutes
+        rest = f"{rest[: duration.start]}|{rest[duration.end :]}"
+    return Correction(minutes, _skill_in(rest, skills), find_day(rest, today))
+
+
+def _skill_in(text: str, skills: Sequence[str]) -> str | None:
+    """The longest known name in the text that is not what it was "not"."""
+    folded = name_key(text)
+    for name in sorted(skills, key=len, reverse=True):
+        found = re.search(rf"(?<!\w){re.escape(name_key(name))}(?!\w)", folded)
+        if found is not None and not _NOT.search(folded[: found.start()]):
+            return name
+    return None

@@ -1,0 +1,36 @@
+"""Outcomes are counted when they hold, and once."""
+
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from gateway.store import inbox
+from gateway.store.inbox import NewRow, Outcome
+from gateway.telemetry import OUTCOMES, series
+from tests.fakes.people import NOON, message
+from tests.fakes.spine import quick_store
+
+
+def refused(connection: sa.Connection) -> int | None:
+    """A stranger's message comes in."""
+    return inbox.admit(connection, NewRow(message("7"), outcome=Outcome.REFUSED), NOON)
+
+
+def broken(connection: sa.Connection) -> None:
+    """Another job does as much, and fails."""
+    refused(connection)
+    raise ValueError("a bug")
+
+
+async def test_an_outcome_is_counted_with_its_commit_alone(tmp_path: Path) -> None:
+    """A job that is rolled back, run again alone or finds its work done counts nothing more."""
+    store = await quick_store(tmp_path / "tenk.db")
+    before = series(OUTCOMES, "refused")._value.get()  # noqa: SLF001  the client has no other way to read one series
+    failing, first, again = store.enqueue(broken), store.enqueue(refused), store.enqueue(refused)
+    with pytest.raises(ValueError, match="a bug"):
+        await failing
+    assert (1, None) == (await first, await again)
+    after = series(OUTCOMES, "refused")._value.get()  # noqa: SLF001  as above
+    await store.aclose()
+    assert 1 == after - before
