@@ -81,9 +81,9 @@ async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
     await store.write(lambda c: inbox.settle_turn(c, "t1", first.id, Outcome.ANSWERED, NOON, "completed"))
     assert not await store.write(lambda c: inbox.settle(c, first.id, Outcome.FAILED, NOON))
     original = await store.read(lambda c: inbox.original_of(c, replace(second, id=99), "1"))
-    assert Original(first.id, "t1", "answered") == original
+    assert Original(first.id, "t1", "answered", NOON) == original
     merged = await store.read(lambda c: inbox.original_of(c, replace(second, id=99), "2"))
-    assert Original(second.id, "t1", "merged") == merged
+    assert Original(second.id, "t1", "merged", NOON) == merged
 
 
 async def test_clearing_takes_what_waits_before_a_row_of_one_person_or_of_all(store: Store) -> None:
