@@ -44,7 +44,10 @@ class Backfill:
         since = since or self._receiver.places.ts
         if since == "0":
             return
-        oldest = f"{max(0.0, float(since) - OVERLAP_S):.6f}"
+        with self._receiver.places.filling(since):
+            await self._fill(f"{max(0.0, float(since) - OVERLAP_S):.6f}")
+
+    async def _fill(self, oldest: str) -> None:
         chats = await self._chats()
         for chat in chats[:CHATS_AT_MOST]:
             try:

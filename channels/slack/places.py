@@ -4,7 +4,8 @@ Small on purpose, for it is written with every commit: the newest of each are ke
 asking Slack after a gap. The chats and threads are turned to JSON only when there is a new one.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -26,7 +27,7 @@ class _Saved(BaseModel):
 
 
 class Places:
-    """Where we are. Only ever grows forward: a late event does not turn it back."""
+    """Where we are. A late event does not turn it back; only a gap that is being filled holds it where it begins."""
 
     def __init__(self, cursor: str | None) -> None:
         """From a committed resume point; what is none counts as none."""
@@ -38,6 +39,16 @@ class Places:
         self.chats: dict[str, None] = dict.fromkeys(saved.chats)
         self.threads: dict[str, None] = dict.fromkeys(saved.threads)
         self._tail: str | None = None
+        self._gaps: list[str] = []  # where gaps begin that are being filled
+
+    @contextmanager
+    def filling(self, since: str) -> Iterator[None]:
+        """Until this ends the resume point stays where the gap begins: who dies meanwhile has to fill it again."""
+        self._gaps.append(since)
+        try:
+            yield
+        finally:
+            self._gaps.remove(since)
 
     def heard(self, event: InboundEvent) -> None:
         """Note what an event tells: its chat, its time, and the thread that will be answered in."""
@@ -69,7 +80,7 @@ class Places:
         if self._tail is None:
             chats, threads = list(self.chats)[-CHATS_KEPT:], list(self.threads)[-THREADS_KEPT:]
             self._tail = f'"chats":{orjson.dumps(chats).decode()},"threads":{orjson.dumps(threads).decode()}}}'
-        return f'{{"ts":"{self.ts}",{self._tail}'
+        return f'{{"ts":"{min(self._gaps, key=float, default=self.ts)}",{self._tail}'
 
 
 class Trail:

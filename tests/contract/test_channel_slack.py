@@ -155,6 +155,18 @@ async def test_backfill_that_is_refused_holds_up_nothing():
         assert any("meanwhile could not be read" in told for told in rig.sink.details(ChannelState.DEGRADED))
 
 
+async def test_an_event_that_overtakes_the_backfill_does_not_move_the_resume_point():
+    """D1: it is acknowledged in time; if the process then dies, the whole gap is read again."""
+    old = "1700000000.000001"
+    async with slack(RecordingSink(f'{{"ts":"{old}","chats":["D1"]}}'), backfill_s=0.0) as rig:
+        rig.simulator.world.chat("D1")
+        rig.simulator.faults.script(Fault(kind="delay", method="conversations.history", delay_s=60.0, times=None))
+        async with rig.running():
+            rig.simulator.say("D1", "hello")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+            assert old in str(rig.sink.committed)
+
+
 @pytest.mark.parametrize("missing", ["mpim:read", "groups:history"])
 async def test_a_missing_scope_costs_only_its_own_kind_of_chat(missing: str):
     """Channels and direct messages are read after a gap though groups may not be."""

@@ -74,6 +74,17 @@ def test_ts_are_compared_as_numbers():
     assert not later("1700000000.000001", "1700000000.000001")
 
 
+def test_the_resume_point_waits_until_a_gap_is_filled():
+    """D1: who dies over the histories of an hour, with a new event committed, begins with that hour again."""
+    places = Places('{"ts":"1700000000.000001"}')
+    with places.filling(places.ts):
+        places.heard(said("1700003600.000001"))
+        with places.filling(places.ts):
+            assert "1700000000.000001" == orjson.loads(places.cursor())["ts"]
+        assert "1700000000.000001" == orjson.loads(places.cursor())["ts"]
+    assert "1700003600.000001" == orjson.loads(places.cursor())["ts"]
+
+
 def test_a_gap_begins_where_we_were_a_while_ago():
     """What is heard after an outage does not hide where the outage began."""
     now_s = [1_700_000_000.0]
