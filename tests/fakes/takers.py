@@ -71,19 +71,19 @@ def _telegram(rendered: Rendered) -> Taken:
 
 def _telegram_rich(message) -> Taken:
     text, _ = telegram_rich.checked(message)
-    return Taken(text, tuple(telegram_entities.mentioned(Rendered(_loud(message["blocks"])))))
+    return Taken(text, tuple(telegram_entities.mentioned(Rendered(rich_words(message["blocks"])))))
 
 
-def _loud(rich) -> str:
+def rich_words(rich) -> str:
     """The words of a rich message in which a server might look for names."""
     if isinstance(rich, str):
         return rich
     if isinstance(rich, list):
         between = "\n" if any(isinstance(one, dict) and "blocks" in one for one in rich) else ""
-        return between.join(map(_loud, rich))
+        return between.join(map(rich_words, rich))
     if rich.get("type") in ("code", "pre"):
         return " "
-    return "\n".join(_loud(rich[name]) for name in ("text", "blocks", "items", "cells") if name in rich)
+    return "\n".join(rich_words(rich[name]) for name in ("text", "blocks", "items", "cells") if name in rich)
 
 
 def _discord(rendered: Rendered) -> Taken:

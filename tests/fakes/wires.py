@@ -14,7 +14,7 @@ from channels.slack.render import MARKDOWN, MRKDWN
 from channels.slack.simulator.state import ShownMessage as ShownSlack
 from channels.telegram.simulator.state import ShownMessage as ShownTelegram
 from tests.fakes import discord, slack, telegram
-from tests.fakes.takers import TAKERS
+from tests.fakes.takers import TAKERS, rich_words
 from tests.fakes.telegram_entities import mentioned
 
 
@@ -68,9 +68,10 @@ WIRES = dict(zip(
 
 def is_loud(one: ShownTelegram | ShownDiscord | ShownSlack) -> bool:
     """Whether it would notify somebody, or have the platform fetch what a link leads to."""
+    if isinstance(one, ShownTelegram) and one.blocks:
+        return bool(mentioned(Rendered(rich_words(list(one.blocks)))))
     if isinstance(one, ShownTelegram):
-        marked = Rendered(one.text, json.dumps(one.entities) if one.entities else None)
-        return bool(mentioned(marked)) or (one.preview and not one.blocks)
+        return one.preview or bool(mentioned(Rendered(one.text, json.dumps(one.entities) if one.entities else None)))
     if isinstance(one, ShownDiscord):
         return bool(one.pings) or not one.flags & SUPPRESS_EMBEDS
     return bool(one.pings) or one.unfurls
