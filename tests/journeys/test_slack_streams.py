@@ -32,7 +32,7 @@ async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
             if killed:
                 await stage.kill()
                 await stage.start(words_per_s=20)
-            await room.answered(asked, by="Your journey")
+            await room.answered(asked, by="🎸 guitar")
             for task in watching:
                 task.cancel()
         (answer,) = stage.slack.answers(SLACK_CHANNEL)
