@@ -194,9 +194,12 @@ class DiscordPlatform:
         return lambda: used.acked_at_s is not None
 
     def answers(self, chat: int) -> list[Answer]:
-        """See `Platform`; with what this person alone was shown in the room of commands."""
-        alone = [one for one in self.sim.answers(COMMAND_ROOM, chat) if one.only_for == chat]
-        return [Answer(one.text, one.at_s) for one in (*self.sim.answers(chat), *alone)]
+        """See `Platform`; with what this person alone was shown in the room of commands, or in direct messages."""
+        shown = [one for one in self.sim.answers(COMMAND_ROOM, chat) if one.only_for == chat]
+        opened = [one.id for one in self.sim.world.channels.values() if one.person_id == chat]  # by them, or by the bot
+        for channel in dict.fromkeys((chat, *opened)):
+            shown += self.sim.answers(channel)
+        return [Answer(one.text, one.at_s) for one in shown]
 
     def calls(self, chat: int) -> int:
         """See `Platform`."""
