@@ -55,10 +55,9 @@ class ControlServer:
                 await self._accept(listener, connections)
 
     async def _accept(self, listener: socket.socket, connections: asyncio.TaskGroup) -> None:
-        loop = asyncio.get_running_loop()
         while True:
             await self._slots.acquire()
-            peer, _ = await loop.sock_accept(listener)
+            peer = await _accepted(listener)
             serving = connections.create_task(self._serve(peer))
             serving.add_done_callback(partial(_close, peer))  # also one that was cancelled before it began
 
@@ -103,6 +102,29 @@ class ControlServer:
         if handler is None:
             raise GatewayError(f"this gateway knows no {name!r}; it knows: {', '.join(sorted(self._handlers))}")
         return await handler(asked.get("arguments", {}))
+
+
+async def _accepted(listener: socket.socket) -> socket.socket:
+    """The next peer; a cancellation comes before it is accepted or not at all, so that none is left open."""
+    loop = asyncio.get_running_loop()
+    while True:
+        readable: asyncio.Future[None] = loop.create_future()
+        loop.add_reader(listener, _wake, readable)
+        try:
+            await readable
+        finally:
+            loop.remove_reader(listener)
+        try:
+            peer, _ = listener.accept()
+        except (BlockingIOError, ConnectionAbortedError):  # it went away again
+            continue
+        peer.setblocking(False)
+        return peer
+
+
+def _wake(readable: asyncio.Future[None]) -> None:
+    if not readable.done():
+        readable.set_result(None)
 
 
 def _close(peer: socket.socket, _serving: asyncio.Task[None]) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import gc
 import json
 import socket
 import tempfile
@@ -170,6 +171,19 @@ async def test_a_caller_that_says_nothing_is_dropped(path: Path) -> None:
     """After the deadline, without an answer."""
     async with serving(path, deadline_s=0.05):
         assert b"" == await said(path, b'{"name": "echo"')
+
+
+@pytest.mark.parametrize("ticks", range(5))
+async def test_who_comes_as_the_server_ends_is_not_left_open(path: Path, ticks: int) -> None:
+    """A socket that nobody closes would be told by the collector, as an error of this test."""
+    with socket.socket(socket.AF_UNIX) as peer:
+        async with serving(path):
+            peer.connect(str(path))
+            for _ in range(ticks):
+                await asyncio.sleep(0)
+        with contextlib.suppress(ConnectionResetError):  # it was not accepted at all
+            assert b"" == peer.recv(1)
+    gc.collect()
 
 
 async def test_a_request_too_long_is_not_even_sent(path: Path) -> None:
