@@ -10,12 +10,12 @@ import contextlib
 import json
 import socket
 from collections.abc import Awaitable, Callable, Mapping
-from functools import partial
 from pathlib import Path
 
 import structlog
 from pydantic import JsonValue
 
+from channels.peers import accepted, close_with
 from gateway.errors import GatewayError
 from gateway.unix_socket import listening, short_name
 
@@ -57,9 +57,8 @@ class ControlServer:
     async def _accept(self, listener: socket.socket, connections: asyncio.TaskGroup) -> None:
         while True:
             await self._slots.acquire()
-            peer = await _accepted(listener)
-            serving = connections.create_task(self._serve(peer))
-            serving.add_done_callback(partial(_close, peer))  # also one that was cancelled before it began
+            peer = await accepted(listener)
+            close_with(connections.create_task(self._serve(peer)), peer)
 
     async def _serve(self, peer: socket.socket) -> None:
         try:
@@ -102,33 +101,6 @@ class ControlServer:
         if handler is None:
             raise GatewayError(f"this gateway knows no {name!r}; it knows: {', '.join(sorted(self._handlers))}")
         return await handler(asked.get("arguments", {}))
-
-
-async def _accepted(listener: socket.socket) -> socket.socket:
-    """The next peer; a cancellation comes before it is accepted or not at all, so that none is left open."""
-    loop = asyncio.get_running_loop()
-    while True:
-        readable: asyncio.Future[None] = loop.create_future()
-        loop.add_reader(listener, _wake, readable)
-        try:
-            await readable
-        finally:
-            loop.remove_reader(listener)
-        try:
-            peer, _ = listener.accept()
-        except (BlockingIOError, ConnectionAbortedError):  # it went away again
-            continue
-        peer.setblocking(False)
-        return peer
-
-
-def _wake(readable: asyncio.Future[None]) -> None:
-    if not readable.done():
-        readable.set_result(None)
-
-
-def _close(peer: socket.socket, _serving: asyncio.Task[None]) -> None:
-    peer.close()
 
 
 async def call(path: Path, name: str, arguments: dict[str, JsonValue], timeout_s: float = DEADLINE_S + 2) -> JsonValue:

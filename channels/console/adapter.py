@@ -10,7 +10,6 @@ import socket
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 
 import orjson
 
@@ -20,6 +19,7 @@ from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, WRITE_S
 from channels.console.render import ConsoleRenderer
 from channels.desk import FRAMES_WAITING, Desk, Waiting, admit
 from channels.messages import Address, OutboundPart, Receipt, Sender
+from channels.peers import accepted, close_with
 from channels.screens import Frame, Patience, Screen, Screens
 from channels.views import MAX_FRAME_BYTES, BadFrame, Shown, Visitor, read_frame
 
@@ -62,9 +62,8 @@ class ConsoleChannel:
             try:
                 async with asyncio.TaskGroup() as terminals:
                     while True:
-                        peer, _ = await asyncio.get_running_loop().sock_accept(listener)
-                        serving = terminals.create_task(self._serve(peer))
-                        serving.add_done_callback(partial(_close, peer))  # also one cancelled before it began
+                        peer = await accepted(listener)
+                        close_with(terminals.create_task(self._serve(peer)), peer)
             finally:
                 self._desk.sink = None
 
@@ -141,10 +140,6 @@ class ConsoleChannel:
                     self._screens.confirm(CHAT, frame.n)
                 else:
                     await waiting.put(frame)
-
-
-def _close(peer: socket.socket, _serving: asyncio.Task[None]) -> None:
-    peer.close()
 
 
 async def _write(writer: asyncio.StreamWriter, screen: Screen) -> None:
