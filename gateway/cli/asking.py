@@ -17,6 +17,11 @@ def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
     return asyncio.run(operate(prepare(config_path), name, arguments))
 
 
+def known_as(person: dict[str, Any]) -> str:
+    """A person by name, with the senders that are theirs."""
+    return f"{printable(person['name'])} ({', '.join(person['senders'])})"
+
+
 def printable(name: str) -> str:
     """A display name is a stranger's text: nothing in it may move the cursor (A67)."""
     from gateway.redaction import escape_controls  # noqa: PLC0415  its patterns are compiled when imported

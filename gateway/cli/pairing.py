@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.asking import ask, printable
+from gateway.cli.asking import ask, known_as, printable
 from gateway.cli.options import config_option
 
 
@@ -37,7 +37,7 @@ def approve(code: str | None, number: str | None, config_path: Path | None) -> N
         raise click.UsageError("give either the CODE that the person was shown, or --request NUMBER")
     arguments = {"code": code} if code is not None else {"request": number}
     person = ask(config_path, "pairing.approve", arguments)
-    click.echo(f"{printable(person['name'])} ({', '.join(person['senders'])}) is let in as {person['role']}.")
+    click.echo(f"{known_as(person)} is let in as {person['role']}.")
 
 
 @command.command("deny")
@@ -55,4 +55,4 @@ def deny(number: str, config_path: Path | None) -> None:
 def block(who: str, config_path: Path | None) -> None:
     """Answer WHO no more: a request's number, a sender such as telegram:42, or a user's id."""
     person = ask(config_path, "pairing.block", {"who": who})
-    click.echo(f"{printable(person['name'])} ({', '.join(person['senders'])}) is blocked.")
+    click.echo(f"{known_as(person)} is blocked.")

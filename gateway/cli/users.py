@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.asking import ask, printable
+from gateway.cli.asking import ask, known_as, printable
 from gateway.cli.options import config_option
 
 
@@ -32,7 +32,7 @@ def list_(config_path: Path | None) -> None:
 def role(who: str, role: str, config_path: Path | None) -> None:
     """Make WHO (a sender such as telegram:42, or a user's id) an owner, operator or member. It ends a block too."""
     person = ask(config_path, "users.role", {"who": who, "role": role})
-    click.echo(f"{printable(person['name'])} ({', '.join(person['senders'])}) is {person['role']} now.")
+    click.echo(f"{known_as(person)} is {person['role']} now.")
 
 
 @command.command("revoke")
@@ -42,7 +42,7 @@ def role(who: str, role: str, config_path: Path | None) -> None:
 def revoke(who: str, account: str, config_path: Path | None) -> None:
     """Let WHO into ACCOUNT (such as telegram:main) no more; they may ask again. `tenk pairing block` silences them."""
     person = ask(config_path, "users.revoke", {"who": who, "account": account})
-    click.echo(f"{printable(person['name'])} ({', '.join(person['senders'])}) is let into {account} no more.")
+    click.echo(f"{known_as(person)} is let into {account} no more.")
 
 
 @command.command("audit")
