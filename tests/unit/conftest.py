@@ -1,4 +1,4 @@
-"""A running session for every test that asks for one."""
+"""A running gateway without a process, for every test that asks for one."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

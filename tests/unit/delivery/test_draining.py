@@ -1,8 +1,6 @@
 """A graceful stop waits for what can still be said, and for nothing else (D7)."""
 
-from collections.abc import AsyncIterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -10,21 +8,10 @@ from channels.errors import Retryable
 from channels.messages import Address
 from gateway.app import drained
 from tests.fakes.chat import Hang
-from tests.fakes.spine import Spine, quick_store
+from tests.fakes.spine import Spine
 from tests.unit.delivery.test_lanes import tell, words
 
 LIMIT = timedelta(seconds=20)
-
-
-@pytest.fixture
-async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
-    """Parts over a fresh store, begun."""
-    store = await quick_store(tmp_path / "tenk.db")
-    spine = Spine(store)
-    await spine.begin()
-    yield spine
-    await spine.kill()
-    await store.aclose()
 
 
 async def drain_s(spine: Spine) -> float:

@@ -2,8 +2,6 @@
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
@@ -15,20 +13,9 @@ from gateway.store import attempts, moves, outbox
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import FakeChannel, Hang, Lost
-from tests.fakes.spine import Spine, quick_store
+from tests.fakes.spine import Spine
 
 CHAT = Address("sim", "main", "c1")
-
-
-@pytest.fixture
-async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
-    """Parts over a fresh store, begun."""
-    store = await quick_store(tmp_path / "tenk.db")
-    spine = Spine(store)
-    await spine.begin()
-    yield spine
-    await spine.kill()
-    await store.aclose()
 
 
 def words(name: str, parts: int) -> str:
