@@ -17,6 +17,7 @@ _WORDS = {
     "noventa": 90,
 }  # fmt: skip
 _NUMBER = r"(?:[0-9]{1,7}(?:[.,][0-9]{1,3})?|" + "|".join(sorted(_WORDS, key=lambda word: -len(word))) + ")"
+_GAP = r"(?:(?<=[0-9])\s{0,3}|(?<![0-9])\s{1,3})"  # "45m", but "am" is no minute
 _HOUR = r"(?:hours?|horas?|hrs?|h)"
 _MINUTE = r"(?:minutes?|minutos?|mins?|m|'|′)"
 _LEFT = r"(?<![\w.,:/+\-−])"  # a number's own start: "-45m" and "12.45m" hold no "45m"
@@ -78,15 +79,15 @@ _READINGS = (
     _reading(r"three\s+quarters\s+of\s+an\s+hour|tres\s+cuartos\s+de\s+hora", lambda _: Decimal(45)),
     _reading(r"(?:a\s+)?quarter\s+(?:of\s+an\s+)?hour|(?:un\s+)?cuarto\s+de\s+hora", lambda _: Decimal(15)),
     _reading(r"half\s+(?:an?\s+)?hour|media\s+hora", lambda _: Decimal(30)),
-    _reading(rf"(?:(?P<n>{_NUMBER})\s{{0,3}})?{_HOUR}\s+(?:and|y)\s+(?:a\s+half|media)", _hours_and_half),
+    _reading(rf"(?:(?P<n>{_NUMBER}){_GAP})?{_HOUR}\s+(?:and|y)\s+(?:a\s+half|media)", _hours_and_half),
     _reading(rf"(?P<n>{_NUMBER})\s+and\s+a\s+half\s+{_HOUR}", _hours_and_half),
-    _reading(rf"(?P<n>{_NUMBER})\s{{0,3}}{_HOUR}(?P<m>[0-5]?[0-9])\s{{0,3}}(?:{_MINUTE})?", _hours_and_minutes),
-    _reading(rf"(?P<n>{_NUMBER})\s{{0,3}}{_HOUR}\s+(?P<m>[0-5][0-9])", _hours_and_minutes),
+    _reading(rf"(?P<n>{_NUMBER}){_GAP}{_HOUR}(?P<m>[0-5]?[0-9])\s{{0,3}}(?:{_MINUTE})?", _hours_and_minutes),
+    _reading(rf"(?P<n>{_NUMBER}){_GAP}{_HOUR}\s+(?P<m>[0-5][0-9])", _hours_and_minutes),
     _reading(
-        rf"(?P<n>{_NUMBER})\s{{0,3}}{_HOUR},?\s{{0,3}}(?:and\s+|y\s+)?(?P<m>{_NUMBER})\s{{0,3}}{_MINUTE}",
+        rf"(?P<n>{_NUMBER}){_GAP}{_HOUR},?\s{{0,3}}(?:and\s+|y\s+)?(?P<m>{_NUMBER}){_GAP}{_MINUTE}",
         _hours_and_minutes,
     ),
     _reading(r"(?P<n>[0-9]):(?P<m>[0-5][0-9])(?:\s{0,3}h)?", _hours_and_minutes),
-    _reading(rf"(?P<n>{_NUMBER})\s{{0,3}}{_HOUR}", lambda match: _number(match["n"]) * 60),
-    _reading(rf"(?P<n>{_NUMBER})\s{{0,3}}{_MINUTE}", lambda match: _number(match["n"])),
+    _reading(rf"(?P<n>{_NUMBER}){_GAP}{_HOUR}", lambda match: _number(match["n"]) * 60),
+    _reading(rf"(?P<n>{_NUMBER}){_GAP}{_MINUTE}", lambda match: _number(match["n"])),
 )

@@ -36,16 +36,25 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
+class Exchange:
+    """What the person said, and what it was answered."""
+
+    said: str
+    answer: str
+    name: str | None  # who said it, in a group
+
+
+@dataclass(frozen=True, slots=True)
 class Hearing:
     """One request, understood as far as rules can."""
 
+    name: str | None  # whose messages are pending, in a group
     pending: tuple[str, ...]  # the person's messages since the last answer, oldest first; at least one
-    previous: str  # what the person said before those, "" where nothing
+    earlier: tuple["Exchange", ...]  # the answered messages before those, oldest first
     returned: tuple[Returned, ...]  # calls since the last answer, in order
     language: str
     today: date | None  # as the prompt says it
     tools: frozenset[str]
-    answer: str  # the last answer before those messages
     said: str  # all the assistant's text in the transcript
 
 
@@ -54,18 +63,28 @@ def listen(request: ModelRequest) -> Hearing:
     items = tuple(request.items)
     start = _first_pending(items)
     pending = tuple(item.text for item in items[start:] if isinstance(item, UserItem)) or ("",)
-    earlier = [item.text for item in items[:start] if isinstance(item, UserItem)]
     today = _TODAY.search(request.system)
     return Hearing(
+        name=next((item.sender for item in reversed(items) if isinstance(item, UserItem)), None),
         pending=pending,
-        previous=earlier[-1] if earlier else "",
+        earlier=_exchanges(items[:start]),
         returned=_returned(items[start:]),
         language=_language(pending, request.system),
         today=date.fromisoformat(today[1]) if today else None,
         tools=frozenset(tool.name for tool in request.tools),
-        answer=next((item.text for item in reversed(items[:start]) if isinstance(item, AssistantItem)), ""),
         said="\n".join(item.text for item in items if isinstance(item, AssistantItem)),
     )
+
+
+def _exchanges(items: Sequence[Item]) -> tuple[Exchange, ...]:
+    found: list[Exchange] = []
+    said = UserItem("")
+    for item in items:
+        if isinstance(item, UserItem):
+            said = item
+        elif isinstance(item, AssistantItem) and not item.tool_calls:
+            found.append(Exchange(said.text, item.text, said.sender))
+    return tuple(found)
 
 
 def _first_pending(items: Sequence[Item]) -> int:

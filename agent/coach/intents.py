@@ -1,4 +1,8 @@
-"""What somebody wants, read from their words by rules, in English and Spanish. Pure; used where no model is."""
+"""What somebody wants, read from their words by rules, in English and Spanish. Pure; used where no model is.
+
+What changes data is an intent only where the whole message asks for just that; whatever else has a duration in it is
+`sentences`' to judge. Reads may be guessed from a word.
+"""
 
 import re
 from dataclasses import dataclass
@@ -6,15 +10,18 @@ from enum import StrEnum
 
 from agent.coach.durations import find_duration
 
+MAX_CHARS = 2_000
+
 
 class Intent(StrEnum):
     """What the offline coach can be asked for."""
 
-    LOG = "log"
-    CORRECT = "correct"
+    TIMED = "timed"  # it names a duration: a log, a correction, or neither
     UNDO = "undo"
+    MAYBE_UNDO = "maybe_undo"
     CREATE = "create"
     PLAN = "plan"
+    MAYBE_PLAN = "maybe_plan"  # a plan is meant, but none is asked for
     HISTORY = "history"
     STATS = "stats"
     SKILLS = "skills"
@@ -22,11 +29,13 @@ class Intent(StrEnum):
     HELP = "help"
     THANKS = "thanks"
     GREETING = "greeting"
+    YES = "yes"
+    NO = "no"
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class Request:
     """An intent and what it is about."""
 
     intent: Intent
@@ -37,22 +46,41 @@ def _pattern(words: str) -> re.Pattern[str]:
     return re.compile(words, re.IGNORECASE)
 
 
-_CORRECTION = _pattern(
-    r"^\W*(?:no\b|actually|sorry|wait|oops|correction|i\s+meant?|i\s+changed\s+my\s+earlier|make\s+(?:it|that)|it\s+was|that\s+was|change\s+(?:it|that)"
-    r"|en\s+realidad|perd[oó]n|espera|corrige|correcci[oó]n|quise\s+decir|quer[ií]a\s+decir|eran|fueron|fue\b|cambia)"
-    r"|\binstead\b|\brather\b|\bnot\s+[0-9]|\ben\s+vez\b"
-)
-_INTENDED = _pattern(
-    r"\?|\b(?:will|want\s+to|going\s+to|gonna|should|could|would|tomorrow|next\s+week|voy\s+a|quiero|mañana|debo|debería)\b"
-)
+def _whole(*phrases: str) -> re.Pattern[str]:
+    """The whole message, politeness and punctuation aside; no question mark."""
+    polite = r"(?:please|por favor|hey|ok|okay|oye|and|y|then|now|ahora)"
+    return _pattern(rf"[\W_]{{0,9}}(?:{polite}[\s,]{{1,3}}){{0,2}}(?:{'|'.join(phrases)})(?:[\s,]{{1,3}}{polite})?[\s.!]{{0,9}}")
+
+
+_THING = r"(?:log|entry|session|practi[cs]e|record|sesi[oó]n|anotaci[oó]n|entrada|pr[aá]ctica)"
+_UNDO = _whole(
+    r"undo", rf"undo (?:it|that|this|the last(?: {_THING})?|my last(?: {_THING})?)", r"take (?:it|that|this) back",
+    rf"(?:delete|remove) (?:the|my) last (?:one|{_THING})",
+    r"deshacer", r"deshaz(?:lo)?(?: (?:eso|esto|lo [uú]ltimo))?",
+    rf"(?:borra|quita|elimina) (?:lo [uú]ltimo|(?:la|el|mi) [uú]ltim[ao](?: {_THING})?)",
+)  # fmt: skip
+_KIND = r"(?:(?:weekly|practi[cs]e|training|new|nuevo|semanal) ){0,2}"
+_WEEK = r"(?: (?:for|para) (?:the|this|my|next|la|esta|mi|la pr[oó]xima) (?:week|semana))?"
+_PLAN = _whole(
+    rf"{_KIND}plan(?: semanal)?{_WEEK}",
+    rf"(?:make|write|create|build|give|draw up)(?: me)? (?:a|my|the|another) {_KIND}plan{_WEEK}",
+    r"plan (?:my|the|this|next) week", r"(?:i (?:want|need|would like)|i['’]d like) (?:a|my) " + _KIND + "plan" + _WEEK,
+    rf"(?:haz|h[aá]z|crea|escribe|prepara|dame|quiero|necesito)(?:me)? (?:un|mi|el|otro) {_KIND}plan(?: semanal)?{_WEEK}",
+    r"(?:planifica|planea) (?:mi|la|esta) semana",
+)  # fmt: skip
 _CREATE = _pattern(
-    r"^\W*(?:please\s+)?(?:(?:add|create|new|start)\s+(?:an?\s+|the\s+)?(?:new\s+)?skill"
-    r"|(?:añade|crea|agrega|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad)\b\s*(?:called|named|llamada|de)?[\s:,]*(?P<name>.+)$"
+    r"[\W_]{0,9}(?:please\s+)?(?:(?:add|create|new|start)\s+(?:an?\s+|the\s+)?(?:new\s+)?skill"
+    r"|(?:añade|crea|agrega|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad)\b\s*(?:called|named|llamada|de)?[\s:,]*(?P<name>[^\n?]{1,200})$"
 )
+_YES = _whole(
+    "y", "yes", "yep", "yeah", "yup", "sure", "correct", "right", "exactly", "do it", "log it", "yes,? i did", "i did", "ok", "okay",
+    "s[ií]", "claro", "correcto", "eso es", "exacto", "vale", "hazlo", "an[oó]talo", "s[ií],? claro",
+)  # fmt: skip
+_NO = _whole("n", "no", "nope", "nah", "no,? thanks", "don['’]t", "cancel", "not now", "no,? gracias", "cancela", "mejor no", "d[eé]jalo")
 _WORDS = (
-    (Intent.UNDO, _pattern(r"\bundo\b|\btake\s+(?:it|that)\s+back\b|\b(?:delete|remove)\s+(?:the\s+|my\s+)?last\b"
-                           r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el)\s+[uú]ltim")),
-    (Intent.PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b|\bwhat\s+should\s+i\s+practi[cs]e|\bqu[eé]\s+practico\b")),
+    (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\btake\s+(?:it|that)\s+back\b|\b(?:delete|remove)\s+(?:the\s+|my\s+)?last\b"
+                                 r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el)\s+[uú]ltim")),
+    (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b|\bwhat\s+should\s+i\s+practi[cs]e|\bqu[eé]\s+practico\b")),
     (Intent.HISTORY, _pattern(r"\bhistor(?:y|ial|ia)\b|\b(?:every|each|all(?:\s+my)?)\s+(?:session|entr)|\beverything\b"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b|\bmu[eé]strame\s+todo\b")),
     (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|\bprogress\b|\bhow\s+am\s+i\b|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"
@@ -61,27 +89,31 @@ _WORDS = (
     (Intent.SKILLS, _pattern(r"\bskills?\b|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
                              r"|\blevels?\b|\bniveles\b")),
     (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b|\bdeliberate\b"
-                            r"|\bhow\s+(?:should|do|can|to)\b.*\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
+                            r"|\bhow\s+(?:should|do|can|to)\b[^\n]{0,80}\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
                             r"|\bc[oó]mo\s+(?:debo\s+|puedo\s+)?practic")),
     (Intent.HELP, _pattern(r"\bhelp\b|\bwhat\s+can\s+you\b|\bcommands?\b|\bayuda\b"
                            r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b")),
-    (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bgracias\b|^\W*(?:great|perfect|ok|okay|vale|genial)\W*$")),
-    (Intent.GREETING, _pattern(r"^\W*(?:hi|hello|hey|hola|buen[oa]s|good\s+(?:morning|evening|day|afternoon))\b")),
+    (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bgracias\b|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),
+    (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi|hello|hey|hola|buen[oa]s|good\s+(?:morning|evening|day|afternoon))\b")),
 )  # fmt: skip
+_EXACT = ((Intent.UNDO, _UNDO), (Intent.PLAN, _PLAN), (Intent.YES, _YES), (Intent.NO, _NO))
 
 
-def hear(text: str) -> Heard:
-    """The intent of one message; a log or correction is one only when it says how long."""
-    text = text[:2000]
-    duration = find_duration(text)
-    if duration is not None and _CORRECTION.search(text):
-        return Heard(Intent.CORRECT)
-    if duration is not None and not _INTENDED.search(text):
-        return Heard(Intent.LOG)
+def read_request(text: str) -> Request:
+    """The intent of one message."""
+    if find_duration(text[:MAX_CHARS]) is not None:
+        return Request(Intent.TIMED)
+    return untimed_request(text)
+
+
+def untimed_request(text: str) -> Request:
+    """The intent of a message, whatever durations it names."""
+    text = text[:MAX_CHARS].strip()
+    plain = " ".join(text.removeprefix("/").split())
+    exact = next((intent for intent, phrases in _EXACT if phrases.fullmatch(plain)), None)
+    if exact is not None:
+        return Request(exact)
     created = _CREATE.match(text)
     if created is not None:
-        return Heard(Intent.CREATE, name=created["name"].strip(" .!\"'“”«»"))
-    for intent, words in _WORDS:
-        if words.search(text):
-            return Heard(intent)
-    return Heard(Intent.UNKNOWN)
+        return Request(Intent.CREATE, name=created["name"].strip(" .!\"'“”«»"))
+    return Request(next((intent for intent, words in _WORDS if words.search(text)), Intent.UNKNOWN))

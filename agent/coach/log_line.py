@@ -143,6 +143,24 @@ def find_day(text: str, today: date) -> date | None:
     return None if match is None else _day(match, today)
 
 
+@dataclass(frozen=True, slots=True)
+class DaySpan:
+    """Where a text names a day."""
+
+    start: int
+    end: int
+    may_come: bool  # "Monday" and "tonight" can be said of what is still to come
+
+
+def find_days(text: str) -> list[DaySpan]:
+    """Every place where the text names a day, in order; days written with slashes, which nobody can tell apart, not."""
+    return [
+        DaySpan(match.start(), match.end(), match["weekday"] is not None or (match["word"] or "").lower() == "tonight")
+        for match in _DAY_INSIDE.finditer(text)
+        if not match["other"]
+    ]
+
+
 def _take_day(text: str, today: date) -> tuple[str, date | None]:
     """The text without a date at its start or end, and that date."""
     match = _DAY_FIRST.match(text)

@@ -127,7 +127,7 @@ TEXTS = {
     "- ask: “stats”, “skills”, “history”, “plan”, “guide”, “help”",
     "offline_help": "## What I can do\n\n"
     "**Log practice.** Write it as you would say it: “45m guitar scales”, “1h30 piano”, “1.5 h guitar”, “yesterday "
-    "20 min guitar”, “2026-03-09 1h chess: endgames”. A skill you have not used before is added by itself.\n\n"
+    "20 min guitar”, “2026-03-09 1h chess: endgames”. A skill you have not used before is added after a yes, or with /log.\n\n"
     "**Correct it.** “Actually it was 60 minutes” changes the last entry, “undo” takes it back. You may say so while I "
     "am still answering.\n\n"
     "**See how it goes.** “stats” shows totals, streaks, your pace and the goal, “stats guitar” those of one skill, "
@@ -135,6 +135,15 @@ TEXTS = {
     "**Plan.** “plan” looks at your last weeks and writes a plan for this one: summary, plan, focus, goal.\n\n"
     "**Learn how.** “guide” tells how deliberate practice works.\n\n"
     "Commands do the same: /log, /stats, /skills, /plan, /undo; /help lists all of them.",
+    "ask_log": "Shall I log **{what}**? Say yes or no.",
+    "ask_new_skill": "New skill “{skill}”? With a yes I add it and log **{what}**.",
+    "ask_create": "Shall I add “{skill}” to your skills? Say yes or no.",
+    "ask_correction": "Shall I change your last entry to **{what}**? Say yes or no.",
+    "ask_undo": "Shall I take back your last entry? Say yes or no.",
+    "offline_declined": "All right, nothing was changed.",
+    "offline_not_sure": "I have not logged anything: I am not sure that you practised. If you did, say it like "
+    "“45m guitar”, with the time and one of your skills, or use `/log 45m guitar`.",
+    "plan_not_kept": "_This is only a look; say “plan my week” and I keep it as this week's plan._",
     "exported": "{count} entries as a file, the oldest first.",
     "offline_failed": "That did not work: {error}",
     "offline_no_tools": "I cannot look at your data just now. What you said is kept; please ask again.",

@@ -130,7 +130,7 @@ TEXTS = {
     "«deshacer»\n- preguntar: «estadísticas», «habilidades», «historial», «plan», «guía», «ayuda»",
     "offline_help": "## Lo que sé hacer\n\n"
     "**Anotar práctica.** Escríbelo como lo dirías: «45m guitarra escalas», «1h30 piano», «hora y media de guitarra», "
-    "«ayer 20 min guitarra», «2026-03-09 1h ajedrez: finales». Una habilidad nueva se añade sola.\n\n"
+    "«ayer 20 min guitarra», «2026-03-09 1h ajedrez: finales». Una habilidad nueva se añade tras un sí, o con /log.\n\n"
     "**Corregir.** «En realidad fueron 60 minutos» cambia la última anotación, «deshacer» la quita. Puedes decirlo "
     "mientras todavía respondo.\n\n"
     "**Ver cómo vas.** «estadísticas» muestra totales, rachas, tu ritmo y la meta; «estadísticas guitarra», los de una "
@@ -138,6 +138,15 @@ TEXTS = {
     "**Planificar.** «plan» mira tus últimas semanas y escribe un plan para esta: resumen, plan, enfoque y meta.\n\n"
     "**Aprender cómo.** «guía» cuenta cómo funciona la práctica deliberada.\n\n"
     "Los comandos hacen lo mismo: /log, /stats, /skills, /plan, /undo; /help los muestra todos.",
+    "ask_log": "¿Anoto **{what}**? Di sí o no.",
+    "ask_new_skill": "¿Habilidad nueva «{skill}»? Con un sí la añado y anoto **{what}**.",
+    "ask_create": "¿Añado «{skill}» a tus habilidades? Di sí o no.",
+    "ask_correction": "¿Cambio tu última anotación a **{what}**? Di sí o no.",
+    "ask_undo": "¿Quito tu última anotación? Di sí o no.",
+    "offline_declined": "De acuerdo, no he cambiado nada.",
+    "offline_not_sure": "No he anotado nada: no estoy seguro de que practicaras. Si fue así, dilo como «45m guitarra», "
+    "con el tiempo y una de tus habilidades, o usa `/log 45m guitarra`.",
+    "plan_not_kept": "_Esto es solo una muestra; di «planifica mi semana» y lo guardo como plan de esta semana._",
     "exported": "{count} anotaciones en un archivo, la más antigua primero.",
     "offline_failed": "No ha funcionado: {error}",
     "offline_no_tools": "Ahora mismo no puedo ver tus datos. Lo que dijiste está guardado; pregunta otra vez.",

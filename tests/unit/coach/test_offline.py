@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
-from agent.coach.commands import LogPractice
-from agent.coach.intents import Intent, hear
+from agent.coach.commands import CreateSkill, LogPractice
+from agent.coach.intents import Intent, read_request
 from agent.coach.offline import OfflineCoach
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
@@ -79,10 +79,17 @@ class Conversation:
 
 
 @pytest.fixture
-def ana() -> Iterator[Conversation]:
-    """Ana, with nothing logged."""
+def newcomer() -> Iterator[Conversation]:
+    """Ana, with nothing at all."""
     with connected_practice() as practice:
         yield Conversation(practice)
+
+
+@pytest.fixture
+def ana(newcomer: Conversation) -> Conversation:
+    """Ana, who has guitar on her list and nothing logged."""
+    newcomer.practice.change(CreateSkill("guitar", None, None, 600_000))
+    return newcomer
 
 
 @pytest.fixture
@@ -118,11 +125,10 @@ class TestLogging:
         assert [["get_user_skills"], ["log_practice"]] == ana.calls
         assert [("guitar", 45)] == ana.logged
         assert "**45 min**" in answer
-        assert "new skill" in answer
 
     async def test_spanish_is_answered_in_spanish(self, ana: Conversation):
         """Whatever the person's setting is."""
-        assert "Anotado: **30 min**" in await ana.say("ayer media hora de piano")
+        assert "Anotado: **30 min**" in await ana.say("ayer media hora de guitar")
 
     async def test_a_missing_skill_is_asked_for_and_then_used(self, practised: Conversation):
         """Two messages make one entry."""
@@ -136,15 +142,51 @@ class TestLogging:
         assert "24 hours" in await ana.say("25h guitar")
         assert [] == ana.logged
 
-    async def test_a_plan_to_practise_is_not_practice(self, ana: Conversation):
-        """Only what was done counts."""
-        await ana.say("I will practise 45m guitar tomorrow")
+    async def test_a_new_skill_is_added_after_a_yes(self, newcomer: Conversation):
+        """Asked once; what was said then is logged as it was said."""
+        assert "New skill “cello”?" in await newcomer.say("yesterday I practised cello for 40 minutes")
+        assert [] == newcomer.logged
+        assert "Logged **40 min**" in await newcomer.say("Yes please!")
+        assert [("cello", 40)] == newcomer.logged
+        assert TODAY - timedelta(days=1) == newcomer.newest.day
+
+    async def test_a_question_that_was_denied_writes_nothing(self, newcomer: Conversation):
+        """Nor does a yes after that."""
+        await newcomer.say("45m cello")
+        assert "nothing was changed" in await newcomer.say("no")
+        await newcomer.say("yes")
+        assert [] == newcomer.logged
+
+    async def test_a_skill_that_was_asked_for_can_be_new(self, practised: Conversation):
+        """Three messages, one entry."""
+        practised.practice.change(LogPractice("Piano", 10, TODAY))
+        await practised.say("I practised 25 minutes")
+        assert "New skill “cello”?" in await practised.say("cello")
+        assert "Logged **25 min**" in await practised.say("yes")
+        assert ("cello", 25) in practised.logged
+
+    async def test_what_may_be_practice_is_asked(self, ana: Conversation):
+        """And logged without the words that made it unsure."""
+        assert "Shall I log **45 min guitar**?" in await ana.say("my guitar needed 45 minutes of me")
+        assert "Logged **45 min** 🎸 guitar." in await ana.say("yes")
+        assert "" == ana.newest.notes
+
+    async def test_a_bare_duration_is_asked_about(self, ana: Conversation):
+        """Even where there is one skill only."""
+        assert "Shall I log **45 min guitar**?" in await ana.say("45m")
         assert [] == ana.logged
+
+    async def test_a_yes_to_nothing_writes_nothing(self, ana: Conversation):
+        """It is taken as thanks."""
+        await ana.say("45m guitar")
+        await ana.say("how am I doing?")
+        await ana.say("yes")
+        assert [("guitar", 45)] == ana.logged
 
     async def test_a_day_over_24_hours_is_refused_by_the_store(self, ana: Conversation):
         """The refusal reaches the person in words."""
         await ana.say("23h guitar")
-        assert "more than 24 hours on 2026-03-04" in await ana.say("2h piano")
+        assert "more than 24 hours on 2026-03-04" in await ana.say("2h guitar")
         assert [("guitar", 1380)] == ana.logged
 
 
@@ -189,7 +231,7 @@ class TestCorrections:
         if when == "next":
             await ana.say(words)
         skill, minutes, ago = logged
-        assert [(skill, minutes), ("Piano", 30), ("Guitar", 30)] == ana.logged
+        assert [(skill.casefold(), minutes), ("piano", 30), ("guitar", 30)] == [(name.casefold(), found) for name, found in ana.logged]
         assert TODAY - timedelta(days=ago) == ana.newest.day
 
     async def test_undo_takes_back_the_last(self, ana: Conversation):
@@ -259,16 +301,15 @@ class TestIntents:
     @pytest.mark.parametrize(
         ("text", "intent"),
         [
-            ("45m guitar", Intent.LOG),
-            ("ayer practiqué media hora", Intent.LOG),
-            ("should I do 45m guitar?", Intent.UNKNOWN),
-            ("no, 50m", Intent.CORRECT),
-            ("(I changed my earlier message to:) 50m guitar", Intent.CORRECT),
+            ("45m guitar", Intent.TIMED),
+            ("should I do 45m guitar?", Intent.TIMED),
             ("undo that", Intent.UNDO),
             ("deshaz eso", Intent.UNDO),
+            ("how do I undo this?", Intent.MAYBE_UNDO),
             ("make me a plan", Intent.PLAN),
             ("/plan", Intent.PLAN),
             ("hazme un plan", Intent.PLAN),
+            ("what was my plan this week?", Intent.MAYBE_PLAN),
             ("mis estadísticas", Intent.STATS),
             ("how is it going?", Intent.STATS),
             ("what skills do I have", Intent.SKILLS),
@@ -280,10 +321,12 @@ class TestIntents:
             ("gracias por todo", Intent.THANKS),
             ("hola", Intent.GREETING),
             ("create a skill called Bass guitar", Intent.CREATE),
+            ("Sí, claro", Intent.YES),
+            ("no, thanks", Intent.NO),
             ("lorem ipsum", Intent.UNKNOWN),
             ("", Intent.UNKNOWN),
         ],
     )
     def test_words_have_an_intent(self, text, intent):
         """English and Spanish; what is unclear is unknown."""
-        assert intent == hear(text).intent
+        assert intent == read_request(text).intent
