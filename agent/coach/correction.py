@@ -36,10 +36,10 @@ def read_correction(text: str, today: date, skills: Sequence[str]) -> Correction
     while (duration := find_duration(rest)) is not None:
         minutes = duration.minutes if minutes is None else minutes
         rest = f"{rest[: duration.start]}|{rest[duration.end :]}"
-    return Correction(minutes, _skill_in(rest, skills), find_day(rest, today))
+    return Correction(minutes, find_skill(rest, skills), find_day(rest, today))
 
 
-def _skill_in(text: str, skills: Sequence[str]) -> str | None:
+def find_skill(text: str, skills: Sequence[str]) -> str | None:
     """The longest known name in the text that is not what it was "not"."""
     folded = name_key(text)
     for name in sorted(skills, key=len, reverse=True):

@@ -49,7 +49,8 @@ def _pattern(words: str) -> re.Pattern[str]:
 def _whole(*phrases: str) -> re.Pattern[str]:
     """The whole message, politeness and punctuation aside; no question mark."""
     polite = r"(?:please|por favor|hey|ok|okay|oye|and|y|then|now|ahora)"
-    return _pattern(rf"[\W_]{{0,9}}(?:{polite}[\s,]{{1,3}}){{0,2}}(?:{'|'.join(phrases)})(?:[\s,]{{1,3}}{polite})?[\s.!]{{0,9}}")
+    wanted = "|".join(phrases)
+    return _pattern(rf"[\W_]{{0,9}}(?:{polite}[\s,]{{1,3}}){{0,2}}(?:{wanted})(?:[\s,]{{1,3}}{polite})?[\s.!]{{0,9}}")
 
 
 _THING = r"(?:log|entry|session|practi[cs]e|record|sesi[oó]n|anotaci[oó]n|entrada|pr[aá]ctica)"
@@ -65,7 +66,8 @@ _PLAN = _whole(
     rf"{_KIND}plan(?: semanal)?{_WEEK}",
     rf"(?:make|write|create|build|give|draw up)(?: me)? (?:a|my|the|another) {_KIND}plan{_WEEK}",
     r"plan (?:my|the|this|next) week", r"(?:i (?:want|need|would like)|i['’]d like) (?:a|my) " + _KIND + "plan" + _WEEK,
-    rf"(?:haz|h[aá]z|crea|escribe|prepara|dame|quiero|necesito)(?:me)? (?:un|mi|el|otro) {_KIND}plan(?: semanal)?{_WEEK}",
+    rf"(?:haz|h[aá]z|crea|escribe|prepara|dame|quiero|necesito)(?:me)? (?:un|mi|el|otro) {_KIND}plan(?: semanal)?"
+    + _WEEK,
     r"(?:planifica|planea) (?:mi|la|esta) semana",
 )  # fmt: skip
 _CREATE = _pattern(
@@ -73,14 +75,18 @@ _CREATE = _pattern(
     r"|(?:añade|crea|agrega|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad)\b\s*(?:called|named|llamada|de)?[\s:,]*(?P<name>[^\n?]{1,200})$"
 )
 _YES = _whole(
-    "y", "yes", "yep", "yeah", "yup", "sure", "correct", "right", "exactly", "do it", "log it", "yes,? i did", "i did", "ok", "okay",
-    "s[ií]", "claro", "correcto", "eso es", "exacto", "vale", "hazlo", "an[oó]talo", "s[ií],? claro",
+    "y", "yes", "yep", "yeah", "yup", "sure", "correct", "right", "exactly", "do it", "log it", "yes,? i did", "i did",
+    "ok", "okay", "s[ií]", "claro", "correcto", "eso es", "exacto", "vale", "hazlo", "an[oó]talo", "s[ií],? claro",
 )  # fmt: skip
-_NO = _whole("n", "no", "nope", "nah", "no,? thanks", "don['’]t", "cancel", "not now", "no,? gracias", "cancela", "mejor no", "d[eé]jalo")
+_NO = _whole(
+    "n", "no", "nope", "nah", "no,? thanks", "don['’]t", "cancel", "not now", "no,? gracias", "cancela", "mejor no",
+    "d[eé]jalo",
+)  # fmt: skip
 _WORDS = (
     (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\btake\s+(?:it|that)\s+back\b|\b(?:delete|remove)\s+(?:the\s+|my\s+)?last\b"
                                  r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el)\s+[uú]ltim")),
-    (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b|\bwhat\s+should\s+i\s+practi[cs]e|\bqu[eé]\s+practico\b")),
+    (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b|\bwhat\s+should\s+i\s+practi[cs]e"
+                                 r"|\bqu[eé]\s+practico\b")),
     (Intent.HISTORY, _pattern(r"\bhistor(?:y|ial|ia)\b|\b(?:every|each|all(?:\s+my)?)\s+(?:session|entr)|\beverything\b"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b|\bmu[eé]strame\s+todo\b")),
     (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|\bprogress\b|\bhow\s+am\s+i\b|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"

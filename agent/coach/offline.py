@@ -13,7 +13,7 @@ from enum import StrEnum
 from pydantic import JsonValue
 
 from agent.coach.changes import change_text, read_change
-from agent.coach.correction import Correction, read_correction
+from agent.coach.correction import Correction, find_skill, read_correction
 from agent.coach.durations import spell_minutes
 from agent.coach.hearing import Exchange, Hearing, Returned, listen
 from agent.coach.insights import insights_of
@@ -175,7 +175,7 @@ def _task(text: str, earlier: Sequence[Exchange], names: Sequence[str], *, after
     """What one message asks for, given what was said and answered before it."""
     request = read_request(text)
     if request.intent is Intent.YES and (asked := _asked(earlier, names)) is not None:
-        return replace(asked, act=_CONFIRMED[asked.act], confirmed=True)
+        return asked
     if request.intent is Intent.UNKNOWN and _asks(earlier, WHICH_SKILL):
         text = _whole_text(text, earlier)
         request = read_request(text)
@@ -218,13 +218,14 @@ def _whole_text(text: str, earlier: Sequence[Exchange]) -> str:
 
 
 def _asked(earlier: Sequence[Exchange], names: Sequence[str]) -> _Task | None:
-    """What the last answer asked to be allowed, None where it asked nothing."""
+    """What the last answer asked to be allowed, as something to do; None where it asked nothing."""
     if not earlier or not _asks(earlier, _QUESTIONS.values()):
         return None
     *before, last = earlier
     task = _task(last.said, before, names, after_log=False)
-    question = _QUESTIONS.get(task.act) if isinstance(task.act, _Act) else None
-    return task if question is not None and _leads(last.answer, (question,)) else None
+    if not isinstance(task.act, _Act) or task.act not in _QUESTIONS:
+        return None
+    return replace(task, act=_CONFIRMED[task.act], confirmed=True)
 
 
 def _holds(hearing: Hearing, text: str, ran: Returned, names: Sequence[str]) -> bool:
@@ -268,6 +269,8 @@ def _line(work: Work, task: _Task) -> LogLine:
         right = read_correction(task.corrected, work.today, names)
     except LogLineError as error:
         raise CannotTell(explain_log(work.hearing.language, error, names)) from None
+    if task.act in {_Act.LOG, _Act.ASK_LOG} and line.skill not in names and (known := find_skill(task.text, names)) is not None:
+        line = replace(line, skill=known, notes="")  # a sentence, of which the log line took another word for the name
     return _corrected(line if task.noted else replace(line, notes=""), right)
 
 
@@ -291,14 +294,16 @@ def _ask_new_skill(work: Work, task: _Task) -> str:
     line = _line(work, task)
     if line.skill in _skill_names(work):
         return _ask_log(work, task)
-    return work.say("ask_new_skill", skill=escape(line.skill), what=_described(work, line.minutes, line.skill, line.day))
+    described = _described(work, line.minutes, line.skill, line.day)
+    return work.say("ask_new_skill", skill=escape(line.skill), what=described)
 
 
 def _described(work: Work, minutes: int | None, skill: str | None, day: date | None) -> str:
-    """ "45 min guitar, yesterday": what would be written."""
-    said = " ".join([spell_minutes(minutes)] * (minutes is not None) + [escape(skill or "")] * (skill is not None))
-    named = [say_date(work.hearing.language, day, work.today)] if day not in (None, work.today) and day else []
-    return ", ".join([said, *named])
+    """What would be written: "45 min guitar, yesterday"."""
+    parts = [] if minutes is None else [spell_minutes(minutes)]
+    parts += [] if skill is None else [escape(skill)]
+    named = [] if day is None or day == work.today else [say_date(work.hearing.language, day, work.today)]
+    return ", ".join([" ".join(parts), *named])
 
 
 def _corrected(line: LogLine, right: Correction) -> LogLine:

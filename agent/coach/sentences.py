@@ -58,7 +58,7 @@ def read_sentence(text: str, skills: Sequence[str]) -> Reading:
 
 
 def shape_of(text: str, skills: Sequence[str]) -> str:
-    """The text as one letter a word: `d` and `D` durations, `Y` and `y` days, `S` the person's skills, else its class."""
+    """One letter a word: `d` and `D` durations, `Y` and `y` days, `S` the person's skills, else the word's class."""
     folded = name_key(clean(text.replace("\n", " , ")))
     for words, single in PHRASES.items():
         folded = folded.replace(words, single)
@@ -144,7 +144,7 @@ def _logs(skill: str) -> str:
 
 _NO_SKILL = rf"{_OPENING}(?:[yY],?)?{_SURELY_WHO}{_TIME}(?:,?[yY])?{_CLOSING}"
 _BARE = rf"{_OPENING}L?{_OPENING}(?:Y,?)?{_TIME}(?:,?Y)?{_CLOSING}"
-_NAME = "(?:w{1,3}|\"w{1,4}\")"
+_NAME = '(?:w{1,3}|"w{1,4}")'
 _RIGHT = r"(?:[PT]*S)?[,b]?F*[dD](?:,?c?,?(?:tb)?[PT]*S)?(?:,?c?,?[yY])?"
 _WRONG = r"(?:,?(?:N|R|r)[PT]*(?:S|[dD]|n)?)?"
 _MEANT = r"(?:I[mk]|kt?P?|t?b|[PT]*Sb)F*"

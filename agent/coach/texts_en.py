@@ -127,7 +127,8 @@ TEXTS = {
     "- ask: “stats”, “skills”, “history”, “plan”, “guide”, “help”",
     "offline_help": "## What I can do\n\n"
     "**Log practice.** Write it as you would say it: “45m guitar scales”, “1h30 piano”, “1.5 h guitar”, “yesterday "
-    "20 min guitar”, “2026-03-09 1h chess: endgames”. A skill you have not used before is added after a yes, or with /log.\n\n"
+    "20 min guitar”, “2026-03-09 1h chess: endgames”. A skill you have not used before is added "
+    "after a yes, or with /log.\n\n"
     "**Correct it.** “Actually it was 60 minutes” changes the last entry, “undo” takes it back. You may say so while I "
     "am still answering.\n\n"
     "**See how it goes.** “stats” shows totals, streaks, your pace and the goal, “stats guitar” those of one skill, "

@@ -231,7 +231,8 @@ class TestCorrections:
         if when == "next":
             await ana.say(words)
         skill, minutes, ago = logged
-        assert [(skill.casefold(), minutes), ("piano", 30), ("guitar", 30)] == [(name.casefold(), found) for name, found in ana.logged]
+        logged_now = [(name.casefold(), found) for name, found in ana.logged]
+        assert [(skill.casefold(), minutes), ("piano", 30), ("guitar", 30)] == logged_now
         assert TODAY - timedelta(days=ago) == ana.newest.day
 
     async def test_undo_takes_back_the_last(self, ana: Conversation):

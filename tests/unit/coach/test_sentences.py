@@ -28,8 +28,9 @@ def _corpus(name: str) -> list[tuple[str, str]]:
 def _report(names: tuple[str, ...]) -> str:
     reports = tuple(
         {
-            "id": name, "name": name, "emoji": "🎵", "archived": False, "total_minutes": 60, "total": "1 h", "level": "seed",
-            "minutes_to_next_level": 5_940, "next_level": "apprentice", "goal_minutes": 600_000, "percent_of_goal": 0.01,
+            "id": name, "name": name, "emoji": "🎵", "archived": False, "total_minutes": 60, "total": "1 h",
+            "level": "seed", "minutes_to_next_level": 5_940, "next_level": "apprentice", "goal_minutes": 600_000,
+            "percent_of_goal": 0.01,
         }
         for name in names
     )  # fmt: skip
@@ -56,7 +57,7 @@ class TestCorpora:
 
     @pytest.mark.parametrize("names", ["known", "none"])
     def test_nothing_is_written_that_is_not_surely_practice(self, names: str):
-        """Asked, denied, planned, wished, of others, of timers and lessons: not one write, whatever skills there are."""
+        """Asked, denied, planned, wished, of others, of timers and lessons: not one write."""
         wrong = [
             (sentence, calls)
             for language, sentence in _corpus("logs_nothing")
@@ -78,7 +79,7 @@ class TestShapes:
     @given(st.sampled_from(sorted(word for word, letter in CLASSES.items() if letter == "x")), st.integers(0, 6))
     def test_a_word_that_no_shape_has_a_place_for_makes_it_unsure(self, word: str, at: int):
         """Wherever it stands."""
-        words = "I practised guitar for 45 minutes".split()
+        words = ["I", "practised", "guitar", "for", "45", "minutes"]
         sentence = " ".join([*words[:at], word, *words[at:]])
         assert read_sentence(sentence, ("guitar",)) not in {Reading.LOG, Reading.LOG_NO_SKILL, Reading.CORRECTION}
 
