@@ -86,7 +86,8 @@ class Story:
         for text, by in (
             ("/log 45m guitar scales", "Logged 45 min"),
             ("/log yesterday 1h30 guitar", "Logged 1 h 30 min"),
-            ("I practised piano for 20 minutes", "Logged 20 min"),
+            ("I practised piano for 20 minutes", "New skill “piano”?"),
+            ("yes", "Logged 20 min"),
         ):
             await self.ana.answered(self.ana.say(text), by=by)
 

@@ -1,0 +1,181 @@
+"""Decides for each message that is not answered yet: write it, ask about it, or look something up. Pure.
+
+Only what is surely meant is written; a yes to a question of the last answer makes it sure. `offline` carries it out.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import astuple, dataclass, replace
+from datetime import date
+from enum import StrEnum
+
+from agent.coach.changes import read_change
+from agent.coach.correction import Correction, read_correction
+from agent.coach.hearing import Exchange, Hearing, Returned
+from agent.coach.intents import Intent, read_request, untimed_request
+from agent.coach.language import TABLES
+from agent.coach.log_line import LogLineError
+from agent.coach.prefetch import read_prefetched
+from agent.coach.sentences import EDITED, Reading, read_sentence
+
+
+class Act(StrEnum):
+    """What is done about a message that names a duration or changes something."""
+
+    LOG = "log"
+    ASK_LOG = "ask_log"
+    ASK_NEW_SKILL = "ask_new_skill"
+    CORRECT = "correct"
+    ASK_CORRECTION = "ask_correction"
+    UNDO = "undo"
+    ASK_UNDO = "ask_undo"
+    CREATE = "create"
+    ASK_CREATE = "ask_create"
+    PLAN = "plan"
+    DECLINED = "declined"
+    NOT_SURE = "not_sure"
+
+
+_CONFIRMED = {
+    Act.ASK_LOG: Act.LOG,
+    Act.ASK_NEW_SKILL: Act.LOG,
+    Act.ASK_CORRECTION: Act.CORRECT,
+    Act.ASK_UNDO: Act.UNDO,
+    Act.ASK_CREATE: Act.CREATE,
+}
+"""What a yes makes of a question."""
+
+_QUESTIONS = {
+    Act.ASK_LOG: "ask_log",
+    Act.ASK_NEW_SKILL: "ask_new_skill",
+    Act.ASK_CORRECTION: "ask_correction",
+    Act.ASK_UNDO: "ask_undo",
+    Act.ASK_CREATE: "ask_create",
+}
+
+_OF_READING = {
+    Reading.LOG: Act.LOG,
+    Reading.LOG_NO_SKILL: Act.LOG,
+    Reading.LOG_NEW_SKILL: Act.ASK_NEW_SKILL,
+    Reading.MAYBE_LOG: Act.ASK_LOG,
+    Reading.MAYBE_CORRECTION: Act.ASK_CORRECTION,
+}
+
+_OF_INTENT: dict[Intent, Act | Intent] = {
+    Intent.UNDO: Act.UNDO,
+    Intent.MAYBE_UNDO: Act.ASK_UNDO,
+    Intent.CREATE: Act.ASK_CREATE,
+    Intent.PLAN: Act.PLAN,
+    Intent.YES: Intent.THANKS,
+    Intent.NO: Act.DECLINED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One message, and what a correction said later makes of it."""
+
+    act: Act | Intent
+    text: str
+    corrected: str = ""  # what was said later about it
+    session_id: str | None = None  # what a correction is about; None: the last one
+    name: str = ""
+    noted: bool = True  # what else the message says is a note
+    confirmed: bool = False  # the person said yes: a skill may be new
+
+
+def tasks_of(hearing: Hearing, names: Sequence[str]) -> list[Task]:
+    """What to do, in order; a correction of a log that has not run yet is part of that log."""
+    logs = [call for call in hearing.returned if call.name == "log_practice" and not call.skipped]
+    tasks: list[Task] = []
+    if read_prefetched(hearing.pending[-1]) is not None:
+        return [Task(Act.PLAN, hearing.pending[-1])]
+    for text in hearing.pending:
+        after_log = _last_log(tasks) is not None or _logged_lately(hearing)
+        task = _task(text, hearing.earlier, names, after_log=after_log)
+        if task.act is Act.CORRECT and (at := _last_log(tasks)) is not None:
+            ran = logs[_logs_before(tasks, at)] if _logs_before(tasks, at) < len(logs) else None
+            if ran is None or not ran.success or _holds(hearing, text, ran, names):
+                tasks[at] = replace(tasks[at], corrected=text)
+                continue
+            task = replace(task, session_id=str(ran.data.get("session_id")))
+        tasks.append(task)
+    return tasks
+
+
+def _task(text: str, earlier: Sequence[Exchange], names: Sequence[str], *, after_log: bool) -> Task:
+    """What one message asks for, given what was said and answered before it."""
+    request = read_request(text)
+    if request.intent is Intent.YES and (asked := _asked(earlier, names)) is not None:
+        return asked
+    if request.intent is Intent.UNKNOWN and asked_last(earlier, WHICH_SKILL):
+        text = _whole_text(text, earlier)
+        request = read_request(text)
+    if request.intent is not Intent.TIMED:
+        return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
+    reading = read_sentence(text, names)
+    if reading is Reading.BARE:
+        return Task(Act.ASK_LOG if len(names) == 1 else Act.LOG, text)
+    if reading is Reading.CORRECTION or (reading is Reading.LOG and text.startswith(EDITED)):
+        return Task(Act.CORRECT if after_log else Act.ASK_CORRECTION, text)
+    if reading is not Reading.OTHER:
+        return Task(_OF_READING[reading], text, noted=reading is not Reading.MAYBE_LOG)
+    request = untimed_request(text)
+    known = request.intent not in {Intent.UNKNOWN, Intent.YES, Intent.NO}
+    return Task(_OF_INTENT.get(request.intent, request.intent) if known else Act.NOT_SURE, text, name=request.name)
+
+
+WHICH_SKILL = ("problem_no_skill", "problem_which_skill")
+LOGGED = ("logged", "edited")
+LATELY = 3
+"""Answers back; what was logged before those is not what a correction means."""
+
+
+def _leads(answer: str, keys: Iterable[str]) -> bool:
+    """Whether an answer says one of these texts, in any language: known by what stands before its first field."""
+    return any(table[key].split("{")[0] in answer for table in TABLES.values() for key in keys)
+
+
+def asked_last(earlier: Sequence[Exchange], keys: Iterable[str]) -> bool:
+    """Whether the last answer says one of these texts."""
+    return bool(earlier) and _leads(earlier[-1].answer, keys)
+
+
+def _logged_lately(hearing: Hearing) -> bool:
+    return any(_leads(exchange.answer, LOGGED) for exchange in hearing.earlier[-LATELY:])
+
+
+def _whole_text(text: str, earlier: Sequence[Exchange]) -> str:
+    """What was said in one: the message that lacked a skill, and the one that names it."""
+    return f"{earlier[-1].said} {text}"
+
+
+def _asked(earlier: Sequence[Exchange], names: Sequence[str]) -> Task | None:
+    """What the last answer asked to be allowed, as something to do; None where it asked nothing."""
+    if not earlier or not asked_last(earlier, _QUESTIONS.values()):
+        return None
+    *before, last = earlier
+    task = _task(last.said, before, names, after_log=False)
+    if not isinstance(task.act, Act) or task.act not in _QUESTIONS:
+        return None
+    return replace(task, act=_CONFIRMED[task.act], confirmed=True)
+
+
+def _holds(hearing: Hearing, text: str, ran: Returned, names: Sequence[str]) -> bool:
+    """Whether what was logged is as a correction says: it was heard before the log ran."""
+    change, today = read_change(ran.data), hearing.today or date.max
+    try:
+        right = read_correction(text, today, () if change is None else (change.skill, *names))
+    except LogLineError:
+        return False  # said when its turn comes
+    logged = None if change is None else Correction(change.minutes, change.skill, change.day)
+    return logged is not None and all(
+        wanted in (None, found) for wanted, found in zip(astuple(right), astuple(logged), strict=True)
+    )
+
+
+def _last_log(tasks: Sequence[Task]) -> int | None:
+    return next((at for at in range(len(tasks) - 1, -1, -1) if tasks[at].act is Act.LOG), None)
+
+
+def _logs_before(tasks: Sequence[Task], at: int) -> int:
+    return sum(task.act is Act.LOG for task in tasks[:at])
