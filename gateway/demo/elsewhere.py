@@ -44,8 +44,7 @@ class OnSlack:
         await self.direct.told("You are in")
         for name, text, by in (
             ("log", "25m singing", "Logged 25 min"),
-            ("coach", "I practised singing for 15 minutes", "New skill “singing”?"),
-            ("coach", "yes", "Logged 15 min"),
+            ("coach", "I practised singing for 15 minutes", "Logged 15 min"),
             ("stats", "", "40 min"),
             ("plan", "", "Summary"),
         ):
