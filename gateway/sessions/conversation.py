@@ -11,8 +11,9 @@ from gateway.store import journal
 from gateway.store.engine import Connection, Store
 from gateway.store.journal import SessionState
 
-HISTORY_ITEMS = 400
-"""Items kept in memory between turns; context trimming has its own, smaller bound."""
+HISTORY_ITEMS = 100
+"""Items kept in memory between turns: what a model can be sent of them (`[agent] history_items`), and some to choose
+from. Sessions live as long as somebody writes, so more than that would be the slow growth of a busy gateway."""
 
 
 class Conversation:
