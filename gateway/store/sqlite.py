@@ -167,7 +167,7 @@ def _reading_engine(path: Path) -> "AsyncEngine":
 
 def _set_up_writer(synchronous: str, busy_ms: int, connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # transactions are begun by us alone
-    _run(connection, f"PRAGMA busy_timeout = {busy_ms}")
+    _run(connection, f"PRAGMA busy_timeout = {busy_ms}", "PRAGMA auto_vacuum = INCREMENTAL")  # of a new file only
     if _run(connection, "PRAGMA journal_mode = WAL") != [("wal",)]:
         raise OSError("the file system cannot keep a write-ahead log; the store needs a local disk")
     _run(

@@ -118,7 +118,7 @@ async def test_a_secret_is_blanked_and_a_refused_row_reopened(store: Store) -> N
     """What changes a row afterwards."""
     row = await admitted(store, said(1, "/connect sk-secret"))
     await store.write(lambda c: inbox.settle(c, row.id, Outcome.REFUSED, NOON))
-    await store.write(lambda c: inbox.reopen(c, row.id, "u1", KEY))
+    await store.write(lambda c: inbox.reopen(c, row.id, row.event, "u1", KEY))
     assert [row] == await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
     await store.write(lambda c: inbox.settle(c, row.id, Outcome.ANSWERED, NOON))
     await store.write(lambda c: inbox.redact(c, row.id))
