@@ -182,8 +182,6 @@ class Gateway:
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
-        for hint in settings.hints():
-            log.info("hint", text=hint)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery)
 

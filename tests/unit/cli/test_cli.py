@@ -13,6 +13,7 @@ import pytest
 from gateway.cli.root import COMMANDS
 from gateway.cli.status import lines_of
 from gateway.lock import HomeLock
+from gateway.settings import Settings
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "123456789:" + "AbC-_" * 7
@@ -167,6 +168,14 @@ def test_the_simulator_runs_alone(tmp_path: Path) -> None:
                 assert json.load(answer)["result"]["is_bot"]
         finally:
             running.terminate()
+
+
+def test_what_could_be_set_next_is_said_in_plain_sentences(tmp_path: Path) -> None:
+    """On stdout, terminal or not, a sentence a line and nothing else; here a gateway that finds its home taken."""
+    with HomeLock(tmp_path / "var"):
+        done = tenk("run", home=tmp_path)
+    assert list(Settings().hints()) == done.stdout.splitlines()
+    assert (1, True) == (done.returncode, "already runs a gateway" in done.stderr)
 
 
 def test_an_answer_is_shown_line_by_line() -> None:
