@@ -142,7 +142,7 @@ class Admission:
         elif isinstance(asked, AlreadyIn):  # approved between the decision and this commit
             self.done.people.append(asked.person)
             row = _open(event, asked.person)
-            inbox.reopen(self._connection, id_, asked.person.user_id, row.session_key)
+            inbox.reopen(self._connection, id_, event, asked.person.user_id, row.session_key)
             if row.session_key is not None:
                 self._admitted(event, id_, asked.person.user_id, row.session_key)
 

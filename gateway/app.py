@@ -52,6 +52,7 @@ from gateway.lock import HomeLock
 from gateway.manager import ChannelAccount, ChannelManager
 from gateway.measured import CountedTools, MeasuredModel
 from gateway.output import Scrubber
+from gateway.retention import Housekeeper
 from gateway.serial import load_wanted
 from gateway.sessions.commands import CommandRunner, CommandTools
 from gateway.sessions.items import Reader
@@ -176,12 +177,11 @@ class Gateway:
         tasks.create_task(HttpServer(settings.http, standing, Mounts(manager)).run())
         tasks.create_task(self._control(operations, standing).run())
         tasks.create_task(self._keep_house())
+        tasks.create_task(Housekeeper(store, settings.retention, utc_now).run())
         routing = tasks.create_task(router.run())
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
-        for hint in settings.hints():
-            log.info("hint", text=hint)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery)
 

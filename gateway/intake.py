@@ -18,6 +18,7 @@ from gateway.access import policy
 from gateway.access.config import AccessConfig
 from gateway.access.limits import PersonLimits
 from gateway.access.policy import AccessSnapshot, Admit
+from gateway.access.strangers import StrangerBound
 from gateway.admission import Admission, Committed, Plan
 from gateway.delivery.outbox import Delivery
 from gateway.errors import StoreUnavailable
@@ -25,7 +26,8 @@ from gateway.failpoints import failpoint
 from gateway.sessions.key import session_key
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
-from gateway.telemetry import DUPLICATES, INBOUND, series
+from gateway.store.people import Person
+from gateway.telemetry import DUPLICATES, INBOUND, STRANGERS_LEFT_OUT, series
 
 log = structlog.get_logger()
 
@@ -71,6 +73,7 @@ class Intake:
         self._waiting = waiting
         self._clock = clock
         self._limits = PersonLimits(access.limits, time.monotonic)
+        self._strangers = StrangerBound(access.strangers, time.monotonic)
         self._unlisted: set[str] = set()  # groups of which the operator was told
 
     async def receive(
@@ -81,14 +84,16 @@ class Intake:
         cursor: str | None,
         tenant: str,
     ) -> None:
-        """Return once everything is committed.
+        """Return once everything is committed. What strangers say beyond their bound leaves nothing to be committed.
 
         Raises:
             NotPersisted: nothing is; the platform must not be told that we have it.
         """
-        plans = [self._plan(event) for event in events]
+        plans = [plan for event in events if (plan := self._plan(event)) is not None]
         commit = partial(self._commit, channel=channel, tenant=tenant)
         unread = tuple(rejected)
+        if not plans and not unread and cursor is None:
+            return
         failpoint("inbox_pre")
         try:
             try:
@@ -121,11 +126,19 @@ class Intake:
             self._delivery.reread(plan.event.address)
             if isinstance(plan.decision, Admit) and plan.over is None:
                 self._limits.give_back(plan.decision.person.user_id)
+            self._strangers.give_back(plan.event, plan.decision, self._person_of(plan.event))
 
-    def _plan(self, event: InboundEvent) -> Plan:
+    def _person_of(self, event: InboundEvent) -> Person | None:
+        return self._snapshot.find(event.tenant, event.sender_key)
+
+    def _plan(self, event: InboundEvent) -> Plan | None:
+        """What becomes of it; None where it is over a stranger's bound."""
         decision = policy.decide(self._snapshot, self._access, event)
         if decision == policy.Silence(policy.GROUP_NOT_LISTED):
             self._note_unlisted(event)
+        if not self._strangers.take(event, decision, self._person_of(event)):
+            series(STRANGERS_LEFT_OUT, event.address.channel).inc()
+            return None
         if not (isinstance(decision, Admit) and isinstance(event, InboundMessage | CommandInvoked)):
             return Plan(event, decision)
         waiting = self._waiting(session_key(event, event.kind))

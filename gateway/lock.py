@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Self
 
 from gateway.errors import AlreadyRunning, GatewayError
+from gateway.private_files import check_home
 
 
 class HomeLock:
@@ -25,8 +26,10 @@ class HomeLock:
 
         Raises:
             AlreadyRunning: another process holds it; the message names the process and the home.
+            LaxFile: others could write there.
             GatewayError: the home cannot be made or written.
         """
+        check_home(self._home)
         descriptor = self._open()
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -53,7 +56,7 @@ class HomeLock:
     def _open(self) -> int:
         try:
             self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
-            return os.open(self._home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            return os.open(self._home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         except OSError as error:
             raise GatewayError(
                 f"the home {self._home} cannot be used ({error.strerror}); "

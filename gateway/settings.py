@@ -30,6 +30,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
 from gateway.guard import GuardConfig
 from gateway.http.config import HttpConfig
+from gateway.retention import RetentionConfig
 from gateway.sessions.config import SessionsConfig
 
 DEFAULT_FILE = Path("config/gateway.toml")
@@ -137,6 +138,7 @@ class Settings(BaseModel):
     guard: GuardConfig = GuardConfig()
     sessions: SessionsConfig = SessionsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
+    retention: RetentionConfig = RetentionConfig()
     agent: AgentConfig = COACH_LIMITS
     model: ModelConfig = ModelConfig()
     channels: ChannelsConfig = ChannelsConfig()

@@ -54,6 +54,17 @@ class LimitsConfig(BaseModel):
     notice_every_s: float = Field(default=60.0, ge=1.0, description="least time between two notices to one person")
 
 
+class StrangersConfig(BaseModel):
+    """How many rows people who are not let in may make. The text of what they say is not kept in any of them."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    burst_messages: int = Field(default=5, ge=1, le=1000, description="of one stranger or group, after a pause")
+    messages_per_hour: int = Field(default=20, ge=1, le=36_000, description="of one stranger or group, in the long run")
+    newcomers_per_min: int = Field(default=120, ge=1, le=6000, description="first messages, over an account")
+    account_messages_per_min: int = Field(default=60, ge=1, le=6000, description="all others, over an account")
+
+
 @dataclass(frozen=True, slots=True)
 class Rules:
     """The rules of one account, defaults filled in."""
@@ -82,6 +93,7 @@ class AccessConfig(BaseModel):
     danger_allow_everyone: bool = Field(default=False, description='must be true before a list may hold "*"')
     accounts: Mapping[str, AccountAccess] = Field(default_factory=dict, description='by "telegram:main"')
     limits: LimitsConfig = LimitsConfig()
+    strangers: StrangersConfig = StrangersConfig()
     _rules: dict[str, Rules] = PrivateAttr()
     _default: Rules = PrivateAttr()
 

@@ -14,7 +14,7 @@ COMMANDS = {
     "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
     "config": ("gateway.cli.config", "Check or show the configuration."),
-    "db": ("gateway.cli.db", "Bring the database up to date."),
+    "db": ("gateway.cli.db", "Back up, restore, upgrade or shrink the database."),
     "bench": ("gateway.cli.bench", "Measure this gateway against a bare bot."),
 }
 """Name -> (module, summary); the module's `command` is the click command."""

@@ -11,10 +11,12 @@ from gateway.cli.options import config_option
 @click.command("run")
 @config_option
 def command(config_path: Path | None) -> None:
-    """Run the gateway until it is told to stop (SIGTERM, Ctrl-C)."""
+    """Run the gateway until it is told to stop (SIGTERM, Ctrl-C). What could be set next is said in plain sentences."""
     from gateway.cli.prepare import prepare  # noqa: PLC0415  heavy: every room's config model
 
     settings = prepare(config_path, level=None)
     from gateway.app import serve  # noqa: PLC0415  heavy, and only with settings that can be used
 
+    for hint in settings.hints():
+        click.echo(hint)
     asyncio.run(serve(settings))

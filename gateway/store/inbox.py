@@ -19,7 +19,7 @@ from channels.messages import (
     Rejected,
     Route,
 )
-from gateway.store import attempts, tally
+from gateway.store import attempts, kept, tally
 from gateway.store.dialect import insert_new
 from gateway.store.tables.traffic import channel_accounts, inbox
 
@@ -76,7 +76,7 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
             "sender": event.sender_key,
             "user_id": row.user_id,
             "session_key": row.session_key,
-            "payload": INBOUND_EVENT.dump_json(event).decode(),
+            "payload": _payload(row),
             "received_at": event.received_at,
             "admitted_at": now,
             "attempts": 0,
@@ -89,9 +89,18 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
         return None
     if row.outcome is not None:
         tally.note(connection, row.outcome, 1)
+    if row.outcome is Outcome.CONTEXT:
+        kept.forget_older(connection, inserted)
     if (route := route_of(event)) is not None:
         attempts.add_route(connection, event.tenant, inserted, route)
     return int(inserted)
+
+
+def _payload(row: NewRow) -> str:
+    """The event; nothing of it where it is refused, or from nobody we know: then only its key is kept."""
+    if row.outcome is Outcome.REFUSED or (row.outcome is not None and row.user_id is None):
+        return kept.NOTHING
+    return INBOUND_EVENT.dump_json(row.event).decode()
 
 
 def route_of(event: InboundEvent) -> Route | None:
@@ -111,8 +120,8 @@ def quarantine(
     connection: sa.Connection, tenant: str, channel: str, account: str, rejected: Rejected, now: datetime
 ) -> None:
     """Keep what could not be understood, for the operator."""
-    kept = connection.execute(
-        insert_new(connection, inbox),
+    inserted = connection.execute(
+        insert_new(connection, inbox).returning(inbox.c.id),
         {
             "tenant_id": tenant,
             "channel": channel,
@@ -132,8 +141,10 @@ def quarantine(
             "detail": _storable(rejected.reason, RAW_CHARS),
             "done_at": now,
         },
-    )
-    tally.note(connection, Outcome.QUARANTINED, kept.rowcount)
+    ).scalar()
+    if inserted is not None:
+        tally.note(connection, Outcome.QUARANTINED, 1)
+        kept.forget_older(connection, inserted)
 
 
 def cursor_of(connection: sa.Connection, channel: str, account: str) -> str | None:
@@ -214,12 +225,17 @@ _settle = (
     .where(inbox.c.id == sa.bindparam("b_id"), inbox.c.outcome.is_(None))
     .values(outcome=sa.bindparam("b_outcome"), detail=sa.bindparam("b_detail"), done_at=sa.bindparam("b_now"))
 )
+_refuse = _settle.values(payload=kept.NOTHING)
 
 
 def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime, detail: str | None = None) -> bool:
-    """Record the outcome of an open row; False where it had one already."""
-    done = connection.execute(_settle, {"b_id": id_, "b_outcome": outcome, "b_detail": detail, "b_now": now})
-    tally.note(connection, outcome, done.rowcount)
+    """Record the outcome of an open row; False where it had one already. Of a refused one only the key is kept."""
+    settled = _refuse if outcome is Outcome.REFUSED else _settle
+    done = connection.execute(settled, {"b_id": id_, "b_outcome": outcome, "b_detail": detail, "b_now": now})
+    if done.rowcount == 1:
+        tally.note(connection, outcome, 1)
+        if outcome is Outcome.CONTEXT:
+            kept.forget_older(connection, id_)
     return done.rowcount == 1
 
 
@@ -347,12 +363,13 @@ def replace(connection: sa.Connection, original_id: int, edit: InboxRow, now: da
     return True
 
 
-def reopen(connection: sa.Connection, id_: int, user_id: str, session_key: str | None) -> None:
+def reopen(connection: sa.Connection, id_: int, event: InboundEvent, user_id: str, session_key: str | None) -> None:
     """Take a row that was just refused after all: its sender was let in a moment before."""
+    payload = INBOUND_EVENT.dump_json(event).decode()
     connection.execute(
         sa.update(inbox)
         .where(inbox.c.id == id_)
-        .values(user_id=user_id, session_key=session_key, outcome=None, detail=None, done_at=None)
+        .values(user_id=user_id, session_key=session_key, payload=payload, outcome=None, detail=None, done_at=None)
     )
     tally.note(connection, Outcome.REFUSED, -1)
 

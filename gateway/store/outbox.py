@@ -34,6 +34,11 @@ OPEN = (State.READY, State.SENDING)
 IS_OPEN = outbox.c.state.in_([sa.literal_column(f"'{state}'") for state in OPEN])
 """Written out, because the index of open parts serves no query that binds the states."""
 
+FAILED = (State.UNKNOWN, State.DEAD)
+
+IS_FAILED = outbox.c.state.in_([sa.literal_column(f"'{state}'") for state in FAILED])
+"""As `IS_OPEN`, for the parts that an operator may look into."""
+
 
 class Action(StrEnum):
     """What the platform is asked to do."""
@@ -241,6 +246,7 @@ def open_count(connection: sa.Connection) -> int:
 
 
 def depths(connection: sa.Connection) -> dict[str, int]:
-    """How many parts stand in each state, for health and `tenk status`."""
-    counted = connection.execute(sa.select(outbox.c.state, sa.func.count().label("parts")).group_by(outbox.c.state))
-    return {row.state: row.parts for row in counted}
+    """How many parts stand in each state that somebody may have to do with, for `tenk status`; those are never many."""
+    counted = sa.select(outbox.c.state, sa.func.count().label("parts")).group_by(outbox.c.state)
+    found = {row.state: row.parts for where in (IS_OPEN, IS_FAILED) for row in connection.execute(counted.where(where))}
+    return {state: found[state] for state in map(str, State) if state in found}

@@ -15,6 +15,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from gateway.errors import StoreUnavailable
+from gateway.private_files import check_database
 from gateway.store import schema
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
 
@@ -110,6 +111,7 @@ class SqliteEngine:
     def _open(self) -> str | None:
         try:
             _make_directory(self._path.parent)
+            check_database(self._path)
             if not self._path.exists():  # to close a file drops every lock this process has on it
                 os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))  # its -wal and -shm take the same mode
             with self._engine.connect() as connection:
@@ -165,7 +167,7 @@ def _reading_engine(path: Path) -> "AsyncEngine":
 
 def _set_up_writer(synchronous: str, busy_ms: int, connection: DBAPIConnection, _: ConnectionPoolEntry) -> None:
     connection.isolation_level = None  # transactions are begun by us alone
-    _run(connection, f"PRAGMA busy_timeout = {busy_ms}")
+    _run(connection, f"PRAGMA busy_timeout = {busy_ms}", "PRAGMA auto_vacuum = INCREMENTAL")  # of a new file only
     if _run(connection, "PRAGMA journal_mode = WAL") != [("wal",)]:
         raise OSError("the file system cannot keep a write-ahead log; the store needs a local disk")
     _run(

@@ -132,6 +132,16 @@ class TestOpening:
         assert {"tenk.db": "0o600", "tenk.db-wal": "0o600", "tenk.db-shm": "0o600"} == files
         assert 0o700 == (tmp_path / "home").stat().st_mode & 0o777
 
+    async def test_a_file_that_others_could_read_is_closed_with_its_log(self, tmp_path: Path) -> None:
+        """Its log takes the mode of the file, so the file comes first."""
+        path = tmp_path / "tenk.db"
+        path.touch(0o644)
+        store = await Store.open(f"sqlite:///{path}")
+        await store.write(note("one"))
+        modes = [found.stat().st_mode & 0o777 for found in tmp_path.iterdir()]
+        await store.aclose()
+        assert [0o600] * 3 == modes
+
     @pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:", "mysql://h/d", "tenk.db", "", "nonsense:/x"])
     async def test_a_url_of_no_store_is_a_settings_error(self, url: str) -> None:
         """The message says what to write instead."""

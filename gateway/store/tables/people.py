@@ -75,7 +75,7 @@ audit = sa.Table(
     metadata,
     sa.Column("id", Sequence64, primary_key=True),
     tenant_column(),
-    sa.Column("at", Instant, nullable=False),
+    sa.Column("at", Instant, nullable=False, index=True),
     sa.Column("actor", sa.String(128), nullable=False),  # user id, "cli" or "policy"
     sa.Column("action", sa.String(64), nullable=False),
     sa.Column("subject", sa.String(256), nullable=False),

@@ -29,7 +29,7 @@ inbox = sa.Table(
     sa.Column("sender", sa.String(160), nullable=False),  # canonical: telegram:42
     sa.Column("user_id", Id),  # whom access found the sender to be; None for strangers
     sa.Column("session_key", sa.String(512)),  # None where it never reaches a session
-    sa.Column("payload", sa.Text, nullable=False),  # the event as JSON
+    sa.Column("payload", sa.Text, nullable=False),  # the event as JSON; "" where nothing of it is kept
     sa.Column("received_at", Instant, nullable=False),
     sa.Column("admitted_at", Instant, nullable=False),
     sa.Column("turn_id", Id, index=True),  # the turn that claimed it
@@ -46,6 +46,17 @@ sa.Index(
     sqlite_where=inbox.c.outcome.is_(None),
     postgresql_where=inbox.c.outcome.is_(None),
 )
+_is_waiting = sa.and_(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None))
+sa.Index(  # `outcome` is NULL in all of it: with it, SQLite prefers this index to the one of turn_id
+    "ix_inbox_waiting", inbox.c.outcome, inbox.c.id, sqlite_where=_is_waiting, postgresql_where=_is_waiting
+)
+_is_settled = inbox.c.done_at.is_not(None)
+sa.Index("ix_inbox_settled", inbox.c.outcome, inbox.c.done_at, sqlite_where=_is_settled, postgresql_where=_is_settled)
+_is_read_along = sa.and_(inbox.c.outcome.in_(["context", "quarantined"]), inbox.c.payload != "")
+sa.Index(
+    "ix_inbox_read_along", inbox.c.channel, inbox.c.account, inbox.c.chat, inbox.c.outcome, inbox.c.id,
+    sqlite_where=_is_read_along, postgresql_where=_is_read_along,
+)  # fmt: skip
 sa.Index("ix_inbox_message", inbox.c.channel, inbox.c.account, inbox.c.chat, inbox.c.message_id)
 
 outbox = sa.Table(
@@ -89,6 +100,10 @@ sa.Index(
     sqlite_where=outbox.c.state.in_(["ready", "sending"]),
     postgresql_where=outbox.c.state.in_(["ready", "sending"]),
 )
+_is_failed = outbox.c.state.in_(["unknown", "dead"])
+sa.Index("ix_outbox_failed", outbox.c.state, sqlite_where=_is_failed, postgresql_where=_is_failed)
+_is_over = outbox.c.done_at.is_not(None)
+sa.Index("ix_outbox_over", outbox.c.done_at, sqlite_where=_is_over, postgresql_where=_is_over)
 
 parked_lanes = sa.Table(
     "parked_lanes",

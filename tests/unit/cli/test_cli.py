@@ -12,6 +12,8 @@ import pytest
 
 from gateway.cli.root import COMMANDS
 from gateway.cli.status import lines_of
+from gateway.lock import HomeLock
+from gateway.settings import Settings
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "123456789:" + "AbC-_" * 7
@@ -168,7 +170,24 @@ def test_the_simulator_runs_alone(tmp_path: Path) -> None:
             running.terminate()
 
 
+def test_what_could_be_set_next_is_said_in_plain_sentences(tmp_path: Path) -> None:
+    """On stdout, terminal or not, a sentence a line and nothing else; here a gateway that finds its home taken."""
+    with HomeLock(tmp_path / "var"):
+        done = tenk("run", home=tmp_path)
+    assert list(Settings().hints()) == done.stdout.splitlines()
+    assert (1, True) == (done.returncode, "already runs a gateway" in done.stderr)
+
+
 def test_an_answer_is_shown_line_by_line() -> None:
     """Tables are indented, empty values left out."""
     answer = {"pid": 7, "parts": {"store": {"state": "ready", "detail": ""}}, "outbox": {}}
     assert ["pid: 7", "parts:", "  store:", "    state: ready", "outbox: none"] == lines_of(answer)
+
+
+def test_nothing_is_restored_under_a_running_gateway(tmp_path: Path) -> None:
+    """Whoever holds the home is named; a database that is a server's has tools of its own, which are named."""
+    with HomeLock(tmp_path / "var"):
+        done = tenk("db", "restore", "copy.db", home=tmp_path)
+    assert (1, True) == (done.returncode, "already runs a gateway" in done.stderr)
+    done = tenk("db", "backup", "copy.db", home=tmp_path, DATABASE_URL="postgresql://u:canary@127.0.0.1:1/d")
+    assert (1, True, False) == (done.returncode, "pg_dump" in done.stderr, "canary" in done.stderr)

@@ -231,3 +231,39 @@ async def test_the_operator_reads_what_to_allow_once_a_group(door: Door) -> None
             await door.receive(door.spine.message("hello", chat=chat, mentions_bot=mentions))
     assert ["sim:g1", "sim:g2"] == [line["group"] for line in logs if line["event"] == "group_not_allowed"]
     assert [] == door.bus.rows
+
+
+async def test_strangers_leave_a_few_rows_without_a_word_in_them(door: Door) -> None:
+    """Two thousand messages: acknowledged all of them, and the cursor goes on; five rows, none with what was said."""
+    door.under(AccessConfig())
+    for number in range(2_000):
+        await door.receive(door.spine.message(f"canary {number}"), cursor=str(number) if number == 1_999 else None)
+    assert 5 == len(await door.rows())
+    query = sa.select(inbox.c.payload).distinct()
+    assert [""] == await door.spine.store.read(lambda c: list(c.execute(query).scalars()))
+    assert "1999" == await door.spine.store.read(lambda c: cursor_of(c, "sim", "main"))
+
+
+async def test_a_stranger_let_in_is_known_by_what_was_said_before(door: Door) -> None:
+    """A redelivery of what was refused is recognised, under the bound and over it; what left no row comes in anew."""
+    door.under(AccessConfig())
+    early = [door.spine.message(f"early {number}") for number in range(7)]
+    await door.receive(*early)
+    await door.receive(*early)
+    assert 5 == len(await door.rows())
+    door.under(OPEN)
+    await door.receive(*early)
+    assert ["early 5", "early 6"] == door.bus.texts
+
+
+async def test_an_outage_uses_up_no_strangers_bound(door: Door) -> None:
+    """What is offered again is counted once."""
+    door.under(AccessConfig.model_validate({"strangers": {"burst_messages": 1}}))
+    event = door.spine.message("one")
+    door.engine.down = True
+    for _ in range(2):
+        with pytest.raises(NotPersisted):
+            await door.receive(event)
+    door.engine.down = False
+    await door.receive(event)
+    assert 1 == len(await door.rows())

@@ -1,0 +1,105 @@
+"""What the gateway keeps belongs to its user alone: files and directories that others could change are not used.
+
+What others could only read is closed to them; what they could have written needs a person's look first. Each refusal is
+one line that ends with the command to run.
+"""
+
+import os
+import shlex
+import stat
+from pathlib import Path
+
+import structlog
+
+from gateway.errors import GatewayError
+
+DATABASE = "tenk.db"
+KEY = "pairing.key"
+BESIDE_DATABASE = ("-wal", "-shm", "-journal")
+
+NAMES = ("lock", DATABASE, *(DATABASE + end for end in BESIDE_DATABASE), KEY, "control.sock", "console.sock")
+"""What stands in a home; none of it may be a link."""
+
+WRITABLE_BY_OTHERS = 0o022
+OPEN_TO_OTHERS = 0o077
+
+log = structlog.get_logger()
+
+
+class LaxFile(GatewayError):
+    """Somebody else may have written there, or could; the message says what to run."""
+
+
+def check_home(home: Path, uid: int | None = None) -> None:
+    """Refuse a home that others can write to, that is somebody else's, or in which a name of ours is a link.
+
+    One that is not there yet is fine. `uid` is whose it must be, None: whoever runs this.
+
+    Raises:
+        LaxFile: what is wrong and what to run.
+    """
+    if not home.is_dir():
+        return
+    found = home.stat()
+    _refuse_foreign(home, found, uid)
+    if found.st_mode & WRITABLE_BY_OTHERS:
+        mode = stat.S_IMODE(found.st_mode)
+        raise LaxFile(f"others can write to the home {home} (mode {mode:04o}); run: chmod 700 {_quoted(home)}")
+    for name in NAMES:
+        if (home / name).is_symlink():
+            raise _linked(home / name)
+
+
+def check_database(path: Path, uid: int | None = None) -> None:
+    """Refuse a database file that others can write, that is a link, or lost; close it, and its log, to other readers.
+
+    An empty one beside a key was lost: to begin anew in its place would make the first stranger let in its owner.
+    Nothing is opened here, so that a lock which this process has on one of the files stays.
+
+    Raises:
+        LaxFile: what is wrong and what to run.
+    """
+    for file in (path, *(path.with_name(path.name + end) for end in BESIDE_DATABASE)):
+        try:
+            found = file.lstat()
+        except FileNotFoundError:
+            continue
+        if stat.S_ISLNK(found.st_mode):
+            raise _linked(file)
+        _refuse_foreign(file, found, uid)
+        mode = stat.S_IMODE(found.st_mode)
+        if file == path:
+            _refuse_tampered(path, found)
+        if stat.S_ISREG(found.st_mode) and mode & OPEN_TO_OTHERS:
+            file.chmod(0o600)
+            log.warning("file_closed_to_others", file=str(file), mode=f"{mode:04o}")
+
+
+def _refuse_tampered(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        return  # SQLite says what it is
+    mode = stat.S_IMODE(found.st_mode)
+    if mode & WRITABLE_BY_OTHERS:
+        raise LaxFile(f"others can write to the database {path} (mode {mode:04o}); run: chmod 600 {_quoted(path)}")
+    key = path.with_name(KEY)
+    if found.st_size == 0 and key.exists():
+        raise LaxFile(
+            f"the database {path} is empty, but this home was in use: {KEY} is there; put a backup in its place "
+            f"(`tenk db restore`), or begin anew: rm {_quoted(path)} {_quoted(key)}"
+        )
+
+
+def _refuse_foreign(path: Path, found: os.stat_result, uid: int | None) -> None:
+    """Root may use what belongs to others, as it does in containers."""
+    ours = os.geteuid() if uid is None else uid
+    if ours not in (found.st_uid, 0):
+        whose = f"{path} belongs to another user (uid {found.st_uid})"
+        raise LaxFile(f"{whose}; run as that user, or: sudo chown {ours} {_quoted(path)}")
+
+
+def _linked(path: Path) -> LaxFile:
+    return LaxFile(f"{path} is a link; look where it leads, then run: rm {_quoted(path)}")
+
+
+def _quoted(path: Path) -> str:
+    return shlex.quote(str(path))

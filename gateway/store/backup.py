@@ -1,0 +1,132 @@
+"""Copies of an SQLite database that are whole: made beside a running gateway, looked over, never over another file.
+
+`cp` of the file alone would leave out whatever still stands in its log, and nobody would notice. PostgreSQL has tools
+of its own; nothing of it lives here.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from sqlalchemy import make_url
+
+from gateway.errors import GatewayError
+from gateway.private_files import BESIDE_DATABASE, check_database
+from gateway.store.schema import HEAD
+
+BUSY_S = 10.0
+
+
+def file_of(url: str) -> Path | None:
+    """The file of an SQLite store URL; None for a server's."""
+    parsed = make_url(url)
+    is_file = parsed.get_backend_name() == "sqlite" and parsed.database
+    return Path(str(parsed.database)) if is_file else None
+
+
+def back_up(database: Path, destination: Path) -> int:
+    """Copy the database as of one moment; the copy's bytes. Whoever writes to it meanwhile is neither held up nor hurt.
+
+    Raises:
+        GatewayError: there is nothing to copy, the destination is there, or the copy is not whole; nothing was left.
+    """
+    if not database.exists():
+        raise GatewayError(f"there is no database at {database}")
+    check_database(database)
+    _put(database, destination, f"{destination} is there already; name a file that is not")
+    return destination.stat().st_size
+
+
+def restore(source: Path, database: Path) -> None:
+    """Put a backup where no database is. The caller holds the home's lock.
+
+    Raises:
+        GatewayError: the backup is not whole or too new, or there is a database; nothing was changed.
+    """
+    beside = [database.with_name(database.name + end) for end in BESIDE_DATABASE]
+    for path in (database, *beside):
+        if path.exists() and path.stat().st_size > 0 and not path.name.endswith("-shm"):
+            raise GatewayError(f"there is a database already: move {database} and all that begins like it away first")
+    if not source.is_file():
+        raise GatewayError(f"there is no backup at {source}")
+    for left_over in (database, *beside):
+        left_over.unlink(missing_ok=True)
+    _put(source, database, f"there is a database already at {database}")
+
+
+def vacuum(database: Path) -> tuple[int, int]:
+    """Write the file anew without its free pages, so that from now on it gives them back by itself.
+
+    The result is its bytes before and after. The caller holds the home's lock.
+
+    Raises:
+        GatewayError: there is no database, or no room for a second copy of it.
+    """
+    if not database.exists():
+        raise GatewayError(f"there is no database at {database}")
+    check_database(database)
+    before = database.stat().st_size
+    with _errors(database), closing(sqlite3.connect(database, timeout=BUSY_S, isolation_level=None)) as connection:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return before, database.stat().st_size
+
+
+def _put(source: Path, destination: Path, taken: str) -> None:
+    """A copy at a name where nothing is, or nothing at all: made under another name, looked over, then linked."""
+    if os.path.lexists(destination):
+        raise GatewayError(taken)
+    draft = destination.with_name(f".{destination.name}.{os.getpid()}")
+    try:
+        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW, 0o600))
+    except OSError as error:
+        raise GatewayError(f"{destination} cannot be written: {error.strerror}") from error
+    try:
+        with _errors(source):
+            _copy(source, draft)
+        _sync(draft)
+        os.link(draft, destination)
+    except FileExistsError:
+        raise GatewayError(taken) from None
+    except OSError as error:
+        raise GatewayError(f"{destination} cannot be written: {error.strerror}") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    _sync(destination.parent)
+
+
+def _copy(source: Path, draft: Path) -> None:
+    """In one step, so that a writer does not make it begin anew; by a connection that could not change the source."""
+    url = f"{source.absolute().as_uri()}?mode=ro"
+    with (
+        closing(sqlite3.connect(url, uri=True, timeout=BUSY_S)) as reading,
+        closing(sqlite3.connect(draft, isolation_level=None)) as copy,
+    ):
+        reading.backup(copy)
+        copy.execute("PRAGMA journal_mode = DELETE")  # one file, nothing beside it
+        found = [row[0] for row in copy.execute("PRAGMA integrity_check")]
+        if found != ["ok"]:
+            raise GatewayError(f"{source} is damaged: {found[0]}")
+        (version,) = copy.execute("SELECT version_num FROM alembic_version").fetchone() or ("none",)
+        if version > HEAD:
+            raise GatewayError(f"{source} is at revision {version}, this version knows up to {HEAD}")
+
+
+@contextmanager
+def _errors(path: Path) -> Iterator[None]:
+    """What SQLite refuses, as an operator reads it."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise GatewayError(f"{path} cannot be used as a database of the gateway: {error}") from error
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

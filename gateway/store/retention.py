@@ -1,0 +1,107 @@
+"""Takes away what is settled and old, a small batch a job, and gives the room back to the file system.
+
+Plain functions over a connection: each takes at most one batch and returns how many rows went, so that nothing else
+waits long for the writer. What is open, and whatever an open row needs, stays however old it is. How old is old enough
+is decided in `gateway.retention`.
+"""
+
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from gateway.store.outbox import IS_OPEN
+from gateway.store.tables.people import audit
+from gateway.store.tables.traffic import inbox, outbox, reply_routes
+from gateway.store.tables.turns import blobs, events, turns, usage
+
+BATCH = 200
+TURNS_BATCH = 20
+"""Turns a batch: each has up to hundreds of events."""
+
+PAGES_BATCH = 256
+"""Pages of an SQLite file given back at once; they are copied through its log."""
+
+PAGES_KEPT = 256
+"""Free pages an SQLite file keeps: what comes in next goes there."""
+
+
+def take_inbox(connection: sa.Connection, outcome: str, before: datetime) -> int:
+    """Rows that ended so, before then. With them goes the key by which a redelivery would be recognised."""
+    settled = sa.and_(inbox.c.outcome == outcome, inbox.c.done_at < before)
+    ids = _oldest(connection, inbox, settled, inbox.c.done_at)
+    connection.execute(sa.delete(reply_routes).where(reply_routes.c.inbox_id.in_(ids)))
+    connection.execute(sa.delete(inbox).where(inbox.c.id.in_(ids)))
+    return len(ids)
+
+
+def take_outbox(connection: sa.Connection, before: datetime) -> int:
+    """Parts that were sent, or given up, before then."""
+    ids = _oldest(connection, outbox, outbox.c.done_at < before, outbox.c.done_at)
+    connection.execute(sa.delete(outbox).where(outbox.c.id.in_(ids)))
+    return len(ids)
+
+
+def take_turns(connection: sa.Connection, before: datetime) -> int:
+    """Turns that ended before then, with their journal: their conversation is not remembered any more."""
+    query = sa.select(turns.c.id).where(turns.c.ended_at < before).order_by(turns.c.ended_at).limit(TURNS_BATCH)
+    ids = list(connection.execute(query).scalars())
+    connection.execute(sa.delete(events).where(events.c.turn_id.in_(ids)))
+    connection.execute(sa.delete(turns).where(turns.c.id.in_(ids)))
+    return len(ids)
+
+
+def take_usage(connection: sa.Connection, before: datetime) -> int:
+    """What models were used for before then."""
+    ids = _oldest(connection, usage, usage.c.at < before, usage.c.at)
+    connection.execute(sa.delete(usage).where(usage.c.id.in_(ids)))
+    return len(ids)
+
+
+def take_audit(connection: sa.Connection, before: datetime) -> int:
+    """Changes of access from before then."""
+    ids = _oldest(connection, audit, audit.c.at < before, audit.c.at)
+    connection.execute(sa.delete(audit).where(audit.c.id.in_(ids)))
+    return len(ids)
+
+
+def take_blobs(connection: sa.Connection, before: datetime) -> int:
+    """Files from before then that no open part carries."""
+    carried = sa.select(outbox.c.id).where(IS_OPEN, outbox.c.media.contains(blobs.c.id))
+    query = sa.select(blobs.c.id).where(blobs.c.created_at < before, ~carried.exists()).order_by(blobs.c.created_at)
+    ids = list(connection.execute(query.limit(BATCH)).scalars())
+    connection.execute(sa.delete(blobs).where(blobs.c.id.in_(ids)))
+    return len(ids)
+
+
+def give_back(connection: sa.Connection) -> int:
+    """Make an SQLite file shorter by some of its free pages; how many. PostgreSQL does so by itself, an old file never.
+
+    A file made before there was retention has to be rewritten once: `tenk db vacuum`.
+    """
+    if connection.dialect.name != "sqlite":
+        return 0
+    cursor = connection.connection.cursor()
+    try:
+        (mode,) = cursor.execute("PRAGMA auto_vacuum").fetchone()
+        (free,) = cursor.execute("PRAGMA freelist_count").fetchone()
+        pages = min(PAGES_BATCH, free - PAGES_KEPT)
+        if mode != INCREMENTAL or pages <= 0:
+            return 0
+        cursor.execute(f"PRAGMA incremental_vacuum({pages})")
+        cursor.fetchall()  # each step gives one page back
+        (left,) = cursor.execute("PRAGMA freelist_count").fetchone()
+        return int(free - left)
+    finally:
+        cursor.close()
+
+
+INCREMENTAL = 2
+"""`PRAGMA auto_vacuum` of a file that gives pages back when it is asked to (sqlite.org/pragma.html)."""
+
+
+def _oldest(connection: sa.Connection, table: sa.Table, old: Any, age: sa.Column[Any]) -> list[int]:
+    """The ids of a batch of old rows, never the newest row's: SQLite would give its number to the next one."""
+    newest = sa.select(sa.func.max(table.c.id)).scalar_subquery()
+    query = sa.select(table.c.id).where(old, table.c.id < newest).order_by(age).limit(BATCH)
+    return list(connection.execute(query).scalars())

@@ -1,0 +1,28 @@
+"""What strangers and groups that are not listed leave on the disk: keys, no words (issue 7, item 8)."""
+
+from pathlib import Path
+
+from tests.journeys.house import house
+
+CANARY = "canary-of-a-stranger"
+GROUP = -1001234567890
+
+
+def on_disk(home: Path) -> bytes:
+    """Everything the gateway keeps, as bytes."""
+    return b"".join(path.read_bytes() for path in sorted(home.iterdir()) if path.is_file())
+
+
+async def test_flood_of_strangers_leaves_a_few_keys_and_no_word(tmp_path: Path):
+    """A stranger's 100 messages and a strange group's 100: told the code once, ten rows, no word of theirs anywhere."""
+    async with house(tmp_path, access="pairing") as here:
+        here.sim.add_chat(GROUP, "supergroup")
+        for number in range(100):
+            here.sim.say(1, f"{CANARY} {number}")
+            here.sim.say(GROUP, f"{CANARY} {number}", person=2)
+        await here.settled()
+        codes = here.texts(1)
+        rows = await here.rows("SELECT outcome, count(*) AS rows FROM inbox GROUP BY outcome")
+    assert 1 == len(codes)
+    assert [{"outcome": "refused", "rows": 10}] == rows
+    assert CANARY.encode() not in on_disk(here.home)

@@ -1,0 +1,162 @@
+"""A backup beside a running gateway holds all that was acknowledged; nothing is ever written over."""
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import GatewayError
+from gateway.lock import HomeLock
+from gateway.store.backup import back_up, file_of, restore, vacuum
+from gateway.store.engine import Store
+from tests.contract.stores import note, subjects
+
+KILLED = """
+import asyncio, os, sys
+from gateway.store.engine import Store
+from tests.contract.stores import note
+
+async def main():
+    store = await Store.open(sys.argv[1])
+    for number in range(20):
+        await store.write(note(str(number)))
+    os._exit(137)
+
+asyncio.run(main())
+"""
+
+
+def count(database: Path) -> int:
+    """How many notes are in a file that stands alone."""
+    with closing(sqlite3.connect(f"{database.as_uri()}?immutable=1", uri=True)) as connection:
+        return int(connection.execute("SELECT count(*) FROM audit").fetchone()[0])
+
+
+async def filled(path: Path, notes: int = 20) -> Store:
+    """An open store with so many notes."""
+    store = await Store.open(f"sqlite:///{path}")
+    for number in range(notes):
+        await store.write(note(str(number)))
+    return store
+
+
+async def test_backup_of_a_database_in_use_holds_all_that_was_committed(tmp_path: Path) -> None:
+    """One file of mode 0600, where `cp` of the database's file has nothing of it; the store goes on."""
+    store = await filled(tmp_path / "home" / "tenk.db")
+    size = await asyncio.to_thread(back_up, tmp_path / "home" / "tenk.db", tmp_path / "copy.db")
+    await store.write(note("after"))
+    assert 21 == len(await store.read(subjects))
+    assert 20 == count(tmp_path / "copy.db")
+    assert (size, 0o600) == ((tmp_path / "copy.db").stat().st_size, (tmp_path / "copy.db").stat().st_mode & 0o777)
+    await store.aclose()
+    assert {"home", "copy.db"} == {path.name for path in tmp_path.iterdir()}
+
+
+async def test_backups_while_much_is_written_are_whole(tmp_path: Path) -> None:
+    """Each holds every note acknowledged before it began."""
+    store = await filled(tmp_path / "home" / "tenk.db", 0)
+    for number in range(5):
+        writes = [store.enqueue(note(f"{number}/{one}")) for one in range(50)]
+        await writes[0]
+        done = sum(write.done() for write in writes)
+        await asyncio.to_thread(back_up, tmp_path / "home" / "tenk.db", tmp_path / f"{number}.db")
+        assert 50 * number + done <= count(tmp_path / f"{number}.db") <= 50 * (number + 1)
+        await asyncio.wait(writes)
+    await store.aclose()
+
+
+async def test_backup_of_a_database_at_rest_and_of_a_killed_ones(tmp_path: Path) -> None:
+    """Also what stands in the log alone, which a killed process leaves behind."""
+    await (await filled(tmp_path / "rest.db")).aclose()
+    killed = tmp_path / "killed.db"
+    command = [sys.executable, "-c", KILLED, f"sqlite:///{killed}"]
+    assert 137 == subprocess.run(command, cwd=Path(__file__).parents[2], check=False, timeout=15).returncode
+    for name in ("rest", "killed"):
+        await asyncio.to_thread(back_up, tmp_path / f"{name}.db", tmp_path / f"{name}-copy.db")
+        assert 20 == count(tmp_path / f"{name}-copy.db")
+
+
+async def test_nothing_is_written_over_and_nothing_half_done_is_left(tmp_path: Path) -> None:
+    """A file, a link or a directory at the destination, no database, no place to write to: one line each."""
+    await (await filled(tmp_path / "tenk.db", 1)).aclose()
+    (tmp_path / "file").write_text("precious")
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "directory").mkdir()
+    for name in ("file", "link", "directory"):
+        with pytest.raises(GatewayError, match="is there already"):
+            back_up(tmp_path / "tenk.db", tmp_path / name)
+    with pytest.raises(GatewayError, match="there is no database"):
+        back_up(tmp_path / "other.db", tmp_path / "copy.db")
+    with pytest.raises(GatewayError, match="cannot be written: No such file"):
+        back_up(tmp_path / "tenk.db", tmp_path / "no" / "copy.db")
+    (tmp_path / "text.db").write_text("no database " * 1000)
+    (tmp_path / "text.db").chmod(0o600)
+    with pytest.raises(GatewayError, match="cannot be used as a database"):
+        back_up(tmp_path / "text.db", tmp_path / "copy.db")
+    assert "precious" == (tmp_path / "file").read_text()
+    assert [] == [path.name for path in tmp_path.iterdir() if "copy" in path.name]
+
+
+async def test_damaged_database_makes_no_backup(tmp_path: Path) -> None:
+    """What is copied is looked over before it gets its name."""
+    path = tmp_path / "tenk.db"
+    await (await filled(path, 3)).aclose()
+    with closing(sqlite3.connect(path)) as connection:
+        (root,) = connection.execute("SELECT rootpage FROM sqlite_master WHERE name = 'ix_audit_at'").fetchone()
+    content = bytearray(path.read_bytes())
+    content[(root - 1) * 4096 : root * 4096] = b"\xff" * 4096
+    path.write_bytes(content)
+    with pytest.raises(GatewayError, match=r"damaged|cannot be used"):
+        back_up(path, tmp_path / "copy.db")
+    assert not (tmp_path / "copy.db").exists()
+
+
+async def test_restored_database_is_the_one_that_was_backed_up(tmp_path: Path) -> None:
+    """Only where there is none, or an empty file where one was."""
+    home = tmp_path / "home"
+    await (await filled(home / "tenk.db")).aclose()
+    back_up(home / "tenk.db", tmp_path / "copy.db")
+    with HomeLock(home), pytest.raises(GatewayError, match=r"move .*tenk\.db and all"):
+        restore(tmp_path / "copy.db", home / "tenk.db")
+    (home / "tenk.db").write_bytes(b"")
+    restore(tmp_path / "copy.db", home / "tenk.db")
+    store = await Store.open(f"sqlite:///{home}/tenk.db")
+    assert 20 == len(await store.read(subjects))
+    await store.aclose()
+    assert 0o600 == (home / "tenk.db").stat().st_mode & 0o777
+
+
+def test_what_is_no_backup_restores_nothing(tmp_path: Path) -> None:
+    """Another program's database neither."""
+    with closing(sqlite3.connect(tmp_path / "other.db")) as connection:
+        connection.execute("CREATE TABLE x (y)")
+    for name in ("other.db", "nothing.db"):
+        with pytest.raises(GatewayError):
+            restore(tmp_path / name, tmp_path / "tenk.db")
+    assert ["other.db"] == [path.name for path in tmp_path.iterdir()]
+
+
+async def test_old_file_is_made_one_that_gives_room_back(tmp_path: Path) -> None:
+    """A file from before there was retention, rewritten once."""
+    path = tmp_path / "tenk.db"
+    await (await filled(path, 1)).aclose()
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("PRAGMA auto_vacuum = NONE")
+        connection.execute("VACUUM")
+        connection.execute("CREATE TABLE ballast AS SELECT zeroblob(3000000)")
+        connection.execute("DROP TABLE ballast")
+    before, after = vacuum(path)
+    with closing(sqlite3.connect(path)) as connection:
+        assert (2,) == connection.execute("PRAGMA auto_vacuum").fetchone()
+    assert (True, True) == (before > 3_000_000, after < 1_000_000)
+
+
+def test_file_of_a_store_url() -> None:
+    """A server has none."""
+    assert [Path("/a/b.db"), Path("b.db"), None] == [
+        file_of(url) for url in ("sqlite:////a/b.db", "sqlite:///b.db", "postgresql://u@h/d")
+    ]

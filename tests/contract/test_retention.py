@@ -1,0 +1,209 @@
+"""What is settled and old goes, on every store, and nothing else does; a redelivery within the days is recognised."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from pydantic import ValidationError
+
+from agent.transcript import EndReason, TurnEnded, TurnStarted, UserItem
+from channels.messages import AttachmentKind, InboundMessage, Rejected, Rendered, Route
+from gateway.retention import Housekeeper, RetentionConfig
+from gateway.store import attempts, blobs, inbox, journal, outbox, people
+from gateway.store.engine import Connection, Store
+from gateway.store.inbox import NewRow, Outcome
+from gateway.store.journal import TurnRow
+from gateway.store.outbox import Action, MediaRef, NewPart
+from gateway.store.people import AuditRow
+from gateway.store.tables.base import metadata
+from tests.contract.test_traffic_store import CHAT, KEY, said
+from tests.fakes.people import NOON
+
+DAY = timedelta(days=1)
+ROUTE = Route("interaction", "token", NOON, 1)
+SECRET = "canary-of-a-stranger"
+
+
+class Kept:
+    """A store with a housekeeper whose clock is set by hand."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.now = NOON
+
+    async def sweep(self, days: float, config: RetentionConfig | None = None) -> None:
+        """Keep house so many days after noon."""
+        self.now = NOON + days * DAY
+
+        async def at_once(_: float) -> None:
+            pass
+
+        await Housekeeper(self.store, config or RetentionConfig(), lambda: self.now, at_once).sweep()
+
+    async def admit(self, event: InboundMessage, outcome: Outcome | None = None, at: datetime = NOON) -> int | None:
+        """Take an event in, of a known person unless it is refused."""
+        user = None if outcome is Outcome.REFUSED else "u1"
+        key = KEY if outcome is None else None
+        return await self.store.write(lambda c: inbox.admit(c, NewRow(event, user, key, outcome), at))
+
+    async def count(self, table: str) -> int:
+        """How many rows there are."""
+        query = sa.select(sa.func.count()).select_from(metadata.tables[table])
+        return await self.store.read(lambda c: int(c.execute(query).scalar_one()))
+
+    async def payloads(self) -> list[str]:
+        """What the inbox keeps of each row, in order."""
+        query = sa.select(metadata.tables["inbox"].c.payload).order_by(metadata.tables["inbox"].c.id)
+        return await self.store.read(lambda c: list(c.execute(query).scalars()))
+
+
+@pytest.fixture
+async def kept(store: Store) -> Kept:
+    """Nothing in it."""
+    return Kept(store)
+
+
+def answered(connection: Connection, number: int, at: datetime = NOON) -> int:
+    """A message that was answered, with its turn, journal, part, file, cost and record; the inbox row's id."""
+    turn_id, event = f"t{number}", replace(said(number), event_id=f"msg:{number}")
+    row = inbox.admit(connection, NewRow(event, "u1", KEY), at)
+    assert row is not None
+    session = journal.open_session(connection, "default", KEY, "steer", 1, at)
+    turn = TurnRow(turn_id, "default", session.id, "u1", "chat", CHAT, None, at, at)
+    inbox.claim(connection, [row], turn_id)
+    journal.begin_turn(connection, turn)
+    item = TurnStarted((UserItem(f"hello {number}"),))
+    journal.append(connection, turn, 2 * number, [item, TurnEnded(EndReason.COMPLETED, "hi")], at)
+    blobs.put(connection, "default", f"blob-{number}", b"x" * 100, at)
+    media = (MediaRef(AttachmentKind.DOCUMENT, "a.txt", "text/plain", f"blob-{number}"),)
+    part = NewPart(turn_id, 0, 0, Action.SEND, CHAT, Rendered("hi"), "hi", media=media)
+    outbox.put(connection, "default", [part], at)
+    people.record(connection, "default", AuditRow(at, "cli", "noted", "s", ""))
+    inbox.settle_turn(connection, turn_id, row, Outcome.ANSWERED, at)
+    journal.end_turn(connection, turn_id, EndReason.COMPLETED, at)
+    return row
+
+
+def sent(connection: Connection, at: datetime = NOON) -> None:
+    """Whatever waits was sent."""
+    for part in outbox.open_parts(connection, CHAT.lane, 0, 1000):
+        attempts.record_sent(connection, part.id, "m", at)
+
+
+async def test_each_kind_goes_when_its_days_are_over_and_not_before(kept: Kept) -> None:
+    """The last one of a table stays: its number must never be another's."""
+    for number in (1, 2):
+        await kept.store.write(lambda c, n=number: answered(c, n) and sent(c))
+    before = {"blobs": 2, "inbox": 2, "outbox": 2, "turns": 2, "events": 4, "audit": 2}
+    expected = dict(before)
+    for days, gone in (
+        (7, {"blobs": 0}), (30, {"inbox": 1, "outbox": 1}), (365, {"turns": 0, "events": 0}), (730, {"audit": 1}),
+    ):  # fmt: skip
+        for when, left in ((days - 0.01, expected), (days + 0.01, expected | gone)):
+            await kept.sweep(when)
+            assert left == {table: await kept.count(table) for table in before}, when
+        expected |= gone
+    assert 1 == await kept.count("sessions")
+
+
+async def test_what_is_open_stays_however_old_it_is(kept: Kept) -> None:
+    """A message that waits, a turn that runs, a part that was not sent and the file it carries."""
+    await kept.store.write(lambda c: answered(c, 1))
+    waiting = await kept.admit(said(2))
+    await kept.admit(said(3))
+    await kept.store.write(lambda c: c.execute(sa.text("UPDATE turns SET end_reason = NULL, ended_at = NULL")) and None)
+    await kept.sweep(10_000)
+    assert [1, 1, 1, 2] == [await kept.count(table) for table in ("outbox", "blobs", "turns", "events")]
+    assert waiting in [row.id for row in await kept.store.read(lambda c: inbox.waiting(c, 0, 10))]
+
+
+async def test_zero_days_keep_for_ever(kept: Kept) -> None:
+    """What is absent from the configuration has its default; 0 is no bound."""
+    for number in (1, 2):
+        await kept.store.write(lambda c, n=number: answered(c, n) and sent(c))
+    names = RetentionConfig.model_fields
+    await kept.sweep(10_000, RetentionConfig.model_validate(dict.fromkeys(names, 0)))
+    assert [2] * 4 == [await kept.count(table) for table in ("inbox", "outbox", "turns", "blobs")]
+
+
+async def test_more_than_a_batch_goes_in_batches(kept: Kept) -> None:
+    """All of it, in commits that hold the writer for a moment each."""
+    for number in range(450):
+        await kept.store.enqueue(lambda c, n=number: inbox.admit(c, NewRow(said(n), outcome=Outcome.REFUSED), NOON))
+    await kept.sweep(8)
+    assert 1 == await kept.count("inbox")
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+async def test_a_redelivery_is_recognised_for_a_week_at_least(kept: Kept, outcome: Outcome) -> None:
+    """Whatever became of the first delivery; platforms deliver again for a day."""
+    await kept.admit(said(1), outcome)
+    await kept.admit(said(2), outcome)
+    await kept.sweep(6.9)
+    assert await kept.admit(said(1)) is None
+
+
+@pytest.mark.parametrize("name", ["inbox_days", "refused_days"])
+def test_keys_cannot_be_configured_away(name: str) -> None:
+    """Less than a week would let a redelivery through."""
+    with pytest.raises(ValidationError, match="at least 7 days, or 0 for ever"):
+        RetentionConfig.model_validate({name: 6})
+
+
+# ---------------------------------------------------------------- what is never kept
+
+
+async def test_of_a_refused_message_only_the_key_is_kept(kept: Kept) -> None:
+    """No text, no name, no file: from the first moment on, and also where it was refused later."""
+    named = replace(said(1, SECRET), sender=replace(said(1).sender, display_name=SECRET))
+    await kept.admit(named, Outcome.REFUSED)
+    row = await kept.admit(said(2, SECRET))
+    assert row is not None
+    await kept.store.write(lambda c: inbox.settle(c, row, Outcome.REFUSED, NOON, "the input guard"))
+    assert ["", ""] == await kept.payloads()
+    assert await kept.admit(named, Outcome.REFUSED) is None
+
+
+async def test_of_a_chats_talk_the_last_thirty_are_kept(kept: Kept) -> None:
+    """Each chat's own; older rows keep their key. The same for what nobody could read, a hundred an account."""
+    for number in range(40):
+        await kept.admit(said(number, f"talk {number}"), Outcome.CONTEXT)
+    await kept.admit(said(99, "elsewhere", address=replace(CHAT, chat="7")), Outcome.CONTEXT)
+    texts = [text for text in await kept.payloads() if text]
+    assert [*(f"talk {number}" for number in range(10, 40)), "elsewhere"] == [
+        inbox.INBOUND_EVENT.validate_json(text).text  # type: ignore[union-attr]  messages are all there is
+        for text in texts
+    ]
+    for number in range(105):
+        bad = Rejected(f"bad:{number}", f"raw {number}", "why")
+        await kept.store.enqueue(lambda c, b=bad: inbox.quarantine(c, "default", "telegram", "main", b, NOON))
+    raw = [text for text in await kept.payloads() if text.startswith("raw")]
+    assert [f"raw {number}" for number in range(5, 105)] == raw
+
+
+async def test_routes_of_old_rows_go_with_them(kept: Kept) -> None:
+    """They refer to the row."""
+    for number in (1, 2):
+        row = await kept.admit(said(number), Outcome.REFUSED)
+        assert row is not None
+        await kept.store.write(partial(attempts.add_route, tenant="default", inbox_id=row, route=ROUTE))
+    await kept.sweep(8)
+    assert [1, 1] == [await kept.count(table) for table in ("inbox", "reply_routes")]
+
+
+async def test_a_sqlite_file_gets_shorter(tmp_path: Path) -> None:
+    """What was taken away is given back to the file system, in small steps."""
+    store = await Store.open(f"sqlite:///{tmp_path}/home/tenk.db")
+    kept = Kept(store)
+    for number in range(30):
+        await store.write(lambda c, n=number: blobs.put(c, "default", f"b{n}", bytes(100_000), NOON))
+    await store.aclose()
+    before = (tmp_path / "home" / "tenk.db").stat().st_size
+    store = kept.store = await Store.open(f"sqlite:///{tmp_path}/home/tenk.db")
+    await kept.sweep(8)
+    await store.aclose()
+    after = (tmp_path / "home" / "tenk.db").stat().st_size
+    assert (True, True) == (before > 3_000_000, after < 2_000_000)

@@ -1,0 +1,159 @@
+"""What is asked at a start and by `tenk status` reads what is open, however much has been settled."""
+
+import asyncio
+import json
+import sqlite3
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+import sqlalchemy as sa
+
+from gateway.app import Gateway
+from gateway.cli.standing import standing
+from gateway.control import call
+from gateway.settings import Settings, load
+from gateway.store import journal
+from gateway.store.engine import Store
+from tests.contract.stores import SqliteCase, StoreCase
+from tests.fakes.settled_rows import fill
+
+FEW = 100
+"""Rows that a query may read of tables with thousands of settled ones."""
+
+SETTLED = [3_000, pytest.param(1_000_000, marks=[pytest.mark.long, pytest.mark.timeout(900)])]
+
+STEPS_A_ROW = 4
+"""Steps of SQLite's machine that reading one row takes, at least: next, a column or two, a comparison."""
+
+GROWING = ("inbox", "outbox", "events", "turns")
+
+Asked = tuple[str, Any]
+"""A statement as the driver got it, and its parameters."""
+
+
+@contextmanager
+def watched() -> Iterator[list[Asked]]:
+    """What is read or changed in the tables that grow, while it lasts."""
+    asked: list[Asked] = []
+
+    def note(_connection: object, _cursor: object, statement: str, parameters: Any, *_more: object) -> None:
+        if not statement.startswith(("INSERT", "CREATE")) and any(f"{name}." in statement for name in GROWING):
+            asked.append((statement, parameters))
+
+    sa.event.listen(sa.Engine, "before_cursor_execute", note)
+    try:
+        yield asked
+    finally:
+        sa.event.remove(sa.Engine, "before_cursor_execute", note)
+
+
+def settings_of(directory: Path, url: str) -> Settings:
+    """A gateway without a platform over this database."""
+    file = directory / "gateway.toml"
+    file.write_text('[http]\nlisten = "127.0.0.1:0"\n')
+    home = directory / "home"
+    home.mkdir(mode=0o700, exist_ok=True)
+    return load(file, {"TENK_HOME": str(home), "DATABASE_URL": url})
+
+
+@asynccontextmanager
+async def running(settings: Settings) -> AsyncIterator[None]:
+    """A gateway that answers on its control socket."""
+    store = await Store.open(settings.database_url)
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            gateway = tasks.create_task(Gateway(settings, store).run())
+            while not settings.control_path.exists():
+                await asyncio.sleep(0.01)
+            yield
+            gateway.cancel()
+    finally:
+        await store.aclose()
+
+
+async def asked_by_a_life(directory: Path, url: str) -> list[Asked]:
+    """Start, status, the recovery of a turn, stop, and status again."""
+    settings = settings_of(directory, url)
+    with watched() as asked:
+        async with running(settings):
+            begun_s = time.perf_counter()
+            await call(settings.control_path, "status", {}, 60.0)
+            sys.stdout.write(f"status: {1000 * (time.perf_counter() - begun_s):.0f} ms\n")
+        await standing(settings)
+        store = await Store.open(url)
+        await store.read(lambda connection: journal.events_of_turn(connection, "no such turn"))
+        await store.aclose()
+    return asked
+
+
+def rows_read_by_sqlite(path: Path, asked: list[Asked]) -> Iterator[tuple[float, str]]:
+    """How many rows a statement went through at most, with the statement and its plan."""
+    connection = sqlite3.connect(path, isolation_level=None)
+    for statement, parameters in asked:
+        steps = 0
+
+        def step() -> int:
+            nonlocal steps
+            steps += 1
+            return 0
+
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {statement}", parameters)]
+        connection.set_progress_handler(step, 1)
+        connection.execute("BEGIN")
+        connection.execute(statement, parameters).fetchall()
+        connection.set_progress_handler(None, 1)
+        connection.execute("ROLLBACK")
+        yield steps / STEPS_A_ROW, f"{plan}: {statement}"
+    connection.close()
+
+
+async def rows_read_by_postgres(url: str, asked: list[Asked]) -> list[tuple[float, str]]:
+    """The same, as PostgreSQL counts it."""
+    read = []
+    connection = await asyncpg.connect(url)
+    try:
+        for statement, parameters in asked:
+            transaction = connection.transaction()
+            await transaction.start()
+            plan = json.loads(await connection.fetchval(f"EXPLAIN (ANALYZE, FORMAT JSON) {statement}", *parameters))
+            await transaction.rollback()
+            read.append((float(sum(rows_of(plan[0]["Plan"]))), f"{json.dumps(plan)}: {statement}"))
+    finally:
+        await connection.close()
+    return read
+
+
+def rows_of(plan: dict[str, Any]) -> Iterator[int]:
+    """Of each node: what it gave on, and what it read for nothing."""
+    yield plan["Actual Rows"] * plan["Actual Loops"] + plan.get("Rows Removed by Filter", 0)
+    for inner in plan.get("Plans", ()):
+        yield from rows_of(inner)
+
+
+@pytest.mark.parametrize("settled", SETTLED)
+async def test_a_start_and_a_status_read_no_settled_row(case: StoreCase, tmp_path: Path, settled: int) -> None:
+    """Every statement over inbox, outbox, events and turns goes through a few rows of them all, on both engines."""
+    store = await case.open()
+    await store.write(lambda connection: fill(connection, settled))
+    await store.aclose()
+    asked = await asked_by_a_life(tmp_path, case.url)
+    if isinstance(case, SqliteCase):
+        read = list(rows_read_by_sqlite(case.path, asked))
+    else:
+        await analyse(case.url)
+        read = await rows_read_by_postgres(case.url, asked)
+    assert set(GROWING) == {name for name in GROWING if any(f"{name}." in statement for statement, _ in asked)}
+    assert [] == [told for rows, told in read if rows > FEW]
+
+
+async def analyse(url: str) -> None:
+    """What the server does by itself after a while: learn how the rows are spread."""
+    connection = await asyncpg.connect(url)
+    await connection.execute("ANALYZE")
+    await connection.close()

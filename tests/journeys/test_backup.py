@@ -1,0 +1,40 @@
+"""An operator backs up a gateway at work."""
+
+import asyncio
+import os
+import sqlite3
+import sys
+from contextlib import closing
+from pathlib import Path
+
+from tests.journeys.house import house
+
+ROOT = Path(__file__).parents[2]
+
+
+async def tenk(home: Path, *arguments: str) -> tuple[int, str]:
+    """`tenk` in a process of its own, on this home; its exit status and all it said."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "gateway", *arguments,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TENK_HOME": str(home)},
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, cwd=home.parent,
+    )  # fmt: skip
+    said, _ = await process.communicate()
+    assert process.returncode is not None
+    return process.returncode, said.decode()
+
+
+async def test_backup_while_people_write_holds_every_message_taken_before(tmp_path: Path) -> None:
+    """`cp` of the file would lose what stands in its log; this names the file, and what is not in it."""
+    copy = tmp_path / "copy.db"
+    async with house(tmp_path, model=None) as here:
+        for number in range(20):
+            here.sim.say(1 + number % 5, f"/stats {number}")
+        await here.settled()
+        backing = asyncio.ensure_future(tenk(here.home, "db", "backup", str(copy)))  # noqa: TID251  awaited below
+        here.sim.say(1, "/stats meanwhile")
+        status, said = await backing
+    assert (0, True, True) == (status, str(copy) in said, "pairing.key" in said), said
+    with closing(sqlite3.connect(copy)) as connection:
+        (rows,) = connection.execute("SELECT count(*) FROM inbox").fetchone()
+    assert rows >= 20

@@ -1,0 +1,118 @@
+"""What people who are not let in may cost: a few rows each, a bounded number an account, nothing of anybody else's."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from channels.messages import ChatKind, InboundEvent, Membership, MembershipChanged
+from gateway.access.config import StrangersConfig
+from gateway.access.policy import GROUP_NOT_LISTED, Admit, Decision, Pair, Silence
+from gateway.access.strangers import ACCOUNT_BURST_MIN, REMEMBERED, StrangerBound
+from gateway.store.people import Person
+from tests.fakes.people import message
+
+CONFIG = StrangersConfig()
+ANA = Person("u1", "default", "member", "Ana", None, "UTC", 0, frozenset({"telegram:42"}), frozenset())
+UNLISTED = Silence(GROUP_NOT_LISTED)
+
+
+class Door:
+    """A bound whose clock is set by hand."""
+
+    def __init__(self, config: StrangersConfig = CONFIG) -> None:
+        self.now_s = 0.0
+        self.bound = StrangerBound(config, lambda: self.now_s)
+
+    def taken(
+        self, event: InboundEvent, times: int = 1, decision: Decision | None = None, person: Person | None = None
+    ) -> int:
+        """How many of so many offers were taken."""
+        return sum(self.bound.take(event, decision or Pair(), person) for _ in range(times))
+
+
+def test_stranger_gets_a_few_rows_and_as_many_after_a_pause():
+    """Five at once."""
+    door = Door()
+    assert 5 == door.taken(message(), 2_000)
+    door.now_s = 3_600.0
+    assert 5 == door.taken(message(), 2_000)
+
+
+def test_hour_of_hammering_takes_twenty_rows_beside_the_first_few():
+    """However often they write."""
+    door = Door()
+    taken = 0
+    for _ in range(3_600):
+        door.now_s += 1.0
+        taken += door.taken(message())
+    assert 24 <= taken <= 25
+
+
+def test_group_that_no_list_names_counts_as_one():
+    """Whoever talks in it, people who are let in elsewhere too."""
+    door = Door()
+    talk = [message(str(sender), kind=ChatKind.GROUP, chat="-100") for sender in range(100)]
+    assert 5 == sum(door.taken(one, decision=UNLISTED, person=ANA) for one in talk)
+
+
+def test_people_who_are_let_in_are_never_left_out():
+    """Neither where they are admitted, nor where this account has another rule for them."""
+    door = Door()
+    for decision in (Admit(ANA), Silence("not on the allowlist"), Silence("not let in")):
+        assert 1_000 == door.taken(message(), 1_000, decision, ANA)
+
+
+def test_blocked_people_are_strangers():
+    """They may not fill the disk either."""
+    assert 5 == Door().taken(message(), 100, Silence("blocked"), replace(ANA, role="blocked"))
+
+
+def test_what_happens_to_a_chat_is_never_left_out():
+    """A lane parks and unparks by it."""
+    door = Door()
+    where = message()
+    blocked = MembershipChanged(
+        event_id="m:1", address=where.address, sender=where.sender, received_at=where.received_at,
+        change=Membership.BLOCKED,
+    )  # fmt: skip
+    assert 100 == door.taken(blocked, 100, Silence("about the chat"))
+
+
+def test_crowd_that_hammers_takes_no_place_of_a_newcomer():
+    """Fifty puppets, every five seconds: each of a hundred newcomers among them is taken at once."""
+    door = Door()
+    for second in range(0, 600, 5):
+        door.now_s = float(second)
+        for puppet in range(50):
+            door.taken(message(f"puppet-{puppet}"))
+        assert 1 == door.taken(message(f"newcomer-{second}"))
+
+
+def test_account_takes_a_bounded_number_of_newcomers():
+    """Ever new senders: the account's own rate holds, another account has its own."""
+    door = Door()
+    most = ACCOUNT_BURST_MIN * CONFIG.newcomers_per_min
+    assert most == sum(door.taken(message(str(sender))) for sender in range(3 * most))
+    assert 1 == door.taken(message("7", account="other"))
+
+
+def test_memory_is_bounded():
+    """Whoever was silent longest is forgotten first."""
+    door = Door(StrangersConfig(newcomers_per_min=6000))
+    for sender in range(REMEMBERED + 500):
+        door.taken(message(str(sender)))
+    assert (1, 0) == (door.taken(message("0")), door.taken(message(str(REMEMBERED)), 5) - 4)
+
+
+@given(st.lists(st.booleans(), max_size=40))
+def test_what_is_given_back_was_never_taken(holds: list[bool]):
+    """An outage uses up nobody's bound, and makes nobody's larger."""
+    door = Door()
+    written = 0
+    for held in holds:
+        if door.taken(message()):
+            written += held
+            if not held:
+                door.bound.give_back(message(), Pair(), None)
+    assert min(5, sum(holds)) == written
