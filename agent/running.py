@@ -51,6 +51,10 @@ from agent.transcript import (
 log = structlog.get_logger()
 
 
+NO_CALLS = -1
+"""In place of a count: the response under way was given no tools."""
+
+
 def _utc_now() -> datetime:
     return datetime.now(UTC)
 
@@ -88,6 +92,7 @@ class RunningTurn:
         self._cap_was_raised = False
         self._slim = False  # old tool results are left out
         self._streamed: list[str] = []  # of the response under way
+        self._reads = NO_CALLS  # calls of the response under way that all only read, and were begun
         self._joint = ""  # stands between what was answered before and the response under way
         limits = agent.limits
         self._pipeline = Pipeline(
@@ -140,6 +145,8 @@ class RunningTurn:
         self._streamed.clear()
         self._joint = joint(self.journal.events)
         tools: tuple[ToolSpec, ...] = self.agent.toolbox.specs if with_tools else ()
+        self._drop_begun()  # of a response before this one that came to nothing
+        self._reads = 0 if with_tools else NO_CALLS
         try:
             response = await self._respond(tools)
         except ModelFailure as failure:
@@ -153,6 +160,11 @@ class RunningTurn:
         used = self._used_ids() if response.tool_calls else frozenset()
         return with_own_ids(response, self.journal.steps, used, self._turn.id)
 
+    def _drop_begun(self) -> None:
+        """What was begun for a response that does not count ends; the next one's calls are counted anew."""
+        self._pipeline.drop_begun()
+        self._reads = min(self._reads, 0)
+
     def void_streamed(self) -> None:
         """Tell whoever watches that what was streamed of this response does not count."""
         if self._streamed:
@@ -161,7 +173,7 @@ class RunningTurn:
 
     def raise_cap(self) -> bool:
         """Ask the same again with the higher output cap; False when that was tried in this turn. Begun calls end."""
-        self._pipeline.drop_begun()
+        self._drop_begun()
         if self._cap_was_raised or self.limits.raised_output_tokens <= self._cap:
             return False
         self._cap_was_raised, self._cap = True, self.limits.raised_output_tokens
@@ -196,15 +208,22 @@ class RunningTurn:
                 self._streamed.append(event.text)
             case TextDiscarded():
                 self._streamed.clear()
-                self._pipeline.drop_begun()
-            case CallStreamed() if event.index < self.limits.max_parallel_calls:
-                step = self.journal.steps
-                self._pipeline.begin(Asked(event.call, step, self.journal.call_key(step, event.index)))
+                self._drop_begun()
+            case CallStreamed():
+                self._begin_early(event)
             case Waiting():
                 self._patience_s = max(0.0, self._patience_s - event.seconds)
             case _:
                 pass
         self.port.progress(event)
+
+    def _begin_early(self, event: CallStreamed) -> None:
+        """Start a call while its response streams, where it and all before it only read: nothing it reads changes."""
+        step = self.journal.steps
+        next_ = self._reads == event.index < min(self.limits.max_parallel_calls, self.limits.max_calls)
+        if next_ and self.agent.toolbox.only_reads(event.call.name):
+            self._reads += 1
+            self._pipeline.begin(Asked(event.call, step, self.journal.call_key(step, event.index)))
 
     def _items(self) -> list[Item]:
         own = fold(self.journal.events)
