@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import TypeGuard
 
 from agent.coach.language import DEFAULT, NAMES, detect
 from agent.coach.prefetch import planned_language
@@ -40,7 +41,7 @@ class Hearing:
     """One request, understood as far as rules can."""
 
     pending: tuple[str, ...]  # the person's messages since the last answer, oldest first; at least one
-    previous: str  # what the person said before those, "" where nothing
+    previous: str  # what the person said before those, "" where nothing; never what others said
     returned: tuple[Returned, ...]  # calls since the last answer, in order
     language: str
     today: date | None  # as the prompt says it
@@ -53,8 +54,8 @@ def listen(request: ModelRequest) -> Hearing:
     """The request as the rules see it."""
     items = tuple(request.items)
     start = _first_pending(items)
-    pending = tuple(item.text for item in items[start:] if isinstance(item, UserItem)) or ("",)
-    earlier = [item.text for item in items[:start] if isinstance(item, UserItem)]
+    pending = tuple(item.text for item in items[start:] if _is_own(item)) or ("",)
+    earlier = [item.text for item in items[:start] if _is_own(item)]
     today = _TODAY.search(request.system)
     return Hearing(
         pending=pending,
@@ -63,9 +64,25 @@ def listen(request: ModelRequest) -> Hearing:
         language=_language(pending, request.system),
         today=date.fromisoformat(today[1]) if today else None,
         tools=frozenset(tool.name for tool in request.tools),
-        answer=next((item.text for item in reversed(items[:start]) if isinstance(item, AssistantItem)), ""),
+        answer=_last_answer(items[:start]),
         said="\n".join(item.text for item in items if isinstance(item, AssistantItem)),
     )
+
+
+def _is_own(item: Item) -> TypeGuard[UserItem]:
+    """Whether the person the turn acts for said it; what others said is nobody's task here."""
+    return isinstance(item, UserItem) and item.own
+
+
+def _last_answer(items: Sequence[Item]) -> str:
+    """The last answer to the person's own words."""
+    answer, to_own = "", True
+    for item in items:
+        if isinstance(item, UserItem):
+            to_own = item.own
+        elif isinstance(item, AssistantItem) and to_own:
+            answer = item.text
+    return answer
 
 
 def _first_pending(items: Sequence[Item]) -> int:

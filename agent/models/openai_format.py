@@ -10,6 +10,7 @@ from pydantic import JsonValue
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_error
 from agent.ports import ALIVE, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ToolSpec
+from agent.speech import spoken_text
 from agent.transcript import (
     AssistantItem,
     Item,
@@ -58,7 +59,7 @@ def messages(system: str, items: Iterable[Item]) -> list[dict[str, Any]]:
 def _message(item: Item) -> dict[str, Any]:
     match item:
         case UserItem():
-            return {"role": "user", "content": f"{item.sender}: {item.text}" if item.sender else item.text}
+            return {"role": "user", "content": spoken_text(item)}
         case NoteItem():  # as a user's: templates of local models refuse a system message that is not the first
             return {"role": "user", "content": f"(A note from the system, not from the person: {item.text})"}
         case ToolItem():

@@ -120,14 +120,14 @@ class TurnRunner:
             else:
                 failpoint("model_asked")
                 hints = tools.channels.hints(turn.address)
-                history = self._session.conversation.history_of(turn.session_id)
+                history = self._session.conversation.history_of(turn.session_id, turn.user_id)
                 await tools.agents[turn.kind](
                     Turn(turn.id, principal, history, begun.events, turn.started_at, hints), port
                 )
         finally:
             self.turn = None
             live.cancel()
-        self._session.conversation.remember(turn.session_id, port.events)
+        self._session.conversation.remember(turn.session_id, turn.user_id, port.events)
 
     async def _placeholder(self, begun: Begun) -> attempts.Placeholder | None:
         if not begun.resumed:
