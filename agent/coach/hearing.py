@@ -54,8 +54,8 @@ def listen(request: ModelRequest) -> Hearing:
     """The request as the rules see it."""
     items = tuple(request.items)
     start = _first_pending(items)
-    pending = tuple(item.text for item in items[start:] if _is_own(item)) or ("",)
-    earlier = [item.text for item in items[:start] if _is_own(item)]
+    pending = tuple(_unquoted(item.text) for item in items[start:] if _is_own(item)) or ("",)
+    earlier = [_unquoted(item.text) for item in items[:start] if _is_own(item)]
     today = _TODAY.search(request.system)
     return Hearing(
         pending=pending,
@@ -72,6 +72,11 @@ def listen(request: ModelRequest) -> Hearing:
 def _is_own(item: Item) -> TypeGuard[UserItem]:
     """Whether the person the turn acts for said it; what others said is nobody's task here."""
     return isinstance(item, UserItem) and item.own
+
+
+def _unquoted(text: str) -> str:
+    """Without the lines that chats show as a quotation: they were said before, mostly by somebody else."""
+    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(">")) if ">" in text else text
 
 
 def _last_answer(items: Sequence[Item]) -> str:
