@@ -13,16 +13,19 @@ from agent import answers
 from agent.bounded import Interrupted, bounded
 from agent.config import AgentConfig
 from agent.context import PromptBuilder, estimated_tokens, trimmed, with_old_results_blanked
+from agent.deadline import Deadline
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.permissions import Permissions
 from agent.ports import (
     Alive,
+    AtWork,
     CallStreamed,
     ChatModel,
     ModelEvent,
     ModelFailure,
     ModelRequest,
+    Pinged,
     TextDelta,
     TextDiscarded,
     ToolSpec,
@@ -86,7 +89,8 @@ class RunningTurn:
         self.timeouts_in_row = 0
         self._turn = turn
         self._system = agent.prompt(turn.principal, agent.clock(), turn.hints)
-        self._ends_at = asyncio.get_running_loop().time() + agent.limits.deadline_s
+        loop = asyncio.get_running_loop()
+        self._deadline = Deadline(agent.limits.deadline_s, agent.limits.working_s, loop.time)
         self._patience_s = agent.limits.patience_s
         self._cap = agent.limits.max_output_tokens
         self._cap_was_raised = False
@@ -119,7 +123,7 @@ class RunningTurn:
 
     def remaining_s(self) -> float:
         """Seconds until the turn's deadline; below 0 when it has passed."""
-        return self._ends_at - asyncio.get_running_loop().time()
+        return self._deadline.remaining_s()
 
     def check(self) -> None:
         """Raise Interrupted when the turn should end now."""
@@ -184,9 +188,11 @@ class RunningTurn:
         request = ModelRequest(self._system, self._items(), tools, self._cap, patience_s=self._patience_s)
         try:
             responding = self.agent.model.respond(request, self._hear)
-            return await bounded(responding, self.remaining_s(), self.port.until_stopped)
+            return await bounded(responding, self.remaining_s, self.port.until_stopped)
         except TimeoutError:
             raise Interrupted(EndReason.TIMEOUT) from None
+        finally:
+            self._deadline.hold(False)
 
     def _remedied(self, failure: ModelFailure) -> bool:
         """Whether something was changed that makes it worth asking again; each remedy serves once a turn."""
@@ -200,7 +206,10 @@ class RunningTurn:
 
     def _hear(self, event: ModelEvent) -> None:
         match event:
-            case Alive():
+            case Alive() | Pinged():
+                return
+            case AtWork():
+                self._deadline.hold(event.on)
                 return
             case TextDelta():
                 if self._joint and not self._streamed:

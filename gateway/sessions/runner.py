@@ -9,6 +9,7 @@ from typing import Protocol
 
 import structlog
 
+from agent.answers import still_working
 from agent.errors import Fenced
 from agent.ports import Principal, Turn
 from agent.transcript import EndReason, spoken
@@ -102,9 +103,8 @@ class TurnRunner:
         tools, turn = self._tools, begun.turn
         principal = tools.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
         channel = await tools.channels.loaded(turn.address)
-        live = LiveAnswer(
-            tools.live, channel, turn.tenant, Said(turn.address, turn.id, "", turn.reply_to, answers=begun.answers)
-        )
+        answer = Said(turn.address, turn.id, "", turn.reply_to, answers=begun.answers)
+        live = LiveAnswer(tools.live, channel, turn.tenant, answer, still_working(principal.locale))
         port = RunningTurn(tools.turns, self._session, channel, live, begun, self._fence, principal)
         port.steers = self._session.conversation.mode == "steer"
         self.turn = port
