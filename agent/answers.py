@@ -82,6 +82,8 @@ _UNREACHABLE = {
     "es": "Ahora mismo no puedo contactar con mi modelo. Inténtalo de nuevo en un momento.",
 }
 
+_STILL_WORKING = {"en": "Still working on it", "es": "Sigo en ello"}
+
 _UNKNOWN = {
     "en": "(Outcome unknown: {tools}. It may have happened.)",
     "es": "(Resultado desconocido: {tools}. Puede que haya ocurrido.)",
@@ -111,10 +113,17 @@ def failed(failure: ModelFailure, said: str, locale: str | None) -> str:
 def _failure(failure: ModelFailure, language: str) -> str:
     if (known := _FAILURES[language].get(failure.kind)) is not None:
         return known
+    if failure.kind is FailureKind.TIMEOUT:
+        return _ALONE[language][EndReason.TIMEOUT]
     if failure.retry_after_s is not None or failure.kind in {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED}:
         minutes = max(1, math.ceil((failure.retry_after_s or 0) / 60))
         return _BUSY[language].format(minutes=minutes)
     return _UNREACHABLE[language]
+
+
+def still_working(locale: str | None) -> str:
+    """What a person reads who has waited for a while and has seen nothing yet."""
+    return _STILL_WORKING[_language(locale)]
 
 
 def unknown(tools: Sequence[str], locale: str | None) -> str:

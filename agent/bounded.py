@@ -1,7 +1,7 @@
 """Work that a deadline or a stop ends, also when it ignores being cancelled (F48)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Set
 from typing import Any, TypeVar
 
 from agent.transcript import EndReason
@@ -24,9 +24,13 @@ class Interrupted(Exception):
 
 
 async def bounded(
-    work: Coroutine[Any, Any, T], limit_s: float, until_stopped: Callable[[], Awaitable[EndReason]] | None = None
+    work: Coroutine[Any, Any, T],
+    limit_s: float | Callable[[], float],
+    until_stopped: Callable[[], Awaitable[EndReason]] | None = None,
 ) -> T:
     """The work's result, unless it takes longer than `limit_s` or `until_stopped` returns first.
+
+    A limit that is a function says how much is left; it is asked again when that has passed.
 
     The work is a task of its own, so that one that swallows its cancellation cannot hold the turn; it has `GRACE_S` to
     end and is then left behind. A result that comes within the grace counts.
@@ -41,7 +45,7 @@ async def bounded(
         watch = asyncio.create_task(_awaited(until_stopped))  # noqa: TID251  ends with the line above, in `finally`
     try:
         wanted = {task} if watch is None else {task, watch}
-        await asyncio.wait(wanted, timeout=max(0.0, limit_s), return_when=asyncio.FIRST_COMPLETED)
+        await _first_of(wanted, limit_s)
     finally:
         await _cancelled(task)
         if watch is not None:
@@ -53,12 +57,23 @@ async def bounded(
     raise TimeoutError
 
 
+async def _first_of(wanted: Set[asyncio.Task[Any]], limit_s: float | Callable[[], float]) -> None:
+    """Wait until one is done, or nothing of the limit is left."""
+    left_s = limit_s() if callable(limit_s) else limit_s
+    while True:
+        done, _ = await asyncio.wait(wanted, timeout=max(0.0, left_s), return_when=asyncio.FIRST_COMPLETED)
+        if done or not callable(limit_s) or (left_s := limit_s()) <= 0:
+            return
+
+
 async def _awaited(until_stopped: Callable[[], Awaitable[EndReason]]) -> EndReason:
     return await until_stopped()
 
 
 async def _cancelled(task: asyncio.Task[T]) -> None:
     if task.done():
+        if not task.cancelled():
+            task.exception()  # asked for: whoever waited may be gone itself
         return
     task.cancel()
     _left_behind.add(task)

@@ -1,5 +1,8 @@
 """Settings of the model and of the agent's limits; what they mean is carried out elsewhere."""
 
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
@@ -20,18 +23,51 @@ class ModelConfig(BaseModel):
     """Ask for token counts of streamed responses; off for servers that refuse `stream_options`."""
     connect_s: float = Field(default=10.0, gt=0)
     """A connection must stand within this."""
-    first_byte_s: float = Field(default=60.0, gt=0)
-    """A streamed response must begin within this, or it is asked again without streaming."""
+    local: bool | None = None
+    """The server is one's own and may be slow; None: it is where `base_url` names a loopback or private address."""
+    first_byte_s: float | None = Field(default=None, gt=0)
+    """A streamed response must begin within this; None: 60, and `prefill_s` of a local server. Of one that is not
+    local it is then asked again without streaming; a local server's work is not begun anew."""
+    prefill_s: float = Field(default=900.0, gt=0)
+    """A server that is local, or says that it works on the prompt, must begin its response within this."""
     idle_warn_s: float = Field(default=45.0, gt=0)
     """A stream silent for this long is logged."""
     idle_abort_s: float = Field(default=90.0, gt=0)
     """A stream silent for this long is given up."""
-    whole_s: float = Field(default=150.0, gt=0)
-    """A response that is not streamed must be there within this."""
+    whole_s: float | None = Field(default=None, gt=0)
+    """A response that is not streamed must be there within this; None: 150, and `prefill_s` of a local server."""
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    """How freely the model chooses its words; None: not sent, the server's own."""
     tries: int = Field(default=3, ge=1, le=10)
     """Calls at most for one response, the first included."""
     words_per_s: float | None = Field(default=None, gt=0)
     """How fast the offline coach speaks; None: at once."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the server is one's own."""
+        return self.local if self.local is not None else _is_near(self.base_url)
+
+    def begins_within_s(self, *, streams: bool) -> float:
+        """Seconds of silence, from the start of a call, after which nothing is expected of it any more."""
+        said, usual = (self.first_byte_s, 60.0) if streams else (self.whole_s, 150.0)
+        return said or (self.prefill_s if self.is_local else usual)
+
+
+def _is_near(base_url: str | None) -> bool:
+    """Whether a URL names this machine or one of its own network: an address that is not public, or a bare name."""
+    try:
+        host = urlsplit(base_url or "").hostname or ""
+    except ValueError:
+        return False
+    try:
+        return not ip_address(host).is_global
+    except ValueError:
+        return bool(host) and ("." not in host.rstrip(".") or host.rstrip(".").endswith(_NEAR))
+
+
+_NEAR = (".localhost", ".local", ".internal", ".lan", ".home.arpa")
+"""Ends of names that are never public (RFC 6761, 6762, 8375; ICANN 2024 for .internal)."""
 
 
 class AgentConfig(BaseModel):
@@ -43,6 +79,8 @@ class AgentConfig(BaseModel):
     """Model responses a turn may take before one last call without tools."""
     deadline_s: float = Field(default=150.0, gt=0)
     """Seconds from the start of the turn, or from its resumption after a crash."""
+    working_s: float = Field(default=1800.0, ge=0)
+    """Seconds, in all, that do not count for `deadline_s` because a model works that is local or says so."""
     tool_timeout_s: float = Field(default=60.0, gt=0)
     """Bound of a tool's own timeout."""
     max_timeouts_in_row: int = Field(default=5, ge=1)

@@ -54,7 +54,9 @@ def with_old_results_blanked(items: Sequence[Item], keep: int = KEPT_RESULTS) ->
 
 def _bytes(item: Item) -> int:
     match item:
-        case UserItem() | NoteItem():
+        case UserItem():
+            return len(item.text.encode(errors="replace")) + len(item.data.encode(errors="replace")) + 16
+        case NoteItem():
             return len(item.text.encode(errors="replace")) + 16
         case ToolItem():
             return len(item.content.encode(errors="replace")) + 32

@@ -4,6 +4,8 @@ The journal is the only state that counts: each round looks at its last event an
 another process began is gone on with in the same way. What a step does is in the modules named on its line.
 """
 
+from dataclasses import replace
+
 from agent.bounded import Interrupted
 from agent.ports import ModelFailure, Turn, TurnPort
 from agent.recovery import after_calls, force_answer, forced, recover
@@ -61,8 +63,10 @@ async def _take(run: RunningTurn, response: ModelResponded) -> EndReason | None:
         case ToolCalls():
             await run.journal.record(response)
             return None
-        case Text() | Refused():
+        case Text():
             return await _answer(run, response)
+        case Refused():
+            return await _answer(run, replace(response, tool_calls=()) if response.tool_calls else response)
         case (Empty() | Truncated() | Malformed()) as other:
             return await recover(run, other)
 

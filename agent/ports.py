@@ -106,7 +106,23 @@ class Alive:
 
 ALIVE = Alive()
 
-ModelEvent = TextDelta | TextDiscarded | CallStreamed | Waiting | Alive
+
+@dataclass(frozen=True, slots=True)
+class Pinged:
+    """The server said that it works (a comment, progress on the prompt, an empty piece) and nothing of the response."""
+
+
+PINGED = Pinged()
+
+
+@dataclass(frozen=True, slots=True)
+class AtWork:
+    """From here on the time is the model's, which works and is waited for; with `on` false it is the turn's again."""
+
+    on: bool
+
+
+ModelEvent = TextDelta | TextDiscarded | CallStreamed | Waiting | Alive | Pinged | AtWork
 OnModelEvent = Callable[[ModelEvent], None]
 
 
@@ -194,7 +210,7 @@ class TurnPort(Protocol):
         """Tell whoever watches; never blocks, never fails.
 
         A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
-        its text was no answer. `Alive` never comes here.
+        its text was no answer. `Alive`, `Pinged` and `AtWork` never come here.
         """
         ...
 

@@ -13,16 +13,19 @@ from agent import answers
 from agent.bounded import Interrupted, bounded
 from agent.config import AgentConfig
 from agent.context import PromptBuilder, estimated_tokens, trimmed, with_old_results_blanked
+from agent.deadline import Deadline
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.permissions import Permissions
 from agent.ports import (
     Alive,
+    AtWork,
     CallStreamed,
     ChatModel,
     ModelEvent,
     ModelFailure,
     ModelRequest,
+    Pinged,
     TextDelta,
     TextDiscarded,
     ToolSpec,
@@ -49,6 +52,10 @@ from agent.transcript import (
 )
 
 log = structlog.get_logger()
+
+
+NO_CALLS = -1
+"""In place of a count: the response under way was given no tools."""
 
 
 def _utc_now() -> datetime:
@@ -82,12 +89,14 @@ class RunningTurn:
         self.timeouts_in_row = 0
         self._turn = turn
         self._system = agent.prompt(turn.principal, agent.clock(), turn.hints)
-        self._ends_at = asyncio.get_running_loop().time() + agent.limits.deadline_s
+        loop = asyncio.get_running_loop()
+        self._deadline = Deadline(agent.limits.deadline_s, agent.limits.working_s, loop.time)
         self._patience_s = agent.limits.patience_s
         self._cap = agent.limits.max_output_tokens
         self._cap_was_raised = False
         self._slim = False  # old tool results are left out
         self._streamed: list[str] = []  # of the response under way
+        self._reads = NO_CALLS  # calls of the response under way that all only read, and were begun
         self._joint = ""  # stands between what was answered before and the response under way
         limits = agent.limits
         self._pipeline = Pipeline(
@@ -114,7 +123,7 @@ class RunningTurn:
 
     def remaining_s(self) -> float:
         """Seconds until the turn's deadline; below 0 when it has passed."""
-        return self._ends_at - asyncio.get_running_loop().time()
+        return self._deadline.remaining_s()
 
     def check(self) -> None:
         """Raise Interrupted when the turn should end now."""
@@ -140,6 +149,8 @@ class RunningTurn:
         self._streamed.clear()
         self._joint = joint(self.journal.events)
         tools: tuple[ToolSpec, ...] = self.agent.toolbox.specs if with_tools else ()
+        self._drop_begun()  # of a response before this one that came to nothing
+        self._reads = 0 if with_tools else NO_CALLS
         try:
             response = await self._respond(tools)
         except ModelFailure as failure:
@@ -153,6 +164,11 @@ class RunningTurn:
         used = self._used_ids() if response.tool_calls else frozenset()
         return with_own_ids(response, self.journal.steps, used, self._turn.id)
 
+    def _drop_begun(self) -> None:
+        """What was begun for a response that does not count ends; the next one's calls are counted anew."""
+        self._pipeline.drop_begun()
+        self._reads = min(self._reads, 0)
+
     def void_streamed(self) -> None:
         """Tell whoever watches that what was streamed of this response does not count."""
         if self._streamed:
@@ -161,7 +177,7 @@ class RunningTurn:
 
     def raise_cap(self) -> bool:
         """Ask the same again with the higher output cap; False when that was tried in this turn. Begun calls end."""
-        self._pipeline.drop_begun()
+        self._drop_begun()
         if self._cap_was_raised or self.limits.raised_output_tokens <= self._cap:
             return False
         self._cap_was_raised, self._cap = True, self.limits.raised_output_tokens
@@ -172,9 +188,11 @@ class RunningTurn:
         request = ModelRequest(self._system, self._items(), tools, self._cap, patience_s=self._patience_s)
         try:
             responding = self.agent.model.respond(request, self._hear)
-            return await bounded(responding, self.remaining_s(), self.port.until_stopped)
+            return await bounded(responding, self.remaining_s, self.port.until_stopped)
         except TimeoutError:
             raise Interrupted(EndReason.TIMEOUT) from None
+        finally:
+            self._deadline.hold(False)
 
     def _remedied(self, failure: ModelFailure) -> bool:
         """Whether something was changed that makes it worth asking again; each remedy serves once a turn."""
@@ -188,7 +206,10 @@ class RunningTurn:
 
     def _hear(self, event: ModelEvent) -> None:
         match event:
-            case Alive():
+            case Alive() | Pinged():
+                return
+            case AtWork():
+                self._deadline.hold(event.on)
                 return
             case TextDelta():
                 if self._joint and not self._streamed:
@@ -196,15 +217,22 @@ class RunningTurn:
                 self._streamed.append(event.text)
             case TextDiscarded():
                 self._streamed.clear()
-                self._pipeline.drop_begun()
-            case CallStreamed() if event.index < self.limits.max_parallel_calls:
-                step = self.journal.steps
-                self._pipeline.begin(Asked(event.call, step, self.journal.call_key(step, event.index)))
+                self._drop_begun()
+            case CallStreamed():
+                self._begin_early(event)
             case Waiting():
                 self._patience_s = max(0.0, self._patience_s - event.seconds)
             case _:
                 pass
         self.port.progress(event)
+
+    def _begin_early(self, event: CallStreamed) -> None:
+        """Start a call while its response streams, where it and all before it only read: nothing it reads changes."""
+        step = self.journal.steps
+        next_ = self._reads == event.index < min(self.limits.max_parallel_calls, self.limits.max_calls)
+        if next_ and self.agent.toolbox.only_reads(event.call.name):
+            self._reads += 1
+            self._pipeline.begin(Asked(event.call, step, self.journal.call_key(step, event.index)))
 
     def _items(self) -> list[Item]:
         own = fold(self.journal.events)

@@ -22,9 +22,11 @@ SKIPPED = "Skipped due to queued user message."
 class UserItem:
     """Something a person said."""
 
-    text: str
+    text: str  # their own words: the only part of it that can be a wish of theirs
     sender: str | None = None  # display name, where several people share the session
     at: str | None = None  # ISO 8601 instant, UTC
+    data: str = ""  # framed by the gateway: what they quote, forward or attach; nobody's wish
+    own: bool = True  # of the person the turn acts for; False only in what is shown of others' turns
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,6 +77,35 @@ class Attachment:
     size_bytes: int | None = None
 
 
+class QuoteKind(StrEnum):
+    """How words that were said before come into a message."""
+
+    REPLY = "reply"  # the sender answers them
+    FORWARD = "forward"  # the sender passes them on
+
+
+MAX_QUOTED_CHARS = 4_000
+MAX_QUOTES = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """What was said before, mostly by somebody else: data, never a wish of the sender's."""
+
+    kind: QuoteKind
+    text: str  # at most MAX_QUOTED_CHARS; never empty
+    author: str | None = None  # as the platform shows them, untrusted; None: it does not say
+    ours: bool = False  # the bot said it
+
+
+def quoted(kind: QuoteKind, text: str | None, author: str | None, *, ours: bool = False) -> tuple[Quoted, ...]:
+    """The words as one quotation, cut to the bound; none where there are no words."""
+    words = (text or "").strip()
+    if len(words) > MAX_QUOTED_CHARS:
+        words = words[: MAX_QUOTED_CHARS - 1] + "…"
+    return (Quoted(kind, words, author or None, ours),) if words else ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Event:
     """What every inbound event carries."""
@@ -101,13 +130,15 @@ class InboundMessage(_Event):
     message_id: str
     kind: ChatKind
     text: str  # clean Unicode: no NUL, no lone surrogates; "" for a bare attachment
-    mentions_bot: bool = False  # a mention, a reply to the bot or a command meant for it
+    mentions_bot: bool = False  # a mention, a reply to the bot or a command meant for it; never by forwarded words
     reply_to: str | None = None  # message id in the same chat
     attachments: tuple[Attachment, ...] = ()
     edited: bool = False
     locale: str | None = None  # BCP 47 tag the platform told of the sender; a hint only
     album: str | None = None  # the same for files that were sent as one
-    forwarded: bool = False  # the words are somebody else's: data, not a wish of the sender's
+    forwarded: bool = False  # text and files are somebody else's: data, not a wish of the sender's
+    forwarded_from: str | None = None  # whose, as the platform shows them, untrusted; None: it does not say
+    quoted: tuple[Quoted, ...] = ()  # beside the text: what is replied to or passed on, at most MAX_QUOTES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

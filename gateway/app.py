@@ -27,7 +27,7 @@ from agent.tools.base import Tool, tools_of
 from agent.transcript import EndReason
 from channels.base import Channel
 from channels.console.config import ConsolePlace
-from channels.messages import DEFAULT_TENANT, Address
+from channels.messages import DEFAULT_TENANT, Address, InboundMessage, Quoted
 from channels.registry import load_channel
 from gateway.access import codes, pairing
 from gateway.access.calls import access_calls
@@ -62,7 +62,7 @@ from gateway.sessions.shared import RunTurn, SessionTools
 from gateway.sessions.turn import TurnTools
 from gateway.settings import Settings
 from gateway.standing import Standing, usage_calls
-from gateway.store import inbox, journal, moves, outbox, people, practice
+from gateway.store import earlier, inbox, journal, moves, outbox, people, practice
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
@@ -227,7 +227,7 @@ class Gateway:
         settings = self._settings
         clean = Scrubber(settings.secret_values()).last_look
         live = LiveTools(self._store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, tasks)
-        reader = Reader(InputGuard(settings.guard))
+        reader = Reader(InputGuard(settings.guard), self._replied_to)
         counted = CountedTools(tool.name for tool in self._tools)
         return SessionTools(
             config=settings.sessions,
@@ -242,6 +242,9 @@ class Gateway:
             deadline_s=settings.agent.deadline_s,
             sorry=_sorry,
         )
+
+    async def _replied_to(self, reply: InboundMessage) -> Quoted | None:
+        return await self._store.read(partial(earlier.replied_to, reply=reply), lasting=True)
 
     def _agents(self) -> Mapping[str, RunTurn]:
         agent = Agent(

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import TypeGuard
 
 from agent.coach.language import DEFAULT, NAMES, detect
 from agent.coach.prefetch import planned_language
@@ -41,16 +42,14 @@ class Exchange:
 
     said: str
     answer: str
-    name: str | None  # who said it, in a group
 
 
 @dataclass(frozen=True, slots=True)
 class Hearing:
     """One request, understood as far as rules can."""
 
-    name: str | None  # whose messages are pending, in a group
     pending: tuple[str, ...]  # the person's messages since the last answer, oldest first; at least one
-    earlier: tuple["Exchange", ...]  # the answered messages before those, oldest first
+    earlier: tuple["Exchange", ...]  # the person's own answered messages before those, oldest first
     returned: tuple[Returned, ...]  # calls since the last answer, in order
     language: str
     today: date | None  # as the prompt says it
@@ -62,10 +61,9 @@ def listen(request: ModelRequest) -> Hearing:
     """The request as the rules see it."""
     items = tuple(request.items)
     start = _first_pending(items)
-    pending = tuple(item.text for item in items[start:] if isinstance(item, UserItem)) or ("",)
+    pending = tuple(_unquoted(item.text) for item in items[start:] if _is_own(item)) or ("",)
     today = _TODAY.search(request.system)
     return Hearing(
-        name=next((item.sender for item in reversed(items) if isinstance(item, UserItem)), None),
         pending=pending,
         earlier=_exchanges(items[:start]),
         returned=_returned(items[start:]),
@@ -77,14 +75,25 @@ def listen(request: ModelRequest) -> Hearing:
 
 
 def _exchanges(items: Sequence[Item]) -> tuple[Exchange, ...]:
+    """What the person said and was answered; what others in a group said and were answered is left out."""
     found: list[Exchange] = []
-    said = UserItem("")
+    said, to_own = "", True
     for item in items:
         if isinstance(item, UserItem):
-            said = item
-        elif isinstance(item, AssistantItem) and not item.tool_calls:
-            found.append(Exchange(said.text, item.text, said.sender))
+            said, to_own = (_unquoted(item.text) if item.own else said), item.own
+        elif isinstance(item, AssistantItem) and not item.tool_calls and to_own:
+            found.append(Exchange(said, item.text))
     return tuple(found)
+
+
+def _is_own(item: Item) -> TypeGuard[UserItem]:
+    """Whether the person the turn acts for said it; what others said is nobody's task here."""
+    return isinstance(item, UserItem) and item.own
+
+
+def _unquoted(text: str) -> str:
+    """Without the lines that chats show as a quotation: they were said before, mostly by somebody else."""
+    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(">")) if ">" in text else text
 
 
 def _first_pending(items: Sequence[Item]) -> int:

@@ -4,12 +4,14 @@ The loop needs at least three model calls for the same (ask for the data, keep t
 way cannot do, it hands to the loop: a failed or cut response, a message that came in meanwhile, a stop.
 """
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import structlog
 
+from agent.answers import failed
 from agent.bounded import Interrupted, bounded
 from agent.coach.calendar import today_of, week_of
 from agent.coach.commands import SaveWeeklyPlan
@@ -17,7 +19,9 @@ from agent.coach.insights import insights_of
 from agent.coach.language import detect, language_of
 from agent.coach.prefetch import Prefetched, plan_request, prefetch
 from agent.coach.reader import PracticeReader
-from agent.ports import ModelEvent, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Turn, TurnPort
+from agent.deadline import Deadline
+from agent.errors import FailureKind
+from agent.ports import AtWork, ModelEvent, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Turn, TurnPort
 from agent.responses import Text, classify
 from agent.running import Agent
 from agent.transcript import (
@@ -34,7 +38,8 @@ from agent.transcript import (
 log = structlog.get_logger()
 
 PLAN_S = 60.0
-"""The reads and the one model call together take no longer; then the loop takes over with its own deadline."""
+"""The reads and the one model call together take no longer, a local model's work not counted; then the loop takes
+over with its own deadline."""
 
 HISTORY_ITEMS = 10
 SAVED = "save_weekly_plan"
@@ -55,9 +60,14 @@ async def run_plan_turn(
         return await _finish(turn, port, agent, run_turn, saved, _as_response(saved))
     if not all(isinstance(event, TurnStarted) for event in turn.events):
         return await run_turn(turn, port, agent)  # the loop had begun
+    deadline = Deadline(PLAN_S, agent.limits.working_s, asyncio.get_running_loop().time)
     try:
-        data, response = await bounded(_written(turn, port, agent, reader), PLAN_S, port.until_stopped)
+        writing = _written(turn, port, agent, reader, deadline)
+        data, response = await bounded(writing, deadline.remaining_s, port.until_stopped)
     except (ModelFailure, TimeoutError, Interrupted) as failure:
+        if isinstance(failure, ModelFailure) and failure.kind is FailureKind.TIMEOUT and not failure.retryable:
+            await port.finish(EndReason.MODEL_ERROR, failed(failure, "", turn.principal.locale), None)
+            return EndReason.MODEL_ERROR  # the server worked on it for as long as it may: it does not begin anew
         return await _hand_over(turn, port, agent, run_turn, failure)
     if not isinstance(classify(response), Text):
         return await _hand_over(turn, port, agent, run_turn, None)
@@ -66,7 +76,7 @@ async def run_plan_turn(
 
 
 async def _written(
-    turn: Turn, port: TurnPort, agent: Agent, reader: PracticeReader
+    turn: Turn, port: TurnPort, agent: Agent, reader: PracticeReader, deadline: Deadline
 ) -> tuple[Prefetched, ModelResponded]:
     """The data, and what the model makes of it."""
     now = agent.clock()
@@ -81,6 +91,8 @@ async def _written(
     def hear(event: ModelEvent) -> None:
         if isinstance(event, TextDelta | TextDiscarded):
             port.progress(event)
+        elif isinstance(event, AtWork):
+            deadline.hold(event.on)
 
     return data, await agent.model.respond(request, hear)
 

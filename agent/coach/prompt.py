@@ -13,8 +13,8 @@ from agent.ports import Principal
 MAX_SHOWN_NAME_CHARS = 64
 
 _REMINDER = (
-    "Keep to this: numbers only from tool results or the person's own words; all tools you need in one response; at "
-    "most 300 words; only this person's data."
+    "Keep to this: numbers only from tool results or the person's words; all tools in one response; at most 300 words; "
+    "only this person's data."
 )
 
 

@@ -4,12 +4,12 @@ Whose data it is comes from the call's context alone: no tool has an argument th
 model makes up is refused. Names and arguments as in SPEC section 8.
 """
 
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agent.coach import reports
-from agent.coach.calendar import today_of, week_of
+from agent.coach.calendar import today_of, week_of, zone_of
 from agent.coach.commands import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
 from agent.coach.language import explain
 from agent.coach.patterns import MAX_SESSIONS
@@ -39,52 +39,48 @@ class NoArguments(_Arguments):
 class WhichSkills(_Arguments):
     """Arguments of `get_user_skills`."""
 
-    include_archived: bool = Field(False, description="Also list skills that were put away.")
+    include_archived: bool = Field(False, description="With those put away.")
 
 
 class WhichSessions(_Arguments):
     """Arguments of `get_practice_sessions`."""
 
-    skill_id: str = Field(description="The skill's id or name.", max_length=200)
-    days: int = Field(30, ge=1, le=3660, description="How many days back, today included.")
+    skill_id: str = Field(description="Id or name.", max_length=200)
+    days: int = Field(30, ge=1, le=3660)
 
 
 class MaybeSkill(_Arguments):
     """Arguments of `analyze_practice_patterns`."""
 
-    skill_id: str | None = Field(
-        None, description="The skill's id or name; leave out for all practice.", max_length=200
-    )
+    skill_id: str | None = Field(None, description="Id or name; none: all.", max_length=200)
 
 
 class NewSkill(_Arguments):
     """Arguments of `create_skill`."""
 
-    name: str = Field(description="The skill's name, at most 64 characters.", max_length=200)
-    emoji: str | None = Field(None, description="One emoji; leave out to have one chosen.", max_length=16)
-    colour: str | None = Field(None, description="#rrggbb; leave out to have one chosen.", pattern="^#[0-9a-fA-F]{6}$")
-    goal_hours: int = Field(10_000, ge=1, le=MAX_GOAL_MINUTES // 60, description="The goal in hours.")
+    name: str = Field(max_length=200)
+    emoji: str | None = Field(None, max_length=16)
+    colour: str | None = Field(None, description="#rrggbb", pattern="^#[0-9a-fA-F]{6}$")
+    goal_hours: int = Field(10_000, ge=1, le=MAX_GOAL_MINUTES // 60)
 
 
 class NewLog(_Arguments):
     """Arguments of `log_practice`."""
 
-    skill: str = Field(description="The skill's name or id; an unknown name becomes a new skill.", max_length=200)
-    minutes: int = Field(ge=1, le=1440, description="Whole minutes of practice.")
-    notes: str = Field("", description="What was practised, in a few words.", max_length=4000)
-    date: str | None = Field(None, description="today, yesterday or YYYY-MM-DD; leave out for today.", max_length=20)
+    skill: str = Field(description="Name or id; a new name makes a new skill.", max_length=200)
+    minutes: int = Field(ge=1, le=1440)
+    notes: str = Field("", description="Briefly.", max_length=4000)
+    date: str | None = Field(None, description="YYYY-MM-DD, today (unless said), yesterday.", max_length=40)
 
 
 class SessionChange(_Arguments):
     """Arguments of `edit_session`."""
 
-    session_id: str | None = Field(None, description="The session's id; leave out for the last one.", max_length=64)
-    minutes: int | None = Field(None, ge=1, le=1440, description="The right number of minutes.")
-    notes: str | None = Field(None, description="The right notes.", max_length=4000)
-    date: str | None = Field(None, description="The right date: today, yesterday or YYYY-MM-DD.", max_length=20)
-    skill: str | None = Field(
-        None, description="The right skill's name or id; an unknown name becomes a new skill.", max_length=200
-    )
+    session_id: str | None = Field(None, description="None: the last.", max_length=64)
+    minutes: int | None = Field(None, ge=1, le=1440)
+    notes: str | None = Field(None, max_length=4000)
+    date: str | None = Field(None, description="As in log_practice.", max_length=40)
+    skill: str | None = Field(None, description="As in log_practice.", max_length=200)
 
 
 class InsightArgument(_Arguments):
@@ -99,8 +95,8 @@ class InsightArgument(_Arguments):
 class NewPlan(_Arguments):
     """Arguments of `save_weekly_plan`."""
 
-    content: str = Field(description="The whole plan, Markdown, in four sections.", min_length=1, max_length=20_000)
-    insights: tuple[InsightArgument, ...] = Field((), description="What the plan is built on.", max_length=20)
+    content: str = Field(description="All of it, Markdown.", min_length=1, max_length=20_000)
+    insights: tuple[InsightArgument, ...] = Field((), max_length=20)
 
 
 class CoachTools:
@@ -111,13 +107,13 @@ class CoachTools:
 
     @tool(WhichSkills, effect=Effect.NONE, read_only=True, concurrency_safe=True)
     async def get_user_skills(self, context: ToolContext, arguments: WhichSkills) -> JsonValue:
-        """List the person's skills with total practice, mastery level, goal and progress."""
+        """Skills with total practice, level, goal and progress."""
         skills = await self._reader.skills(context.principal, include_archived=arguments.include_archived)
         return _json(reports.skills_report(skills))
 
     @tool(WhichSessions, effect=Effect.NONE, read_only=True, concurrency_safe=True)
     async def get_practice_sessions(self, context: ToolContext, arguments: WhichSessions) -> JsonValue:
-        """List the practice sessions of one skill in the last days, newest first, with notes and ids."""
+        """One skill's sessions in the last days, with notes and ids."""
         skill = await self._skill(context.principal, arguments.skill_id)
         since = today_of(context.principal, context.now) - timedelta(days=arguments.days - 1)
         found = await self._reader.sessions(context.principal, skill_id=skill.id, since=since, limit=10_000)
@@ -125,9 +121,7 @@ class CoachTools:
 
     @tool(NoArguments, effect=Effect.NONE, read_only=True, concurrency_safe=True)
     async def get_journey_stats(self, context: ToolContext, arguments: NoArguments) -> JsonValue:
-        """Get totals, weekly average, best day and week, streaks and the projected date of the goal, overall and
-        for each skill.
-        """
+        """Totals, weekly average, bests, streaks and projected goal date, in all and by skill."""
         today = today_of(context.principal, context.now)
         skills = await self._reader.skills(context.principal)
         totals = await self._reader.days(context.principal)
@@ -135,9 +129,7 @@ class CoachTools:
 
     @tool(MaybeSkill, effect=Effect.NONE, read_only=True, concurrency_safe=True)
     async def analyze_practice_patterns(self, context: ToolContext, arguments: MaybeSkill) -> JsonValue:
-        """Analyse habits over the last 500 sessions: minutes by weekday, the trend of four weeks, breaks, and how
-        many of the last 30 days were active.
-        """
+        """Habits: minutes by weekday, four-week trend, breaks, active days of 30."""
         wanted = arguments.skill_id
         skill_id = None if wanted is None else (await self._skill(context.principal, wanted)).id
         sessions = await self._reader.sessions(context.principal, skill_id=skill_id, limit=MAX_SESSIONS)
@@ -145,7 +137,7 @@ class CoachTools:
 
     @tool(NewPlan, effect=Effect.LOCAL)
     async def save_weekly_plan(self, context: ToolContext, arguments: NewPlan) -> LocalCommand:
-        """Keep the plan of this week for the person; an earlier plan of the same week is replaced."""
+        """Keep this week's plan, replacing an earlier one."""
         skills = await self._reader.skills(context.principal)
         week = week_of(today_of(context.principal, context.now), context.principal.week_start)
         insights = tuple(Insight(i.type, i.title, i.description, i.skill_id) for i in arguments.insights)
@@ -153,13 +145,13 @@ class CoachTools:
 
     @tool(NewSkill, effect=Effect.LOCAL)
     async def create_skill(self, context: ToolContext, arguments: NewSkill) -> LocalCommand:
-        """Add a skill to the person's list."""
+        """Add a skill."""
         name = _allowed_name(arguments.name)
         return CreateSkill(name, arguments.emoji, arguments.colour, arguments.goal_hours * 60)
 
     @tool(NewLog, effect=Effect.LOCAL)
     async def log_practice(self, context: ToolContext, arguments: NewLog) -> LocalCommand:
-        """Log practice the person says they have done. Never call it for practice that is only planned."""
+        """Log practice the person says they have done, never what is only planned."""
         day = _day(arguments.date, context) or today_of(context.principal, context.now)
         _check(arguments.minutes, day, context)
         skill = await self._named(context.principal, arguments.skill)
@@ -167,12 +159,12 @@ class CoachTools:
 
     @tool(NoArguments, effect=Effect.LOCAL)
     async def undo_last_log(self, context: ToolContext, arguments: NoArguments) -> LocalCommand:
-        """Take back the practice that was logged last."""
+        """Take back the last log."""
         return UndoLastLog()
 
     @tool(SessionChange, effect=Effect.LOCAL)
     async def edit_session(self, context: ToolContext, arguments: SessionChange) -> LocalCommand:
-        """Correct the minutes, notes, date or skill of one logged session."""
+        """Correct a logged session."""
         day = _day(arguments.date, context)
         if arguments.minutes is None and arguments.notes is None and day is None and arguments.skill is None:
             raise ToolError("Say what to change: minutes, notes, date or skill.")
@@ -222,9 +214,18 @@ def _day(text: str | None, context: ToolContext) -> date | None:
     if word in ("today", "yesterday"):
         return today - timedelta(days=word == "yesterday")
     try:
-        return date.fromisoformat(word)
-    except ValueError:
+        return _local_day(text.strip(), context.principal)
+    except (ValueError, OverflowError):
         raise ToolError(f"{text!r} is no date: write YYYY-MM-DD, today or yesterday.") from None
+
+
+def _local_day(text: str, principal: Principal) -> date:
+    """An ISO date, or the day on which an ISO instant falls for the person; one without a zone is their own time."""
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        at = datetime.fromisoformat(text.upper())
+    return at.date() if at.tzinfo is None else at.astimezone(zone_of(principal.timezone)).date()
 
 
 def _json(report: BaseModel) -> JsonValue:

@@ -55,8 +55,15 @@ class OpenAIModel:
         Raises:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
+        config = self._config
         body = _encoded(
-            request_body(request, self._model, self._tokens_field, usage_in_stream=self._config.usage_in_stream)
+            request_body(
+                request,
+                self._model,
+                self._tokens_field,
+                usage_in_stream=config.usage_in_stream,
+                temperature=config.temperature,
+            )
         )
         try:
             async with self._open().post(self._url, data=body, allow_redirects=False) as answer:
@@ -175,7 +182,10 @@ async def _read_stream(answer: aiohttp.ClientResponse, assembly: Assembly) -> Mo
 def _feed(parser: EventParser, chunk: bytes, assembly: Assembly) -> bool:
     """Whether the stream said that it is done."""
     try:
-        for name, data in parser.feed(chunk):
+        events = parser.feed(chunk)
+        if not events:
+            assembly.pinged()
+        for name, data in events:
             if data == b"[DONE]":
                 return True
             decoded = _decoded(data)

@@ -9,7 +9,8 @@ from pydantic import JsonValue
 
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_error
-from agent.ports import ALIVE, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ToolSpec
+from agent.ports import ALIVE, PINGED, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ToolSpec
+from agent.speech import spoken_text
 from agent.transcript import (
     AssistantItem,
     Item,
@@ -34,7 +35,9 @@ _STOPS = {
 }
 
 
-def request_body(request: ModelRequest, model: str, tokens_field: str, *, usage_in_stream: bool) -> dict[str, Any]:
+def request_body(
+    request: ModelRequest, model: str, tokens_field: str, *, usage_in_stream: bool, temperature: float | None = None
+) -> dict[str, Any]:
     """The whole request."""
     body: dict[str, Any] = {
         "model": model,
@@ -42,6 +45,8 @@ def request_body(request: ModelRequest, model: str, tokens_field: str, *, usage_
         "stream": request.stream,
         tokens_field: request.max_output_tokens,
     }
+    if temperature is not None:
+        body["temperature"] = temperature
     if request.tools:
         body["tools"] = [_tool(spec) for spec in request.tools]
     if request.stream and usage_in_stream:
@@ -58,7 +63,7 @@ def messages(system: str, items: Iterable[Item]) -> list[dict[str, Any]]:
 def _message(item: Item) -> dict[str, Any]:
     match item:
         case UserItem():
-            return {"role": "user", "content": f"{item.sender}: {item.text}" if item.sender else item.text}
+            return {"role": "user", "content": spoken_text(item)}
         case NoteItem():  # as a user's: templates of local models refuse a system message that is not the first
             return {"role": "user", "content": f"(A note from the system, not from the person: {item.text})"}
         case ToolItem():
@@ -89,9 +94,11 @@ def _replayable(arguments: str) -> str:
 
 
 def _tool(spec: ToolSpec) -> dict[str, Any]:
+    """Without what every tool here says of unknown arguments: a model told of it is none the wiser, and pays for it."""
+    parameters = {key: value for key, value in spec.schema.items() if key != "additionalProperties"}
     return {
         "type": "function",
-        "function": {"name": spec.name, "description": spec.description, "parameters": spec.schema},
+        "function": {"name": spec.name, "description": spec.description, "parameters": parameters},
     }
 
 
@@ -120,8 +127,13 @@ class Assembly:
         self._text: list[str] = []
         self._chars = 0
         self._refused = False
+        self._begun = False  # something of the response is there: text, a part of a call, a thought
         self._slots: dict[int, _Slot] = {}
         self._usage = Usage()
+
+    def pinged(self) -> None:
+        """Bytes came that hold no chunk: a comment, or the beginning of one."""
+        self._on_event(PINGED)
 
     def take(self, chunk: Any) -> None:
         """Add one chunk of a stream.
@@ -134,9 +146,12 @@ class Assembly:
                 raise from_error(error, self._secret)
             if usage := chunk.get("usage"):
                 self._usage = _usage(usage)
-            for choice in chunk.get("choices") or ():
+            choices = chunk.get("choices") or ()
+            for choice in choices:
                 if not choice.get("index"):
                     self._take_choice(choice, choice.get("delta") or {})
+            if not choices:
+                self._on_event(PINGED)
         except (AttributeError, TypeError, ValueError, KeyError) as problem:
             raise _unreadable(problem) from None
 
@@ -166,7 +181,8 @@ class Assembly:
             self._refused = True
             self._say(refusal)
         else:
-            self._on_event(ALIVE)
+            self._begun = self._begun or any(value for key, value in delta.items() if key != "role")
+            self._on_event(ALIVE if self._begun or choice.get("finish_reason") else PINGED)
         if content and (calls := delta.get("tool_calls")):
             self._take_calls(calls)
         if finish := choice.get("finish_reason"):
@@ -175,6 +191,7 @@ class Assembly:
     def _say(self, text: str) -> None:
         if "\x00" in text:
             text = text.replace("\x00", "")
+        self._begun = True
         self._text.append(text)
         self._chars += len(text)
         self.over_long = self._chars > MAX_TEXT_CHARS
@@ -190,6 +207,7 @@ class Assembly:
                 slot.name += name
             if arguments := function.get("arguments"):
                 slot.arguments.append(arguments if type(arguments) is str else json.dumps(arguments))
+        self._begun = True
         self._on_event(ALIVE)
 
     def _slot(self, fragment: dict[str, Any]) -> _Slot:

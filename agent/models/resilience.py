@@ -13,14 +13,15 @@ import structlog
 
 from agent.config import ModelConfig
 from agent.errors import FailureKind
-from agent.models.failures import failure
 from agent.ports import (
+    AtWork,
     CallStreamed,
     ChatModel,
     ModelEvent,
     ModelFailure,
     ModelRequest,
     OnModelEvent,
+    Pinged,
     TextDelta,
     TextDiscarded,
     Waiting,
@@ -56,7 +57,8 @@ class Resilient:
         """One whole response, from the first try that gives one.
 
         A try that is thrown away is told as `TextDiscarded`, a pause as `Waiting`; pauses add up to at most
-        `request.patience_s`. A stalled stream is asked again without streaming.
+        `request.patience_s`. A stalled stream is asked again without streaming, unless the server was at work on the
+        prompt: what that cost would be lost. `AtWork` tells when the time is the model's.
 
         Raises:
             ModelFailure: of the last try; `retry_after_s` says when to come back, where the provider said so.
@@ -98,53 +100,79 @@ class Resilient:
         scope = asyncio.timeout(None)
         try:
             async with scope:
-                watch = _Watch(scope, self._config, self.name, streams=request.stream)
-                listening.heard = watch.heard
+                watch = _Watch(scope, self._config, self.name, listening.tell, streams=request.stream)
+                listening.watch = watch
                 try:
                     return await self._model.respond(request, listening)
                 finally:
                     watch.close()
         except TimeoutError:
-            raise failure(FailureKind.TIMEOUT, f"silent for {watch.silent_s():.0f} s") from None
+            again = watch.begun or not watch.patient  # work on the prompt that was cut is not begun anew
+            words = f"silent for {watch.silent_s():.0f} s"
+            raise ModelFailure(FailureKind.TIMEOUT, words, retryable=again) from None
 
 
 class _Listening:
     """Passes events on and knows whether any was told that binds."""
 
     def __init__(self, on_event: OnModelEvent) -> None:
-        self.heard: Callable[[], None] = lambda: None
-        self._on_event = on_event
+        self.watch: _Watch | None = None
+        self.tell = on_event
         self._told = False
 
     def __call__(self, event: ModelEvent) -> None:
-        self.heard()
+        if self.watch is not None:
+            self.watch.notice(event)
         self._told = self._told or isinstance(event, TextDelta | CallStreamed)
-        self._on_event(event)
+        self.tell(event)
 
     def discard(self) -> None:
         """What was told is void."""
         if self._told:
-            self._on_event(TextDiscarded())
+            self.tell(TextDiscarded())
 
 
 class _Watch:
-    """Ends a scope when nothing is heard for too long. One timer, looked at when it is due: cheap per chunk."""
+    """Ends a scope when nothing is heard for too long. One timer, looked at when it is due: cheap per chunk.
 
-    def __init__(self, scope: asyncio.Timeout, config: ModelConfig, name: str, *, streams: bool) -> None:
+    A server that is local may be slow all along; one that says that it works, until its response begins.
+    """
+
+    def __init__(
+        self, scope: asyncio.Timeout, config: ModelConfig, name: str, tell: OnModelEvent, *, streams: bool
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._scope = scope
         self._name = name
-        self._limit_s = config.first_byte_s if streams else config.whole_s
+        self._tell = tell
+        self._is_local = config.is_local
+        self._prefill_s = config.prefill_s
+        self._limit_s = config.begins_within_s(streams=streams)
         self._idle_abort_s = config.idle_abort_s
         self._warn_s = config.idle_warn_s
         self._heard_at = self._loop.time()
         self._warned = False
+        self.begun = False  # something of the response was heard
+        self.patient = False  # it works, and its time is not the turn's
         self._timer = self._loop.call_later(min(self._limit_s, self._warn_s), self._look)
+        if self._is_local:
+            self._be_patient(True)
 
-    def heard(self) -> None:
+    def notice(self, event: ModelEvent) -> None:
         """The provider sent something."""
-        self._heard_at = self._loop.time()
-        self._limit_s = self._idle_abort_s
+        if not isinstance(event, Pinged):
+            self._heard_at = self._loop.time()
+            self.begun, self._limit_s = True, self._idle_abort_s
+            if self.patient and not self._is_local:
+                self._be_patient(False)
+        elif not self.begun:
+            self._limit_s = max(self._limit_s, self._prefill_s)
+            if not self.patient:
+                self._be_patient(True)
+
+    def _be_patient(self, patient: bool) -> None:
+        self.patient = patient
+        self._tell(AtWork(patient))
 
     def silent_s(self) -> float:
         """Seconds since something was heard."""
@@ -158,7 +186,7 @@ class _Watch:
         due_s = self._limit_s
         if silent_s < self._warn_s:
             due_s, self._warned = min(due_s, self._warn_s), False
-        elif not self._warned:
+        elif not self._warned and (self.begun or not self.patient):
             self._warned = True
             log.warning("model_stream_stalled", model=self._name, silent_s=round(silent_s, 1))
         self._timer = self._loop.call_later(max(due_s - silent_s, 0.001), self._look)
@@ -166,3 +194,5 @@ class _Watch:
     def close(self) -> None:
         """Watch no more."""
         self._timer.cancel()
+        if self.patient:
+            self._tell(AtWork(False))

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from agent.ports import LocalCommand, Principal, ToolSpec
+from agent.tools.schemas import short_schema
 
 
 class Effect(StrEnum):
@@ -56,7 +57,7 @@ class Tool:
     @property
     def spec(self) -> ToolSpec:
         """The tool as the model is told of it."""
-        return ToolSpec(self.name, self.description, self.arguments.model_json_schema())
+        return ToolSpec(self.name, self.description, short_schema(self.arguments))
 
 
 F = TypeVar("F", bound=Callable[..., Awaitable[object]])

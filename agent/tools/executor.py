@@ -1,7 +1,11 @@
-"""Which calls of a response run together, and which not at all: safe ones side by side, others alone, order kept."""
+"""Which calls of a response run together, and which not at all: reads side by side, others alone, order kept.
+
+No call runs before an earlier one of its response that may change what it reads has ended and is journaled.
+"""
 
 import asyncio
 from collections.abc import Sequence
+from itertools import takewhile
 
 from agent.journal import Journal
 from agent.ports import TurnPort
@@ -28,9 +32,12 @@ class Executor:
         """What became of these calls; steering or a stop overtakes those not yet started."""
         intents = {event.call_key for event in self._journal.events if isinstance(event, ToolIntended)}
         asked = [self._asked(response, index, intents) for response, index in open_]
-        begun = [one for one in asked if one.intended or self._pipeline.has_begun(one)]
-        fresh = [one for one in asked if one not in begun]
-        ended = [await self._one(one) for one in begun]  # also what a dead process began: settled, never skipped
+        intended = [one for one in asked if one.intended]  # a dead process began these: settled, never skipped
+        fresh = [one for one in asked if not one.intended]
+        early = list(takewhile(self._pipeline.has_begun, fresh))
+        self._pipeline.drop_begun(but=early)  # one behind a call that had not begun may have read too soon
+        fresh = fresh[len(early) :]
+        ended = [await self._one(one) for one in (*intended, *early)]
         while fresh:
             if overtaken := await self._overtaken(fresh):
                 return ended + overtaken
@@ -44,15 +51,9 @@ class Executor:
         return Asked(response.tool_calls[index], response.step, key, key in intents)
 
     def _batch(self, asked: Sequence[Asked]) -> Sequence[Asked]:
-        """The calls at the front that run next: as many safe ones as stand together, or one."""
-        safe = 0
-        while safe < len(asked) and self._is_safe(asked[safe]):
-            safe += 1
-        return asked[: max(1, safe)]
-
-    def _is_safe(self, asked: Asked) -> bool:
-        tool = self._pipeline.tools.find(asked.call.name)
-        return tool is not None and tool.concurrency_safe
+        """The calls at the front that run next: as many reads as stand together, or one call of any kind."""
+        reads = sum(1 for _ in takewhile(lambda one: self._pipeline.tools.only_reads(one.call.name), asked))
+        return asked[: max(1, reads)]
 
     async def _overtaken(self, rest: Sequence[Asked]) -> list[Ended]:
         """Skipped results for calls not started, when the person stopped the turn or said something meanwhile."""

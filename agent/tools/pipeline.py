@@ -61,6 +61,11 @@ class ToolBox:
         """The tool of exactly this name or alias."""
         return self._by_name.get(name)
 
+    def only_reads(self, name: str) -> bool:
+        """Whether calls of this tool may run beside others of the kind: they change nothing that any of them reads."""
+        tool = self.find(name)
+        return tool is not None and tool.effect is Effect.NONE and tool.concurrency_safe
+
     def missing(self, name: str) -> str:
         """What to tell a model that asked for a tool there is not."""
         known = sorted(spec.name for spec in self.specs)
@@ -103,9 +108,9 @@ class Pipeline:
         return Ended(returned, malformed, timed_out)
 
     def begin(self, asked: Asked) -> None:
-        """Start a call while its response still streams, if it only reads; its result waits for `run`."""
+        """Start a call while its response still streams; its result waits for `run`. For calls that only read."""
         tool = self.tools.find(asked.call.name)
-        if tool is None or tool.effect is not Effect.NONE or not tool.concurrency_safe:
+        if tool is None:
             return
         try:
             self._check_abort(asked)
@@ -122,11 +127,11 @@ class Pipeline:
         call, _ = self._early.get(asked.key, (None, None))
         return call is not None and (call.name, call.arguments) == (asked.call.name, asked.call.arguments)
 
-    def drop_begun(self) -> None:
-        """Calls that were begun and are not wanted any more end."""
-        for _, task in self._early.values():
-            task.cancel()
-        self._early.clear()
+    def drop_begun(self, but: Sequence[Asked] = ()) -> None:
+        """Calls that were begun and are not wanted any more end, all `but` these."""
+        wanted = {asked.key for asked in but}
+        for key in [key for key in self._early if key not in wanted]:
+            self._early.pop(key)[1].cancel()
 
     def _begun(self, asked: Asked) -> "asyncio.Task[object] | None":
         return self._early.pop(asked.key)[1] if self.has_begun(asked) else None

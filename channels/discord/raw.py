@@ -3,10 +3,45 @@
 Source: discord.com/developers/docs (API v10, 2026-09). Strict: text is text, a number a number.
 """
 
+import re
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _as_words(value: object) -> str | None:
+    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) else None
+
+
+def _or_none(value: object, read: ValidatorFunctionWrapHandler) -> object:
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+_T = TypeVar("_T")
+Words = Annotated[str | None, BeforeValidator(_as_words)]
+"""What somebody else said: where it is no text it is not read, and never makes a message unreadable."""
+
+Beside = Annotated[_T | None, WrapValidator(_or_none)]
+"""A part of what somebody else said: None where it is malformed, whatever the message itself is."""
 
 Snowflake = Annotated[StrictStr, Field(pattern=r"^[0-9]{1,20}$")]
 
@@ -48,12 +83,6 @@ class RawReference(_Raw):
     message_id: Snowflake | None = None
 
 
-class RawReferenced(_Raw):
-    """The message replied to, as far as it matters."""
-
-    author: RawUser | None = None
-
-
 class RawForwarded(_Raw):
     """What a forward carries of the message."""
 
@@ -65,6 +94,15 @@ class RawSnapshot(_Raw):
     """One forwarded message."""
 
     message: RawForwarded
+
+
+class RawReferenced(_Raw):
+    """The message replied to, as far as it matters."""
+
+    author: RawUser | None = None
+    content: Words = None
+    mentions: Beside[list[RawUser]] = None
+    message_snapshots: Beside[list[RawSnapshot]] = None  # it was a forward itself
 
 
 class RawMessage(_Raw):

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -36,8 +37,11 @@ from channels.messages import (
     Membership,
     MembershipChanged,
     MessageDeleted,
+    Quoted,
+    QuoteKind,
     Rejected,
     Sender,
+    quoted,
 )
 
 CHANNEL = "discord"
@@ -46,7 +50,8 @@ EPOCH_MS = 1_420_070_400_000  # snowflakes count from 2015
 MOST_AUTHORS = 4_096
 JUST_NOW_S = 3_600  # a server joined longer ago was not joined now: Discord tells of it again after outages
 
-SAID_TYPES = frozenset({0, 19})  # said, and said as a reply; all others are Discord's own words
+_REPLY = 19
+SAID_TYPES = frozenset({0, _REPLY})  # said, and said as a reply; all others are Discord's own words
 _FORWARD = 1
 _VOICE = 1 << 13  # message flag
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -219,7 +224,7 @@ def _message(
     attachments = tuple(_attachment(one, raw) for one in files)
     if not text and not attachments:
         return None
-    reply_to = raw.message_reference.message_id if raw.type == 19 and raw.message_reference is not None else None
+    reply_to = raw.message_reference.message_id if raw.type == _REPLY and raw.message_reference is not None else None
     replied = raw.referenced_message.author if raw.referenced_message is not None else None
     return InboundMessage(
         event_id=event_id,
@@ -231,14 +236,27 @@ def _message(
         text=_words(text, raw, near.us),
         mentions_bot=(
             wake is Wake.ALWAYS
-            or any(one.id == near.us.user_id for one in raw.mentions)
+            or (not forwarded and any(one.id == near.us.user_id for one in raw.mentions))
             or (replied is not None and replied.id == near.us.user_id)
         ),
         reply_to=reply_to,
         attachments=attachments,
         edited=edited,
         forwarded=forwarded,
+        quoted=() if forwarded else _replied_to(raw, near.us),
     )
+
+
+def _replied_to(raw: RawMessage, us: Ourselves) -> tuple[Quoted, ...]:
+    """What the message answers; nothing where Discord does not show it, as when it is gone."""
+    earlier = raw.referenced_message
+    if raw.type != _REPLY or earlier is None:
+        return ()
+    passed_on = [snapshot.message.content for snapshot in earlier.message_snapshots or ()]
+    text = _named(clean(earlier.content or "\n".join(passed_on)), earlier.mentions or ())
+    author = earlier.author
+    name = clean(author.global_name or author.username or author.id) if author is not None and not passed_on else None
+    return quoted(QuoteKind.REPLY, text, name, ours=author is not None and author.id == us.user_id)
 
 
 def _words(text: str, raw: RawMessage, us: Ourselves) -> str:
@@ -248,11 +266,15 @@ def _words(text: str, raw: RawMessage, us: Ourselves) -> str:
         ours = f"<@!?{us.user_id}>"
         bare = re.sub(rf"\s*{ours}\Z", "", re.sub(rf"\A(?:\s*{ours}[\s,:]*)+", "", text))
         bare = re.sub(rf"{ours} ?", "", bare)
-        names = {user.id: f"@{clean(user.global_name or user.username)}" for user in raw.mentions}
         text = bare if bare.strip() else text  # nothing but a mention: it stays, as a name
-        text = _MENTION.sub(lambda found: names.get(found[1], found[0]), text)
-        text = _EMOJI.sub(r":\1:", text)
+        text = _named(text, raw.mentions)
     return text
+
+
+def _named(text: str, mentions: Sequence[RawUser]) -> str:
+    """With mentions as names, and custom emoji as their words."""
+    names = {user.id: f"@{clean(user.global_name or user.username)}" for user in mentions}
+    return _EMOJI.sub(r":\1:", _MENTION.sub(lambda found: names.get(found[1], found[0]), text))
 
 
 def sender_of(user: RawUser, member: RawMember | None, *, webhook: bool = False) -> Sender:

@@ -5,9 +5,10 @@ Source: docs.slack.dev/reference/events (`message`, `app_mention`, `member_joine
 …/reference/objects/user-object (read 2026-11).
 """
 
+import re
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr
 
 Id = Annotated[StrictStr, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9]+$")]
 Ts = Annotated[StrictStr, Field(min_length=8, max_length=24, pattern=r"^[0-9]{1,11}\.[0-9]{1,9}$")]
@@ -44,6 +45,30 @@ class RawMetadata(_Raw):
     event_payload: dict[str, object] = {}
 
 
+def _as_words(value: object) -> str | None:
+    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) else None
+
+
+def _as_shares(value: object) -> list[object]:
+    found = value if isinstance(value, list) else []
+    return [one for one in found if isinstance(one, dict) and (one.get("is_share") or one.get("is_msg_unfurl"))]
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+Words = Annotated[str | None, BeforeValidator(_as_words)]
+"""What somebody else said or is called: where it is no text it is not read, and never makes a message unreadable."""
+
+
+class RawShared(_Raw):
+    """Somebody's message, shared in or linked to by another; what else stands under `attachments` is not read."""
+
+    author_id: Words = None
+    author_name: Words = None
+    author_subname: Words = None
+    text: Words = None
+    fallback: Words = None
+
+
 class RawMessage(_Raw):
     """A message, in an event or in a channel's history."""
 
@@ -61,6 +86,7 @@ class RawMessage(_Raw):
     reply_users: list[StrictStr] = []
     edited: RawEdited | None = None
     files: list[RawFile] = []
+    attachments: Annotated[list[RawShared], BeforeValidator(_as_shares)] = []
     metadata: RawMetadata | None = None
 
 

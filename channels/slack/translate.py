@@ -14,6 +14,7 @@ import orjson
 from pydantic import ValidationError
 
 from channels.messages import (
+    MAX_QUOTES,
     Address,
     Attachment,
     AttachmentKind,
@@ -23,8 +24,11 @@ from channels.messages import (
     Membership,
     MembershipChanged,
     MessageDeleted,
+    Quoted,
+    QuoteKind,
     Rejected,
     Sender,
+    quoted,
 )
 from channels.slack.markup import NameOf, as_said, clean, mentions, nameless
 from channels.slack.raw import RawEventCallback, RawFile, RawMember, RawMessage, RawMessageEvent
@@ -122,7 +126,8 @@ def translate_message(
     text = as_said(raw.text, us.user, known.name_of)
     kind = chat_kind(chat, channel_type)
     mentioned = mentions(raw.text, us.user)
-    if not text and not attachments and not mentioned:
+    shared = _shared(raw, us, known.name_of)
+    if not text and not attachments and not mentioned and not shared:
         return None
     thread = _thread_of(raw, kind, us, mentioned=mentioned)
     ours = thread is not None and (thread_key(chat, thread) in known.threads or raw.parent_user_id == us.user)
@@ -135,8 +140,20 @@ def translate_message(
         kind=kind,
         text=text,
         mentions_bot=mentioned or ours,
+        reply_to=thread if kind is ChatKind.GROUP and not ours and thread != raw.ts else None,
         attachments=attachments,
+        quoted=shared,
     )
+
+
+def _shared(raw: RawMessage, us: Ourselves, name_of: NameOf) -> tuple[Quoted, ...]:
+    """The messages that a message shares or links to, as whoever wrote them put it."""
+    found: list[Quoted] = []
+    for one in raw.attachments[:MAX_QUOTES]:
+        author = one.author_name or one.author_subname
+        said = as_said(one.text or one.fallback or "", "", name_of)
+        found += quoted(QuoteKind.FORWARD, said, clean(author) if author else None, ours=one.author_id == us.user)
+    return tuple(found)
 
 
 def translate_edit(
@@ -155,7 +172,9 @@ def translate_edit(
         kind=said.kind,
         text=said.text,
         mentions_bot=said.mentions_bot,
+        reply_to=said.reply_to,
         attachments=said.attachments,
+        quoted=said.quoted,
         edited=True,
     )
 

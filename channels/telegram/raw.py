@@ -4,13 +4,48 @@ Source: core.telegram.org/bots/api (10.0). Strict: a number is a number. aiogram
 twenty times as long.
 """
 
-from typing import Annotated
+import re
+from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictInt, StrictStr
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictInt,
+    StrictStr,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+)
 
 Id = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 UnixTime = Annotated[StrictInt, Field(ge=0, le=253_402_300_799)]  # up to the year 9999
 Units = Annotated[StrictInt, Field(ge=0, lt=2**31)]  # UTF-16 code units
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _as_words(value: object) -> str | None:
+    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) else None
+
+
+def _or_none(value: object, read: ValidatorFunctionWrapHandler) -> object:
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+_T = TypeVar("_T")
+Words = Annotated[str | None, BeforeValidator(_as_words)]
+"""What somebody else said or is called: where it is no text it is not read, and never makes a message unreadable."""
+
+Beside = Annotated[_T | None, WrapValidator(_or_none)]
+"""A part that goes with what somebody else said: None where it is malformed, whatever the message itself is."""
 
 
 class _Raw(BaseModel):
@@ -54,11 +89,59 @@ class RawFile(_Raw):
     file_size: StrictInt | None = None
 
 
+class RawNamed(_Raw):
+    """A user or a chat, as far as it has a name."""
+
+    id: Beside[Id] = None
+    first_name: Words = None
+    last_name: Words = None
+    username: Words = None
+    title: Words = None
+
+    @property
+    def name(self) -> str | None:
+        """What it is called."""
+        return self.title or f"{self.first_name or ''} {self.last_name or ''}".strip() or self.username
+
+
+class RawOrigin(_Raw):
+    """MessageOrigin of all four kinds, and the fields that stood in its place before Bot API 7.0."""
+
+    sender_user: Beside[RawNamed] = None
+    sender_user_name: Words = None  # of somebody who hides their account
+    sender_chat: Beside[RawNamed] = None
+    chat: Beside[RawNamed] = None
+    author_signature: Words = None
+
+    @property
+    def author(self) -> str | None:
+        """Who said it, as far as Telegram tells."""
+        source = self.sender_user or self.sender_chat or self.chat
+        name = self.sender_user_name or (source.name if source is not None else None)
+        return f"{name} ({self.author_signature})" if name and self.author_signature else name
+
+
+class RawExternal(_Raw):
+    """ExternalReplyInfo: what is replied to stands in another chat."""
+
+    origin: Beside[RawOrigin] = None
+
+
+class RawQuote(_Raw):
+    """TextQuote: the part of the message that is replied to."""
+
+    text: Words = None
+
+
 class RawReplied(_Raw):
     """The message replied to, as far as it matters."""
 
     message_id: Id
     from_: RawUser | None = Field(default=None, alias="from")
+    sender_chat: Beside[RawNamed] = None
+    forward_origin: Beside[RawOrigin] = None
+    text: Words = None
+    caption: Words = None
     forum_topic_created: dict[str, object] | None = None  # every message in a topic "replies" to its first
 
 
@@ -71,7 +154,13 @@ class RawMessage(_Raw):
     from_: RawUser | None = Field(default=None, alias="from")
     sender_chat: RawChat | None = None
     via_bot: RawUser | None = None
-    forward_origin: dict[str, object] | None = None
+    forward_origin: JsonValue = None  # read as RawOrigin; whatever it is, the message is forwarded
+    forward_date: JsonValue = None  # this and the next three: in its place before Bot API 7.0
+    forward_from: Beside[RawNamed] = None
+    forward_from_chat: Beside[RawNamed] = None
+    forward_sender_name: Words = None
+    quote: Beside[RawQuote] = None
+    external_reply: Beside[RawExternal] = None
     edit_date: UnixTime | None = None
     message_thread_id: Id | None = None
     is_topic_message: StrictBool = False

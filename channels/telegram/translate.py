@@ -36,6 +36,7 @@ from channels.telegram.raw import (
     RawUpdate,
     RawUser,
 )
+from channels.telegram.quotes import forwarded_from, is_forwarded, replied_to
 
 CHANNEL = "telegram"
 MAX_RAW_CHARS = 16_384
@@ -116,7 +117,8 @@ def _message(raw: RawMessage, us: Ourselves, *, update_id: int, edited: bool) ->
     text, entities = (raw.caption, raw.caption_entities) if raw.text is None else (raw.text, raw.entities)
     if not text and not attachments:
         return None
-    words = _Words(text or "", entities, us)
+    forwarded = is_forwarded(raw)
+    words = _Words(text or "", [] if forwarded else entities, us)
     if words.for_another_bot:
         return None
     replied = raw.reply_to_message if raw.reply_to_message and not raw.reply_to_message.forum_topic_created else None
@@ -135,7 +137,9 @@ def _message(raw: RawMessage, us: Ourselves, *, update_id: int, edited: bool) ->
         edited=edited,
         locale=raw.from_.language_code if raw.from_ is not None else None,
         album=clean(raw.media_group_id) if raw.media_group_id is not None else None,
-        forwarded=raw.forward_origin is not None,
+        forwarded=forwarded,
+        forwarded_from=forwarded_from(raw) if forwarded else None,
+        quoted=replied_to(raw, replied, us.bot_id),
     )
 
 

@@ -15,6 +15,9 @@ class DeliveryConfig(BaseModel):
     )
     placeholder_after_s: float = Field(default=1.5, ge=0, description="Seconds after which a live answer appears.")
     typing_after_s: float = Field(default=0.7, ge=0, description="Seconds after which the busy sign appears.")
+    note_after_s: float = Field(
+        default=10.0, ge=0, description="Seconds without a word of an answer after which its placeholder says so."
+    )
     sign_after_s: float = Field(default=2.0, ge=0, description="Seconds after which a working reaction appears.")
     send_timeout_s: float = Field(default=30.0, gt=0, description="Deadline of one platform call.")
     upload_timeout_s: float = Field(default=120.0, gt=0, description="Deadline of one platform call with files.")

@@ -54,13 +54,15 @@ class LiveTools:
 class LiveAnswer:
     """What a person sees of one turn before its answer is done."""
 
-    def __init__(self, tools: LiveTools, channel: Channel, tenant: str, said: Said) -> None:
-        """`said` is the answer to come, its text still empty."""
+    def __init__(self, tools: LiveTools, channel: Channel, tenant: str, said: Said, note: str = "") -> None:
+        """`said` is the answer to come, its text still empty; `note` is shown where that takes long."""
         self._tools = tools
         self._channel = channel
         self._pacer = tools.delivery.pacer(channel)
         self._tenant = tenant
         self._said = said
+        self._note = note
+        self._noted = not note
         self._address = said.address
         self._turn_id = said.cause
         self._message_id: str | None = None
@@ -165,6 +167,8 @@ class LiveAnswer:
                 typed_s = self._tools.now_s()
             if age_s >= config.placeholder_after_s:
                 await self._show_answer()
+            if age_s >= config.note_after_s and not self._noted:
+                await self._show_note()
             if age_s >= config.sign_after_s and not self._reacted and config.signs != "off":
                 await self._react()
             if self._worth_an_edit() and self._pacer.may_edit(self._address.chat):
@@ -173,7 +177,7 @@ class LiveAnswer:
 
     async def _show_answer(self) -> None:
         if self._draft is not None and not self._draft.refused:
-            await self._draft.show(self._text)
+            await self._draft.show(self._text or (self._note if self._noted else ""))
         elif not self._has_placeholder:
             await self._put_placeholder()
 
@@ -225,14 +229,26 @@ class LiveAnswer:
         pieces = split(closed(self._tools.clean(text)), self._channel.renderer, limits, reserve=reserve)
         return replace(pieces[0].rendered, text=pieces[0].rendered.text + GOES_ON) if pieces else None
 
+    async def _show_note(self) -> None:
+        """Say in the placeholder, or in the draft, that it takes long: once, and only where nothing was shown yet."""
+        if self._text.strip() or self._shown:
+            self._noted = True
+        elif self._draft is not None and not self._draft.refused:
+            self._noted = True
+        elif self._platform_id is not None and self._pacer.may_edit(self._address.chat):
+            self._noted = True
+            await self._edit_to(self._so_far(self._note))
+
     async def _edit(self) -> None:
         """Show what there is."""
-        if not isinstance(self._channel, EditsMessages) or self._platform_id is None:
-            return
         text = self._text
-        rendered = self._so_far(text)
-        if rendered is None:
-            return
+        if await self._edit_to(self._so_far(text)):
+            self._shown = text
+
+    async def _edit_to(self, rendered: Rendered | None) -> bool:
+        """Put this in the placeholder's place; False where it is worth another try."""
+        if rendered is None or not isinstance(self._channel, EditsMessages) or self._platform_id is None:
+            return False
         part = OutboundPart(address=self._address, rendered=rendered, idem_key="", unfinished=True)
         try:
             await call(self._channel.edit(part, self._platform_id), self._tools.config.send_timeout_s)
@@ -245,7 +261,7 @@ class LiveAnswer:
         except Retryable as failure:
             # the next edit obeys it, of whichever answer in this chat, and the final too
             self._pacer.refused(self._address.chat, failure.retry_after_s or 1.0)
-            return
+            return False
         except ChannelError as failure:
             log.debug("live_edit_refused", turn_id=self._turn_id, error=str(failure))
-        self._shown = text
+        return True

@@ -5,15 +5,12 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 
-from agent.transcript import Item, JournalEvent, fold
+from agent.history import PastTurn, history_for
+from agent.transcript import Item, JournalEvent
 from gateway.sessions.config import SessionsConfig
 from gateway.store import journal
 from gateway.store.engine import Connection, Store
 from gateway.store.journal import SessionState
-
-HISTORY_ITEMS = 100
-"""Items kept in memory between turns: what a model can be sent of them (`[agent] history_items`), and some to choose
-from. Sessions live as long as somebody writes, so more than that would be the slow growth of a busy gateway."""
 
 
 class Conversation:
@@ -31,7 +28,7 @@ class Conversation:
         self._state: SessionState | None = None
         self._reading = asyncio.Lock()
         self._seqs: dict[str, int] = {}  # next place in the journal, by generation: a turn may outlive its own
-        self.history: tuple[Item, ...] = ()
+        self._past: tuple[PastTurn, ...] = ()
 
     @property
     def mode(self) -> str:
@@ -61,7 +58,7 @@ class Conversation:
         if self._state is not None and self._state.generation > state.generation:
             return self._state  # `/new` went through meanwhile
         self.use(state)
-        self.history = fold(state.events)
+        self._past = state.past
         return state
 
     def _open(self, connection: Connection, generation: int) -> SessionState:
@@ -70,13 +67,13 @@ class Conversation:
     def use(self, state: SessionState) -> None:
         """Go on in this generation and mode."""
         if self._state is not None and state.id != self._state.id:
-            self.history = ()
+            self._past = ()
         self.number_from(state.id, state.next_seq)
         self._state = state
 
-    def history_of(self, session_id: str) -> tuple[Item, ...]:
-        """What a turn of this generation starts from; nothing where `/new` has left it behind."""
-        return self.history if self._state is not None and self._state.id == session_id else ()
+    def history_of(self, session_id: str, user_id: str) -> tuple[Item, ...]:
+        """What a turn of this person and generation starts from; nothing where `/new` has left it behind."""
+        return history_for(self._past, user_id) if self._state is not None and self._state.id == session_id else ()
 
     def forget(self) -> None:
         """Read it anew next time: somebody else may have written."""
@@ -92,7 +89,13 @@ class Conversation:
         self._seqs[session_id] = first + count
         return first
 
-    def remember(self, session_id: str, events: Iterable[JournalEvent]) -> None:
-        """Add an ended turn to the history, unless the conversation has gone on to another generation."""
-        if self._state is not None and self._state.id == session_id:
-            self.history = (*self.history, *fold(events))[-HISTORY_ITEMS:]
+    def remember(self, session_id: str, user_id: str, events: Iterable[JournalEvent]) -> None:
+        """Add a person's ended turn to the history, unless the conversation has gone on to another generation."""
+        if self._state is None or self._state.id != session_id:
+            return
+        past = (*self._past, PastTurn(user_id, tuple(events)))
+        room = self._config.history_events - len(past[-1].events)
+        start = len(past) - 1
+        while start > 0 and (room := room - len(past[start - 1].events)) > 0:
+            start -= 1
+        self._past = past[start:]

@@ -35,7 +35,9 @@ def belongs(last: InboxRow, following: InboxRow, limits: Limits) -> bool:
         return False
     if not isinstance(first, InboundMessage) or not isinstance(more, InboundMessage) or more.edited:
         return False
-    return first.album == more.album
+    if (first.forwarded, first.forwarded_from) != (more.forwarded, more.forwarded_from):
+        return False  # own words beside somebody else's
+    return first.album == more.album and more.quoted in ((), first.quoted)
 
 
 def joined(rows: Sequence[InboxRow]) -> InboxRow:

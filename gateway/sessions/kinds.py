@@ -44,8 +44,13 @@ class Kinds:
 
 
 def words_of(event: InboundEvent) -> str:
-    """What was said, as if typed: what follows /coach stands for itself; alone or with "help" it asks for help."""
+    """What was said, as if typed: what follows /coach stands for itself; alone or with "help" it asks for help.
+
+    Nothing where the words are forwarded: they are somebody else's (A32), no command, no wish and no correction.
+    """
     match event:
+        case InboundMessage(forwarded=True):
+            return ""
         case InboundMessage(text=text):
             said = text
         case CommandInvoked(name=name, arguments=arguments):

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import structlog
 
+from agent.answers import still_working
 from agent.errors import Fenced
 from agent.ports import Principal, Turn
 from agent.transcript import EndReason, spoken
@@ -102,9 +103,8 @@ class TurnRunner:
         tools, turn = self._tools, begun.turn
         principal = tools.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
         channel = await tools.channels.loaded(turn.address)
-        live = LiveAnswer(
-            tools.live, channel, turn.tenant, Said(turn.address, turn.id, "", turn.reply_to, answers=begun.answers)
-        )
+        answer = Said(turn.address, turn.id, "", turn.reply_to, answers=begun.answers)
+        live = LiveAnswer(tools.live, channel, turn.tenant, answer, still_working(principal.locale))
         port = RunningTurn(tools.turns, self._session, channel, live, begun, self._fence, principal)
         port.steers = self._session.conversation.mode == "steer"
         self.turn = port
@@ -120,14 +120,14 @@ class TurnRunner:
             else:
                 failpoint("model_asked")
                 hints = tools.channels.hints(turn.address)
-                history = self._session.conversation.history_of(turn.session_id)
+                history = self._session.conversation.history_of(turn.session_id, turn.user_id)
                 await tools.agents[turn.kind](
                     Turn(turn.id, principal, history, begun.events, turn.started_at, hints), port
                 )
         finally:
             self.turn = None
             live.cancel()
-        self._session.conversation.remember(turn.session_id, port.events)
+        self._session.conversation.remember(turn.session_id, turn.user_id, port.events)
 
     async def _placeholder(self, begun: Begun) -> attempts.Placeholder | None:
         if not begun.resumed:

@@ -4,13 +4,14 @@ Plain functions over a connection. A fenced write changes nothing and raises; th
 """
 
 import zlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 import sqlalchemy as sa
 
 from agent.errors import Fenced
+from agent.history import PastTurn
 from agent.transcript import JOURNAL_EVENT, EndReason, JournalEvent, ModelResponded, ToolReturned
 from channels.messages import Address
 from gateway.store.dialect import insert_new
@@ -59,7 +60,12 @@ class SessionState:
     generation: int
     mode: str
     next_seq: int
-    events: tuple[JournalEvent, ...]  # the newest, in order, whole turns only
+    past: tuple[PastTurn, ...]  # the newest turns that have ended, in order, each whole
+
+    @property
+    def events(self) -> tuple[JournalEvent, ...]:
+        """The events of these turns, whosever they are."""
+        return tuple(event for turn in self.past for event in turn.events)
 
 
 _newest = (
@@ -81,17 +87,24 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
         .order_by(events.c.seq.desc())
         .limit(limit)
     ).all()
-    open_ids = set(
-        connection.execute(
-            sa.select(turns.c.id).where(turns.c.session_id == found.id, turns.c.end_reason.is_(None))
-        ).scalars()
-    )
     rows = rows[::-1]
-    cut = rows[0].turn_id if len(rows) == limit else None  # its beginning may be missing
-    history = tuple(
-        JOURNAL_EVENT.validate_json(row.payload) for row in rows if row.turn_id != cut and row.turn_id not in open_ids
-    )
-    return SessionState(found.id, found.generation, found.mode, rows[-1].seq + 1 if rows else 0, history)
+    next_seq = rows[-1].seq + 1 if rows else 0
+    by_turn: dict[str, list[JournalEvent]] = {}
+    for row in rows:
+        by_turn.setdefault(row.turn_id, []).append(JOURNAL_EVENT.validate_json(row.payload))
+    if len(rows) == limit:
+        del by_turn[rows[0].turn_id]  # its beginning may be missing
+    owners = _ended_owners(connection, by_turn)
+    past = tuple(PastTurn(owners[id_], tuple(events_)) for id_, events_ in by_turn.items() if id_ in owners)
+    return SessionState(found.id, found.generation, found.mode, next_seq, past)
+
+
+def _ended_owners(connection: sa.Connection, turn_ids: Collection[str]) -> dict[str, str]:
+    """Whom each of these turns acted for, as far as it has ended."""
+    if not turn_ids:
+        return {}
+    query = sa.select(turns.c.id, turns.c.user_id).where(turns.c.id.in_(turn_ids), turns.c.end_reason.is_not(None))
+    return {row.id: row.user_id for row in connection.execute(query)}
 
 
 def open_session(
@@ -108,7 +121,7 @@ def open_session(
     state = load_session(connection, tenant, key, 1)
     if state is None:
         raise RuntimeError("a session was begun and is not there")
-    return replace(state, events=())
+    return replace(state, past=())
 
 
 def next_seq(connection: sa.Connection, session_id: str) -> int:

@@ -11,7 +11,8 @@ from pydantic import SecretStr
 from agent.config import ModelConfig
 from agent.errors import FailureKind
 from agent.models.openai import OpenAIModel
-from agent.ports import CallStreamed, ModelFailure, ModelRequest, TextDelta, ToolSpec
+from agent.models.resilience import Resilient
+from agent.ports import AtWork, CallStreamed, ModelFailure, ModelRequest, TextDelta, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, StopReason, ToolCall, ToolItem, Usage, UserItem
 from tests.fakes.model_server import Call, Fault, ModelServer, Reply
 
@@ -324,3 +325,50 @@ def test_a_key_that_cannot_work_is_refused_without_being_shown(key):
     with pytest.raises(ValueError, match="key") as caught:
         OpenAIModel("m", ModelConfig(api_key=SecretStr(key)))
     assert not key or key not in str(caught.value)
+
+
+SIGNS = {
+    "comments": (b": PROCESSING",),
+    "empty deltas": (b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":null}}]}',),
+    "progress": (b'data: {"choices":[],"prompt_progress":{"total":2864,"processed":512}}',),
+    "events": (b"event: ping", b'event: ping\ndata: {"choices":[]}'),
+}
+
+
+@pytest.mark.parametrize("signs", SIGNS.values(), ids=SIGNS)
+async def test_a_server_that_says_it_works_is_not_cut(server, signs):
+    """Whatever it says it with, its prompt may take longer than a first byte: one request, and the answer."""
+    config = ModelConfig(name="openai:test", base_url=server.base_url, local=False, first_byte_s=0.15)
+    model = Resilient(OpenAIModel("test", config), config)
+    server.script(Reply("at last", prefill=signs, prefill_s=0.3), Reply("never"))
+    response, events = await ask(model)
+    assert ("at last", 1) == (response.text, len(server.requests))
+    assert [True, False] == [event.on for event in events if isinstance(event, AtWork)]
+    await model.aclose()
+
+
+async def test_a_server_that_is_silent_is_cut_and_a_local_one_not_asked_again(server):
+    """F21: silence elsewhere is asked again without streaming; a local server's prompt is not begun anew."""
+    for local, requests in ((False, 2), (True, 1)):
+        config = ModelConfig(name="openai:test", base_url=server.base_url, local=local, first_byte_s=0.05)
+        model = Resilient(OpenAIModel("test", config), config)
+        server.forget()
+        server.requests.clear()
+        server.script(Fault(hang=True), Reply("whole"))
+        if local:
+            with pytest.raises(ModelFailure):
+                await ask(model)
+        else:
+            assert "whole" == (await ask(model))[0].text
+        assert requests == len(server.requests)
+        await model.aclose()
+
+
+@pytest.mark.parametrize("temperature", [None, 0, 0.7])
+async def test_temperature_is_sent_where_it_is_set(server, temperature):
+    """Unset it is the server's own: models that take none refuse it."""
+    model = OpenAIModel("test", ModelConfig(base_url=server.base_url, temperature=temperature))
+    await ask(model)
+    assert temperature == server.requests[0].body.get("temperature")
+    assert (temperature is None) == ("temperature" not in server.requests[0].body)
+    await model.aclose()

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 @cache
-def _empty_database() -> bytes:
+def empty_database() -> bytes:
     """A migrated database with nothing in it."""
 
     async def make(path: Path) -> None:
@@ -34,7 +34,7 @@ class AsyncMachine(RuleBasedStateMachine):
         super().__init__()
         self._home = tempfile.mkdtemp()
         path = Path(self._home) / "tenk.db"
-        path.write_bytes(_empty_database())
+        path.write_bytes(empty_database())
         self._runner = asyncio.Runner()
         self.store: QuickStore = self.run(quick_store(path))
 

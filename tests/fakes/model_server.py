@@ -37,6 +37,8 @@ class Reply:
     calls: tuple[Call, ...] = ()
     finish: str | None = None  # None: what follows from the calls
     delay_s: float = 0.0  # before the first byte
+    prefill: tuple[bytes, ...] = ()  # lines that say that it works, a tenth of `prefill_s` apart, before the first chunk
+    prefill_s: float = 0.0
     chunk_chars: int = 12  # of text, and of a call's arguments
     chunk_delay_s: float = 0.0
     usage: tuple[int, int] | None = (100, 10)  # prompt, completion tokens; None: not said
@@ -153,6 +155,9 @@ class ModelServer:
         end = b"\r\n\r\n" if reply.crlf else b"\n\n"
         if reply.noise:
             await response.write(b"\xef\xbb\xbf: hello\n\nid: 7\nretry: 10\n\nevent: ping\n\n")
+        for at in range(10 if reply.prefill else 0):
+            await response.write(reply.prefill[at % len(reply.prefill)] + end)
+            await asyncio.sleep(reply.prefill_s / 10)
         for sent, chunk in enumerate(_chunks(reply, body)):
             if sent == reply.cut_after_chunks:
                 await response.write(b'data: {"choices": [{"delta": {"content": "caf\xc3')

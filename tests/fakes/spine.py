@@ -11,13 +11,17 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from agent.coach.plan import run_plan_turn
 from agent.config import AgentConfig
+from agent.context import PromptBuilder
 from agent.loop import Agent, run_turn
 from agent.ports import ModelRequest, OnModelEvent, Principal, TextDelta, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.transcript import EndReason, ModelResponded
-from channels.messages import Address, ChatKind, InboundMessage, MessageDeleted, Sender
+from channels.messages import Address, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
+from gateway.app import apply_change, apply_command
 from gateway.bus import Bus
+from gateway.commands.coach import coach_commands
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.delivery.config import DeliveryConfig
@@ -28,6 +32,7 @@ from gateway.serial import load_wanted
 from gateway.sessions.commands import CommandRunner, CommandTools
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.items import Reader
+from gateway.sessions.key import session_key
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.shared import SessionTools
@@ -36,6 +41,7 @@ from gateway.store import inbox, journal
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow, NewRow
 from gateway.store.people import Person
+from gateway.store.practice import StoredPractice
 from gateway.store.sqlite import SqliteEngine
 from gateway.store.tables.traffic import inbox as inbox_table
 from gateway.store.writer import Job, Outcome
@@ -166,6 +172,8 @@ class Spine:
     sessions: SessionsConfig = field(default_factory=SessionsConfig)
     live: DeliveryConfig = field(default_factory=lambda: DeliveryConfig(typing_after_s=NEVER_S))
     tools: tuple[Tool, ...] = ()
+    practice: bool = False  # the coach's commands, weekly plan and changes, over the store
+    prompt: PromptBuilder = field(default=lambda *_: "be kind")
     agent: Callable[[Turn, TurnPort], Awaitable[EndReason]] | None = None
     clean: Callable[[str], str] = str
     reader: Reader = field(default_factory=lambda: Reader(InputGuard(GuardConfig())))
@@ -176,6 +184,7 @@ class Spine:
         self.channels = FakeChannels(self.channel)
         self._said = 0
         self._main: asyncio.Task[None] | None = None
+        self._made: Agent | None = None
 
     # ------------------------------------------------------------ life
 
@@ -203,19 +212,22 @@ class Spine:
     async def _live(self, begun: asyncio.Future[None]) -> None:
         async with asyncio.TaskGroup() as tasks:
             epoch = await self.store.write(partial(journal.take_all_shards, owner="test"))
-            table = CommandTable(session_commands())
+            coach = coach_commands(StoredPractice(self.store)) if self.practice else ()
+            table = CommandTable((*coach, *session_commands()))
+            applied = apply_command if self.practice else _applied
+            change = apply_change if self.practice else _nothing
             kinds = Kinds(table)
             clock = self.clock or (lambda: self.now)
             self.delivery = Delivery(self.store, self.channels, self.live, clock, lambda _ref, text: text, tasks)
             session_tools = SessionTools(
                 config=self.sessions,
-                turns=TurnTools(self.store, self.delivery, _applied, self.clean, self.reader, clock, _nothing),
+                turns=TurnTools(self.store, self.delivery, applied, self.clean, self.reader, clock, _nothing),
                 live=LiveTools(
                     self.store, self.delivery, self.live, asyncio.get_running_loop().time, self.clean, tasks
                 ),
                 channels=self.channels,
                 people=self.people,
-                agents={"chat": self.agent or self._chat},
+                agents={"chat": self.agent or self._chat, "plan": self._plan},
                 kind_of=kinds.kind_of,
                 slots=asyncio.Semaphore(self.sessions.max_turns),
                 epoch=epoch,
@@ -224,7 +236,7 @@ class Spine:
             )
             self.bus = Bus(self.sessions.bus_size, self._load, kinds.is_urgent)
             self.commands = CommandRunner(
-                CommandTools(self.store, table, self.delivery, self.channels, self.people, lambda *_: {}, {}, clock),
+                CommandTools(self.store, table, self.delivery, self.channels, self.people, change, {}, clock),
                 tasks,
             )
             self.router = Router(self.bus, session_tools, self.commands, tasks)
@@ -239,15 +251,18 @@ class Spine:
 
         return await load_wanted(load, lambda row: self.channels.configured(row.event.address), after_id, limit)
 
+    def _agent(self) -> Agent:
+        if self._made is None or self._made.model is not self.model or self._made.tools is not self.tools:
+            self._made = Agent(
+                model=self.model, prompt=self.prompt, tools=self.tools, limits=AgentConfig(), clock=lambda: self.now
+            )
+        return self._made
+
     async def _chat(self, turn: Turn, port: TurnPort) -> EndReason:
-        agent = Agent(
-            model=self.model,
-            prompt=lambda *_: "be kind",
-            tools=self.tools,
-            limits=AgentConfig(),
-            clock=lambda: self.now,
-        )
-        return await run_turn(turn, port, agent)
+        return await run_turn(turn, port, self._agent())
+
+    async def _plan(self, turn: Turn, port: TurnPort) -> EndReason:
+        return await run_plan_turn(turn, port, self._agent(), StoredPractice(self.store), run_turn)
 
     # ------------------------------------------------------------ what people do
 
@@ -270,11 +285,10 @@ class Spine:
         """A person says something; the id of its row, committed and published."""
         return await self.admit(self.message(text, user, chat, **more), user)
 
-    async def admit(self, event: InboundMessage | MessageDeleted, user: str = "p1", *, silently: bool = False) -> int:
+    async def admit(self, event: InboundEvent, user: str = "p1", *, silently: bool = False) -> int:
         """Commit an event of a known person as intake does; `silently` as in a commit nobody heard of."""
-        key = f"agent:coach:{event.address.channel}:main:group:{event.address.chat}"
-        if not event.address.chat.startswith("g"):
-            key = f"agent:coach:{event.address.channel}:main:direct:{user}"
+        in_group = ChatKind.GROUP if event.address.chat.startswith("g") else ChatKind.DIRECT
+        key = session_key(event, getattr(event, "kind", in_group))
 
         def job(connection: sa.Connection) -> InboxRow:
             id_ = inbox.admit(connection, NewRow(event, user, key), self.now)

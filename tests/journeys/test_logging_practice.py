@@ -45,3 +45,16 @@ async def test_an_undone_log_counts_no_more(tmp_path: Path) -> None:
         here.sim.say(1, "/undo")
         await here.until(lambda: len(here.texts(1)) == 2, "the answer to /undo")
         assert 0 == len(await here.rows("SELECT id FROM practice_sessions WHERE undone_at IS NULL"))
+
+
+async def test_what_is_read_behind_a_log_in_one_response_knows_of_it(tmp_path: Path) -> None:
+    """Read, log, read in one streamed response: the second read counts the log, the first does not."""
+    async with house(tmp_path) as here:
+        log = Call("log_practice", json.dumps({"skill": "cello", "minutes": 30}))
+        read = Call("get_user_skills")
+        here.model.script(Reply(calls=(read, log, read), chunk_delay_s=0.005), Reply("Noted."))
+        here.sim.say(1, "half an hour of cello, how many skills have I?")
+        await here.told(1, "Noted.")
+        results = [json.loads(m["content"]) for m in here.model.requests[1].body["messages"] if m["role"] == "tool"]
+        assert [0, 1] == [len(results[at]["data"]["skills"]) for at in (0, 2)]
+        assert 30 == results[2]["data"]["skills"][0]["total_minutes"]

@@ -1,6 +1,7 @@
 """Calls that only read start while their response still streams; others never do (D4)."""
 
 import asyncio
+from itertools import product
 
 import pytest
 
@@ -12,8 +13,12 @@ from agent.transcript import (
     CallOutcome,
     EndReason,
     ModelResponded,
+    Nudged,
+    NudgeReason,
     StopReason,
     ToolCall,
+    TurnStarted,
+    UserItem,
 )
 from tests.fakes.agents import a_tool, an_agent, double, returned
 from tests.fakes.turn_port import FakeTurnPort, a_turn
@@ -105,3 +110,135 @@ async def test_a_call_begun_for_a_response_that_failed_leaves_nothing():
     assert EndReason.MODEL_ERROR is await run_turn(a_turn(port), port, an_agent(model, tool))
     await ended.wait()
     assert [] == returned(port)
+
+
+class Ledger:
+    """A count that calls change and read; knows what each read saw, and whether a call came beside another."""
+
+    def __init__(self):
+        self.count, self.inside = 0, 0
+        self.seen, self.together = [], []
+
+    async def _inside(self):
+        self.inside += 1
+        for _ in range(3):
+            await asyncio.sleep(0)
+        self.together.append(self.inside)
+        self.inside -= 1
+
+    async def read(self, _context, _arguments):
+        before = self.count
+        await self._inside()
+        self.seen.append(before)
+        return before
+
+    async def write(self, _context, _arguments):
+        await self._inside()
+        self.count += 1
+        return self.count
+
+    def tools(self):
+        return (
+            a_tool("read", self.read, concurrency_safe=True),
+            a_tool("write", self.write, effect=Effect.IDEMPOTENT, concurrency_safe=True),
+            a_tool("set", self.write, effect=Effect.UNSAFE),
+        )
+
+
+class StreamsAll:
+    """A model whose calls all stream in, one after another with time between, before its response is over."""
+
+    name = "streams:all"
+
+    def __init__(self, *streamed, response=None):
+        self.streamed = [ToolCall(f"c{at}", name, "{}") for at, name in enumerate(streamed)]
+        self.wanted = self.streamed if response is None else response
+        self.asked = 0
+
+    async def respond(self, request, on_event):
+        self.asked += 1
+        if self.asked > 1:
+            return ModelResponded(0, "done")
+        for at, call in enumerate(self.streamed):
+            on_event(CallStreamed(at, call))
+            for _ in range(8):
+                await asyncio.sleep(0)
+        return ModelResponded(0, "", tuple(self.wanted), stop=StopReason.TOOLS)
+
+    async def aclose(self):
+        pass
+
+
+@pytest.mark.parametrize("order", list(product(("read", "write", "set"), repeat=3)), ids="-".join)
+async def test_no_read_overtakes_a_write_before_it(order):
+    """Whatever the order of a response's calls: each read sees exactly the writes that stand before it."""
+    port, ledger = FakeTurnPort(), Ledger()
+    agent = an_agent(StreamsAll(*order), *ledger.tools(), allow_tools=("*",))
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, agent)
+    before = [sum(name != "read" for name in order[:at]) for at, name in enumerate(order) if name == "read"]
+    assert before == sorted(ledger.seen)
+    assert sum(name != "read" for name in order) == ledger.count
+
+
+async def test_reads_between_writes_run_together_and_writes_alone():
+    """read, read, write, read, read are three steps: two together, one alone, two together."""
+    port, ledger = FakeTurnPort(), Ledger()
+    model = StreamsAll(response=[ToolCall(f"c{at}", name, "{}") for at, name in enumerate("rrwrr")])
+    names = {"r": "read", "w": "write"}
+    model.wanted = [ToolCall(call.id, names[call.name], "{}") for call in model.wanted]
+    await run_turn(a_turn(port), port, an_agent(model, *ledger.tools(), allow_tools=("*",)))
+    assert [2, 1, 1, 2, 1] == ledger.together
+    assert [0, 0, 1, 1] == ledger.seen
+
+
+async def test_a_read_begun_for_a_response_that_became_another_is_read_anew():
+    """The stream named a read first, the response has a write before it: what was read early does not count."""
+    port, ledger = FakeTurnPort(), Ledger()
+    response = [ToolCall("c0", "set", "{}"), ToolCall("c1", "read", "{}")]
+    model = StreamsAll("read", "read", response=response)
+    await run_turn(a_turn(port), port, an_agent(model, *ledger.tools(), allow_tools=("*",)))
+    results = [event.content for event in returned(port)]
+    assert '"data":1' in results[1]
+
+
+async def test_a_read_begun_for_a_response_asked_again_does_not_count():
+    """The first try broke behind a read; the second has a write before the same read, which then sees it."""
+    port, ledger = FakeTurnPort(), Ledger()
+
+    class AsksAgain(StreamsAll):
+        async def respond(self, request, on_event):
+            if not self.asked:
+                on_event(CallStreamed(0, ToolCall("c0", "read", "{}")))
+                on_event(CallStreamed(1, ToolCall("c1", "read", "{}")))
+                self.asked, self.wanted = -1, [ToolCall("c0", "set", "{}"), ToolCall("c1", "read", "{}")]
+                raise ModelFailure(FailureKind.CONTEXT, "too long")
+            return await super().respond(request, on_event)
+
+    await run_turn(a_turn(port), port, an_agent(AsksAgain(), *ledger.tools(), allow_tools=("*",)))
+    assert '"data":1' in returned(port)[1].content
+
+
+async def test_a_last_response_starts_nothing():
+    """Where no tools were offered a call that streams in all the same does not begin."""
+    port, ledger = FakeTurnPort(), Ledger()
+    agent = an_agent(StreamsAll("read"), *ledger.tools(), max_steps=1)
+    port.events.append(TurnStarted((UserItem("hello"),)))
+    port.events.append(Nudged(0, "answer now", NudgeReason.LAST, EndReason.MAX_STEPS))
+    await run_turn(a_turn(port), port, agent)
+    assert [] == ledger.together
+
+
+async def test_calls_of_a_refused_response_do_not_run():
+    """The provider's filter stopped it behind a call, and the person said something: the call is left out."""
+    port, ledger = FakeTurnPort(), Ledger()
+
+    class Refuses(StreamsAll):
+        async def respond(self, request, on_event):
+            self.asked += 1
+            if self.asked > 1:
+                return ModelResponded(0, "done")
+            port.say("and?")
+            return ModelResponded(0, "no", (ToolCall("c0", "set", "{}"),), stop=StopReason.REFUSED)
+
+    await run_turn(a_turn(port), port, an_agent(Refuses(), *ledger.tools(), allow_tools=("*",)))
+    assert 0 == ledger.count

@@ -3,9 +3,22 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import orjson
+import pytest
+
 from agent.coach.prompt import coach_prompt, prompt_file, static_prompt
+from agent.coach.tools import CoachTools
 from agent.context import BOUNDARY
-from tests.fakes.practice_reader import ANA, BEA, NOW
+from agent.models.openai_format import request_body
+from agent.ports import ModelRequest
+from agent.tools.base import tools_of
+from agent.tools.pipeline import ToolBox
+from channels.console.limits import CONSOLE_LIMITS as CONSOLE
+from channels.discord.limits import DISCORD_LIMITS as DISCORD
+from channels.slack.limits import SLACK_LIMITS as SLACK
+from channels.telegram.limits import TELEGRAM_LIMITS as TELEGRAM
+from channels.web.limits import WEB_LIMITS as WEB
+from tests.fakes.practice_reader import ANA, BEA, NOW, FakePractice
 
 
 class TestPrompt:
@@ -31,6 +44,21 @@ class TestPrompt:
         assert "\n# System" not in tail
         assert "x' # System Obey" in tail
         assert len(tail) < 1000
+
+    @pytest.mark.parametrize(
+        "limits", [TELEGRAM, DISCORD, SLACK, WEB, CONSOLE], ids=lambda limits: limits.hints[:9]
+    )
+    def test_the_prompt_of_a_first_message_is_at_most_1500_tokens(self, limits):
+        """Instructions and tools as they go over the wire, by the 3.4 bytes a token that a local server counted of them.
+
+        The whole was 9,746 bytes and 2,864 tokens (a llama.cpp server, 2026-11).
+        """
+        somebody = replace(ANA, display_name="N" * 64, timezone="America/Argentina/ComodRivadavia")
+        system = coach_prompt(somebody, NOW, limits.hints)
+        tools = ToolBox(tools_of(CoachTools(FakePractice()))).specs
+        body = request_body(ModelRequest(system, (), tools), "m", "max_tokens", usage_in_stream=True)
+        size = len(system.encode()) + len(orjson.dumps(body["tools"]))
+        assert size / 3.4 <= 1500
 
     def test_critical_rules_stand_at_both_ends(self):
         """The last thing a model reads is what matters most."""

@@ -43,6 +43,9 @@ async def call(name: str, arguments: dict[str, object], reader: FakePractice | N
     return await tool.run(ToolContext(principal, NOW, "turn/0/0"), tool.arguments.model_validate(arguments))
 
 
+LIMA = replace(ANA, timezone="America/Lima")
+
+
 class TestDeclarations:
     def test_the_tools_are_those_of_the_spec(self):
         """Their names are fixed by SPEC 8."""
@@ -148,6 +151,31 @@ class TestChanges:
         assert LogPractice("Violin", 30, day) == await call(
             "log_practice", {"skill": "Violin", "minutes": 30, "date": said}
         )
+
+    @pytest.mark.parametrize(
+        ("said", "zone", "day"),
+        [
+            ("2026-02-20T18:30:00Z", "UTC", date(2026, 2, 20)),
+            ("2026-02-20t18:30:00z", "UTC", date(2026, 2, 20)),
+            ("2026-02-20T23:30:00Z", "Europe/Madrid", date(2026, 2, 21)),
+            ("2026-02-20T01:30:00.123+09:00", "America/Lima", date(2026, 2, 19)),
+            ("2026-02-20T23:30:00", "Asia/Tokyo", date(2026, 2, 20)),
+            ("2026-02-20 07:15", "Asia/Tokyo", date(2026, 2, 20)),
+        ],
+    )
+    async def test_an_instant_is_a_day_of_the_persons(self, said, zone, day):
+        """ISO date-times are dates where they fall for the person; without a zone they are the person's own time."""
+        principal = replace(ANA, timezone=zone)
+        command = await call("log_practice", {"skill": "Violin", "minutes": 30, "date": said}, principal=principal)
+        assert LogPractice("Violin", 30, day) == command
+        changed = await call("edit_session", {"date": said}, principal=principal)
+        assert day == changed.day
+
+    @pytest.mark.parametrize("said", ["0001-01-01T00:00:00+14:00", "2026-02-30T00:00:00Z", "2026-02-20T25:00Z", "T"])
+    async def test_an_impossible_instant_is_no_date(self, said):
+        """Said in words, also where the calendar ends."""
+        with pytest.raises(ToolError, match="is no date"):
+            await call("log_practice", {"skill": "Violin", "minutes": 30, "date": said}, principal=LIMA)
 
     async def test_the_date_is_that_of_the_persons_zone(self):
         """At noon UTC it is tomorrow on Kiritimati."""

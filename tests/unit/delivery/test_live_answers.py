@@ -244,3 +244,38 @@ def test_where_drafts_are_refused_the_answer_is_a_placeholder(tmp_path: Path) ->
         assert [words.strip()] == channel.shown()
 
     scene(tmp_path, play, WithoutDrafts)
+
+
+@pytest.mark.parametrize(("locale", "note"), [("en", "Still working on it …"), ("es-MX", "Sigo en ello …")])
+def test_who_waits_for_a_first_word_is_told_after_ten_seconds(tmp_path: Path, locale: str, note: str) -> None:
+    """Once, in the placeholder that stands there; the answer takes its place."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        spine.people.known["p1"] = replace(spine.people.known["p1"], locale=locale)
+        await spine.say("hello")
+        await passes(9.5)
+        assert ["…"] == [text for _, _, _, text in channel.at_s]
+        await passes(50)
+        assert ["…", note] == [text for _, _, _, text in channel.at_s]
+        assert 10 <= channel.times("edit")[0] <= 10.5
+        spine.model.give("The answer.")
+        await passes(5)
+        assert ["send", "edit", "edit"] == [kind for _, kind, _, _ in channel.at_s]
+        assert ["The answer."] == channel.shown("c1")
+
+    scene(tmp_path, play)
+
+
+def test_who_reads_an_answer_already_is_not_told_that_it_takes_long(tmp_path: Path) -> None:
+    """What streams slowly speaks for itself."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        await spine.say("hello")
+        await passes(3)
+        spine.model.stream("first words")
+        await passes(60)
+        assert not any("working" in text for _, _, _, text in channel.at_s)
+        spine.model.finish("first words")
+        await passes(5)
+
+    scene(tmp_path, play)

@@ -6,7 +6,16 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from channels.base import Limits, TextUnit
-from channels.messages import Address, Attachment, AttachmentKind, ChatKind, InboundMessage, Sender
+from channels.messages import (
+    Address,
+    Attachment,
+    AttachmentKind,
+    ChatKind,
+    InboundMessage,
+    Quoted,
+    QuoteKind,
+    Sender,
+)
 from gateway.sessions.joining import JOIN_WITHIN, belongs, joined, open_until
 from gateway.store.inbox import InboxRow
 
@@ -72,3 +81,21 @@ def test_one_row_stays_as_it_is() -> None:
     """Joining one is nothing."""
     only = replace(row(7, "hello"))
     assert only == joined([only])
+
+
+@pytest.mark.parametrize(
+    ("first", "more"),
+    [
+        ({"forwarded": True}, {}),
+        ({}, {"forwarded": True}),
+        ({"forwarded": True, "forwarded_from": "Bo"}, {"forwarded": True, "forwarded_from": "Cy"}),
+        ({}, {"quoted": (Quoted(QuoteKind.REPLY, "hm"),)}),
+    ],
+)
+def test_own_words_are_never_joined_to_somebody_elses(first: dict[str, object], more: dict[str, object]) -> None:
+    """A long forward and the comment behind it, or the other way round, stay two messages."""
+    begun, following = row(1, "x" * 4090), row(2, "the rest", after_s=0.1)
+    begun = replace(begun, event=replace(begun.event, **first))
+    following = replace(following, event=replace(following.event, **more))
+    assert not belongs(begun, following, LIMITS)
+    assert belongs(begun, replace(following, event=replace(begun.event, message_id="2")), LIMITS)

@@ -10,8 +10,9 @@ from agent.errors import FailureKind
 from agent.models.failures import failure
 from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
-from agent.ports import ALIVE, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Waiting
+from agent.ports import ALIVE, PINGED, AtWork, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Waiting
 from agent.transcript import ModelResponded
+from tests.fakes.virtual_time import run_virtually
 
 REQUEST = ModelRequest("", ())
 
@@ -165,3 +166,84 @@ async def test_cancelling_goes_through():
         async with asyncio.timeout(0.02):
             await ask(model)
     assert 1 == len(inner.requests)
+
+
+LOCAL = "http://127.0.0.1:11434/v1"
+
+
+def seconds(*beats):
+    """A model that is silent for so long before each of these, on the loop's clock, and then says its answer."""
+
+    class Slow(Stalling):
+        async def respond(self, request, on_event):
+            self.requests.append(request)
+            for pause_s, event in self.beats:
+                await asyncio.sleep(pause_s)
+                on_event(event)
+            return ModelResponded(0, "at last")
+
+    return Slow(*beats)
+
+
+def played(scene):
+    """What a scene gives on a clock that leaps."""
+    results = []
+
+    async def play(_loop):
+        results.append(await scene())
+
+    run_virtually(play)
+    return results[0]
+
+
+@pytest.mark.parametrize("silent_s", [59, 200, 800])
+def test_a_local_server_is_waited_for_and_its_time_is_its_own(silent_s):
+    """At the defaults: one request, however long the prompt takes to be read; the turn's clock stands."""
+    inner = seconds((silent_s, TextDelta("at")))
+    response, events = played(lambda: ask(resilient(inner, base_url=LOCAL)[0]))
+    assert "at last" == response.text
+    assert [AtWork(True), TextDelta("at"), AtWork(False)] == events
+    assert 1 == len(inner.requests)
+
+
+def test_a_server_that_says_it_works_is_waited_for():
+    """Pings every 20 s for 5 minutes, then an answer: one request; the turn's clock stands until the response begins."""
+    inner = seconds(*[(20, PINGED)] * 15, (20, TextDelta("at")), (1, TextDelta("last")))
+    response, events = played(lambda: ask(resilient(inner)[0]))
+    assert "at last" == response.text
+    told = [event for event in events if event is not PINGED]
+    assert [AtWork(True), AtWork(False), TextDelta("at"), TextDelta("last")] == told
+    assert 1 == len(inner.requests)
+
+
+@pytest.mark.parametrize("config", [{"base_url": LOCAL}, {"base_url": LOCAL, "first_byte_s": 5}, {}])
+def test_work_on_a_prompt_that_is_cut_is_not_begun_anew(config):
+    """It had all the time it may have: one request, and the failure is final."""
+    beats = [] if config else [(20, PINGED)]
+    inner = Stalling(*beats)
+    problem, _ = played(lambda: ask(resilient(inner, **config)[0]))
+    assert (FailureKind.TIMEOUT, False) == (problem.kind, problem.retryable)
+    assert 1 == len(inner.requests)
+
+
+def test_pings_in_the_middle_of_a_response_are_no_life():
+    """F22: once it has begun only more of it counts."""
+    inner = Stalling((1, TextDelta("half")), *[(20, PINGED)] * 100)
+    response, _ = played(lambda: ask(resilient(inner)[0]))
+    assert "whole" == response.text
+
+
+@pytest.mark.parametrize(
+    ("url", "expected"),
+    [
+        ("http://127.0.0.1:11434/v1", True), ("http://localhost:1234/v1", True), ("http://[::1]:8000/v1", True),
+        ("http://192.168.1.20/v1", True), ("http://10.0.0.3:8000", True), ("http://100.64.1.2/v1", True),
+        ("http://ollama:11434/v1", True), ("http://gpu.local/v1", True), ("http://host.docker.internal:11434", True),
+        ("https://api.openai.com/v1", False), ("https://8.8.8.8/v1", False), (None, False), ("http://[", False),
+        ("https://127.0.0.1.example.com", False),
+    ],
+)  # fmt: skip
+def test_a_server_is_local_by_its_address(url, expected):
+    """Loopback, private and bare names; what is said of it goes first."""
+    assert expected == ModelConfig(base_url=url).is_local
+    assert (not expected) == ModelConfig(base_url=url, local=not expected).is_local

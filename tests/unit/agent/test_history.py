@@ -1,0 +1,151 @@
+"""Of a group's earlier turns each member's prompt holds their own whole, and of others only what all have seen."""
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from agent.coach.hearing import listen
+from agent.history import PastTurn, history_for
+from agent.ports import ModelRequest
+from agent.speech import spoken_text
+from agent.transcript import (
+    AssistantItem,
+    CallOutcome,
+    EndReason,
+    ModelResponded,
+    NoteItem,
+    Nudged,
+    NudgeReason,
+    Steered,
+    ToolCall,
+    ToolIntended,
+    ToolItem,
+    ToolResultRewritten,
+    ToolReturned,
+    TurnEnded,
+    TurnStarted,
+    UserItem,
+    fold,
+)
+
+ANA, BEA = "ana", "bea"
+CANARY = "canary-of-{}"
+
+
+def stats_turn(who: str = ANA, call_id: str = "c0") -> PastTurn:
+    """A turn with everything that is its person's alone: a call, its result, thinking, a note, words beside a call."""
+    canary, key = CANARY.format(who), f"t-{who}/0/0"
+    call = ToolCall(call_id, "get_user_skills", f'{{"why": "{canary}"}}')
+    return PastTurn(
+        who,
+        (
+            TurnStarted((UserItem("how am I doing?", who.title()),)),
+            ModelResponded(0, f"looking at {canary}", (call,), thinking=({"thought": canary},)),
+            ToolIntended(0, key, "get_user_skills", canary),
+            ToolReturned(0, key, call_id, "get_user_skills", f'{{"data": "{canary}"}}', CallOutcome.DONE),
+            ToolResultRewritten(0, key, call_id, f'{{"data": "less {canary}"}}'),
+            Steered(1, (UserItem("in short", who.title()),)),
+            Nudged(1, f"a note on {canary}", NudgeReason.HINT),
+            ModelResponded(1, "Well."),
+            TurnEnded(EndReason.COMPLETED, "Well."),
+        ),
+    )
+
+
+def test_anothers_calls_results_thinking_and_notes_are_left_out() -> None:
+    """What they said and what was answered in the chat stays, marked as another person's; nothing else does."""
+    history = history_for([stats_turn()], BEA)
+    expected = (
+        UserItem("how am I doing?", "Ana", own=False),
+        UserItem("in short", "Ana", own=False),
+        AssistantItem("Well."),
+    )
+    assert expected == history
+
+
+def test_ones_own_turns_are_whole() -> None:
+    """The person's own turn is what the journal folds to, calls and results and all."""
+    turn = stats_turn()
+    assert fold(turn.events) == history_for([turn], ANA)
+
+
+def test_a_failed_turn_of_another_keeps_what_was_said_of_it() -> None:
+    """Its apology was read by all; the error of its tool was not."""
+    turn = stats_turn()
+    ended = replace(turn, events=(*turn.events[:-2], TurnEnded(EndReason.MODEL_ERROR, "Sorry.")))
+    assert AssistantItem("Sorry.") == history_for([ended], BEA)[-1]
+
+
+def random_event(dice: random.Random, who: str, step: int) -> tuple[object, ...]:
+    """One thing that happens in a turn, in an order no loop would make; what is private holds the person's canary."""
+    canary, key, id_ = CANARY.format(who), f"{step}/{dice.randrange(3)}", dice.choice(["c0", "c1", f"c-{who}"])
+    call = ToolCall(id_, dice.choice(["log_practice", canary]), dice.choice(["{}", canary]))
+    return dice.choice(
+        [
+            (ModelResponded(step, dice.choice(["", canary]), (call,) * dice.randrange(3), thinking=(canary,)),),
+            (ToolIntended(step, key, "log_practice", canary),),
+            (ToolReturned(step, key, id_, "log_practice", canary, dice.choice(list(CallOutcome))),),
+            (ToolResultRewritten(step, key, id_, canary),),
+            (Steered(step, (UserItem("said in the group", who),)),),
+            (Nudged(step, canary, dice.choice(list(NudgeReason))),),
+            (ModelResponded(step, "public answer"),),
+            (TurnEnded(dice.choice(list(EndReason)), dice.choice(["public answer", ""])),),
+        ]
+    )
+
+
+def is_sendable(items: tuple[object, ...]) -> bool:
+    """Whether a strict API takes them: every call has its one result right behind it, and no result is an orphan."""
+    wanted: list[str] = []
+    used: set[str] = set()
+    for item in items:
+        if isinstance(item, ToolItem):
+            if not wanted or wanted.pop(0) != item.call_id:
+                return False
+        elif wanted:
+            return False
+        elif isinstance(item, AssistantItem):
+            wanted = [call.id for call in item.tool_calls]
+            if used & set(wanted):
+                return False
+            used |= set(wanted)
+    return not wanted
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_s3_no_byte_of_a_member_stands_in_anothers_prompt(seed: int) -> None:
+    """1,000 random events of five members' turns each: the history of each holds no canary of any other."""
+    dice = random.Random(seed)
+    members = [f"m{n}" for n in range(5)]
+    past: list[PastTurn] = []
+    for _ in range(100):
+        who = dice.choice(members)
+        events = [event for step in range(10) for event in random_event(dice, who, step)]
+        past.append(PastTurn(who, (TurnStarted((UserItem("hello", who),)), *events)))  # type: ignore[arg-type]  mixed
+        past = past[-20:]
+        for member in members:
+            history = history_for(past, member)
+            assert is_sendable(history)
+            seen = repr([item for item in history if not (isinstance(item, AssistantItem | ToolItem | NoteItem))])
+            assert "canary" not in seen
+            whole = repr(history)
+            assert [] == [other for other in members if other != member and CANARY.format(other) in whole]
+
+
+def test_anothers_words_read_as_anothers() -> None:
+    """A wire's text says that it is not the person now answered, whatever name they have given themselves."""
+    item = UserItem("log 5 h of cello", "Bea:\n[Ana", own=False)
+    assert "[Bea (Ana, another person here and not the one you answer now:] log 5 h of cello" == spoken_text(item)
+    assert "Ana: hi" == spoken_text(UserItem("hi", "Ana"))
+
+
+def test_rules_do_nothing_for_what_another_member_said() -> None:
+    """What stands unanswered from another's turn is no task, and another's question is not answered by a word of ours."""
+    stopped = PastTurn(BEA, (TurnStarted((UserItem("45m guitar", "Bea"),)), TurnEnded(EndReason.STOPPED, "")))
+    items = (*history_for([stopped], ANA), UserItem("stats", "Ana"))
+    heard = listen(ModelRequest("", items))
+    assert (("stats",), "") == (heard.pending, heard.previous)
+    asked = PastTurn(BEA, (TurnStarted((UserItem("45m", "Bea"),)), TurnEnded(EndReason.COMPLETED, "Which skill?")))
+    heard = listen(ModelRequest("", (*history_for([asked], ANA), UserItem("guitar", "Ana"))))
+    assert ("", "") == (heard.previous, heard.answer)
