@@ -12,9 +12,7 @@ from agent.coach.durations import find_durations
 from agent.coach.log_line import find_day
 from agent.coach.practice import clean, name_key
 
-_NOT = re.compile(
-    r"\b(?:not|no|instead\s+of|rather\s+than|en\s+vez\s+de)\s+(?:(?:the|la|el)\s+)?\Z", re.IGNORECASE
-)
+_NOT = re.compile(r"\b(?:not|no|instead\s+of|rather\s+than|en\s+vez\s+de)\s+(?:(?:the|la|el)\s+)?\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
