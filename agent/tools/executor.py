@@ -29,12 +29,10 @@ class Executor:
         """What became of these calls; steering or a stop overtakes those not yet started."""
         intents = {event.call_key for event in self._journal.events if isinstance(event, ToolIntended)}
         asked = [self._asked(response, index, intents) for response, index in open_ if index < self._max_calls]
-        refused = await self._refuse(open_[len(asked) :])
+        ended = await self._refuse(open_[len(asked) :])
         begun = [one for one in asked if one.intended or self._pipeline.has_begun(one)]
         fresh = [one for one in asked if one not in begun]
-        ended = refused + [
-            await self._one(one) for one in begun
-        ]  # also what a dead process began: settled, never skipped
+        ended += [await self._one(one) for one in begun]  # also what a dead process began: settled, never skipped
         while fresh:
             if overtaken := await self._overtaken(fresh):
                 return ended + overtaken

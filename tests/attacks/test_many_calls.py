@@ -23,7 +23,7 @@ async def a_turn_with(many: int, name: str = "double") -> tuple[FakeTurnPort, Sc
 
 
 async def test_f37_5000_calls_are_about_60_commits_and_100_results() -> None:
-    """Fifty run; fifty of those refused are kept and journaled together; the rest is a number that the model is told."""
+    """Fifty run; fifty refused ones are kept and journaled together; the rest is a number that the model is told."""
     port, model = await a_turn_with(5000)
     assert 50 + 1 + 1 + 1 == port.commits  # a result each, one of all that were refused, the response, the end
     items = [item for item in model.requests[-1].items if isinstance(item, ToolItem)]
