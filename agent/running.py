@@ -33,7 +33,7 @@ from agent.ports import (
     TurnPort,
     Waiting,
 )
-from agent.responses import with_own_ids
+from agent.responses import at_most, with_own_ids
 from agent.tools.base import Tool
 from agent.tools.executor import Executor
 from agent.tools.pipeline import Asked, Ended, Pipeline, ToolBox
@@ -56,6 +56,9 @@ log = structlog.get_logger()
 
 NO_CALLS = -1
 """In place of a count: the response under way was given no tools."""
+
+TOLD_CALLS = 2
+"""So many times the calls that may run are kept, each with a result; of more, only their number."""
 
 
 def _utc_now() -> datetime:
@@ -162,7 +165,8 @@ class RunningTurn:
             self.void_streamed()  # said beside a call: no answer
         self._streamed.clear()
         used = self._used_ids() if response.tool_calls else frozenset()
-        return with_own_ids(response, self.journal.steps, used, self._turn.id)
+        kept = at_most(response, TOLD_CALLS * self.limits.max_calls)
+        return with_own_ids(kept, self.journal.steps, used, self._turn.id)
 
     def _drop_begun(self) -> None:
         """What was begun for a response that does not count ends; the next one's calls are counted anew."""

@@ -72,7 +72,7 @@ _PLAN = _whole(
 )  # fmt: skip
 _CREATE = _pattern(
     r"[\W_]{0,9}(?:please\s+)?(?:(?:add|create|new|start)\s+(?:an?\s+|the\s+)?(?:new\s+)?skill"
-    r"|(?:añade|crea|agrega|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad)\b\s*(?:called|named|llamada|de)?[\s:,]*(?P<name>[^\n?]{1,200})$"
+    r"|(?:añade|crea|agrega|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad)\b\s*+(?:called|named|llamada|de)?[\s:,]*+(?P<name>[^\n?]{1,200})$"
 )
 _YES = _whole(
     "y", "yes", "yep", "yeah", "yup", "sure", "correct", "right", "exactly", "do it", "log it", "yes,? i did", "i did",

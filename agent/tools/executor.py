@@ -5,6 +5,7 @@ No call runs before an earlier one of its response that may change what it reads
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from agent.journal import Journal
@@ -31,13 +32,14 @@ class Executor:
     async def run(self, open_: Sequence[tuple[ModelResponded, int]]) -> list[Ended]:
         """What became of these calls; steering or a stop overtakes those not yet started."""
         intents = {event.call_key for event in self._journal.events if isinstance(event, ToolIntended)}
-        asked = [self._asked(response, index, intents) for response, index in open_]
+        asked = [self._asked(response, index, intents) for response, index in open_ if index < self._max_calls]
+        ended = await self._refuse(open_[len(asked) :])
         intended = [one for one in asked if one.intended]  # a dead process began these: settled, never skipped
         fresh = [one for one in asked if not one.intended]
         early = list(takewhile(self._pipeline.has_begun, fresh))
         self._pipeline.drop_begun(but=early)  # one behind a call that had not begun may have read too soon
         fresh = fresh[len(early) :]
-        ended = [await self._one(one) for one in (*intended, *early)]
+        ended += [await self._one(one) for one in (*intended, *early)]
         while fresh:
             if overtaken := await self._overtaken(fresh):
                 return ended + overtaken
@@ -74,14 +76,24 @@ class Executor:
             raise group_of_one.exceptions[0] from None
         return [task.result() for task in tasks]
 
+    async def _refuse(self, surplus: Sequence[tuple[ModelResponded, int]]) -> list[Ended]:
+        """Results for the calls beyond the bound, in one commit; the last one tells of those that are not even kept."""
+        refused = [_refused(self._asked(response, index, set()), self._max_calls) for response, index in surplus]
+        if surplus and (left_out := surplus[-1][0].calls_left_out):
+            error = failed(f"Not run, nor {left_out} more calls: at most {self._max_calls} calls in one response.")
+            refused[-1] = replace(refused[-1], content=error)
+        if refused:
+            await self._journal.record(*refused)
+        return [Ended(returned) for returned in refused]
+
     async def _one(self, asked: Asked) -> Ended:
-        if int(asked.key.rpartition("/")[2]) >= self._max_calls:
-            error = failed(f"Not run: at most {self._max_calls} calls in one response. Ask again for this one.")
-            refused = ToolReturned(asked.step, asked.key, asked.call.id, asked.call.name, error, CallOutcome.FAILED)
-            await self._journal.record(refused)
-            return Ended(refused)
         async with self._slots:
             return await self._pipeline.run(asked)
+
+
+def _refused(asked: Asked, most: int) -> ToolReturned:
+    error = failed(f"Not run: at most {most} calls in one response. Ask again for this one.")
+    return ToolReturned(asked.step, asked.key, asked.call.id, asked.call.name, error, CallOutcome.FAILED)
 
 
 def _skipped(asked: Asked, why: str) -> ToolReturned:
