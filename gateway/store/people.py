@@ -11,6 +11,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from agent.ports import Principal
+from gateway import names
 from gateway.redaction import escape_controls
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.tables.base import new_id
@@ -212,8 +213,8 @@ def audit_log(connection: Connection, limit: int = 100) -> list[AuditRow]:
 
 
 def shown_name(name: str) -> str:
-    """A display name fit for one line of a terminal or a prompt: no control characters, 128 characters at most."""
-    return escape_controls(name.strip())[:MAX_NAME_CHARS]
+    """A display name fit for one line of a terminal or a prompt: nothing in it unseen, 128 characters at most."""
+    return names.shown_name(name)[:MAX_NAME_CHARS]
 
 
 def tag_of(locale: str | None) -> str | None:
