@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import PydanticSerializationError
 
 from channels.messages import INBOUND_EVENT, CommandInvoked, InboundEvent, InboundMessage
+from gateway.access.codes import BULLETS
 
 MAX_TEXT_CHARS = 4096
 MAX_KEPT_CHARS = 32_768
@@ -21,11 +22,11 @@ _GREETING = re.compile(r"/start\b", re.IGNORECASE)
 def to_keep(event: InboundMessage | CommandInvoked) -> str | None:
     """The event as JSON; None where it says nothing to be answered: `/start` is met by the welcome."""
     if isinstance(event, CommandInvoked):
-        if event.name == "start":
+        if event.name == "start" or event.arguments == BULLETS:
             return None
         kept: InboundEvent = replace(event, arguments=event.arguments[:MAX_TEXT_CHARS], route=None)
         return _dumped(kept)
-    if _GREETING.match(event.text) or not (event.text.strip() or event.attachments):
+    if _GREETING.match(event.text) or event.text == BULLETS or not (event.text.strip() or event.attachments):
         return None
     files = event.attachments[:MAX_ATTACHMENTS]
     said = replace(event, text=event.text[:MAX_TEXT_CHARS], attachments=files, edited=False)

@@ -70,8 +70,13 @@ class AlreadyIn:
 PairingOutcome = TellCode | AlreadyTold | Full | AlreadyIn
 
 
-def request(connection: Connection, event: InboundMessage | CommandInvoked, now: datetime) -> PairingOutcome:
-    """Somebody unknown wrote: their request is made or found, and whether they are told is decided and recorded."""
+def request(
+    connection: Connection, event: InboundMessage | CommandInvoked, now: datetime, *, places: int = MAX_PENDING
+) -> PairingOutcome:
+    """Somebody unknown wrote: their request is made or found, and whether they are told is decided and recorded.
+
+    What they said last is kept with it. `places` are the account's; fewer for tests.
+    """
     expire(connection, now)
     where = event.address
     known = people.find_sender(connection, event.tenant, event.sender_key)
@@ -90,7 +95,8 @@ def request(connection: Connection, event: InboundMessage | CommandInvoked, now:
         rows.told(connection, waiting.id, now)
         return TellCode(waiting)
     again = any(one.state in (State.DISPLACED, State.EXPIRED) for one in earlier)
-    if not _make_room(connection, where, now, again=again):
+    room = rows.pending_count(connection, where.channel, where.account) < places
+    if not (room or _make_room(connection, where, now, again=again)):
         rows.told(connection, earlier[0].id, now)
         return Full()
     asked = _new(event, now, again=again, said=said)
@@ -107,8 +113,6 @@ def _keeps_quiet(earlier: Request, now: datetime) -> bool:
 
 def _make_room(connection: Connection, where: Address, now: datetime, *, again: bool) -> bool:
     """A first-timer always gets a place; who lost one before queues behind first-timers."""
-    if rows.pending_count(connection, where.channel, where.account) < MAX_PENDING:
-        return True
     oldest = rows.next_to_give_way(connection, where.channel, where.account, again_only=again)
     if oldest is None or (again and now - oldest.created_at < GIVES_WAY_AFTER):
         return False

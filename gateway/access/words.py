@@ -38,8 +38,8 @@ _FULL = {
         "of yours is void. Write again in ten minutes, or ask the operator for an invitation: it works at once."
     ),
     "es": (
-        "Tanta gente pide entrar que ahora no hay sitio para tu petición, y un código anterior tuyo ya no vale. Escribe "
-        "de nuevo en diez minutos, o pide una invitación a quien administra este bot: funciona al momento."
+        "Tanta gente pide entrar que ahora no hay sitio para tu petición, y un código anterior tuyo ya no vale. "
+        "Escribe de nuevo en diez minutos, o pide una invitación a quien administra este bot: funciona al momento."
     ),
 }
 

@@ -1,6 +1,7 @@
 """`tenk run`: the gateway in the foreground."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import click
@@ -17,4 +18,4 @@ def command(config_path: Path | None) -> None:
     settings = prepare(config_path, level=None)
     from gateway.app import serve  # noqa: PLC0415  heavy, and only with settings that can be used
 
-    asyncio.run(serve(settings))
+    asyncio.run(serve(settings, show=click.echo if sys.stdout.isatty() else None))

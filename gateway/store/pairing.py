@@ -3,7 +3,7 @@
 No code is ever in a table: a request's id is all that is kept of it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -211,9 +211,12 @@ def _read(rows: Iterable[Any]) -> list[Request]:
     ]
 
 
-def approved(connection: Connection, tenant: str, channel: str, account: str) -> list[Request]:
-    """Who was let in to this account by pairing, oldest first: where they can be reached directly."""
+def approved(
+    connection: Connection, tenant: str, channel: str, account: str, senders: Collection[str]
+) -> list[Request]:
+    """Those of the senders who were let in to this account by a request, oldest first: where to reach them directly."""
     query = sa.select(pairing_requests).where(
-        _rows.tenant_id == tenant, _rows.channel == channel, _rows.account == account, _rows.state == State.APPROVED
-    )
+        _rows.tenant_id == tenant, _rows.channel == channel, _rows.account == account, _rows.sender.in_(senders),
+        _rows.state == State.APPROVED,
+    )  # fmt: skip
     return _read(connection.execute(query.order_by(_rows.created_at, _rows.id)))

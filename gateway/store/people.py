@@ -84,6 +84,11 @@ def everybody(connection: Connection) -> list[Person]:
     return _people(connection, sa.true())
 
 
+def holding(connection: Connection, tenant: str, *roles: str) -> list[Person]:
+    """A tenant's users with one of these roles, in the order they came."""
+    return _people(connection, sa.and_(users.c.tenant_id == tenant, users.c.role.in_(roles)))
+
+
 def person_of(connection: Connection, user_id: str) -> Person | None:
     """The user with this id."""
     return next(iter(_people(connection, users.c.id == user_id)), None)
