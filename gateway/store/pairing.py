@@ -111,11 +111,16 @@ def next_to_give_way(connection: Connection, channel: str, account: str, *, agai
     return found[0] if found else None
 
 
+_keep = (
+    sa.update(pairing_requests)
+    .where(_rows.id == sa.bindparam("b_id"), _rows.state == State.PENDING)
+    .values(kept=sa.bindparam("b_said"))
+)
+
+
 def keep(connection: Connection, request_id: str, said: str | None) -> None:
     """Keep what a person who waits said, in place of what they said before; None: nothing."""
-    connection.execute(
-        sa.update(pairing_requests).where(_rows.id == request_id, _rows.state == State.PENDING).values(kept=said)
-    )
+    connection.execute(_keep, {"b_id": request_id, "b_said": said})
 
 
 def settled_since(connection: Connection, since: datetime, limit: int) -> list[Request]:
@@ -124,12 +129,21 @@ def settled_since(connection: Connection, since: datetime, limit: int) -> list[R
     return _read(connection.execute(query.order_by(_rows.created_at.desc()).limit(limit)))
 
 
+_of_sender = (
+    sa.select(pairing_requests)
+    .where(
+        _rows.tenant_id == sa.bindparam("b_tenant"), _rows.channel == sa.bindparam("b_channel"),
+        _rows.account == sa.bindparam("b_account"), _rows.sender == sa.bindparam("b_sender"),
+    )
+    .order_by(_rows.created_at.desc(), _rows.id.desc())
+    .limit(10)
+)  # fmt: skip
+
+
 def of_sender(connection: Connection, tenant: str, channel: str, account: str, sender: str) -> list[Request]:
     """A person's requests at one account, newest first, ten at most."""
-    query = sa.select(pairing_requests).where(
-        _rows.tenant_id == tenant, _rows.channel == channel, _rows.account == account, _rows.sender == sender
-    )
-    return _read(connection.execute(query.order_by(_rows.created_at.desc(), _rows.id.desc()).limit(10)))
+    whose = {"b_tenant": tenant, "b_channel": channel, "b_account": account, "b_sender": sender}
+    return _read(connection.execute(_of_sender, whose))
 
 
 def told(connection: Connection, request_id: str, now: datetime) -> None:
@@ -147,14 +161,19 @@ def settle(connection: Connection, request_id: str, state: State, by: str, now: 
     return done.rowcount == 1
 
 
+_expire = (
+    sa.update(pairing_requests)
+    .where(
+        _is_pending,
+        sa.or_(_rows.expires_at <= sa.bindparam("b_now"), _rows.created_at > sa.bindparam("b_latest")),
+    )
+    .values(state=State.EXPIRED, decided_at=sa.bindparam("b_now"), decided_by="time", kept=None)
+)
+
+
 def expire(connection: Connection, now: datetime, latest_birth: datetime) -> int:
     """Record that requests ran out, or were born after `latest_birth`; how many did. It is never undone."""
-    gone = connection.execute(
-        sa.update(pairing_requests)
-        .where(_is_pending, sa.or_(_rows.expires_at <= now, _rows.created_at > latest_birth))
-        .values(state=State.EXPIRED, decided_at=now, decided_by="time", kept=None)
-    )
-    return gone.rowcount
+    return connection.execute(_expire, {"b_now": now, "b_latest": latest_birth}).rowcount
 
 
 def deny_all(connection: Connection, tenant: str, sender: str, by: str, now: datetime) -> int:

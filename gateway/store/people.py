@@ -94,9 +94,17 @@ def person_of(connection: Connection, user_id: str) -> Person | None:
     return next(iter(_people(connection, users.c.id == user_id)), None)
 
 
+_user_of_sender = sa.select(identities.c.user_id).where(
+    identities.c.tenant_id == sa.bindparam("b_tenant"), identities.c.channel == sa.bindparam("b_channel"),
+    identities.c.scope == sa.bindparam("b_scope"), identities.c.sender == sa.bindparam("b_sender"),
+)  # fmt: skip
+
+
 def find_sender(connection: Connection, tenant: str, sender_key: str) -> Person | None:
     """The user this canonical sender is; compared letter by letter."""
-    user_id = connection.execute(sa.select(identities.c.user_id).where(*_is_sender(tenant, sender_key))).scalar()
+    channel, scope, sender = _parts(sender_key)
+    whose = {"b_tenant": tenant, "b_channel": channel, "b_scope": scope, "b_sender": sender}
+    user_id = connection.execute(_user_of_sender, whose).scalar()
     return None if user_id is None else person_of(connection, user_id)
 
 
@@ -239,12 +247,6 @@ def _parts(sender_key: str) -> tuple[str, str, str]:
 def _joined(channel: str, scope: str, sender: str) -> str:
     """The key again."""
     return f"{channel}:{scope}:{sender}" if scope else f"{channel}:{sender}"
-
-
-def _is_sender(tenant: str, sender_key: str) -> tuple[sa.ColumnElement[bool], ...]:
-    channel, scope, sender = _parts(sender_key)
-    own = identities.c
-    return own.tenant_id == tenant, own.channel == channel, own.scope == scope, own.sender == sender
 
 
 def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Person]:

@@ -83,7 +83,7 @@ def test_a40_thirty_colleagues_on_a_first_morning_each_get_a_code() -> None:
 
 
 def test_a40_the_501st_takes_the_place_of_the_oldest() -> None:
-    """A40: never the newcomer is turned away, however young the others' requests are; another account is not touched."""
+    """A40: never the newcomer is turned away, however young the others' requests are; other accounts are apart."""
     with database() as connection:
         first = asks(connection, "1", NOON - minutes(1))
         crowd(connection, 499, NOON)
