@@ -192,6 +192,19 @@ class DeletesMessages(Protocol):
 
 
 @runtime_checkable
+class LinksInvites(Protocol):
+    """Has an address which, opened by a person, brings a code to the bot as if they had said `/start CODE`."""
+
+    async def invite_link(self, code: str) -> str | None:
+        """The link for a code of letters, digits and dashes; a path begins where the gateway is served. None: not now.
+
+        Raises:
+            ChannelError: the platform did not say.
+        """
+        ...
+
+
+@runtime_checkable
 class HasButtons(Protocol):
     """Shows `OutboundPart.buttons`; presses come in as `ButtonPressed` with a route, or are answered by the adapter."""
 

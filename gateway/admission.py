@@ -5,46 +5,28 @@ moved chats. What is committed is announced by `gateway.intake`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from channels.base import Channel, HasButtons
+from channels.base import Channel
 from channels.messages import (
     Address,
-    Button,
-    ButtonPressed,
-    ButtonStyle,
-    ChatKind,
     ChatMigrated,
-    CommandInvoked,
     InboundEvent,
-    InboundMessage,
     Membership,
     MembershipChanged,
-    MessageDeleted,
     Rejected,
 )
-from gateway.access import codes, pairing, words
+from gateway.access import invites, words
 from gateway.access.limits import Bound, Over
-from gateway.access.pairing import AlreadyIn, TellCode
-from gateway.access.policy import AccessSnapshot, Admit, Decision, Enrol, Pair
-from gateway.access.roles import Role
+from gateway.access.policy import Admit, Decision, Enrol, Pair
 from gateway.delivery.compose import Said, compose
-from gateway.sessions.key import group_key, session_key
+from gateway.reception import Doorway, Received, Reception, open_row
+from gateway.sessions.key import group_key
 from gateway.store import attempts, inbox, moves, outbox, people
-from gateway.store import pairing as pairing_rows
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
-from gateway.store.pairing import Request
-from gateway.store.people import Person
-
-DECISIONS = (
-    ("Approve", "approve", ButtonStyle.PRIMARY),
-    ("Deny", "deny", ButtonStyle.SECONDARY),
-    ("Block", "block", ButtonStyle.DANGER),
-)
-"""What an owner may press under a request; `gateway.commands.decisions` carries it out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +37,16 @@ class Plan:
     decision: Decision
     over: Over | None = None  # the person's bound is reached
     waiting: int = 0  # how many of their messages wait already
+    flood: bool = False  # strangers come in numbers just now
+    counted: str | None = None  # against whose bound it was counted
 
 
-@dataclass(slots=True)
-class Committed:
+@dataclass(slots=True, kw_only=True)
+class Committed(Received):
     """What a commit made, to be announced after it."""
 
     channel: str
-    admitted: list[InboxRow] = field(default_factory=list)
     replies: list[OutboxRow] = field(default_factory=list)
-    people: list[Person] = field(default_factory=list)
     parked: list[str] = field(default_factory=list)
     unparked: list[str] = field(default_factory=list)
     moved: list[tuple[Address, str]] = field(default_factory=list)  # where a chat was, and its new id
@@ -75,18 +57,22 @@ class Admission:
     """One commit's work; made anew for each, so that a repeated job begins afresh."""
 
     def __init__(
-        self, connection: Connection, channel: Channel, snapshot: AccessSnapshot, parked: frozenset[str], now: datetime
+        self, connection: Connection, channel: Channel, doorway: Doorway, parked: frozenset[str], now: datetime
     ) -> None:
         """`parked` are lanes of people who could not be reached, as known before the commit."""
         self._connection = connection
         self._channel = channel
-        self._snapshot = snapshot
+        self._doorway = doorway
         self._parked = parked
         self._now = now
-        self.done = Committed(channel.name)
+        self.done = Committed(channel=channel.name)
+        self._reception = Reception(connection, channel, doorway, self._put, now, self.done)
 
     def admit(self, plan: Plan) -> None:
         """Take one event in; one that was taken in before changes nothing."""
+        code = invites.code_in(plan.event)
+        if code is not None and self._hides(plan, code):
+            plan = replace(plan, event=invites.without_code(plan.event))
         row = self._row(plan)
         id_ = inbox.admit(self._connection, row, self._now)
         if id_ is None:
@@ -94,13 +80,23 @@ class Admission:
             return
         self._note_reachable(plan.event)
         if isinstance(plan.decision, Pair):
-            self._pair(plan.event, id_)
+            self._reception.receive(plan.event, id_, code, flood=plan.flood)
         elif row.outcome is None and row.user_id is not None and row.session_key is not None:
-            self._admitted(plan.event, id_, row.user_id, row.session_key)
-        elif plan.over is not None and plan.over.tell:
-            self._reply(plan.event, id_, _over_text(plan))
-        elif row.outcome is Outcome.REFUSED and plan.over is None and inbox.route_of(plan.event) is not None:
+            self.done.admitted.append(
+                InboxRow(id_, plan.event.tenant, row.session_key, row.user_id, plan.event, self._now)
+            )
+        elif row.outcome is Outcome.REFUSED:
+            self._refused(plan, id_)
+
+    def _refused(self, plan: Plan, id_: int) -> None:
+        """Say so where somebody waits to hear it; what a stranger takes back is kept no more."""
+        if plan.over is not None:
+            if plan.over.tell:
+                self._reply(plan.event, id_, _over_text(plan))
+        elif inbox.route_of(plan.event) is not None:
             self._reply(plan.event, id_, words.not_here_text(getattr(plan.event, "locale", None)))
+        else:
+            self._reception.change_kept(plan.event)
 
     def quarantine(self, rejected: Sequence[Rejected], tenant: str) -> None:
         """Keep what could not be understood."""
@@ -111,8 +107,10 @@ class Admission:
         """How far the account has read."""
         inbox.move_cursor(self._connection, tenant, self._channel.name, self._channel.account, cursor, self._now)
 
-    def _admitted(self, event: InboundEvent, id_: int, user_id: str, key: str) -> None:
-        self.done.admitted.append(InboxRow(id_, event.tenant, key, user_id, event, self._now))
+    def _hides(self, plan: Plan, code: str) -> bool:
+        """Whether what has the form of an invitation's code may not be kept: a stranger's, and whatever is one."""
+        key, tenant = self._doorway.keys.invites, plan.event.tenant
+        return isinstance(plan.decision, Pair) or invites.is_live(self._connection, key, tenant, code, self._now)
 
     def _row(self, plan: Plan) -> NewRow:
         """The row with the outcome that access gives it; open where a turn or a command follows."""
@@ -129,40 +127,13 @@ class Admission:
             return NewRow(event, outcome=Outcome.CONTEXT if about_chat else Outcome.REFUSED, detail=decision.reason)
         if plan.over is not None:
             return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
-        return _open(event, person)
+        return open_row(event, person)
 
-    def _pair(self, event: InboundEvent, id_: int) -> None:
-        if not isinstance(event, InboundMessage | CommandInvoked):
-            return
-        asked = pairing.request(self._connection, event, self._now)
-        if isinstance(asked, TellCode):
-            self._reply(event, id_, words.code_text(event.locale), secret_ref=codes.secret_ref(asked.request.id))
-            if asked.request.created_at == self._now:
-                self._ask_owners(asked.request)
-        elif isinstance(asked, AlreadyIn):  # approved between the decision and this commit
-            self.done.people.append(asked.person)
-            row = _open(event, asked.person)
-            inbox.reopen(self._connection, id_, event, asked.person.user_id, row.session_key)
-            if row.session_key is not None:
-                self._admitted(event, id_, asked.person.user_id, row.session_key)
-
-    def _ask_owners(self, asked: Request) -> None:
-        """Owners who talk to the bot on the same account decide with a button, where there are buttons."""
-        if not isinstance(self._channel, HasButtons):
-            return
-        buttons = tuple(Button(label, f"{verb}:{asked.id}", style) for label, verb, style in DECISIONS)
-        for let_in in pairing_rows.approved(self._connection, asked.tenant, asked.channel, asked.account):
-            person = self._snapshot.find(asked.tenant, let_in.sender)
-            if person is not None and person.role == Role.OWNER:
-                where = Address(asked.channel, asked.account, let_in.chat)
-                cause = f"asked:{asked.id}:{let_in.id[-8:]}"
-                self._say(asked.tenant, Said(where, cause, words.asked_text(asked), buttons=buttons))
-
-    def _reply(self, event: InboundEvent, id_: int, text: str, secret_ref: str | None = None) -> None:
+    def _reply(self, event: InboundEvent, id_: int, text: str) -> None:
         answers = id_ if inbox.route_of(event) is not None else None
-        self._say(event.tenant, Said(event.address, f"inbox:{id_}", text, secret_ref=secret_ref, answers=answers))
+        self._put(event.tenant, Said(event.address, f"inbox:{id_}", text, answers=answers))
 
-    def _say(self, tenant: str, said: Said) -> None:
+    def _put(self, tenant: str, said: Said) -> None:
         self.done.replies += outbox.put(self._connection, tenant, compose(self._channel, said), self._now)
 
     def _note_reachable(self, event: InboundEvent) -> None:
@@ -182,18 +153,6 @@ class Admission:
         old, new = group_key(event.address), group_key(event.address, event.new_chat)
         moves.move_sessions(self._connection, event.tenant, old, new)
         self.done.moved.append((event.address, event.new_chat))
-
-
-def _open(event: InboundEvent, person: Person) -> NewRow:
-    """Open where it is meant for the bot; in a group, what is not is kept as context."""
-    match event:
-        case InboundMessage(kind=ChatKind.GROUP, mentions_bot=False):
-            return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail="not meant for the bot")
-        case InboundMessage() | CommandInvoked() | ButtonPressed():
-            return NewRow(event, person.user_id, session_key(event, event.kind))
-        case MessageDeleted():
-            return NewRow(event, person.user_id, session_key(event, ChatKind.DIRECT))
-    return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail=event.type)
 
 
 def _over_text(plan: Plan) -> str:

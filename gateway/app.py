@@ -27,11 +27,12 @@ from agent.tools.base import Tool, tools_of
 from agent.transcript import EndReason
 from channels.base import Channel
 from channels.console.config import ConsolePlace
-from channels.messages import DEFAULT_TENANT, Address, InboundMessage, Quoted
+from channels.messages import InboundMessage, Quoted
 from channels.registry import load_channel
-from gateway.access import codes, pairing
-from gateway.access.calls import access_calls
-from gateway.access.operations import AccessChange, AccessOperations
+from gateway import invocation
+from gateway.access import codes, invites, pairing
+from gateway.access.buttons import SealedButtons
+from gateway.access.keys import AccessKeys
 from gateway.access.policy import AccessSnapshot
 from gateway.bus import Bus
 from gateway.commands.coach import coach_commands
@@ -39,7 +40,6 @@ from gateway.commands.decisions import access_decisions
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.control import ControlServer, Handler
-from gateway.delivery.compose import Said, compose
 from gateway.delivery.drafts import LiveTools
 from gateway.delivery.outbox import Delivery
 from gateway.errors import GatewayError
@@ -51,7 +51,9 @@ from gateway.intake import Intake
 from gateway.lock import HomeLock
 from gateway.manager import ChannelAccount, ChannelManager
 from gateway.measured import CountedTools, MeasuredModel
+from gateway.operators import InviteLinks, access_operations, operator_calls, show_founding_link
 from gateway.output import Scrubber
+from gateway.reception import Doorway
 from gateway.retention import Housekeeper
 from gateway.serial import load_wanted
 from gateway.sessions.commands import CommandRunner, CommandTools
@@ -62,7 +64,7 @@ from gateway.sessions.shared import RunTurn, SessionTools
 from gateway.sessions.turn import TurnTools
 from gateway.settings import Settings
 from gateway.standing import Standing, usage_calls
-from gateway.store import earlier, inbox, journal, moves, outbox, people, practice
+from gateway.store import earlier, inbox, journal, moves, people, practice
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
@@ -80,8 +82,10 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-async def serve(settings: Settings, extra_tools: Sequence[Tool] = ()) -> None:
-    """Run the gateway until SIGTERM or SIGINT, then drain and return.
+async def serve(
+    settings: Settings, extra_tools: Sequence[Tool] = (), show: Callable[[str], None] | None = None
+) -> None:
+    """Run the gateway until SIGTERM or SIGINT, then drain and return. `show` prints for whoever reads the terminal.
 
     Raises:
         GatewayError: it cannot start; the message says what to do.
@@ -89,7 +93,7 @@ async def serve(settings: Settings, extra_tools: Sequence[Tool] = ()) -> None:
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
-            await Gateway(settings, store, extra_tools).run()
+            await Gateway(settings, store, extra_tools, show).run()
         finally:
             await store.aclose()
 
@@ -116,9 +120,16 @@ class Known:
 class Gateway:
     """One running gateway over an open store."""
 
-    def __init__(self, settings: Settings, store: Store, extra_tools: Sequence[Tool] = ()) -> None:
-        """Nothing runs before `run`. `extra_tools` stand beside the coach's own."""
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        extra_tools: Sequence[Tool] = (),
+        show: Callable[[str], None] | None = None,
+    ) -> None:
+        """Nothing runs before `run`. `extra_tools` stand beside the coach's own; `show` as in `serve`."""
         self._settings = settings
+        self._show = show
         self._store = store
         self._snapshot = AccessSnapshot()
         self._reader = StoredPractice(store)
@@ -158,24 +169,32 @@ class Gateway:
     async def _serve(self, tasks: asyncio.TaskGroup, epoch: int) -> None:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
+        keys = AccessKeys.derived(key)
+        doorway = Doorway(keys, invocation.of_process(), self._show)
         manager = self._manager = ChannelManager(self._accounts(), store, utc_now, tasks, self._table.menus())
         delivery = Delivery(store, manager, settings.delivery, utc_now, partial(codes.reveal, key), tasks)
         session_tools = self._session_tools(manager, delivery, epoch, tasks)
         bus = Bus(settings.sessions.bus_size, partial(self._load_waiting, manager), self._kinds.is_urgent)
-        operations = self._operations(key, manager, delivery)
-        decisions = access_decisions(operations)
+        operations = access_operations(store, key, manager, delivery, bus, self._snapshot)
+        decisions, buttons = access_decisions(operations), SealedButtons(keys.buttons)
         known = Known(self._snapshot)
         commands = CommandRunner(
-            CommandTools(store, self._table, delivery, manager, known, apply_change, decisions, utc_now), tasks
+            CommandTools(store, self._table, delivery, manager, known, apply_change, decisions, utc_now, buttons), tasks
         )
         router = Router(bus, session_tools, commands, tasks)
-        intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now)
+        intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
         reading = tasks.create_task(manager.run(intake))
         await router.recover()
-        standing = Standing(store, manager, router, self._snapshot, self._model.name, self._started_at)
-        tasks.create_task(HttpServer(settings.http, standing, Mounts(manager)).run())
-        tasks.create_task(self._control(operations, standing).run())
+        standing = Standing(
+            store, manager, router, self._snapshot, self._model.name, self._started_at, lambda: intake.floods
+        )
+        server = HttpServer(settings.http, standing, Mounts(manager))
+        tasks.create_task(server.run())
+        calls = operator_calls(operations, store, keys, InviteLinks(manager, server))
+        tasks.create_task(self._control(calls, standing).run())
+        if settings.channels.web.enabled:
+            tasks.create_task(show_founding_link(server, store, settings.access, doorway))
         tasks.create_task(self._keep_house())
         tasks.create_task(Housekeeper(store, settings.retention, utc_now).run())
         routing = tasks.create_task(router.run())
@@ -201,9 +220,15 @@ class Gateway:
         )
 
     async def _keep_house(self) -> None:
-        """Once a minute: requests run out."""
+        """Once a minute: requests and invitations run out."""
+
+        def job(connection: Connection) -> None:
+            pairing.expire(connection, utc_now())
+            pairing.forget(connection, utc_now())
+            invites.expire(connection, utc_now())
+
         while True:
-            await self._store.write(lambda connection: pairing.expire(connection, utc_now()))
+            await self._store.write(job)
             await asyncio.sleep(HOUSEKEEPING_S)
 
     # ------------------------------------------------------------ wiring
@@ -271,29 +296,11 @@ class Gateway:
 
         return await load_wanted(load, lambda row: manager.configured(row.event.address), after_id, limit)
 
-    def _operations(self, key: bytes, manager: ChannelManager, delivery: Delivery) -> AccessOperations:
-        def say(connection: Connection, address: Address, text: str, cause: str) -> None:
-            channel = manager.now_loaded(address)
-            if channel is None:
-                raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
-            outbox.put(connection, DEFAULT_TENANT, compose(channel, Said(address, cause, text)), utc_now())
-
-        def changed(change: AccessChange) -> None:
-            if change.person is not None:
-                self._snapshot.put(change.person)
-            if change.told is not None:
-                delivery.reread(change.told)
-            failpoint("pairing_approved")
-
-        return AccessOperations(self._store, key, say, utc_now, changed)
-
-    def _control(self, operations: AccessOperations, standing: Standing) -> ControlServer:
+    def _control(self, calls: Mapping[str, Handler], standing: Standing) -> ControlServer:
         async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
             return await standing.status(utc_now())
 
-        handlers: dict[str, Handler] = {
-            **access_calls(operations), **usage_calls(self._store, utc_now), "status": status,
-        }  # fmt: skip
+        handlers = {**calls, **usage_calls(self._store, utc_now), "status": status}
         return ControlServer(self._settings.control_path, handlers)
 
 

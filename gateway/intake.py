@@ -4,8 +4,8 @@ The order of a session is fixed here, by the one call that queues the commit, be
 becomes within the commit is `gateway.admission`'s matter.
 """
 
-import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from typing import Protocol
@@ -13,9 +13,10 @@ from typing import Protocol
 import structlog
 
 from channels.base import Channel, NotPersisted
-from channels.messages import CommandInvoked, InboundEvent, InboundMessage, Rejected
-from gateway.access import policy
+from channels.messages import ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
+from gateway.access import policy, words
 from gateway.access.config import AccessConfig
+from gateway.access.flood import FloodWatch
 from gateway.access.limits import PersonLimits
 from gateway.access.policy import AccessSnapshot, Admit
 from gateway.access.strangers import StrangerBound
@@ -23,6 +24,8 @@ from gateway.admission import Admission, Committed, Plan
 from gateway.delivery.outbox import Delivery
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
+from gateway.names import shown_name
+from gateway.reception import Doorway, is_talk
 from gateway.sessions.key import session_key
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
@@ -63,8 +66,9 @@ class Intake:
         bus: Announced,
         waiting: Waiting,
         clock: Callable[[], datetime],
+        doorway: Doorway | None = None,
     ) -> None:
-        """Nothing is received before the first call of `receive`."""
+        """Nothing is received before the first call of `receive`. Without a doorway no invitation holds."""
         self._store = store
         self._access = access
         self._snapshot = snapshot
@@ -72,8 +76,10 @@ class Intake:
         self._bus = bus
         self._waiting = waiting
         self._clock = clock
-        self._limits = PersonLimits(access.limits, time.monotonic)
-        self._strangers = StrangerBound(access.strangers, time.monotonic)
+        self._doorway = doorway or Doorway()
+        self._limits = PersonLimits(access.limits, self._doorway.clock_s)
+        self._strangers = StrangerBound(access.strangers, self._doorway.clock_s)
+        self._flood = FloodWatch(self._doorway.clock_s)
         self._unlisted: set[str] = set()  # groups of which the operator was told
 
     async def receive(
@@ -124,9 +130,14 @@ class Intake:
         self._bus.reread()
         for plan in plans:
             self._delivery.reread(plan.event.address)
-            if isinstance(plan.decision, Admit) and plan.over is None:
-                self._limits.give_back(plan.decision.person.user_id)
+            if plan.counted is not None and plan.over is None:
+                self._limits.give_back(plan.counted)
             self._strangers.give_back(plan.event, plan.decision, self._person_of(plan.event))
+
+    @property
+    def floods(self) -> Mapping[str, int]:
+        """Accounts where strangers come in numbers, with their messages in the last minute."""
+        return self._flood.floods()
 
     def _person_of(self, event: InboundEvent) -> Person | None:
         return self._snapshot.find(event.tenant, event.sender_key)
@@ -136,13 +147,34 @@ class Intake:
         decision = policy.decide(self._snapshot, self._access, event)
         if decision == policy.Silence(policy.GROUP_NOT_LISTED):
             self._note_unlisted(event)
+        flood = isinstance(decision, policy.Pair) and self._flood.asked(_account(event))
         if not self._strangers.take(event, decision, self._person_of(event)):
             series(STRANGERS_LEFT_OUT, event.address.channel).inc()
             return None
-        if not (isinstance(decision, Admit) and isinstance(event, InboundMessage | CommandInvoked)):
+        if isinstance(decision, policy.Pair):
+            return Plan(event, decision, flood=flood)
+        counted = self._counted(event, decision)
+        if counted is None or not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
             return Plan(event, decision)
         waiting = self._waiting(session_key(event, event.kind))
-        return Plan(event, decision, self._limits.take(decision.person.user_id, waiting), waiting)
+        over = self._limits.take(counted, waiting)
+        if over is not None and is_talk(event):  # nobody asked the bot anything: it says nothing
+            over = replace(over, tell=False)
+        return Plan(event, decision, over, waiting, counted=counted)
+
+    def _counted(self, event: InboundEvent, decision: policy.Decision) -> str | None:
+        """Whose bound an event counts against: a person's, a newcomer's until they are one; None for nobody's.
+
+        What is said to a group and not to the bot has a bound of its own, or it would use up what may be asked.
+        """
+        known = self._snapshot.find(event.tenant, event.sender_key)
+        if isinstance(decision, Admit):
+            counted = decision.person.user_id
+        elif isinstance(decision, policy.Enrol):
+            counted = newcomer_key(event.tenant, event.sender_key) if known is None else known.user_id
+        else:
+            return None
+        return f"talk:{counted}" if is_talk(event) else counted
 
     def _note_unlisted(self, event: InboundEvent) -> None:
         """Tell the operator, once a group, what to write into the configuration where somebody asked for the bot."""
@@ -162,7 +194,7 @@ class Intake:
         tenant: str,
     ) -> Committed:
         """The whole of one commit, in the writer."""
-        admission = Admission(connection, channel, self._snapshot, self._delivery.parked, self._clock())
+        admission = Admission(connection, channel, self._doorway, self._delivery.parked, self._clock())
         for plan in plans:
             admission.admit(plan)
         admission.quarantine(rejected, tenant)
@@ -174,6 +206,9 @@ class Intake:
         """Tell everybody, in the event loop, right after the commit."""
         for person in done.people:
             self._snapshot.put(person)
+            for sender in person.identities:
+                self._limits.rename(newcomer_key(person.tenant, sender), person.user_id)
+        self._tell_operator(done)
         for old, new_chat in done.moved:
             self._snapshot.chat_moved(old.channel, old.chat, new_chat)
             self._delivery.moved(old, new_chat)
@@ -188,3 +223,27 @@ class Intake:
         if done.duplicates:
             series(DUPLICATES, done.channel).inc(done.duplicates)
             log.info("duplicates_ignored", count=done.duplicates)
+
+    def _tell_operator(self, done: Committed) -> None:
+        """Show who asks and what lets them in, on the terminal or in the log; in numbers, that they do."""
+        for asked in done.asked:
+            name, account = shown_name(asked.display_name), f"{asked.channel}:{asked.account}"
+            command = words.approve_command(asked, self._doorway.tenk)
+            said = f"{name} ({asked.sender}) asks to be let in to {account}. This lets them in:\n    {command}"
+            if self._doorway.show is not None:
+                self._doorway.show(said)
+            else:
+                log.info("pairing_requested", name=name, sender=asked.sender, account=account, approve=command)
+        for account in done.crowded:
+            if self._flood.crowded(account):
+                asks = self._flood.floods().get(account, 0)
+                log.warning("strangers_flood", account=account, messages_per_min=asks, mend="see `tenk pairing list`")
+
+
+def newcomer_key(tenant: str, sender_key: str) -> str:
+    """Under what somebody's bound is kept before they are a user."""
+    return f"new:{tenant}:{sender_key}"
+
+
+def _account(event: InboundEvent) -> str:
+    return f"{event.address.channel}:{event.address.account}"

@@ -16,7 +16,7 @@ from gateway.errors import GatewayError, StoreUnavailable
 from gateway.http.health import PartHealth
 from gateway.manager import ChannelManager
 from gateway.sessions.router import Router
-from gateway.store import inbox, outbox, people
+from gateway.store import inbox, outbox, pairing, people
 from gateway.store.engine import Store
 from gateway.store.usage import usage_sums
 from gateway.telemetry import OUTBOX_WAITING
@@ -33,13 +33,16 @@ class Standing:
         snapshot: AccessSnapshot,
         model_name: str,
         started_at: datetime,
+        floods: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
+        """`floods` are accounts where strangers come in numbers, with their messages in the last minute."""
         self._store = store
         self._manager = manager
         self._router = router
         self._snapshot = snapshot
         self._model_name = model_name
         self._started_at = started_at
+        self._floods = floods
 
     def health(self) -> Mapping[str, PartHealth]:
         """By name: the store, and each channel account with when it was last really heard."""
@@ -70,6 +73,11 @@ class Standing:
             "inbox_open": await self._store.read(inbox.open_count),
             "outbox": depths,
             "people": len(self._snapshot),
+            "pairing_requests": dict(await self._store.read(pairing.pending_counts)),
+            "floods_of_strangers": {
+                account: f"{messages} messages in the last minute; see `tenk pairing list`"
+                for account, messages in self._floods().items()
+            },
         }
 
 

@@ -29,7 +29,8 @@ _OPTIONS: Mapping[str, tuple[JsonObject, ...]] = {
     "stats": (_option("skill", "One skill; without it, all of them"),),
     "plan": (_option("skill", "What to plan for"),),
     "timezone": (_option("zone", "Like Europe/Madrid", required=True),),
-    **dict.fromkeys(("skills", "stop", "help", "start", "new", "undo", "export"), ()),
+    "start": (_option("code", "The code of an invitation, if you have one"),),
+    **dict.fromkeys(("skills", "stop", "help", "new", "undo", "export"), ()),
 }
 _ANY = (_option("text", "What comes after the command"),)
 _COACH = {"": "Talk with your coach", "es": "Habla con tu coach"}

@@ -161,6 +161,16 @@ class TelegramChannel:
                 body["language_code"] = language
             await self._make(Outgoing("setMyCommands", body))
 
+    async def invite_link(self, code: str) -> str | None:
+        """Telegram's own: it opens the chat and says `/start CODE` when the person presses START.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`.
+        """
+        me = await self._make(Outgoing("getMe", {}))
+        name = me.get("username") if isinstance(me, dict) else None
+        return f"https://t.me/{name}?start={code}" if isinstance(name, str) else None
+
     async def _make(self, call: Outgoing, *, unchanged_is_done: bool = False) -> JsonValue:
         """One call; a refusal becomes one of the three kinds of error."""
         timeout_s = self._config.file_timeout_s if call.files else self._config.call_timeout_s

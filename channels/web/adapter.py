@@ -104,6 +104,10 @@ class WebChannel:
         self._pages.history.change(address.chat, message_id, buttons=[])
         self._pages.screens.tell(address.chat, {"type": "buttons", "message": message_id, "buttons": []})
 
+    async def invite_link(self, code: str) -> str:
+        """The page, which says the code as soon as it is open."""
+        return f"/?invite={code}"
+
     async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Set the menus that pages show behind "/", by the browser's language."""
         self._pages.menus = menus

@@ -4,10 +4,9 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic import JsonValue
 
+from gateway.access.inviting import InviteOperations
 from gateway.access.operations import AccessOperations, OperationRefused
-
-BY_CLI = "cli"
-"""Whoever can reach the home's socket or its store: the operator at the machine."""
+from gateway.access.ranks import BY_CLI
 
 Call = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 
@@ -31,6 +30,15 @@ def access_calls(operations: AccessOperations) -> Mapping[str, Call]:
         "users.audit": _asked(operations.audit),
         "users.role": _done(operations.set_role, "who", "role"),
         "users.revoke": _done(operations.revoke, "who", "account"),
+    }
+
+
+def invite_calls(operations: InviteOperations) -> Mapping[str, Call]:
+    """The same for invitations."""
+    return {
+        "invite.make": _done(operations.make, "role", "days"),
+        "invite.list": _asked(operations.list_invites),
+        "invite.revoke": _done(operations.revoke, "invite"),
     }
 
 

@@ -47,7 +47,7 @@ class PersonLimits:
         self._takes = 0
 
     def take(self, user_id: str, waiting: int) -> Over | None:
-        """Count one message; None when it may come in. `waiting` is how many of theirs wait already.
+        """Count one message of whoever is kept by this name; None when it may come in. `waiting` wait already.
 
         What is not taken costs nothing: whoever hammers gets in again as soon as whoever waits.
         """
@@ -66,6 +66,13 @@ class PersonLimits:
         bucket = self._buckets.get(user_id)
         if bucket is not None:
             bucket.tokens = min(float(self._config.burst_messages), bucket.tokens + 1.0)
+
+    def rename(self, old: str, new: str) -> None:
+        """Whoever was counted under one name is from now on under another; the message that led to it is free."""
+        used = self._buckets.pop(old, None)
+        if used is not None and new not in self._buckets:
+            self._buckets[new] = used
+            self.give_back(new)
 
     @property
     def _per_s(self) -> float:

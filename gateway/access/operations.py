@@ -1,27 +1,29 @@
 """What an operator does about people: one set of operations for the control socket, the CLI alone and chat commands.
 
-Each is one commit: the change, its audit row and what is said to the person. Whether the caller is an operator is the
-caller's to know. A code is never part of an answer, a log line or an error.
+Each is one commit: the change, its audit row and what is said to the person. Who does it is "cli" or a user id, and
+within the commit that has to be an operator, above whomever it is about. A code is never part of an answer, a log line
+or an error.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeVar
 
 import structlog
 from pydantic import JsonValue
 
 from channels.messages import DEFAULT_TENANT, Address
-from gateway.access import pairing, words
+from gateway.access import listing, pairing, ranks, words
 from gateway.access.pairing import Approved, NotApproved, Why
 from gateway.access.roles import Role
 from gateway.errors import GatewayError
 from gateway.store import pairing as rows
 from gateway.store import people
 from gateway.store.engine import Store
-from gateway.store.pairing import Request
+from gateway.store.inbox import InboxRow
+from gateway.store.pairing import Request, State
 from gateway.store.people import Connection, Person
 
 T = TypeVar("T")
@@ -30,6 +32,9 @@ LEAST_NUMBER_CHARS = 4
 
 Say = Callable[[Connection, Address, str, str], None]
 """Put a message into the outbox: connection, where, Markdown, cause. The same cause again adds nothing."""
+
+TakeUp = Callable[[Connection, Approved, datetime], InboxRow | None]
+"""Take in what somebody said while they waited; the row, None where nothing is kept or it was taken in before."""
 
 CANONICAL_SENDER = re.compile(r"[a-z][a-z0-9_]*:\S{1,128}")
 
@@ -42,6 +47,7 @@ class AccessChange:
 
     person: Person | None = None  # as they are now
     told: Address | None = None  # where something waits to be said
+    row: InboxRow | None = None  # what they had said before, taken in
 
 
 class OperationRefused(GatewayError):
@@ -50,6 +56,10 @@ class OperationRefused(GatewayError):
 
 def _nobody_listens(_: AccessChange) -> None:
     """For a store without a running gateway."""
+
+
+def _nothing_kept(_: Connection, __: Approved, ___: datetime) -> None:
+    """For callers that know no inbox."""
 
 
 class AccessOperations:
@@ -62,6 +72,7 @@ class AccessOperations:
         say: Say,
         clock: Callable[[], datetime],
         changed: Callable[[AccessChange], None] = _nobody_listens,
+        take_up: TakeUp = _nothing_kept,
     ) -> None:
         """A running gateway passes a `changed` that updates its snapshot and wakes the lane."""
         self._store = store
@@ -69,12 +80,12 @@ class AccessOperations:
         self._say = say
         self._clock = clock
         self._changed = changed
+        self._take_up = take_up
 
     async def list_requests(self) -> list[JsonValue]:
-        """Who waits, oldest first: number, sender, name, account, age. Never a code: the person has it."""
-        now = self._clock()
-        pending = await self._store.read(rows.pending)
-        return [_shown(one, now) for one in pending if now < one.expires_at]
+        """Who waits, the likeliest first: number, sender, name, account, age. Never a code: the person has it."""
+        pending, known = await self._store.read(rows.pending), await self._store.read(people.everybody)
+        return listing.requests_shown(pending, known, self._clock())
 
     async def approve(self, code: str, by: str) -> dict[str, JsonValue]:
         """Let in whose code this is.
@@ -105,24 +116,26 @@ class AccessOperations:
         self, job: Callable[[Connection, bool], Approved | NotApproved], by: str, now: datetime
     ) -> dict[str, JsonValue]:
         ran: list[Approved] = []
+        taken: list[InboxRow | None] = []
 
         def whole(connection: Connection) -> Approved | NotApproved:
-            done = job(connection, bool(ran))
+            done = _may_approve(connection, by) or job(connection, bool(ran))
             if isinstance(done, Approved):
                 ran.append(done)
                 self._say(connection, done.address, words.welcome_text(done), f"approved:{done.request.id}")
+                taken[:] = [self._take_up(connection, done, now)]
             return done
 
         def after(done: Approved | NotApproved) -> None:
             if isinstance(done, Approved):
-                self._changed(AccessChange(done.person, done.address))
+                self._changed(AccessChange(done.person, done.address, *taken))
 
         done = await self._store.write(whole, after)
         if isinstance(done, NotApproved):
             log.warning("pairing_refused", why=done.why, approver=by)
             raise OperationRefused(words.refusal(done, now))
         log.info("pairing_approved", request_id=done.request.id, user_id=done.person.user_id, approver=by)
-        return _person_shown(done.person)
+        return await self._shown(done.person)
 
     async def deny(self, number: str, by: str) -> dict[str, JsonValue]:
         """Turn a request down, in silence.
@@ -134,14 +147,16 @@ class AccessOperations:
         request_id = (await self._pending(number)).id
         ran: list[Request] = []
 
-        def whole(connection: Connection) -> Request | None:
+        def whole(connection: Connection) -> Request | NotApproved | None:
+            if not ranks.may_decide(connection, by):
+                return NotApproved(Why.NOT_ALLOWED)
             done = pairing.deny(connection, request_id, by[:128], now, repeated=bool(ran))
             ran.extend([done] if done else [])
             return done
 
         denied = await self._store.write(whole)
-        if denied is None:
-            raise OperationRefused(words.refusal(NotApproved(Why.UNKNOWN), now))
+        if not isinstance(denied, Request):
+            raise OperationRefused(words.refusal(denied or NotApproved(Why.UNKNOWN), now))
         log.info("pairing_denied", request_id=denied.id, approver=by)
         return {"request": denied.id, "sender": denied.sender}
 
@@ -149,7 +164,7 @@ class AccessOperations:
         """Silence for a person, given as a request's number, a sender (`telegram:42`) or a user id.
 
         Raises:
-            OperationRefused: nobody is known by that, or it is the only owner.
+            OperationRefused: nobody is known by that, it is the only owner, or not below whoever does it.
         """
         now = self._clock()
         if CANONICAL_SENDER.fullmatch(who):
@@ -158,11 +173,29 @@ class AccessOperations:
             tenant, sender, name = await self._sender_of(who)
         return await self._change(lambda c: _block(c, tenant, sender, name, by[:128], now), "person_blocked", by)
 
+    async def block_request(self, request_id: str, by: str) -> dict[str, JsonValue]:
+        """Silence for whoever made this request, while it is pending.
+
+        Raises:
+            OperationRefused: it is pending no more, or its person is not below whoever does it.
+        """
+        asked, now = await self._pending(request_id), self._clock()
+
+        def job(connection: Connection) -> Person | str:
+            pairing.expire(connection, now)
+            waits = rows.get(connection, asked.id)
+            if waits is None or waits.state is not State.PENDING:
+                return words.refusal(NotApproved(_why(waits)), now)
+            return _block(connection, asked.tenant, asked.sender, asked.display_name, by[:128], now)
+
+        return await self._change(job, "person_blocked", by)
+
     async def set_role(self, who: str, role: str, by: str) -> dict[str, JsonValue]:
         """Give a person, by sender or user id, another role; `member` also ends a block.
 
         Raises:
-            OperationRefused: no such person or role, or it would leave the tenant without an owner.
+            OperationRefused: no such person or role, it would leave the tenant without an owner, or what they are or
+                shall be is not below whoever does it.
         """
         if role not in tuple(Role):
             raise OperationRefused(f"{role!r} is no role; there are: {', '.join(Role)}")
@@ -194,20 +227,29 @@ class AccessOperations:
 
     async def users(self) -> list[JsonValue]:
         """Everybody known, in the order they came."""
-        return [_person_shown(person) for person in await self._store.read(people.everybody)]
+        known = await self._store.read(people.everybody)
+        names = listing.lookalikes(known)
+        return [listing.person_shown(person, names) for person in known]
 
-    async def _change(self, job: Callable[[Connection], Person | None], event: str, by: str) -> dict[str, JsonValue]:
-        def after(person: Person | None) -> None:
-            if person is not None:
+    async def _shown(self, person: Person) -> dict[str, JsonValue]:
+        return listing.person_shown(person, listing.lookalikes(await self._store.read(people.everybody)))
+
+    async def _change(self, job: Callable[[Connection], Person | str], event: str, by: str) -> dict[str, JsonValue]:
+        def after(person: Person | str) -> None:
+            if isinstance(person, Person):
                 self._changed(AccessChange(person))
 
         person = await self._store.write(job, after)
-        if person is None:
-            raise OperationRefused("that is the only owner; make somebody else an owner first")
+        if isinstance(person, str):
+            log.warning("access_change_refused", change=event, why=person, approver=by)
+            raise OperationRefused(person)
         log.info(event, user_id=person.user_id, role=person.role, approver=by)
-        return _person_shown(person)
+        return await self._shown(person)
 
     async def _pending(self, number: str) -> Request:
+        asked = await self._store.read(lambda connection: rows.get(connection, number))
+        if asked is not None and asked.state is not State.PENDING:
+            raise OperationRefused(words.refusal(NotApproved(_why(asked)), self._clock()))
         pending = await self._store.read(rows.pending)
         return _one_of(number, [(one.id, one) for one in pending], "request")
 
@@ -227,24 +269,49 @@ class AccessOperations:
         return _one_of(who, asking + inside, "request or user")
 
 
-def _block(connection: Connection, tenant: str, sender: str, name: str, by: str, now: datetime) -> Person | None:
+NOT_BELOW = "their role is not below yours, or only an operator decides that; `tenk users role` at the machine can"
+ONLY_OWNER = "that is the only owner; make somebody else an owner first"
+
+
+def _may_approve(connection: Connection, by: str) -> NotApproved | None:
+    """Only an operator approves; and only an owner, or the machine's, while the first one let in becomes the owner."""
+    rank = ranks.of(connection, by)
+    if rank < ranks.Rank.OPERATOR:
+        return NotApproved(Why.NOT_ALLOWED)
+    no_owner = rank < ranks.Rank.OWNER and not people.has_owner(connection, DEFAULT_TENANT)
+    return NotApproved(Why.NO_OWNER) if no_owner else None
+
+
+def _why(asked: Request | None) -> Why:
+    """Why this request cannot be decided any more."""
+    return Why.UNKNOWN if asked is None else pairing.SETTLED.get(asked.state, Why.USED)
+
+
+def _block(connection: Connection, tenant: str, sender: str, name: str, by: str, now: datetime) -> Person | str:
     known = people.find_sender(connection, tenant, sender)
+    if not ranks.may_touch(connection, by, *([known.role] if known else [])):
+        return NOT_BELOW
     if known is not None and _last_owner(connection, known):
-        return None
+        return ONLY_OWNER
     return pairing.block(connection, tenant, sender, name, by, now)
 
 
-def _set_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | None:
+def _set_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | str:
     person = people.person_of(connection, user_id)
-    if person is None or (role is not Role.OWNER and _last_owner(connection, person)):
-        return None
+    if person is None or not ranks.may_touch(connection, by, person.role, role):
+        return NOT_BELOW
+    if role is not Role.OWNER and _last_owner(connection, person):
+        return ONLY_OWNER
     people.set_role(connection, person, role, by, now)
-    return people.person_of(connection, user_id)
+    return people.person_of(connection, user_id) or person
 
 
-def _revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> Person | None:
+def _revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> Person | str:
+    current = people.person_of(connection, person.user_id)
+    if current is None or not ranks.may_touch(connection, by, current.role):
+        return NOT_BELOW
     people.revoke(connection, person, account, by, now)
-    return people.person_of(connection, person.user_id)
+    return people.person_of(connection, person.user_id) or current
 
 
 def _last_owner(connection: Connection, person: Person) -> bool:
@@ -260,27 +327,3 @@ def _one_of(number: str, candidates: Sequence[tuple[str, T]], what: str) -> T:
         problem = "fits more than one" if found else "is no"
         raise OperationRefused(f"{number!r} {problem} {what}; `tenk pairing list` and `tenk users` show the numbers")
     return found[0]
-
-
-def _shown(one: Request, now: datetime) -> JsonValue:
-    return {
-        "request": one.id,
-        "sender": one.sender,
-        "name": one.display_name,
-        "account": f"{one.channel}:{one.account}",
-        "asked_at": one.created_at.isoformat(),
-        "age_s": max(0, int((now - one.created_at) / timedelta(seconds=1))),
-        "expires_at": one.expires_at.isoformat(),
-    }
-
-
-def _person_shown(person: Person) -> dict[str, JsonValue]:
-    return {
-        "user": person.user_id,
-        "tenant": person.tenant,
-        "name": person.display_name,
-        "role": person.role,
-        "senders": list[JsonValue](sorted(person.identities)),
-        "accounts": list[JsonValue](sorted(person.grants | person.policy_grants)),
-        "timezone": person.timezone,
-    }

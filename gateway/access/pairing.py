@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from channels.messages import Address, CommandInvoked, InboundMessage
-from gateway.access import codes
+from channels.messages import Address, CommandInvoked, InboundEvent, InboundMessage, MessageDeleted
+from gateway.access import codes, kept
 from gateway.access.roles import Role
 from gateway.store import pairing as rows
 from gateway.store import people
@@ -21,8 +21,10 @@ from gateway.store.tables.base import new_id
 VALID = timedelta(minutes=60)
 REPLY_EVERY = timedelta(minutes=10)
 GIVES_WAY_AFTER = timedelta(minutes=10)
-MAX_PENDING = 3
-"""An account's; and one a person."""
+"""How long whoever asks again keeps a place from others who ask again. Nobody keeps one from a first-timer."""
+
+MAX_PENDING = 500
+"""An account's; and one a person. FAULTS 5.3 has what a guess is worth then."""
 
 GUESSES_OVERALL = 20
 OVERALL_WINDOW = timedelta(hours=1)
@@ -43,6 +45,7 @@ class TellCode:
     """Tell the person the code of this request: their first, or the same again."""
 
     request: Request
+    gave_way: bool = False  # an earlier request of theirs did, and its code is void
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +55,9 @@ class AlreadyTold:
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """Silence: as many wait as may, none of them for 10 minutes yet."""
+    """Tell the person that their request gave way and that there is no place for another: those who ask for the first
+    time have all of them, or others who ask again have the last ones, for less than 10 minutes.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +70,13 @@ class AlreadyIn:
 PairingOutcome = TellCode | AlreadyTold | Full | AlreadyIn
 
 
-def request(connection: Connection, event: InboundMessage | CommandInvoked, now: datetime) -> PairingOutcome:
-    """Somebody unknown wrote: their request is made or found, and whether they are told is decided and recorded."""
+def request(
+    connection: Connection, event: InboundMessage | CommandInvoked, now: datetime, *, places: int = MAX_PENDING
+) -> PairingOutcome:
+    """Somebody unknown wrote: their request is made or found, and whether they are told is decided and recorded.
+
+    What they said last is kept with it. `places` are the account's; fewer for tests.
+    """
     expire(connection, now)
     where = event.address
     known = people.find_sender(connection, event.tenant, event.sender_key)
@@ -75,15 +85,23 @@ def request(connection: Connection, event: InboundMessage | CommandInvoked, now:
     if known is not None and f"{where.channel}:{where.account}" in known.grants:
         return AlreadyIn(known)
     earlier = rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key)
+    waiting = next((one for one in earlier if one.state is State.PENDING), None)
+    said = kept.to_keep(event)
+    if waiting is not None and said is not None:
+        rows.keep(connection, waiting.id, said)
     if any(_keeps_quiet(one, now) for one in earlier):
         return AlreadyTold()
-    waiting = next((one for one in earlier if one.state is State.PENDING), None)
     if waiting is not None:
         rows.told(connection, waiting.id, now)
         return TellCode(waiting)
-    if not _make_room(connection, where, now):
+    again = any(one.state in (State.DISPLACED, State.EXPIRED) for one in earlier)
+    room = rows.pending_count(connection, where.channel, where.account) < places
+    if not (room or _make_room(connection, where, now, again=again)):
+        rows.told(connection, earlier[0].id, now)
         return Full()
-    return TellCode(_add(connection, event, now))
+    asked = _new(event, now, again=again, said=said)
+    _add(connection, asked, now)
+    return TellCode(asked, gave_way=any(one.state is State.DISPLACED for one in earlier[:1]))
 
 
 def _keeps_quiet(earlier: Request, now: datetime) -> bool:
@@ -93,18 +111,16 @@ def _keeps_quiet(earlier: Request, now: datetime) -> bool:
     return earlier.state is State.DENIED and now < earlier.expires_at
 
 
-def _make_room(connection: Connection, where: Address, now: datetime) -> bool:
-    pending = rows.pending(connection, where.channel, where.account)
-    if len(pending) < MAX_PENDING:
-        return True
-    oldest = pending[0]
-    if now - oldest.created_at < GIVES_WAY_AFTER:
+def _make_room(connection: Connection, where: Address, now: datetime, *, again: bool) -> bool:
+    """A first-timer always gets a place; who lost one before queues behind first-timers."""
+    oldest = rows.next_to_give_way(connection, where.channel, where.account, again_only=again)
+    if oldest is None or (again and now - oldest.created_at < GIVES_WAY_AFTER):
         return False
     return rows.settle(connection, oldest.id, State.DISPLACED, "a later request", now)
 
 
-def _add(connection: Connection, event: InboundMessage | CommandInvoked, now: datetime) -> Request:
-    made = Request(
+def _new(event: InboundMessage | CommandInvoked, now: datetime, *, again: bool, said: str | None) -> Request:
+    return Request(
         id=new_id(),
         tenant=event.tenant,
         channel=event.address.channel,
@@ -117,15 +133,32 @@ def _add(connection: Connection, event: InboundMessage | CommandInvoked, now: da
         created_at=now,
         expires_at=now + VALID,
         replied_at=now,
+        again=again,
+        kept=said,
     )
-    rows.add(connection, made)
-    people.record(connection, made.tenant, AuditRow(now, made.sender, "pairing_requested", made.id, made.display_name))
-    return made
+
+
+def _add(connection: Connection, asked: Request, now: datetime) -> None:
+    rows.add(connection, asked)
+    audit = AuditRow(now, asked.sender, "pairing_requested", asked.id, asked.display_name)
+    people.record(connection, asked.tenant, audit)
+
+
+def change_kept(connection: Connection, event: InboundMessage | MessageDeleted) -> None:
+    """A stranger edits or takes back what their request keeps: it reads so then, or nothing is kept."""
+    where = event.address
+    for asked in rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key):
+        if asked.state is State.PENDING and kept.is_about(asked.kept, event.message_id):
+            rows.keep(connection, asked.id, kept.to_keep(event) if isinstance(event, InboundMessage) else None)
+
+
+def forget(connection: Connection, now: datetime) -> None:
+    """Delete what ended a month ago; call it each minute."""
+    rows.forget(connection, now - KEPT)
 
 
 def expire(connection: Connection, now: datetime) -> int:
     """Record which requests ran out; how many. Call it each minute and on start: no clock set back revives one then."""
-    rows.forget(connection, now - KEPT)
     return rows.expire(connection, now, now + CLOCK_SLACK)
 
 
@@ -141,9 +174,11 @@ class Why(StrEnum):
     DENIED = "denied"
     BLOCKED = "blocked"  # the person was blocked since
     UNKNOWN = "unknown"  # no such request
+    NOT_ALLOWED = "not allowed"  # whoever decides is no operator
+    NO_OWNER = "no owner"  # the first one let in becomes owner: not by an operator's word
 
 
-_SETTLED = {State.EXPIRED: Why.EXPIRED, State.DISPLACED: Why.DISPLACED, State.DENIED: Why.DENIED}
+SETTLED = {State.EXPIRED: Why.EXPIRED, State.DISPLACED: Why.DISPLACED, State.DENIED: Why.DENIED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +196,11 @@ class Approved:
     request: Request
     person: Person
     became_owner: bool
+
+    @property
+    def said(self) -> InboundEvent | None:
+        """What they said while they waited, to be taken in now; None where nothing is kept."""
+        return kept.taken_up(self.request.kept, self.request.id)
 
     @property
     def address(self) -> Address:
@@ -214,29 +254,44 @@ def approve_request(
     if not rows.settle(connection, asked.id, State.APPROVED, approver, now):
         if repeated and known is not None and asked.state is State.APPROVED:
             return Approved(asked, known, became_owner=known.role == Role.OWNER)
-        return NotApproved(_SETTLED.get(asked.state, Why.USED))
-    return _let_in(connection, asked, approver, now)
-
-
-def _let_in(connection: Connection, asked: Request, approver: str, now: datetime) -> Approved:
-    """The first one let in becomes the owner, unless the tenant has one."""
+        return NotApproved(SETTLED.get(asked.state, Why.USED))
     first = not people.has_owner(connection, asked.tenant)
+    return _let_in(connection, asked, Role.OWNER if first else Role.MEMBER, approver, now)
+
+
+def let_in_invited(
+    connection: Connection, event: InboundMessage | CommandInvoked, role: Role, by: str, now: datetime
+) -> Approved:
+    """Let in somebody who came with an invitation; a request of theirs that waits is answered by it."""
+    where = event.address
+    earlier = rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key)
+    asked = next((one for one in earlier if one.state is State.PENDING), None)
+    if asked is None:
+        asked = _new(event, now, again=False, said=None)
+        rows.add(connection, asked)
+    rows.settle(connection, asked.id, State.APPROVED, by, now)
+    return _let_in(connection, asked, role, by, now)
+
+
+def _let_in(connection: Connection, asked: Request, role: Role, approver: str, now: datetime) -> Approved:
+    """Whoever was more than this before stays so."""
     account = f"{asked.channel}:{asked.account}"
     newcomer = Newcomer(
         tenant=asked.tenant,
         sender_key=asked.sender,
         account=account,
         display_name=asked.display_name,
-        role=Role.OWNER if first else Role.MEMBER,
+        role=role,
         granted_by=approver,
         locale=asked.locale,
     )
     person = people.enrol(connection, newcomer, now)
-    if first and person.role != Role.OWNER:  # an open account had made them a member before
-        people.set_role(connection, person, Role.OWNER, approver, now)
+    if not Role(person.role).allows(role):  # an open account had made them a member before
+        people.set_role(connection, person, role, approver, now)
     done = AuditRow(now, approver, "pairing_approved", asked.id, f"{asked.sender} to {account}")
     people.record(connection, asked.tenant, done)
-    return Approved(asked, people.person_of(connection, person.user_id) or person, became_owner=first)
+    person = people.person_of(connection, person.user_id) or person
+    return Approved(asked, person, became_owner=role is Role.OWNER)
 
 
 def deny(connection: Connection, request_id: str, by: str, now: datetime, *, repeated: bool = False) -> Request | None:

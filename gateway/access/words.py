@@ -5,6 +5,8 @@ from math import ceil
 
 from gateway.access.codes import BULLETS
 from gateway.access.pairing import Approved, NotApproved, Why
+from gateway.invocation import PLAIN, Invocation
+from gateway.names import Lookalikes
 from gateway.store.pairing import Request
 
 _CODE = {
@@ -17,6 +19,27 @@ _CODE = {
         "¡Hola! Este bot es privado. Para entrar, dale este código a quien lo administra:\n\n"
         f"`{BULLETS}`\n\n"
         f"Te deja entrar con `tenk pairing approve {BULLETS}`. El código vale 60 minutos."
+    ),
+}
+
+_GAVE_WAY = {
+    "en": "So many people asked that your earlier request gave way: the code from then is void.\n\n",
+    "es": "Preguntó tanta gente que tu petición anterior cedió su sitio: el código de entonces ya no vale.\n\n",
+}
+
+_NO_INVITATION = {
+    "en": "That invitation does not hold (any more).\n\n",
+    "es": "Esa invitación no vale (o ya no).\n\n",
+}
+
+_FULL = {
+    "en": (
+        "So many people are asking to be let in that there is no place for your request just now, and an earlier code "
+        "of yours is void. Write again in ten minutes, or ask the operator for an invitation: it works at once."
+    ),
+    "es": (
+        "Tanta gente pide entrar que ahora no hay sitio para tu petición, y un código anterior tuyo ya no vale. "
+        "Escribe de nuevo en diez minutos, o pide una invitación a quien administra este bot: funciona al momento."
     ),
 }
 
@@ -59,6 +82,8 @@ _WHY = {
     Why.DISPLACED: "that request gave way to later ones; its person gets a new code by writing to the bot again",
     Why.DENIED: "that request was denied; its person may ask again an hour after they first did",
     Why.BLOCKED: "that person is blocked; give them another role first",
+    Why.NOT_ALLOWED: "only an operator decides that",
+    Why.NO_OWNER: "there is no owner yet; the first one is let in at the machine, with `tenk pairing approve`",
     Why.UNKNOWN: "there is no such request; see `tenk pairing list`",
 }
 
@@ -68,9 +93,19 @@ def language_of(locale: str | None) -> str:
     return "es" if (locale or "").lower().replace("_", "-").split("-")[0] == "es" else "en"
 
 
-def code_text(locale: str | None) -> str:
-    """Markdown for a stranger, bullets where the code goes."""
-    return _CODE[language_of(locale)]
+def code_text(locale: str | None, *, tenk: str = "tenk", gave_way: bool = False, invited: bool = False) -> str:
+    """Markdown for a stranger, bullets where the code goes.
+
+    `tenk` is the command as the operator types it; `gave_way` an earlier request of theirs, `invited` in vain.
+    """
+    language = language_of(locale)
+    before = (_NO_INVITATION[language] if invited else "") + (_GAVE_WAY[language] if gave_way else "")
+    return before + _CODE[language].replace("`tenk ", f"`{tenk} ")
+
+
+def full_text(locale: str | None) -> str:
+    """What a stranger reads whose request gave way and who cannot have another place now."""
+    return _FULL[language_of(locale)]
 
 
 def welcome_text(approved: Approved) -> str:
@@ -99,12 +134,26 @@ def refusal(refused: NotApproved, now: datetime) -> str:
     )
 
 
-def asked_text(asked: Request) -> str:
+def asked_text(asked: Request, names: Lookalikes, tenk: Invocation = PLAIN) -> str:
     """What an owner reads when somebody asks to be let in. The name is a stranger's own word, so it is quoted."""
-    name = asked.display_name.replace("`", "'")
+    name = names.introduced(asked.display_name).replace("`", "'")
     return (
         f"`{name}` ({asked.sender}) asks to be let in.\n\nThey were given a code; you can also decide here, or with "
-        f"`tenk pairing approve --request {asked.id[-8:]}`."
+        f"`{approve_command(asked, tenk)}`."
+    )
+
+
+def approve_command(asked: Request, tenk: Invocation) -> str:
+    """What lets this person in, typed at the machine; no code is in it."""
+    return tenk.command("pairing", "approve", "--request", asked.id[-8:])
+
+
+def crowd_text(account: str, tenk: Invocation = PLAIN) -> str:
+    """What owners read, once an hour at most, when strangers come in numbers."""
+    return (
+        f"Many strangers are writing to `{account}`, so I tell you about each of them no more. Whoever asks for the "
+        f"first time is given a code as ever. `{tenk.command('pairing', 'list')}` has who waits, the likeliest first; "
+        f"`{tenk.command('invite')}` makes links that let the right ones in at once."
     )
 
 

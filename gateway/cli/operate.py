@@ -10,10 +10,13 @@ from channels.layout import plain_text
 from channels.markdown_parse import parse
 from channels.messages import DEFAULT_TENANT, Address, Rendered
 from gateway import control
-from gateway.access.calls import access_calls
+from gateway.access.calls import access_calls, invite_calls
 from gateway.access.codes import load_key
+from gateway.access.inviting import InviteOperations
+from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.lock import HomeLock
+from gateway.reception import take_up
 from gateway.settings import Settings
 from gateway.standing import usage_calls
 from gateway.store import outbox
@@ -32,8 +35,10 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
         return await control.call(settings.control_path, name, arguments)
     except control.NobodyAnswers:
         async with lone_store(settings) as store:
-            operations = AccessOperations(store, load_key(settings.home), _say, _now)
-            calls = {**access_calls(operations), **usage_calls(store, _now)}
+            key = load_key(settings.home)
+            operations = AccessOperations(store, key, _say, _now, take_up=take_up)
+            inviting = InviteOperations(store, AccessKeys.derived(key).invites, _now)
+            calls = {**access_calls(operations), **invite_calls(inviting), **usage_calls(store, _now)}
             return await calls[name](arguments)
 
 

@@ -16,7 +16,7 @@ def command() -> None:
 @command.command("list")
 @config_option
 def list_(config_path: Path | None) -> None:
-    """Show who waits, oldest first. A code is never shown: the person has it."""
+    """Show who waits, the likeliest first. A code is never shown: the person has it."""
     waiting = ask(config_path, "pairing.list", {})
     if not waiting:
         click.echo("Nobody waits.")

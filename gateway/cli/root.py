@@ -11,6 +11,7 @@ COMMANDS = {
     "sim": ("gateway.cli.sim", "Run a simulated platform."),
     "status": ("gateway.cli.status", "Show how a running gateway is doing."),
     "pairing": ("gateway.cli.pairing", "List, approve, deny or block pairing requests."),
+    "invite": ("gateway.cli.invite", "Make links and codes that let one person in at once."),
     "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
     "config": ("gateway.cli.config", "Check or show the configuration."),

@@ -1,6 +1,7 @@
 """`tenk run`: the gateway in the foreground."""
 
 import asyncio
+import sys
 from pathlib import Path
 
 import click
@@ -19,4 +20,4 @@ def command(config_path: Path | None) -> None:
 
     for hint in settings.hints():
         click.echo(hint)
-    asyncio.run(serve(settings))
+    asyncio.run(serve(settings, show=click.echo if sys.stdout.isatty() else None))

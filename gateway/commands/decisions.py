@@ -5,25 +5,29 @@ from collections.abc import Awaitable, Callable, Mapping
 from pydantic import JsonValue
 
 from agent.ports import Principal
+from gateway.access.buttons import long_id
 from gateway.access.operations import AccessOperations, OperationRefused
-from gateway.access.roles import Role
 from gateway.commands.base import Reply
 
 Decision = Callable[[str, Principal], Awaitable[Reply]]
-"""From what a button is about and who pressed it to what is said; the change is made by then and bears repetition."""
+"""From what a button is about and who pressed it to what is said; the change is made by then and bears repetition.
+
+The button was ours, made for whoever pressed it, and its time not over: see `gateway.access.buttons`.
+"""
 
 GONE = Reply("That button means nothing any more.")
 
 
 def access_decisions(operations: AccessOperations) -> Mapping[str, Decision]:
-    """`approve:REQUEST`, `deny:REQUEST` and `block:REQUEST`, for operators alone (A34)."""
+    """`approve`, `deny` and `block`, each about a request that is pending; who may, the operation decides (A34)."""
 
-    def for_operators(decide: Callable[[str, str], Awaitable[JsonValue]], said: str) -> Decision:
+    def about_a_request(decide: Callable[[str, str], Awaitable[JsonValue]], said: str) -> Decision:
         async def decision(subject: str, principal: Principal) -> Reply:
-            if not Role(principal.role).allows(Role.OPERATOR):
-                return Reply("Only an operator decides that.")
+            request_id = long_id(subject)
+            if not request_id:
+                return GONE
             try:
-                await decide(subject, principal.user_id)
+                await decide(request_id, principal.user_id)
             except OperationRefused as refused:
                 return Reply(f"Nothing was changed: {refused}.")
             return Reply(said)
@@ -31,7 +35,7 @@ def access_decisions(operations: AccessOperations) -> Mapping[str, Decision]:
         return decision
 
     return {
-        "approve": for_operators(operations.approve_request, "They are in, and have been told."),
-        "deny": for_operators(operations.deny, "Denied. They are not told."),
-        "block": for_operators(operations.block, "Blocked. They hear nothing from me any more."),
+        "approve": about_a_request(operations.approve_request, "They are in, and have been told."),
+        "deny": about_a_request(operations.deny, "Denied. They are not told."),
+        "block": about_a_request(operations.block_request, "Blocked. They hear nothing from me any more."),
     }

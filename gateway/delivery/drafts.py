@@ -231,9 +231,7 @@ class LiveAnswer:
 
     async def _show_note(self) -> None:
         """Say in the placeholder, or in the draft, that it takes long: once, and only where nothing was shown yet."""
-        if self._text.strip() or self._shown:
-            self._noted = True
-        elif self._draft is not None and not self._draft.refused:
+        if self._text.strip() or self._shown or (self._draft is not None and not self._draft.refused):
             self._noted = True
         elif self._platform_id is not None and self._pacer.may_edit(self._address.chat):
             self._noted = True

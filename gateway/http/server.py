@@ -13,7 +13,7 @@ from aiohttp.typedefs import Handler
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
 from gateway.errors import GatewayError
-from gateway.http.config import HttpConfig
+from gateway.http.config import HttpConfig, is_loopback
 from gateway.http.health import HealthSource, PartHealth
 from gateway.http.mounts import Mounts
 from gateway.telemetry import REGISTRY
@@ -58,6 +58,11 @@ class HttpServer:
         """Where it is found; with the real port once `started` is set."""
         host = f"[{self._config.host}]" if ":" in self._config.host else self._config.host
         return f"http://{host}:{self.port}/"
+
+    @property
+    def on_loopback(self) -> bool:
+        """Whether only this machine reaches it."""
+        return is_loopback(self._config.host)
 
     async def _bind(self, runner: web.AppRunner) -> None:
         site = web.TCPSite(runner, self._config.host, self._config.port)

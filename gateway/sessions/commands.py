@@ -5,7 +5,7 @@ What a command means is its handler's matter (`gateway.commands`); this carries 
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Protocol
@@ -17,6 +17,8 @@ from agent.transcript import EndReason
 from channels.base import Channel, HasButtons, SendsMedia
 from channels.errors import ChannelError
 from channels.messages import Address, ButtonPressed
+from gateway.access.buttons import Meant, SealedButtons, Void
+from gateway.access.keys import AccessKeys
 from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply, SessionAction, SetMode, SetTimezone
 from gateway.commands.decisions import GONE, Decision
@@ -113,8 +115,10 @@ class CommandTools:
     channels: Channels
     people: People
     apply: ApplyChange
-    decisions: Mapping[str, Decision]  # by the word in front of a button's data
+    decisions: Mapping[str, Decision]  # by the word that a button carries
     clock: Callable[[], datetime]
+    buttons: SealedButtons = field(default_factory=lambda: SealedButtons(AccessKeys.fresh().buttons))
+    """Opens what comes back with a press; by default no button holds."""
 
 
 class CommandRunner:
@@ -130,6 +134,7 @@ class CommandRunner:
         self._apply = tools.apply
         self._decisions = tools.decisions
         self._clock = tools.clock
+        self._buttons = tools.buttons
         self._tasks = tasks
         self._lanes: dict[_Lane, Drained[_Queued]] = {}
         self._told_missed_at: dict[tuple[str, str], datetime] = {}
@@ -206,11 +211,18 @@ class CommandRunner:
         await self._commit(session, row, reply, Outcome.ANSWERED)
 
     async def _decide(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
-        """What a button stands for; the person sees that it was taken."""
-        verb, _, subject = pressed.data.partition(":")
-        decide = self._decisions.get(verb)
-        reply = GONE if decide is None else await decide(subject, principal)
+        """What a button stands for, where it is ours and this person's; they see that it was taken."""
+        account = f"{pressed.address.channel}:{pressed.address.account}"
+        meant = self._buttons.open(pressed.data, principal.user_id, account, self._clock())
+        decide = self._decisions.get(meant.word) if isinstance(meant, Meant) else None
+        if decide is None or not isinstance(meant, Meant):
+            log.warning("button_void", inbox_id=row.id, user_id=principal.user_id, why=str(meant))
+            reply = GONE
+        else:
+            reply = await decide(meant.subject, principal)
         await self._commit(session, row, reply, Outcome.ANSWERED)
+        if meant is Void.FORGED:  # it may be somebody else's, and theirs to press
+            return
         channel = await self._channels.loaded(pressed.address)
         if isinstance(channel, HasButtons):
             try:

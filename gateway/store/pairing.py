@@ -3,7 +3,7 @@
 No code is ever in a table: a request's id is all that is kept of it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -44,9 +44,13 @@ class Request:
     replied_at: datetime | None  # when the person was last told the code
     decided_at: datetime | None = None
     decided_by: str | None = None
+    again: bool = False  # an earlier request of theirs gave way or ran out
+    kept: str | None = None  # what they said last, an inbound event as JSON; only while it is pending
 
 
 _rows = pairing_requests.c
+_is_pending = _rows.state == sa.literal_column(f"'{State.PENDING}'")
+"""In so many words: SQLite uses the index of pending requests for no other."""
 
 
 def add(connection: Connection, request: Request) -> None:
@@ -58,7 +62,7 @@ def add(connection: Connection, request: Request) -> None:
             "sender": request.sender, "display_name": request.display_name, "chat": request.chat,
             "locale": request.locale, "state": request.state, "created_at": request.created_at,
             "expires_at": request.expires_at, "replied_at": request.replied_at, "decided_at": request.decided_at,
-            "decided_by": request.decided_by,
+            "decided_by": request.decided_by, "again": request.again, "kept": request.kept,
         },
     )  # fmt: skip
 
@@ -77,18 +81,69 @@ def pending(connection: Connection, channel: str | None = None, account: str | N
     return _read(connection.execute(query))
 
 
+def pending_count(connection: Connection, channel: str, account: str) -> int:
+    """How many wait at one account."""
+    query = sa.select(sa.func.count()).where(_rows.channel == channel, _rows.account == account)
+    return int(connection.execute(query.where(_rows.state == State.PENDING)).scalar_one())
+
+
+def pending_counts(connection: Connection) -> dict[str, int]:
+    """How many wait, by `telegram:main`. A system query."""
+    query = sa.select(_rows.channel, _rows.account, sa.func.count()).where(_is_pending)
+    found = connection.execute(query.group_by(_rows.channel, _rows.account))
+    return {f"{channel}:{account}": count for channel, account, count in found}
+
+
+def made_since(connection: Connection, channel: str, account: str, since: datetime) -> int:
+    """How many asked at one account since then, whatever became of it."""
+    query = sa.select(sa.func.count()).where(_rows.channel == channel, _rows.account == account)
+    return int(connection.execute(query.where(_rows.created_at >= since)).scalar_one())
+
+
+def next_to_give_way(connection: Connection, channel: str, account: str, *, again_only: bool) -> Request | None:
+    """Who of those that wait at an account makes room: the oldest that asks again, else, if it may be, the oldest."""
+    query = sa.select(pairing_requests).where(
+        _rows.channel == channel, _rows.account == account, _rows.state == State.PENDING
+    )
+    if again_only:
+        query = query.where(_rows.again)
+    found = _read(connection.execute(query.order_by(_rows.again.desc(), _rows.created_at, _rows.id).limit(1)))
+    return found[0] if found else None
+
+
+_keep = (
+    sa.update(pairing_requests)
+    .where(_rows.id == sa.bindparam("b_id"), _rows.state == State.PENDING)
+    .values(kept=sa.bindparam("b_said"))
+)
+
+
+def keep(connection: Connection, request_id: str, said: str | None) -> None:
+    """Keep what a person who waits said, in place of what they said before; None: nothing."""
+    connection.execute(_keep, {"b_id": request_id, "b_said": said})
+
+
 def settled_since(connection: Connection, since: datetime, limit: int) -> list[Request]:
     """Requests made since then that are pending no more, newest first."""
     query = sa.select(pairing_requests).where(_rows.state != State.PENDING, _rows.created_at >= since)
     return _read(connection.execute(query.order_by(_rows.created_at.desc()).limit(limit)))
 
 
+_of_sender = (
+    sa.select(pairing_requests)
+    .where(
+        _rows.tenant_id == sa.bindparam("b_tenant"), _rows.channel == sa.bindparam("b_channel"),
+        _rows.account == sa.bindparam("b_account"), _rows.sender == sa.bindparam("b_sender"),
+    )
+    .order_by(_rows.created_at.desc(), _rows.id.desc())
+    .limit(10)
+)  # fmt: skip
+
+
 def of_sender(connection: Connection, tenant: str, channel: str, account: str, sender: str) -> list[Request]:
     """A person's requests at one account, newest first, ten at most."""
-    query = sa.select(pairing_requests).where(
-        _rows.tenant_id == tenant, _rows.channel == channel, _rows.account == account, _rows.sender == sender
-    )
-    return _read(connection.execute(query.order_by(_rows.created_at.desc(), _rows.id.desc()).limit(10)))
+    whose = {"b_tenant": tenant, "b_channel": channel, "b_account": account, "b_sender": sender}
+    return _read(connection.execute(_of_sender, whose))
 
 
 def told(connection: Connection, request_id: str, now: datetime) -> None:
@@ -101,22 +156,24 @@ def settle(connection: Connection, request_id: str, state: State, by: str, now: 
     done = connection.execute(
         sa.update(pairing_requests)
         .where(_rows.id == request_id, _rows.state == State.PENDING)
-        .values(state=state, decided_at=now, decided_by=by[:128])
+        .values(state=state, decided_at=now, decided_by=by[:128], kept=None)
     )
     return done.rowcount == 1
 
 
+_expire = (
+    sa.update(pairing_requests)
+    .where(
+        _is_pending,
+        sa.or_(_rows.expires_at <= sa.bindparam("b_now"), _rows.created_at > sa.bindparam("b_latest")),
+    )
+    .values(state=State.EXPIRED, decided_at=sa.bindparam("b_now"), decided_by="time", kept=None)
+)
+
+
 def expire(connection: Connection, now: datetime, latest_birth: datetime) -> int:
     """Record that requests ran out, or were born after `latest_birth`; how many did. It is never undone."""
-    gone = connection.execute(
-        sa.update(pairing_requests)
-        .where(
-            _rows.state == State.PENDING,
-            sa.or_(_rows.expires_at <= now, _rows.created_at > latest_birth),
-        )
-        .values(state=State.EXPIRED, decided_at=now, decided_by="time")
-    )
-    return gone.rowcount
+    return connection.execute(_expire, {"b_now": now, "b_latest": latest_birth}).rowcount
 
 
 def deny_all(connection: Connection, tenant: str, sender: str, by: str, now: datetime) -> int:
@@ -124,7 +181,7 @@ def deny_all(connection: Connection, tenant: str, sender: str, by: str, now: dat
     denied = connection.execute(
         sa.update(pairing_requests)
         .where(_rows.tenant_id == tenant, _rows.sender == sender, _rows.state == State.PENDING)
-        .values(state=State.DENIED, decided_at=now, decided_by=by[:128])
+        .values(state=State.DENIED, decided_at=now, decided_by=by[:128], kept=None)
     )
     return denied.rowcount
 
@@ -166,14 +223,19 @@ def _read(rows: Iterable[Any]) -> list[Request]:
             replied_at=row.replied_at,
             decided_at=row.decided_at,
             decided_by=row.decided_by,
+            again=row.again,
+            kept=row.kept,
         )
         for row in rows
     ]
 
 
-def approved(connection: Connection, tenant: str, channel: str, account: str) -> list[Request]:
-    """Who was let in to this account by pairing, oldest first: where they can be reached directly."""
+def approved(
+    connection: Connection, tenant: str, channel: str, account: str, senders: Collection[str]
+) -> list[Request]:
+    """Those of the senders who were let in to this account by a request, oldest first: where to reach them directly."""
     query = sa.select(pairing_requests).where(
-        _rows.tenant_id == tenant, _rows.channel == channel, _rows.account == account, _rows.state == State.APPROVED
-    )
+        _rows.tenant_id == tenant, _rows.channel == channel, _rows.account == account, _rows.sender.in_(senders),
+        _rows.state == State.APPROVED,
+    )  # fmt: skip
     return _read(connection.execute(query.order_by(_rows.created_at, _rows.id)))

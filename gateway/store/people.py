@@ -11,6 +11,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from agent.ports import Principal
+from gateway import names
 from gateway.redaction import escape_controls
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.tables.base import new_id
@@ -83,14 +84,27 @@ def everybody(connection: Connection) -> list[Person]:
     return _people(connection, sa.true())
 
 
+def holding(connection: Connection, tenant: str, *roles: str) -> list[Person]:
+    """A tenant's users with one of these roles, in the order they came."""
+    return _people(connection, sa.and_(users.c.tenant_id == tenant, users.c.role.in_(roles)))
+
+
 def person_of(connection: Connection, user_id: str) -> Person | None:
     """The user with this id."""
     return next(iter(_people(connection, users.c.id == user_id)), None)
 
 
+_user_of_sender = sa.select(identities.c.user_id).where(
+    identities.c.tenant_id == sa.bindparam("b_tenant"), identities.c.channel == sa.bindparam("b_channel"),
+    identities.c.scope == sa.bindparam("b_scope"), identities.c.sender == sa.bindparam("b_sender"),
+)  # fmt: skip
+
+
 def find_sender(connection: Connection, tenant: str, sender_key: str) -> Person | None:
     """The user this canonical sender is; compared letter by letter."""
-    user_id = connection.execute(sa.select(identities.c.user_id).where(*_is_sender(tenant, sender_key))).scalar()
+    channel, scope, sender = _parts(sender_key)
+    whose = {"b_tenant": tenant, "b_channel": channel, "b_scope": scope, "b_sender": sender}
+    user_id = connection.execute(_user_of_sender, whose).scalar()
     return None if user_id is None else person_of(connection, user_id)
 
 
@@ -212,8 +226,8 @@ def audit_log(connection: Connection, limit: int = 100) -> list[AuditRow]:
 
 
 def shown_name(name: str) -> str:
-    """A display name fit for one line of a terminal or a prompt: no control characters, 128 characters at most."""
-    return escape_controls(name.strip())[:MAX_NAME_CHARS]
+    """A display name fit for one line of a terminal or a prompt: nothing in it unseen, 128 characters at most."""
+    return names.shown_name(name)[:MAX_NAME_CHARS]
 
 
 def tag_of(locale: str | None) -> str | None:
@@ -233,12 +247,6 @@ def _parts(sender_key: str) -> tuple[str, str, str]:
 def _joined(channel: str, scope: str, sender: str) -> str:
     """The key again."""
     return f"{channel}:{scope}:{sender}" if scope else f"{channel}:{sender}"
-
-
-def _is_sender(tenant: str, sender_key: str) -> tuple[sa.ColumnElement[bool], ...]:
-    channel, scope, sender = _parts(sender_key)
-    own = identities.c
-    return own.tenant_id == tenant, own.channel == channel, own.scope == scope, own.sender == sender
 
 
 def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Person]:

@@ -16,7 +16,7 @@ async def test_a_request_lives_and_ends_alike(store: Store) -> None:
     asked = []
     for number in range(4):
         event = message(str(number), name="Añ\x00a\n", locale="es")
-        told = await store.write(partial(pairing.request, event=event, now=NOON + minutes(5 * number)))
+        told = await store.write(partial(pairing.request, event=event, now=NOON + minutes(5 * number), places=3))
         assert isinstance(told, TellCode)
         asked.append(told.request.id)
     at = NOON + minutes(16)

@@ -58,6 +58,7 @@ class FakeChannel:
     fates: deque[Fate] = field(default_factory=deque)  # of the next sends and edits
     gone: dict[str, str] = field(default_factory=dict)  # chats that go on under another id
     signs: list[tuple[str, Sign | None]] = field(default_factory=list)
+    unbuttoned: list[str] = field(default_factory=list)
     typed: int = 0
     sent: int = 0
     sign_error: Exception | None = None
@@ -106,6 +107,10 @@ class FakeChannel:
         if self.sign_error is not None:
             raise self.sign_error
         self.signs.append((message_id, sign))
+
+    async def close_buttons(self, address: Address, message_id: str) -> None:
+        """As the port says."""
+        self.unbuttoned.append(message_id)
 
     async def show_typing(self, address: Address) -> None:
         """As the port says."""

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from channels.messages import Address, ChatKind, InboundMessage, Sender
 from gateway.store import schema
+from gateway.store.tables.people import pairing_requests
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 KEY = bytes(range(32))
@@ -45,6 +46,21 @@ def message(
         edited=edited,
         locale=locale,
     )
+
+
+def crowd(connection: sa.Connection, count: int, at: datetime, channel: str = "telegram") -> None:
+    """So many strangers who wait at the account main, each for the first time."""
+    connection.execute(
+        sa.insert(pairing_requests),
+        [
+            {
+                "id": f"crowd-{number:08}", "tenant_id": "default", "channel": channel, "account": "main",
+                "sender": f"{channel}:crowd{number}", "display_name": "Puppet", "chat": f"crowd{number}",
+                "state": "pending", "created_at": at, "expires_at": at + minutes(60), "again": False,
+            }
+            for number in range(count)
+        ],
+    )  # fmt: skip
 
 
 @contextmanager

@@ -1,7 +1,7 @@
 """The gateway's own parts over a real store, between a channel and a model in memory; can be killed and begun again."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -18,10 +18,12 @@ from agent.loop import Agent, run_turn
 from agent.ports import ModelRequest, OnModelEvent, Principal, TextDelta, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.transcript import EndReason, ModelResponded
-from channels.messages import Address, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
+from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
+from gateway.access.buttons import SealedButtons
 from gateway.app import apply_change, apply_command
 from gateway.bus import Bus
 from gateway.commands.coach import coach_commands
+from gateway.commands.decisions import Decision
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.delivery.config import DeliveryConfig
@@ -179,6 +181,8 @@ class Spine:
     reader: Reader = field(default_factory=lambda: Reader(InputGuard(GuardConfig())))
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
+    decisions: Mapping[str, Decision] = field(default_factory=dict)
+    buttons: SealedButtons = field(default_factory=lambda: SealedButtons(bytes(32)))
 
     def __post_init__(self) -> None:
         self.channels = FakeChannels(self.channel)
@@ -236,7 +240,10 @@ class Spine:
             )
             self.bus = Bus(self.sessions.bus_size, self._load, kinds.is_urgent)
             self.commands = CommandRunner(
-                CommandTools(self.store, table, self.delivery, self.channels, self.people, change, {}, clock),
+                CommandTools(
+                    self.store, table, self.delivery, self.channels, self.people, change, self.decisions, clock,
+                    self.buttons,
+                ),
                 tasks,
             )
             self.router = Router(self.bus, session_tools, self.commands, tasks)
@@ -284,6 +291,16 @@ class Spine:
     async def say(self, text: str, user: str = "p1", chat: str = "c1", **more: object) -> int:
         """A person says something; the id of its row, committed and published."""
         return await self.admit(self.message(text, user, chat, **more), user)
+
+    async def press(self, data: str, user: str = "p1", chat: str = "c1", account: str = "main") -> int:
+        """A person presses something under a message of ours."""
+        self._said += 1
+        pressed = ButtonPressed(
+            event_id=f"press:{self._said}", message_id="m1", address=Address("sim", account, chat), data=data,
+            sender=Sender(user, user.title()), received_at=self.now,
+            kind=ChatKind.GROUP if chat.startswith("g") else ChatKind.DIRECT,
+        )  # fmt: skip
+        return await self.admit(pressed, user)
 
     async def admit(self, event: InboundEvent, user: str = "p1", *, silently: bool = False) -> int:
         """Commit an event of a known person as intake does; `silently` as in a commit nobody heard of."""

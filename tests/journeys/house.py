@@ -101,8 +101,12 @@ async def house(
     model: str | None = "openai:journey",
     config: str = "",
     environ: Mapping[str, str] | None = None,
+    show: Callable[[str], None] | None = None,
 ) -> AsyncIterator[House]:
-    """A gateway that runs; `model` None is the offline coach, `config` and `environ` are added to its own."""
+    """A gateway that runs; `model` None is the offline coach, `config` and `environ` are added to its own.
+
+    `show` is its terminal.
+    """
     file = directory / "gateway.toml"
     file.write_text(CONFIG + config)
     async with TelegramSimulator() as sim, ModelServer() as server:
@@ -118,7 +122,7 @@ async def house(
         store = await Store.open(settings.database_url)
         try:
             async with asyncio.TaskGroup() as tasks:
-                running = tasks.create_task(Gateway(settings, store).run())
+                running = tasks.create_task(Gateway(settings, store, show=show).run())
                 here = House(sim, server, store, settings.home)
                 await here.until(lambda: sim.world.bot().updates.polls > 0 or running.done(), "the first poll")
                 yield here

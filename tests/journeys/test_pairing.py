@@ -7,15 +7,15 @@ import pytest
 
 from gateway.errors import GatewayError
 from tests.fakes.model_server import Reply
-from tests.journeys.house import house
+from tests.journeys.house import house, said
 
 CODE = re.compile(r"\b[2-9A-HJ-NP-Z]{8}\b")
 
 
 async def test_a_stranger_is_let_in_by_the_code_they_were_shown(tmp_path: Path) -> None:
-    """A23: before that no model is asked; afterwards they are the owner, are told so, and are answered."""
+    """A23: before that no model is asked; afterwards they are the owner, are told so, and then answered."""
     async with house(tmp_path, access="pairing") as here:
-        here.model.script(Reply("Glad to meet you."))
+        here.model.script(Reply("Glad to meet you."), Reply("And again."))
         here.sim.say(5, "hello?")
         shown = await here.told(5, "private")
         code = CODE.findall(shown.text)[0]
@@ -23,9 +23,11 @@ async def test_a_stranger_is_let_in_by_the_code_they_were_shown(tmp_path: Path) 
         assert 1 == len(await here.operator("pairing.list"))
         await here.operator("pairing.approve", {"code": code})
         await here.told(5, "owner")
-        here.sim.say(5, "hello again")
         await here.told(5, "Glad to meet you.")
-        assert 3 == len(here.texts(5))
+        assert ["hello?"] == said(here.model.requests[0].body)
+        here.sim.say(5, "hello again")
+        await here.told(5, "And again.")
+        assert 4 == len(here.texts(5))
 
 
 async def test_a_code_holds_once_and_a_wrong_one_never(tmp_path: Path) -> None:

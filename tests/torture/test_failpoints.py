@@ -91,7 +91,9 @@ async def test_a_death_around_a_stream_costs_nothing(tmp_path: Path, cases: tupl
 
 @pytest.mark.timeout(60)
 async def test_an_approval_that_was_cut_holds(tmp_path: Path) -> None:
-    """The person is in, is told so once, and is answered; the operator, who heard nothing, may ask again."""
+    """The person is in, is told so once, and is answered once, what they said before as well; the operator, who heard
+    nothing, may ask again.
+    """
     async with World(tmp_path, access="pairing") as world:
         await world.start()
         world.platform.say(5, "hello")
@@ -102,13 +104,13 @@ async def test_an_approval_that_was_cut_holds(tmp_path: Path) -> None:
         assert KILLED == await world.gateway.ended(10)
         world.note_death()
         await world.start()
-        await world.until(lambda: len(world.answers(5)) == 2, 10, "the welcome")
+        await world.until(lambda: len(world.answers(5)) == 3, 10, "the welcome, and the answer to what was said before")
         world.say(5)
         await world.settle()
         await world.gateway.kill()
         verdict = examine(world)
         assert [] == verdict.broken
-        assert 3 == len(world.answers(5))
+        assert 4 == len(world.answers(5))
 
 
 @pytest.mark.long

@@ -139,8 +139,10 @@ class SimulatedSlack(DeliveringSlack):
             "trigger_id": f"{self._world.new_name('')}.{self._world.new_ts()}",
         })  # fmt: skip
 
-    def press(self, chat_id: str, ts: str, action: str, *, person: str | None = None) -> Delivered:
-        """Somebody presses the button with this value or action id under a message."""
+    def press(
+        self, chat_id: str, ts: str, action: str, *, person: str | None = None, forged: str | None = None
+    ) -> Delivered:
+        """Somebody presses the button with this value or action id under a message; `forged` is sent as its value."""
         chat = self._world.chat(chat_id)
         message = chat.messages[ts]
         person = person or self._person_of(chat)
@@ -156,6 +158,8 @@ class SimulatedSlack(DeliveringSlack):
         if message.thread is not None:
             container["thread_ts"] = message.thread
         pressed: JsonObject = {key: button.get(key) for key in ("type", "action_id", "value", "text")}
+        if forged is not None:
+            pressed["value"] = forged
         return self._deliver("interactive", {
             "type": "block_actions", "user": {"id": person, "name": self._name(person), "team_id": app.team},
             "team": {"id": app.team, "domain": "simulated"}, "channel": {"id": chat.id, "name": chat.name},

@@ -37,6 +37,17 @@ async function begin() {
   if (!matchMedia("(pointer: coarse)").matches) text.focus();
   link = new Link({ hello, onFrame, onState, known });
   link.start();
+  acceptInvite();
+}
+
+// An invitation in the address is said once, and taken out of the address, so that nothing repeats or shows it.
+function acceptInvite() {
+  const here = new URL(location.href);
+  const code = here.searchParams.get("invite");
+  if (code === null) return;
+  here.searchParams.delete("invite");
+  history.replaceState(null, "", here);
+  if (/^[0-9A-Za-z-]{8,40}$/.test(code)) say(`/start ${code}`);
 }
 
 // Whether this is still the conversation that the browser's cookie stands for; asked before it connects again.

@@ -58,8 +58,17 @@ pairing_requests = sa.Table(
     sa.Column("replied_at", Instant),  # when this person was last told; at most one reply every 10 min
     sa.Column("decided_at", Instant),
     sa.Column("decided_by", sa.String(128)),
+    sa.Column("again", sa.Boolean, nullable=False, server_default=sa.false()),  # an earlier one of theirs was lost
+    sa.Column("kept", sa.Text),  # what they said last, the event as JSON; only while it is pending
     sa.Index(None, "channel", "account", "state"),
     sa.Index(None, "channel", "account", "sender"),
+    sa.Index(None, "channel", "account", "created_at"),
+)
+sa.Index(
+    "ix_pairing_requests_pending",
+    pairing_requests.c.expires_at,
+    sqlite_where=pairing_requests.c.state == sa.literal_column("'pending'"),
+    postgresql_where=pairing_requests.c.state == sa.literal_column("'pending'"),
 )
 
 pairing_guesses = sa.Table(
@@ -68,6 +77,32 @@ pairing_guesses = sa.Table(
     sa.Column("id", Sequence64, primary_key=True),
     sa.Column("approver", sa.String(128), nullable=False),  # user id, or "cli"
     sa.Column("at", Instant, nullable=False, index=True),
+)
+
+invites = sa.Table(
+    "invites",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("code_mac", sa.String(64), nullable=False, unique=True),  # HMAC of the code, whose key is elsewhere
+    sa.Column("role", sa.String(16), nullable=False),  # of whoever takes it
+    sa.Column("founding", sa.Boolean, nullable=False),  # it holds only while the tenant has no owner
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("created_by", sa.String(128), nullable=False),  # user id or "cli"
+    sa.Column("expires_at", Instant, nullable=False),  # the first moment it no longer holds
+    sa.Column("used_at", Instant),
+    sa.Column("used_by", sa.String(160)),  # canonical sender: telegram:42
+    sa.Column("revoked_at", Instant),
+)
+
+invite_guesses = sa.Table(
+    "invite_guesses",
+    metadata,
+    sa.Column("id", Sequence64, primary_key=True),
+    tenant_column(),
+    sa.Column("sender", sa.String(160), nullable=False),  # canonical: telegram:42
+    sa.Column("at", Instant, nullable=False, index=True),
+    sa.Index(None, "sender", "at"),
 )
 
 audit = sa.Table(

@@ -1,0 +1,150 @@
+"""Invitations: a code that lets one person in at once. Plain functions over a connection, and what a code looks like.
+
+Sixteen of 32 symbols are 80 bits, because strangers may try them; an overall bound on wrong tries would be a lever to
+shut invited people out, so each stranger has one of their own.
+"""
+
+import hashlib
+import hmac
+import re
+import secrets
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from channels.messages import DEFAULT_TENANT, CommandInvoked, InboundEvent, InboundMessage
+from gateway.access import codes, pairing
+from gateway.access.pairing import APPROVER_WINDOW, GUESSES_PER_APPROVER, LOCKED_FOR, Approved
+from gateway.access.roles import Role
+from gateway.store import invites as rows
+from gateway.store import people
+from gateway.store.invites import Invite
+from gateway.store.people import AuditRow, Connection
+from gateway.store.tables.base import new_id
+
+CODE_CHARS = 16
+VALID = timedelta(days=7)
+FOUNDING_VALID = timedelta(hours=1)
+LONGEST = timedelta(days=366)
+KEPT = timedelta(days=90)  # of an invitation that ended
+
+_GIVEN = re.compile(r"/(?:start|pair|join|invite|coach)(?:@\w{1,64})?\s+", re.IGNORECASE)
+_COMMANDS = frozenset({"start", "pair", "join", "invite", "coach"})
+_LONGEST_TYPED = 80
+
+
+def new_code() -> str:
+    """A fresh code."""
+    return "".join(secrets.choice(codes.ALPHABET) for _ in range(CODE_CHARS))
+
+
+def in_groups(code: str) -> str:
+    """The code as people read it: ABCD-EFGH-JKLM-NPQR."""
+    return "-".join(code[at : at + 4] for at in range(0, CODE_CHARS, 4))
+
+
+def code_in(event: InboundEvent) -> str | None:
+    """The code that an event gives, if it has the form of one: alone, or behind /start and the like."""
+    match event:
+        case InboundMessage(text=text):
+            given = _GIVEN.match(text[:_LONGEST_TYPED])
+            typed = text if given is None else text[given.end() :]
+        case CommandInvoked(name=name, arguments=arguments) if name in _COMMANDS:
+            typed = arguments
+        case _:
+            return None
+    if len(typed) > _LONGEST_TYPED:
+        return None
+    code = codes.normalise(typed)
+    return code if len(code) == CODE_CHARS and set(code) <= set(codes.ALPHABET) else None
+
+
+def without_code(event: InboundEvent) -> InboundEvent:
+    """The event as it may be kept: bullets for the code it gives."""
+    if isinstance(event, InboundMessage):
+        given = _GIVEN.match(event.text[:_LONGEST_TYPED])
+        return replace(event, text=(given[0] if given else "") + codes.BULLETS)
+    return replace(event, arguments=codes.BULLETS) if isinstance(event, CommandInvoked) else event
+
+
+def code_mac(key: bytes, code: str) -> str:
+    """What stands in the table in the code's stead."""
+    return hmac.digest(key, code.encode(), hashlib.sha256).hex()
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What an invitation gives, and for how long."""
+
+    role: Role = Role.MEMBER
+    valid: timedelta = VALID
+    founding: bool = False  # it holds only while the tenant has no owner
+
+
+def made(code: str, key: bytes, terms: Terms, by: str, now: datetime, tenant: str = DEFAULT_TENANT) -> Invite:
+    """A new invitation; it holds once it is added."""
+    return Invite(
+        id=new_id(),
+        tenant=tenant,
+        code_mac=code_mac(key, code),
+        role=terms.role,
+        founding=terms.founding,
+        created_at=now,
+        created_by=by[:128],
+        expires_at=now + terms.valid,
+    )
+
+
+def add(connection: Connection, invite: Invite) -> None:
+    """Keep an invitation, with its audit row; of those to be the first owner only the last one holds."""
+    if invite.founding:
+        rows.revoke_founding(connection, invite.tenant, invite.created_at)
+    rows.add(connection, invite)
+    what = "the first owner" if invite.founding else invite.role
+    audit = AuditRow(invite.created_at, invite.created_by, "invite_made", invite.id, f"as {what}")
+    people.record(connection, invite.tenant, audit)
+
+
+def is_live(connection: Connection, key: bytes, tenant: str, code: str, now: datetime) -> bool:
+    """Whether somebody could come in with this code."""
+    invite = rows.find(connection, tenant, code_mac(key, code))
+    return invite is not None and _holds(connection, invite, now)
+
+
+def redeem(
+    connection: Connection, key: bytes, code: str, event: InboundMessage | CommandInvoked, now: datetime
+) -> Approved | None:
+    """Let in whoever gives this code, once; None where it holds no more, or too many wrong ones came from them.
+
+    A wrong one is counted, in this same transaction. Somebody who is blocked is never asked about a code.
+    """
+    if _locked(connection, event.tenant, event.sender_key, now):
+        return None
+    invite = rows.find(connection, event.tenant, code_mac(key, code))
+    if invite is None:
+        rows.add_guess(connection, event.tenant, event.sender_key, now)
+        return None
+    if not _holds(connection, invite, now) or not rows.use(connection, invite.id, event.sender_key, now):
+        return None
+    return pairing.let_in_invited(connection, event, Role(invite.role), f"invite:{invite.id}", now)
+
+
+def _holds(connection: Connection, invite: Invite, now: datetime) -> bool:
+    if invite.used_at is not None or invite.revoked_at is not None:
+        return False
+    if not invite.created_at - pairing.CLOCK_SLACK <= now < invite.expires_at:
+        return False
+    return not (invite.founding and people.has_owner(connection, invite.tenant))
+
+
+def _locked(connection: Connection, tenant: str, sender: str, now: datetime) -> bool:
+    tried = rows.guesses_since(connection, tenant, sender, now - LOCKED_FOR - APPROVER_WINDOW)
+    return any(
+        last - first <= APPROVER_WINDOW and now < last + LOCKED_FOR
+        for first, last in zip(tried, tried[GUESSES_PER_APPROVER - 1 :], strict=False)
+    )
+
+
+def expire(connection: Connection, now: datetime) -> None:
+    """Record which invitations ran out: no clock set back revives one. What ended long ago is forgotten."""
+    rows.end_expired(connection, now)
+    rows.forget(connection, now - KEPT)

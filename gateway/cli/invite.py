@@ -1,0 +1,49 @@
+"""`tenk invite`: links and codes that let one person in at once."""
+
+from pathlib import Path
+
+import click
+
+from gateway.cli.asking import ask
+from gateway.cli.options import config_option
+
+
+@click.group("invite", invoke_without_command=True)
+@click.option("--role", type=click.Choice(["member", "operator", "owner"]), default="member", show_default=True)
+@click.option("--days", type=click.FloatRange(0.001, 366), default=7, show_default=True, help="How long it holds.")
+@config_option
+@click.pass_context
+def command(context: click.Context, role: str, days: float, config_path: Path | None) -> None:
+    """Make an invitation: whoever brings its code first is let in at once. It is shown this once."""
+    if context.invoked_subcommand is not None:
+        return
+    from gateway.invocation import of_process  # noqa: PLC0415  with the store, which is heavy
+
+    made = ask(config_path, "invite.make", {"role": role, "days": str(days)})
+    click.echo(f"An invitation for one person, as {made['role']}, until {made['expires_at'][:16]} UTC.")
+    for way in made.get("ways", ()):
+        click.echo(f"  {way['account']}: {way['link']}")
+    click.echo(f"  anywhere: say {made['code']} to the bot, alone, in a direct message")
+    take_back = of_process().command("invite", "revoke", made["invite"][-8:])
+    click.echo(f"Give it to one person only; it is not shown again. To take it back: {take_back}")
+
+
+@command.command("list")
+@config_option
+def list_(config_path: Path | None) -> None:
+    """Show invitations and what became of them, newest first. A code is never shown again."""
+    known = ask(config_path, "invite.list", {})
+    if not known:
+        click.echo("There are no invitations.")
+    for one in known:
+        used_by = f"  by {one['used_by']}" if one["used_by"] else ""
+        click.echo(f"{one['invite'][-8:]}  {one['role']}  {one['state']}{used_by}  until {one['expires_at'][:16]}")
+
+
+@command.command("revoke")
+@click.argument("number")
+@config_option
+def revoke(number: str, config_path: Path | None) -> None:
+    """Take back the invitation NUMBER, as long as nobody has used it."""
+    taken = ask(config_path, "invite.revoke", {"invite": number})
+    click.echo(f"The invitation {taken['invite'][-8:]} holds no more.")

@@ -1,0 +1,87 @@
+"""How `tenk` is called from where the reader stands: as the process that tells of it was. Nothing is run here."""
+
+import os
+import shlex
+import shutil
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+NAME = "tenk"
+FROM_A_CHECKOUT = ".venv/bin/tenk"
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """A command line's beginning and end; what stands between is the reader's to type."""
+
+    program: tuple[str, ...]  # words: (".venv/bin/tenk",)
+    environment: tuple[str, ...] = ()  # NAME=value, before it
+    options: tuple[str, ...] = ()  # behind everything
+
+    def command(self, *words: str) -> str:
+        """What a person types in a terminal in the same directory, to reach the same home."""
+        typed = (*self.program, *words, *self.options)
+        return " ".join([*map(_assigned, self.environment), *map(shlex.quote, typed)])
+
+    @property
+    def name(self) -> str:
+        """The command as strangers may read it: nothing of the machine but that it is a checkout's own."""
+        return FROM_A_CHECKOUT if self.program == (FROM_A_CHECKOUT,) else NAME
+
+
+PLAIN = Invocation((NAME,))
+"""Where nothing is known of how it was called."""
+
+
+def of_process() -> Invocation:
+    """How this process was called."""
+    return called(sys.argv, os.environ, Path.cwd(), Path(sys.executable), shutil.which)
+
+
+def called(
+    argv: Sequence[str],
+    environ: Mapping[str, str],
+    directory: Path,
+    python: Path,
+    find: Callable[[str], str | None],
+) -> Invocation:
+    """How a process with these arguments was called. `find` looks for a program as a shell does."""
+    script = Path(argv[0]) if Path(argv[0]).name == NAME else python.with_name(NAME)
+    found = find(NAME)
+    if found is not None and _same(found, script):
+        program: tuple[str, ...] = (NAME,)
+    elif script.exists() or Path(argv[0]).name == NAME:
+        program = (_from_here(script, directory),)
+    else:
+        program = (_from_here(python, directory), "-m", "gateway")
+    home = environ.get("TENK_HOME", "").strip()
+    return Invocation(program, (f"TENK_HOME={home}",) if home else (), _config_option(argv))
+
+
+def _same(one: str, other: Path) -> bool:
+    return os.path.realpath(one) == os.path.realpath(other)
+
+
+def _from_here(program: Path, directory: Path) -> str:
+    """Relative to the directory where it lies below it; with a slash in it, or a shell would look elsewhere."""
+    try:
+        below = str((directory / program).relative_to(directory))
+    except ValueError:
+        return str(program)
+    return below if "/" in below else f"./{below}"
+
+
+def _config_option(argv: Sequence[str]) -> tuple[str, ...]:
+    for place, word in enumerate(argv):
+        if word.startswith("--config="):
+            return (word,)
+        if word == "--config" and place + 1 < len(argv):
+            return (word, argv[place + 1])
+    return ()
+
+
+def _assigned(assignment: str) -> str:
+    name, _, value = assignment.partition("=")
+    return f"{name}={shlex.quote(value)}"

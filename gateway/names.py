@@ -1,0 +1,193 @@
+"""Names as they may be shown: what cannot be seen is spelled out, and who looks like somebody else is said to. Pure.
+
+A name is a stranger's own word. It decides nothing (A27); here it is kept from deceiving whoever reads a list.
+"""
+
+import unicodedata
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+MAX_READ_CHARS = 512
+"""Of a name; no platform lets one be longer than a quarter of that."""
+
+MAX_MARKS = 3
+"""Combining marks on one letter that writing needs; more are a stack that runs into the lines above."""
+
+NO_NAME = "⟨no name⟩"
+
+_MARKS = ("Mn", "Me")
+_EMOJI_LOOK, _EMOJI_JOINER = "\ufe0f", "\u200d"
+_JOINERS = "\u200c\u200d"
+_JOINED = frozenset(
+    {"ARABIC", "BENGALI", "DEVANAGARI", "GUJARATI", "GURMUKHI", "KANNADA", "MALAYALAM", "ORIYA", "SINHALA", "TAMIL",
+     "TELUGU"}
+)  # fmt: skip
+"""Scripts whose spelling needs a joiner between two letters."""
+
+_UNSEEN = frozenset(
+    map(
+        chr,
+        [
+            0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810), 0x2800, 0x3164, *range(0xFE00, 0xFE10),
+            0xFFA0, 0xFFFC, *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000),
+        ],
+    )
+)  # fmt: skip
+"""Letters, marks and symbols that show nothing: Unicode's Default_Ignorable_Code_Point, and blanks of other kinds."""
+
+_LOOKS: dict[str, str] = {
+    "2": "ƧϨᒿꙄꝚ",
+    "3": "ƷȜЗӠⳌꝪꞫ𑣊",
+    "4": "Ꮞ𑢯",
+    "5": "Ƽ𑢻",
+    "6": "бᏮⳒ𑣕",
+    "7": "𑣆",
+    "8": "Ȣȣ৪੪𐌚",
+    "9": "৭੧୨ⳊꝮ𑢬𑣌𑣖",
+    "a": "ɑΑαАаᎪᗅᴀ⍺ꓮ𐊠",
+    "b": "ƄΒВЬᏏᏴᖯᗷꓐꞴ𐊂𐊡𐌁",
+    "c": "СсᏟᴄⲤⲥꓚ𐊢𐌂𐐕𐐽𐔜𑣩𑣲🝌",
+    "d": "ԁᎠᏧᑯᗞᗪꓒꓓ",
+    "e": "ΕЕеҽᎬ℮⋿ⴹꓰꬲ𐊆𑢦𑢮",
+    "f": "ϜքᖴẝꓝꞘꞙꬵ𐊇𐊥𐔥𑢢𑣂",
+    "g": "ƍɡԌցᏀᏳᶃꓖ",
+    "h": "ΗНһհᎻᏂᕼⲎꓧ𐋏",
+    "j": "ͿϳЈјᎫᒍꓙꞲ",
+    "k": "ĸΚκКкᏦᛕᴋⲔⲕꓗ𐔘",
+    "l": "ıƖǀɩɪΙιІіӀӏ۱ᎥᏞᒪᛁ∣⍳ⲒⳐⵏꓡꓲꙇ𐊊𐌉𐌠𐐛𐔦𑢣𑢲𑣃",
+    "m": "ΜϺМᎷᗰᛖⲘꓟ𐊰𐌑",
+    "n": "ΝπпոռᴨⲚꓠ𐔓",
+    "o": "ΟοσОоՕօ۵०০੦૦ଠ୦௦౦೦ഠ൦๐໐ဝ၀ჿᴏᴑⲞⲟⵔ〇ꓳꬽ𐊒𐊫𐐄𐐬𐔖𑓐𑢵𑣈𑣗𑣠",
+    "p": "ΡρРрᏢᑭ⍴Ⲣⲣꓑ𐊕",
+    "q": "ԛգզⵕ",
+    "r": "ƦгᎡᏒᖇᴦⲅꓣꭇꭈ",
+    "s": "ƽЅѕՏᏕᏚꓢꜱ𐊖𐐠𐑈𑣁",
+    "t": "ΤτТтᎢᴛ⊤⟙Ⲧꓔ𐊗𐊱𐌕𑢼🝨",
+    "u": "ʋυцՍսᑌᴜ∪⋃ꓴꞟꭎꭒ𑢸𑣘",
+    "v": "νѴѵ۷Ꮩᐯᴠ∨⋁ⴸꓦ𐔝𑢠𑣀",
+    "w": "ԜᎳᏔꓪ𑣦𑣯",
+    "x": "×ΧХхᕁᕽ᙭᙮ᚷ╳⤫⤬⨯ⲬⵝꓫꞳ𐊐𐊴𐌗𐌢𐔧𑣬",
+    "y": "ɣʏΥγуҮүყᎩᎽᶌỿⲨꓬꭚ𐊲𑢤𑣜",
+    "z": "ΖᏃᴢꓜ𐋵𑢩𑣄𑣥",
+}
+"""By a letter: what is mistaken for it. From Unicode's confusables (UTS 39), those that no normal form unites, by way
+of confusable_homoglyphs 3.3.1, read 2026-11-21. A table and no dependency: the rest of that library is this look-up.
+"""
+
+_FOLD = {look: letter for letter, looks in _LOOKS.items() for look in looks} | dict.fromkeys("iI1|", "l") | {"0": "o"}
+
+_ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTIC", "LISU"})
+"""Scripts whose letters pass for each other's: nobody's name mixes two of them within a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Somebody whose look a stranger may borrow."""
+
+    name: str
+    role: str
+    id: str = ""  # their user id
+
+
+def shown_name(name: str) -> str:
+    """The name on one line with everything in it to be seen: `Ada⟨U+202E⟩`, a stack of marks as `⟨+9 marks⟩`.
+
+    A name without anything unseen stays as it is, but for blanks: those are single spaces.
+    """
+    text = unicodedata.normalize("NFC", name[:MAX_READ_CHARS])
+    shown: list[str] = []
+    marks = 0
+    for place, letter in enumerate(text):
+        kind = unicodedata.category(letter)
+        if kind in _MARKS and letter not in _UNSEEN:
+            marks += 1
+        elif marks:
+            shown += _rest_of_stack(marks)
+            marks = 0
+        if marks <= MAX_MARKS:
+            shown.append(_shown(text, place, kind))
+    return " ".join("".join([*shown, *_rest_of_stack(marks)]).split())
+
+
+def _rest_of_stack(marks: int) -> list[str]:
+    return [f"⟨+{marks - MAX_MARKS} marks⟩"] if marks > MAX_MARKS else []
+
+
+def _shown(text: str, place: int, kind: str) -> str:
+    letter = text[place]
+    if kind == "Zs":
+        return " "
+    if (kind[0] != "C" and kind not in ("Zl", "Zp") and letter not in _UNSEEN) or _belongs(text, place):
+        return letter
+    return f"⟨U+{ord(letter):04X}⟩"
+
+
+def _belongs(text: str, place: int) -> bool:
+    """Whether something unseen is how this is spelled: a joiner in an emoji or in a script that needs one."""
+    before, after = text[place - 1 : place], text[place + 1 : place + 2]
+    if text[place] == _EMOJI_LOOK:
+        return _is_pictured(before)
+    if text[place] not in _JOINERS or not before or not after:
+        return False
+    if text[place] == _EMOJI_JOINER and (_is_pictured(before) or before == _EMOJI_LOOK) and _is_pictured(after):
+        return True
+    return _script(before) == _script(after) in _JOINED
+
+
+def _is_pictured(letter: str) -> bool:
+    """Whether it is a picture, or the skin of one."""
+    return letter != "" and (unicodedata.category(letter) == "So" or "\U0001f3fb" <= letter <= "\U0001f3ff")
+
+
+def _script(letter: str) -> str:
+    """The first word of its Unicode name: LATIN, CYRILLIC, DEVANAGARI."""
+    return unicodedata.name(letter, "").partition(" ")[0]
+
+
+def skeleton(name: str) -> str:
+    """What a name looks like at a glance: two names with the same skeleton are mistaken for each other.
+
+    Unseen letters, marks, case and blanks count for nothing, and a letter of any script for the Latin one it resembles.
+    """
+    text = unicodedata.normalize("NFKD", name[:MAX_READ_CHARS])
+    kept = (letter for letter in text if unicodedata.category(letter)[0] in "LNPS" and letter not in _UNSEEN)
+    looks = "".join(_look(letter) for letter in kept)
+    return looks.replace("rn", "m").replace("vv", "w")
+
+
+def _look(letter: str) -> str:
+    look = _FOLD.get(letter) or _FOLD.get(letter.upper()) if not letter.isascii() or letter in _FOLD else None
+    return look or letter.casefold()
+
+
+class Lookalikes:
+    """Says of names what to know before they are believed."""
+
+    def __init__(self, known: Iterable[Known] = ()) -> None:
+        """`known` are those who matter, the highest first."""
+        self._by_look: dict[str, list[Known]] = {}
+        for one in known:
+            self._by_look.setdefault(skeleton(one.name), []).append(one)
+
+    def introduced(self, name: str, own_id: str = "") -> str:
+        """The name as a list shows it, what to know of it behind: `Аda (looks like Ada, an owner)`.
+
+        `own_id` is the user who has the name: nobody looks like themselves.
+        """
+        shown = shown_name(name) or NO_NAME
+        said = "; ".join(self._remarks(name, own_id))
+        return f"{shown} ({said})" if said else shown
+
+    def _remarks(self, name: str, own_id: str) -> Iterator[str]:
+        look = skeleton(name)
+        alike = next((one for one in self._by_look.get(look, ()) if look and (not own_id or one.id != own_id)), None)
+        if alike is not None:
+            yield f"looks like {shown_name(alike.name)}, {'an' if alike.role[:1] in 'aeiou' else 'a'} {alike.role}"
+        mixed = sorted({script for word in name[:MAX_READ_CHARS].split() for script in _mixed(word)})
+        if mixed:
+            yield f"mixes {' and '.join(script.title() for script in mixed)} letters"
+
+
+def _mixed(word: str) -> frozenset[str]:
+    scripts = frozenset(_script(letter) for letter in word if letter.isalpha()) & _ALIKE
+    return scripts if len(scripts) > 1 else frozenset()

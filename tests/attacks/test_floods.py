@@ -1,0 +1,32 @@
+"""Strangers in numbers, over the wire: people are told their codes all the same, and the operator of the flood."""
+
+from pathlib import Path
+
+from tests.journeys.house import house
+
+PUPPETS = range(1_000, 1_050)
+
+
+async def test_fifty_puppets_that_go_on_asking_keep_nobody_out(tmp_path: Path) -> None:
+    """A40: each of twenty people who write in the midst of it gets a code; the owner reads of the flood once."""
+    async with house(tmp_path, access="pairing") as here:
+        here.sim.say(1, "/start")
+        await here.told(1, "private")
+        (owner,) = await here.operator("pairing.list")
+        await here.operator("pairing.approve", {"request": owner["request"]})
+        await here.told(1, "owner")
+        for round_ in range(4):
+            for puppet in PUPPETS:
+                here.sim.say(puppet, "let me in")
+            for person in range(5):
+                here.sim.say(10 + 5 * round_ + person, "good morning")
+        people = range(10, 30)
+        await here.until(lambda: all(here.texts(person) for person in people), "a code for everybody")
+        assert all("This bot is private" in here.texts(person)[0] for person in people)
+        await here.settled()
+        assert 1 == sum("Many strangers are writing" in text for text in here.texts(1))
+        status = await here.operator("status")
+        assert {"telegram:main": 70} == status["pairing_requests"]
+        assert ["telegram:main"] == list(status["floods_of_strangers"])
+        assert "telegram:10 " in "".join(f"{one['sender']} " for one in await here.operator("pairing.list"))
+        assert [1] * len(PUPPETS) == [len(here.texts(puppet)) for puppet in PUPPETS]

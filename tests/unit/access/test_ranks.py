@@ -1,0 +1,122 @@
+"""Nobody touches a role at or above their own, whichever way they come; roles are those of the moment."""
+
+from collections.abc import AsyncIterator, Awaitable
+from pathlib import Path
+
+import pytest
+
+from gateway.access import pairing, ranks
+from gateway.access.inviting import InviteOperations
+from gateway.access.keys import AccessKeys
+from gateway.access.operations import AccessOperations, OperationRefused
+from gateway.access.pairing import TellCode
+from gateway.access.roles import Role
+from gateway.store import people
+from gateway.store.engine import Store
+from gateway.store.people import Newcomer
+from tests.fakes.people import KEY, NOON, message
+
+ROLES = ("owner", "owner", "operator", "operator", "member", "blocked")
+
+
+class Team:
+    """An owner and their deputy, two operators, a member and somebody blocked; and a stranger who waits."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.operations = AccessOperations(store, KEY, lambda *_: None, lambda: NOON)
+        self.invites = InviteOperations(store, AccessKeys.derived(KEY).invites, lambda: NOON)
+        self.ids: list[str] = []
+        self.request = ""
+
+    async def gather(self) -> "Team":
+        for number, role in enumerate(ROLES):
+            newcomer = Newcomer("default", f"telegram:{number}", "telegram:main", f"P{number}", role, "cli")
+            self.ids.append((await self.store.write(lambda c, n=newcomer: people.enrol(c, n, NOON))).user_id)
+        asked = await self.store.write(lambda c: pairing.request(c, message("99"), NOON))
+        assert isinstance(asked, TellCode)
+        self.request = asked.request.id
+        return self
+
+    async def roles(self) -> tuple[str, ...]:
+        return tuple(person.role for person in await self.store.read(people.everybody))
+
+
+@pytest.fixture
+async def team(tmp_path: Path) -> AsyncIterator[Team]:
+    """Over a store in a file."""
+    store = await Store.open(f"sqlite:///{tmp_path}/tenk.db")
+    yield await Team(store).gather()
+    await store.aclose()
+
+
+async def done(doing: Awaitable[object]) -> bool:
+    """Whether it was done; it is refused in words otherwise."""
+    try:
+        await doing
+    except OperationRefused:
+        return False
+    return True
+
+
+async def test_only_who_stands_above_somebody_blocks_demotes_or_revokes_them(team: Team) -> None:
+    """Every actor against everybody, themselves included: the machine alone stands above owners."""
+    rank = [ranks.rank_of(role) for role in ROLES]
+    for actor, own in enumerate(rank):
+        for other in range(len(ROLES)):
+            who, by = f"telegram:{other}", team.ids[actor]
+            may = own >= ranks.Rank.OPERATOR and rank[other] < own
+            assert may == await done(team.operations.block(who, by)), (ROLES[actor], ROLES[other])
+            await team.operations.set_role(who, ROLES[other], "cli")
+            assert may == await done(team.operations.revoke(who, "telegram:main", by)), (ROLES[actor], ROLES[other])
+            await team.store.write(
+                lambda c, n=other: people.enrol(
+                    c, Newcomer("default", f"telegram:{n}", "telegram:main", "", "member", "cli"), NOON
+                )
+            )
+    assert ROLES == await team.roles()
+
+
+async def test_nobody_gives_a_role_that_is_not_below_their_own(team: Team) -> None:
+    """Neither to others nor to themselves, nor by an invitation."""
+    for actor, role in enumerate(ROLES):
+        for given in ("member", "operator", "owner"):
+            below = ranks.rank_of(role) >= ranks.Rank.OPERATOR and ranks.rank_of(given) < ranks.rank_of(role)
+            assert below == await done(team.operations.set_role("telegram:5", given, team.ids[actor])), (role, given)
+            await team.operations.set_role("telegram:5", "blocked", "cli")
+            assert below == await done(team.invites.make(given, "1", team.ids[actor])), (role, given)
+            assert not await done(team.operations.set_role(f"telegram:{actor}", "owner", team.ids[actor]))
+    assert ROLES == await team.roles()
+
+
+async def test_only_operators_and_owners_decide_about_requests(team: Team) -> None:
+    """Members, the blocked and whoever is nobody change nothing."""
+    for by in (team.ids[4], team.ids[5], "nobody", ""):
+        for doing in (
+            team.operations.approve_request(team.request, by),
+            team.operations.approve("22222222", by),
+            team.operations.deny(team.request, by),
+            team.operations.block_request(team.request, by),
+        ):
+            assert not await done(doing)
+    assert 1 == len(await team.operations.list_requests())
+    assert await done(team.operations.approve_request(team.request, team.ids[3]))
+
+
+async def test_a_button_blocks_nobody_but_who_waits(team: Team) -> None:
+    """A sender, a user or the number of somebody else's is no request; neither is one that was decided."""
+    for what in ("telegram:4", team.ids[4], "", team.request[:-1]):
+        assert not await done(team.operations.block_request(what, team.ids[0])), what
+    await team.operations.approve_request(team.request, "cli")
+    assert not await done(team.operations.block_request(team.request, team.ids[0]))
+    assert (*ROLES, "member") == await team.roles()
+
+
+async def test_an_operator_makes_no_first_owner(team: Team) -> None:
+    """Whoever is let in first on a fresh install becomes owner: by the machine's word."""
+    await team.store.write(
+        lambda c: [people.set_role(c, one, "member", "cli", NOON) for one in people.holding(c, "default", Role.OWNER)]
+    )
+    assert not await done(team.operations.approve_request(team.request, team.ids[2]))
+    assert await done(team.operations.approve_request(team.request, "cli"))
+    assert "owner" == (await team.roles())[-1]

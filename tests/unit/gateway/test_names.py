@@ -1,0 +1,101 @@
+"""Names in lists: nothing unseen, nothing that moves, and a word about who looks like somebody else."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gateway.names import Known, Lookalikes, shown_name, skeleton
+
+NAMES = Lookalikes([Known("Ada Lovelace", "owner", "u-1"), Known("Иван", "operator", "u-2"), Known("Bill", "operator")])
+UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("Ada\u202egnp.exe", "Ada⟨U+202E⟩gnp.exe"),
+        ("Ad\u200ba", "Ad⟨U+200B⟩a"),
+        ("A\u2060d\u00ada", "A⟨U+2060⟩d⟨U+00AD⟩a"),
+        ("\u3164", "⟨U+3164⟩"),
+        ("x\ufe0f", "x⟨U+FE0F⟩"),
+        ("\U000e0041\U000e0042", "⟨U+E0041⟩⟨U+E0042⟩"),
+        ("a\x1b[2J\nb", "a⟨U+001B⟩[2J⟨U+000A⟩b"),
+        ("Z" + "\u0335" * 40 + "a", "Z" + "\u0335" * 3 + "⟨+37 marks⟩a"),
+        ("  Ada\u00a0 \u3000 Lovelace ", "Ada Lovelace"),
+        ("\ud83d", "⟨U+D83D⟩"),
+        ("\ue000", "⟨U+E000⟩"),
+    ],
+)
+def test_what_cannot_be_seen_is_spelled_out(name: str, shown: str) -> None:
+    """Direction, joiners, fillers, tags, controls, halves of characters, stacks of marks, rows of blanks."""
+    assert shown == shown_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["Zoë", "Nguyễn Thị Ánh", "山田 太郎", "علی\u200cرضا", "क्\u200dष", "O’Brien-Smith", "👨\u200d👩\u200d👧 home",
+     "❤\ufe0f Ana", "👍🏽", "ไม้ไผ่", "אָלֶף", "Владимир", "Ελένη", "Ⅷ", "x²"],
+)  # fmt: skip
+def test_names_of_people_stay_as_they_are(name: str) -> None:
+    """Marks, joiners and pictures belong where a script or an emoji needs them."""
+    assert unicodedata.normalize("NFC", name) == shown_name(name)
+
+
+@given(st.text(alphabet=st.characters(codec=None), max_size=60))
+def test_whatever_a_name_is_made_of_it_is_one_line_that_shows_all_it_holds(name: str) -> None:
+    """Nothing unseen but joiners that belong; shown again it is the same."""
+    shown = shown_name(name)
+    assert {letter for letter in shown if unicodedata.category(letter) in UNSEEN} <= {"\u200c", "\u200d"}
+    assert shown == shown_name(shown)
+    assert "  " not in shown
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Ada Lovelace",  # the very same
+        "ada lovelace",
+        "Аdа Lоvеlасе",  # Cyrillic а, о, е, с
+        "АԁаLovelace",
+        "Αda Lονelace",  # Greek
+        "Ａｄａ Ｌｏｖｅｌａｃｅ",  # full width
+        "𝐀𝐝𝐚 𝐋𝐨𝐯𝐞𝐥𝐚𝐜𝐞",
+        "Ada\u200b Love\u2060lace",
+        "Àda Lövelace",
+        "Ada L0ve1ace",
+        "Ada LoveIace",
+        "ᎪᏧa Lovelace",  # Cherokee
+    ],
+)
+def test_a_name_that_looks_like_the_owners_is_said_to(name: str) -> None:
+    """A27, A55: in letters of any script, with and without what cannot be seen."""
+    assert "looks like Ada Lovelace, an owner" in NAMES.introduced(name)
+
+
+@pytest.mark.parametrize(("name", "role"), [("Ивaн", "operator"), ("Bi11", "operator"), ("BІLL", "operator")])
+def test_so_is_one_that_looks_like_an_operators(name: str, role: str) -> None:
+    """Also where the operator's own name is not Latin."""
+    assert f", an {role}" in NAMES.introduced(name)
+
+
+def test_letters_of_scripts_that_pass_for_each_other_are_named() -> None:
+    """Whoever they look like; names of one script each, and of scripts that stand together, are not."""
+    assert "Pаul (mixes Cyrillic and Latin letters)" == NAMES.introduced("Pаul")
+    for name in ("Paul Иванов", "Paul 太郎さん", "Ольга", "Ελένη Papadaki"):
+        assert name == NAMES.introduced(name)
+
+
+def test_nobody_looks_like_themselves_and_nothing_like_nobody() -> None:
+    """An owner in the list of users is no look-alike; an empty name resembles none."""
+    assert "Ada Lovelace" == NAMES.introduced("Ada Lovelace", "u-1")
+    assert "⟨no name⟩" == NAMES.introduced("") == Lookalikes([Known("", "owner")]).introduced("  ")
+    assert "Grace" == NAMES.introduced("Grace")
+
+
+@given(st.text(max_size=40))
+def test_a_skeleton_counts_no_case_blanks_or_unseen_letters(name: str) -> None:
+    """So that none of them makes a look-alike another's."""
+    spread = "\u200b ".join(name)
+    assert skeleton(name) == skeleton(spread)

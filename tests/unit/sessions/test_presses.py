@@ -1,0 +1,63 @@
+"""A press does what its button says, if the button is ours, this person's, of this account, and its time not over."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.ports import Principal
+from gateway.commands.base import Reply
+from tests.fakes.people import minutes
+from tests.fakes.spine import Spine, quick_store
+
+
+@pytest.fixture
+async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
+    """A gateway with one kind of button, which says what it is about."""
+
+    async def confirm(subject: str, principal: Principal) -> Reply:
+        return Reply(f"{principal.user_id} confirms {subject}")
+
+    store = await quick_store(tmp_path / "tenk.db")
+    spine = Spine(store, decisions={"yes": confirm})
+    await spine.begin()
+    yield spine
+    await spine.kill()
+    await store.aclose()
+
+
+async def test_a_press_is_carried_out_and_its_buttons_taken_away(spine: Spine) -> None:
+    """Every kind of button comes this way."""
+    data = spine.buttons.seal("yes", "q1", "p1", "sim:main", spine.now + minutes(10))
+    await spine.press(data)
+    await spine.quiet()
+    assert ["p1 confirms q1"] == spine.channel.shown()
+    assert ["m1"] == spine.channel.unbuttoned
+
+
+@pytest.mark.parametrize("chat", ["c1", "g1"])
+async def test_a34_another_persons_press_does_nothing_and_leaves_them_their_buttons(spine: Spine, chat: str) -> None:
+    """A34: also in a group, where everybody sees the button."""
+    await spine.press(spine.buttons.seal("yes", "q1", "p1", "sim:main", spine.now + minutes(10)), "p2", chat)
+    await spine.quiet()
+    assert ["That button means nothing any more."] == spine.channel.shown(chat)
+    assert [] == spine.channel.unbuttoned
+
+
+async def test_a_button_of_another_account_or_without_a_seal_does_nothing(spine: Spine) -> None:
+    """Whatever form it has."""
+    sealed = spine.buttons.seal("yes", "q1", "p1", "sim:second", spine.now + minutes(10))
+    for data in (sealed, "yes:q1", "yes", "yes:q1:1lg4g0f:" + "A" * 16):
+        await spine.press(data)
+    await spine.quiet()
+    assert ["That button means nothing any more."] * 4 == spine.channel.shown()
+
+
+async def test_a_button_whose_time_is_over_does_nothing_and_goes(spine: Spine) -> None:
+    """It was this person's, so nobody else misses it."""
+    data = spine.buttons.seal("yes", "q1", "p1", "sim:main", spine.now + minutes(10))
+    spine.later(minutes=10)
+    await spine.press(data)
+    await spine.quiet()
+    assert ["That button means nothing any more."] == spine.channel.shown()
+    assert ["m1"] == spine.channel.unbuttoned
