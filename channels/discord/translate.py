@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
-import orjson
 from pydantic import BaseModel, ValidationError
 
 from channels.discord.config import DiscordAccount, Wake
@@ -121,12 +120,9 @@ def validated(model: type[_Model], data: object) -> _Model:
 
 def rejected(event: str, seq: int | None, data: object, reason: str) -> Rejected:
     """A dispatch that is none, kept for the operator."""
-    try:
-        text = orjson.dumps({"t": event, "s": seq, "d": data}).decode()
-    except (TypeError, UnicodeDecodeError):
-        text = repr(data)
+    text = as_text({"t": event, "s": seq, "d": data})
     found = data.get("id") if isinstance(data, dict) else None
-    name = found if isinstance(found, str) and found.isdigit() else None
+    name = found if isinstance(found, str) and whole_of(found) is not None else None
     if name is None:
         name = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
     event_id = clean(f"dispatch:{event[:40]}:{name[:24]}")

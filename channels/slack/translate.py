@@ -5,12 +5,10 @@ buttons) are in `interactions`.
 """
 
 import hashlib
-import json
 from collections.abc import Container
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import orjson
 from pydantic import ValidationError
 
 from channels.messages import (
@@ -92,10 +90,7 @@ def explained(error: ValidationError) -> str:
 
 def rejected(body: object, reason: str) -> Rejected:
     """What could not be understood, kept as it was."""
-    try:
-        text = orjson.dumps(body).decode()
-    except (TypeError, ValueError):
-        text = json.dumps(body, default=repr)
+    text = as_text(body)
     found = body.get("event_id") if isinstance(body, dict) else None
     name = found if isinstance(found, str) else hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
     return Rejected(event_id=f"ev:{clean(name)[:64]}", raw=clean(text[:MAX_RAW_CHARS]), reason=clean(reason[:500]))
