@@ -84,10 +84,10 @@ def instant_of(unix_s: object, otherwise: datetime) -> datetime:
     return datetime.fromtimestamp(number, UTC)
 
 
-def aware(at: datetime) -> datetime | None:
-    """The same instant in UTC, one without a zone being taken for UTC; None where that is no date of our time."""
+def in_our_time(at: datetime) -> datetime:
+    """The same instant in UTC, one without a zone being taken for UTC; what lies beyond our time is at its edge."""
     at = at.replace(tzinfo=UTC) if at.tzinfo is None else at
-    return at.astimezone(UTC) if EARLIEST <= at <= LATEST else None
+    return min(max(at, EARLIEST), LATEST).astimezone(UTC)
 
 
 def as_text(raw: object) -> str:

@@ -6,9 +6,31 @@ Source: discord.com/developers/docs (API v10, 2026-09). Strict: text is text, a 
 from datetime import datetime
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StrictBool, StrictFloat, StrictInt, StrictStr
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    JsonValue,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+)
 
-Snowflake = Annotated[StrictStr, Field(pattern=r"^[0-9]{1,20}$")]
+from channels.foreign import in_our_time, whole_of
+
+
+def _in_64_bits(snowflake: str) -> str:
+    if whole_of(snowflake) is None:
+        raise ValueError("no number of 64 bits")
+    return snowflake
+
+
+Snowflake = Annotated[StrictStr, Field(pattern=r"^[0-9]{1,20}$"), AfterValidator(_in_64_bits)]
+At = Annotated[datetime, AfterValidator(in_our_time)]
+Size = Annotated[int | None, BeforeValidator(whole_of)]
 
 
 class _Raw(BaseModel):
@@ -38,7 +60,7 @@ class RawAttachment(_Raw):
     id: Snowflake
     filename: StrictStr = ""
     content_type: StrictStr | None = None
-    size: StrictInt | None = None
+    size: Size = None
 
 
 class RawReference(_Raw):
@@ -76,8 +98,8 @@ class RawMessage(_Raw):
     author: RawUser | None = None
     member: RawMember | None = None
     content: StrictStr = ""
-    timestamp: datetime | None = None
-    edited_timestamp: datetime | None = None
+    timestamp: At | None = None
+    edited_timestamp: At | None = None
     type: StrictInt = 0
     flags: StrictInt = 0
     nonce: StrictStr | StrictInt | None = None
@@ -119,7 +141,7 @@ class RawGuild(_Raw):
     """GUILD_CREATE and GUILD_DELETE."""
 
     id: Snowflake
-    joined_at: datetime | None = None
+    joined_at: At | None = None
     unavailable: StrictBool = False
     channels: list[RawChannel] = []
     threads: list[RawChannel] = []

@@ -25,6 +25,7 @@ from channels.discord.raw import (
     RawMessage,
     RawUser,
 )
+from channels.foreign import as_text, whole_of
 from channels.messages import (
     Address,
     Attachment,
@@ -100,7 +101,8 @@ def channel_of(event: str, data: object) -> str | None:
     if not event.startswith("MESSAGE_") or not isinstance(data, dict):
         return None
     channel, guild = data.get("channel_id"), data.get("guild_id")
-    return channel if isinstance(channel, str) and channel.isdigit() and isinstance(guild, str) else None
+    known = isinstance(channel, str) and whole_of(channel) is not None and isinstance(guild, str)
+    return channel if known else None
 
 
 def validated(model: type[_Model], data: object) -> _Model:

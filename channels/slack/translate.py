@@ -7,10 +7,11 @@ buttons) are in `interactions`.
 import hashlib
 from collections.abc import Container
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
 from pydantic import ValidationError
 
+from channels.foreign import EARLIEST, as_text, instant_of
 from channels.messages import (
     Address,
     Attachment,
@@ -97,8 +98,8 @@ def rejected(body: object, reason: str) -> Rejected:
 
 
 def said_at(ts: str) -> datetime:
-    """The instant in a message's ts."""
-    return datetime.fromtimestamp(float(ts), UTC)
+    """The instant in a message's ts; one that is no date of our time is a very old one."""
+    return instant_of(ts, EARLIEST)
 
 
 def chat_kind(chat: str, channel_type: str | None = None) -> ChatKind:
@@ -202,7 +203,7 @@ def _member(raw: RawMember, callback: RawEventCallback, us: Ourselves) -> Member
         event_id=f"ev:{us.team}:{callback.event_id}",
         address=Address(CHANNEL, us.account, raw.channel),
         sender=Sender(f"{us.team}:{us.user}", "", is_bot=True),
-        received_at=datetime.fromtimestamp(callback.event_time, UTC),
+        received_at=instant_of(callback.event_time, EARLIEST),
         change=Membership.ADDED if joined else Membership.LEFT,
     )
 

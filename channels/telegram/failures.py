@@ -81,8 +81,9 @@ def not_telegrams(status: int, retry_after_s: float | None = None) -> ChannelErr
     seen = f"HTTP {status} and no answer of the Bot API's"
     if not 300 <= status < 500:
         return Unknown(seen)
-    mend = "" if status == 429 else "; something else answers at api_base: see the configuration, and any proxy on the way"
-    return Retryable(seen + mend, retry_after_s=retry_after_s)
+    if status != 429:
+        seen += "; something else answers at api_base: see the configuration, and any proxy on the way"
+    return Retryable(seen, retry_after_s=retry_after_s)
 
 
 def unanswered(cause: BaseException | None, seen: str) -> ChannelError:

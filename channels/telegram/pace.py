@@ -1,7 +1,7 @@
 """How soon a poll may follow the one before: at once, but where polls come back at once with nothing. Pure.
 
-A long poll is answered with updates, or after its timeout without. A server that does neither (a bare mock, a proxy that
-answers from its cache, an update that cannot be confirmed) would be asked thousands of times a second.
+A long poll is answered with updates, or after its timeout without. A server that does neither (a bare mock, a proxy
+that answers from its cache, an update that cannot be confirmed) would be asked thousands of times a second.
 """
 
 from collections.abc import Callable

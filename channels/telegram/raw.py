@@ -1,8 +1,8 @@
 """The parts of a Telegram update that are read, as models of our own; everything else in it is ignored.
 
-Source: core.telegram.org/bots/api (10.0). Strict where it matters who, where and when: a number is a number, and one that
-cannot be is refused. What only adorns (a size) is left out instead. aiogram's models hold the whole API and take twenty
-times as long.
+Source: core.telegram.org/bots/api (10.0). Strict where it matters who, where and when: a number is a number, and one
+that cannot be is refused. What only adorns (a size) is left out instead. aiogram's models hold the whole API and take
+twenty times as long.
 """
 
 from typing import Annotated
