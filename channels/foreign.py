@@ -15,9 +15,6 @@ import orjson
 LONGEST_WAIT_S = 3600.0
 """A wait that a platform asks for is obeyed for so long; then it is asked again."""
 
-LEAST_WAIT_S = 0.05
-"""A shorter wait is none: whoever refuses us is not to be asked in a tight loop."""
-
 MOST_ID = 2**63 - 1
 """The largest id: what a signed number of 64 bits holds. Telegram's, Discord's and a database's are such numbers."""
 
@@ -49,9 +46,9 @@ def _read(text: str) -> float | None:
 
 
 def seconds_of(value: object, most_s: float = LONGEST_WAIT_S) -> float | None:
-    """A wait in seconds, up to `most_s`; None where it is no number, or names no time at all: "now" of a refusal."""
+    """A wait in seconds, from 0 to `most_s`; None where it is no number."""
     number = number_of(value)
-    return None if number is None or number <= 0 else min(max(number, LEAST_WAIT_S), most_s)
+    return None if number is None else min(max(number, 0.0), most_s)
 
 
 def wait_of(header: object, now: datetime, most_s: float = LONGEST_WAIT_S) -> float | None:

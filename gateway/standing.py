@@ -19,6 +19,7 @@ from gateway.sessions.router import Router
 from gateway.store import inbox, outbox, people
 from gateway.store.engine import Store
 from gateway.store.usage import usage_sums
+from gateway.supervision import Faults
 from gateway.telemetry import OUTBOX_WAITING
 
 
@@ -33,8 +34,10 @@ class Standing:
         snapshot: AccessSnapshot,
         model_name: str,
         started_at: datetime,
+        faults: Faults,
     ) -> None:
         self._store = store
+        self._faults = faults
         self._manager = manager
         self._router = router
         self._snapshot = snapshot
@@ -46,7 +49,16 @@ class Standing:
         state = ChannelState.READY if self._store.healthy else ChannelState.FAILED
         detail = "" if self._store.healthy else "commits fail: look at the disk, or at the database server"
         channels = {name: PartHealth(*how) for name, how in self._manager.states().items()}
-        return {"store": PartHealth(state, detail), **channels}
+        return {"store": PartHealth(state, detail), **channels, **self._broken()}
+
+    def _broken(self) -> Mapping[str, PartHealth]:
+        """What rests after an unexpected error; nothing as long as all goes well."""
+        resting = self._faults.resting()
+        if not resting:
+            return {}
+        name, why = list(resting.items())[-1]
+        detail = f"{len(resting)} rest after an unexpected error, the last one {name}: {why}; the log has more"
+        return {"faults": PartHealth(ChannelState.DEGRADED, detail)}
 
     async def measure(self) -> None:
         """Count what waits; where the store does not answer nobody knows."""
@@ -70,6 +82,7 @@ class Standing:
             "inbox_open": await self._store.read(inbox.open_count),
             "outbox": depths,
             "people": len(self._snapshot),
+            **({"resting": dict(self._faults.resting())} if self._faults.resting() else {}),
         }
 
 

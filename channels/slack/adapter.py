@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
+from channels.foreign import number_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 from channels.slack.backfill import Backfill
 from channels.slack.blocks import sending, without_buttons
@@ -72,6 +73,7 @@ class SlackChannel:
         self._streams = Streams(self._wire, now_s, wanted=config.live == "stream" and config.text_format == MARKDOWN)
         self._private = Private(self._wire)
         self._no_status = False
+        self._unix_s = now_s
         secret = config.signing_secret
         self._webhook = Webhook(config.name, secret.get_secret_value(), now_s=now_s) if secret is not None else None
 
@@ -89,7 +91,7 @@ class SlackChannel:
         self._sink = sink
         sink.report(ChannelState.STARTING)
         us = self._us = await introduce(self._config, self._wire, sink, self._pause)
-        self._places = Places(await sink.cursor())
+        self._places = Places(await sink.cursor(), self._unix_s)
         receiver = Receiver(us, sink, self._places, Names(self._wire, us), self._clock)
         app = bolt_app(self._wire.client, receiver)
         backfill = Backfill(self._wire, receiver, self._pause)
@@ -132,7 +134,7 @@ class SlackChannel:
     async def _post(self, part: OutboundPart) -> str:
         answer = await self._meant(self._wire.post("chat.postMessage", sending(part)))
         ts = answer.get("ts")
-        if not isinstance(ts, str):
+        if not isinstance(ts, str) or number_of(ts) is None:
             raise Unknown("chat.postMessage was answered without a ts")
         return ts
 

@@ -111,6 +111,12 @@ def _as_request(body: bytes, content_type: str) -> AsyncBoltRequest | None:
         if content_type == JSON and not isinstance(orjson.loads(body), dict):
             return None
         asked = AsyncBoltRequest(body=body.decode(), headers={"content-type": content_type}, mode="http")
-    except (ValueError, AttributeError, TypeError, RecursionError):  # of the SDK's parser, on what is none of Slack's
+    except (
+        ValueError,
+        AttributeError,
+        TypeError,
+        LookupError,
+        RecursionError,
+    ):  # of the SDK's parser, on what is none of Slack's
         return None
     return asked

@@ -1,6 +1,6 @@
 """How soon a poll may follow the one before: at once, but where polls come back at once with nothing. Pure.
 
-A long poll is answered with updates, or after its timeout without. A server that does neither (a bare mock, a proxy
+A long poll is answered with updates, or after its timeout without. A server that does neither (a bare stand-in, a proxy
 that answers from its cache, an update that cannot be confirmed) would be asked thousands of times a second.
 """
 
