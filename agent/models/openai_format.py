@@ -25,6 +25,9 @@ from agent.transcript import (
 MAX_TEXT_CHARS = 2_000_000
 """A response is cut here (F39)."""
 
+MOST_TOKENS = 2**31 - 1
+"""A larger count of tokens is none."""
+
 _STOPS = {
     "stop": StopReason.END,
     "tool_calls": StopReason.TOOLS,
@@ -245,4 +248,5 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+    """A count of tokens as a database takes it; None for what cannot be one."""
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None

@@ -12,7 +12,6 @@ from typing import TypeVar
 
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
-from channels.foreign import number_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 from channels.slack.backfill import Backfill
 from channels.slack.blocks import sending, without_buttons
@@ -24,6 +23,7 @@ from channels.slack.limits import MAX_FILE_BYTES, MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.names import Names
 from channels.slack.places import Places
 from channels.slack.private import ROUTED, Private
+from channels.slack.raw import ts_of
 from channels.slack.reactions import Reactions
 from channels.slack.receiving import Clock, Pause, Receiver, bolt_app
 from channels.slack.render import MARKDOWN, SlackRenderer
@@ -133,8 +133,8 @@ class SlackChannel:
 
     async def _post(self, part: OutboundPart) -> str:
         answer = await self._meant(self._wire.post("chat.postMessage", sending(part)))
-        ts = answer.get("ts")
-        if not isinstance(ts, str) or number_of(ts) is None:
+        ts = ts_of(answer.get("ts"))
+        if ts is None:
             raise Unknown("chat.postMessage was answered without a ts")
         return ts
 

@@ -5,6 +5,7 @@ Source: docs.slack.dev/reference/events (`message`, `app_mention`, `member_joine
 …/reference/objects/user-object (read 2026-11).
 """
 
+import re
 from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr
@@ -15,6 +16,11 @@ Id = Annotated[StrictStr, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0
 Ts = Annotated[StrictStr, Field(min_length=8, max_length=24, pattern=r"^[0-9]{1,11}\.[0-9]{1,9}$")]
 
 Size = Annotated[int | None, BeforeValidator(whole_of)]
+
+
+def ts_of(value: object) -> str | None:
+    """The ts of a message; None for what is none."""
+    return value if isinstance(value, str) and re.fullmatch(r"[0-9]{1,11}\.[0-9]{1,9}", value) else None
 
 
 class _Raw(BaseModel):

@@ -19,7 +19,7 @@ from channels.errors import ChannelError, ConfigRefused
 from channels.slack.config import SlackAccount
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, socket_mode_off
 from channels.slack.receiving import Pause, Receiver, dispatched, its_time
-from channels.slack.wire import SlackWire
+from channels.slack.wire import STUMBLES, SlackWire
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # between sockets that could not be opened
 STEADY_S = 5.0  # a socket that stood for so long was one
@@ -213,7 +213,7 @@ class SocketMode:
         if isinstance(payload, dict):
             try:
                 return (await dispatched(self._app, payload)).status == 200
-            except (ValueError, AttributeError, TypeError, LookupError, RecursionError):  # bolt, on none of Slack's
+            except STUMBLES:
                 _log.warning("payload_unreadable", account=self._config.name)
         await self._receiver.take(payload)
         return True

@@ -24,6 +24,9 @@ from channels.slack.failures import ApiRefusal, not_slacks, unanswered
 
 JsonObject = dict[str, JsonValue]
 
+STUMBLES = (ValueError, AttributeError, TypeError, LookupError, RecursionError)
+"""What the SDK raises on what is none of Slack's."""
+
 USED_UP = (404, 410)  # of a response URL: expired, or used five times
 
 
@@ -106,12 +109,7 @@ class SlackWire:
             failure = not_slacks(method, 302)
         except (ClientError, TimeoutError, OSError) as error:
             failure = unanswered(error, self._scrubbed(f"{method}: {type(error).__name__}: {error}"))
-        except (
-            ValueError,
-            AttributeError,
-            TypeError,
-            LookupError,
-        ) as error:  # the SDK stumbles over what is no answer of Slack's
+        except STUMBLES as error:
             failure = Unknown(f"{method}: an answer that cannot be read ({type(error).__name__})")
         raise failure  # outside the handler: what was caught may hold the token
 
