@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from channels.foreign import words_of
 from gateway.errors import GatewayError
 from gateway.telemetry import FAULTS, series
 
@@ -171,4 +172,4 @@ def care_of(tasks: asyncio.TaskGroup, kind: str, name: str) -> Care | None:
 
 
 def _words(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}"[:MAX_WORDS]
+    return words_of(f"{type(error).__name__}: {error}", MAX_WORDS)

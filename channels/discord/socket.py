@@ -117,7 +117,8 @@ class GatewaySocket(DiscordWebSocket):
         elif frame.get("op") == self.DISPATCH:
             await self._dispatched(frame, text)
         elif frame.get("op") == self.HELLO:
-            await self._controlled(_greeting(frame))
+            if not self._keep_alive:  # a second one would begin a second pulse
+                await self._controlled(_greeting(frame))
             self._listener.alive()
         else:
             await self._controlled(text)
