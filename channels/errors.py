@@ -5,10 +5,13 @@
     ├── Permanent    it did not happen and never will; `reason` says why
     └── Unknown      it may have happened: the request may have arrived
 
-No retry lives here or in an adapter: `gateway.delivery` decides what follows.
+No retry lives here or in an adapter: `gateway.delivery` decides what follows. What a platform said comes in as it is
+and is bounded here, whoever wrote the adapter: words can be stored, a wait is no longer than `foreign.LONGEST_WAIT_S`.
 """
 
 from enum import StrEnum
+
+from channels.foreign import seconds_of, words_of
 
 
 class ChannelError(Exception):
@@ -20,9 +23,9 @@ class Retryable(ChannelError):
 
     def __init__(self, reason: str, *, retry_after_s: float | None = None) -> None:
         """`retry_after_s` is the platform's own word in seconds, None where it gave none."""
-        super().__init__(reason)
-        self.reason = reason
-        self.retry_after_s = retry_after_s
+        self.reason = words_of(reason)
+        self.retry_after_s = seconds_of(retry_after_s)
+        super().__init__(self.reason)
 
 
 class PermanentKind(StrEnum):
@@ -42,8 +45,8 @@ class Permanent(ChannelError):
         self, reason: str, kind: PermanentKind = PermanentKind.REJECTED, *, moved_to: str | None = None
     ) -> None:
         """`reason` is the platform's own description, safe to show an operator; `moved_to` comes with MOVED alone."""
-        super().__init__(reason)
-        self.reason = reason
+        self.reason = words_of(reason)
+        super().__init__(self.reason)
         self.kind = kind
         self.moved_to = moved_to
 
@@ -53,8 +56,8 @@ class Unknown(ChannelError):
 
     def __init__(self, reason: str) -> None:
         """`reason` names what was seen on the wire."""
-        super().__init__(reason)
-        self.reason = reason
+        self.reason = words_of(reason)
+        super().__init__(self.reason)
 
 
 class ConfigRefused(Exception):

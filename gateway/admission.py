@@ -11,8 +11,12 @@ from datetime import datetime
 from channels.base import Channel
 from channels.messages import (
     Address,
+    ButtonPressed,
+    ChatKind,
     ChatMigrated,
+    CommandInvoked,
     InboundEvent,
+    InboundMessage,
     Membership,
     MembershipChanged,
     Rejected,
@@ -21,6 +25,7 @@ from gateway.access import invites, words
 from gateway.access.limits import Bound, Over
 from gateway.access.policy import Admit, Decision, Enrol, Pair
 from gateway.delivery.compose import Said, compose
+from gateway.delivery.parked import Parked
 from gateway.reception import Doorway, Received, Reception, open_row
 from gateway.sessions.key import group_key
 from gateway.store import attempts, inbox, moves, outbox, people
@@ -57,7 +62,7 @@ class Admission:
     """One commit's work; made anew for each, so that a repeated job begins afresh."""
 
     def __init__(
-        self, connection: Connection, channel: Channel, doorway: Doorway, parked: frozenset[str], now: datetime
+        self, connection: Connection, channel: Channel, doorway: Doorway, parked: Parked, now: datetime
     ) -> None:
         """`parked` are lanes of people who could not be reached, as known before the commit."""
         self._connection = connection
@@ -137,22 +142,40 @@ class Admission:
         self.done.replies += outbox.put(self._connection, tenant, compose(self._channel, said), self._now)
 
     def _note_reachable(self, event: InboundEvent) -> None:
-        """Who blocked the bot parks their lane, who is heard from again lets it go on; a chat may go on elsewhere."""
+        """Who blocked the bot parks their lane; one that is parked is tried again when somebody wants something of it.
+
+        A chat may go on elsewhere.
+        """
         lane = event.address.lane
         if isinstance(event, MembershipChanged) and event.change in (Membership.BLOCKED, Membership.LEFT):
             attempts.park(self._connection, event.tenant, lane, event.change.value, self._now)
             self.done.parked.append(lane)
         elif isinstance(event, ChatMigrated):
             self._move(event)
-        elif lane in self._parked:
+        elif lane in self._parked and lane not in self.done.unparked and self._wakes(event):
             attempts.unpark(self._connection, lane)
             self.done.unparked.append(lane)
+
+    def _wakes(self, event: InboundEvent) -> bool:
+        """Whether this is a sign that a parked lane may be written to: the bot came in, or is wanted for something.
+
+        What people say to each other in a group is none. Whatever is wanted, once in a while is enough.
+        """
+        if isinstance(event, MembershipChanged):
+            return True
+        return _meant_for_us(event) and self._parked.may_try(event.address.lane, self._now)
 
     def _move(self, event: ChatMigrated) -> None:
         moves.move_chat(self._connection, event.tenant, event.address, event.new_chat, self._now)
         old, new = group_key(event.address), group_key(event.address, event.new_chat)
         moves.move_sessions(self._connection, event.tenant, old, new)
         self.done.moved.append((event.address, event.new_chat))
+
+
+def _meant_for_us(event: InboundEvent) -> bool:
+    if isinstance(event, InboundMessage):
+        return event.kind is ChatKind.DIRECT or event.mentions_bot
+    return isinstance(event, CommandInvoked | ButtonPressed)
 
 
 def _over_text(plan: Plan) -> str:

@@ -62,13 +62,15 @@ from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.shared import RunTurn, SessionTools
 from gateway.sessions.turn import TurnTools
+from gateway.sessions.waiting import read_waiting
 from gateway.settings import Settings
 from gateway.standing import Standing, usage_calls
-from gateway.store import earlier, inbox, journal, moves, people, practice
+from gateway.store import earlier, journal, moves, people, practice
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
 from gateway.store.practice import StoredPractice
+from gateway.supervision import Faults, Supervised
 from gateway.unix_socket import listening
 
 log = structlog.get_logger()
@@ -138,6 +140,7 @@ class Gateway:
         self._tools = (*tools_of(CoachTools(self._reader)), *extra_tools)
         self._kinds = Kinds(self._table)
         self._stop = asyncio.Event()
+        self._faults = Faults()
         self._started_at = utc_now()
         self._manager: ChannelManager | None = None
 
@@ -154,7 +157,7 @@ class Gateway:
         owner = f"{socket.gethostname()}:{os.getpid()}"
         epoch = await self._store.write(partial(journal.take_all_shards, owner=owner))
         try:
-            async with asyncio.TaskGroup() as tasks:
+            async with Supervised(self._faults) as tasks:
                 await self._serve(tasks, epoch)
                 raise _Stopped
         except* _Stopped:
@@ -166,7 +169,7 @@ class Gateway:
                 await self._manager.aclose()
             await self._model.aclose()
 
-    async def _serve(self, tasks: asyncio.TaskGroup, epoch: int) -> None:
+    async def _serve(self, tasks: Supervised, epoch: int) -> None:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
         keys = AccessKeys.derived(key)
@@ -184,20 +187,21 @@ class Gateway:
         router = Router(bus, session_tools, commands, tasks)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
-        reading = tasks.create_task(manager.run(intake))
+        reading = tasks.kept("channels", lambda: manager.run(intake))
         await router.recover()
         standing = Standing(
-            store, manager, router, self._snapshot, self._model.name, self._started_at, lambda: intake.floods
-        )
-        server = HttpServer(settings.http, standing, Mounts(manager))
-        tasks.create_task(server.run())
-        calls = operator_calls(operations, store, keys, InviteLinks(manager, server))
-        tasks.create_task(self._control(calls, standing).run())
+            store, manager, router, self._snapshot, self._model.name, self._started_at, self._faults,
+            lambda: intake.floods,
+        )  # fmt: skip
+        http = HttpServer(settings.http, standing, Mounts(manager))
+        calls = operator_calls(operations, store, keys, InviteLinks(manager, http))
+        tasks.keep("http", http.run)
+        tasks.keep("control", self._control(calls, standing).run)
         if settings.channels.web.enabled:
-            tasks.create_task(show_founding_link(server, store, settings.access, doorway))
-        tasks.create_task(self._keep_house())
-        tasks.create_task(Housekeeper(store, settings.retention, utc_now).run())
-        routing = tasks.create_task(router.run())
+            tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
+        tasks.keep("requests", self._keep_house)
+        tasks.keep("retention", Housekeeper(store, settings.retention, utc_now).run)
+        routing = tasks.kept("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
@@ -292,7 +296,7 @@ class Gateway:
         """What waits, without that of accounts which were taken out of the configuration."""
 
         async def load(after_id: int, limit: int) -> list[InboxRow]:
-            return await self._store.read(partial(inbox.waiting, after_id=after_id, limit=limit), lasting=True)
+            return await read_waiting(self._store, after_id, limit)
 
         return await load_wanted(load, lambda row: manager.configured(row.event.address), after_id, limit)
 

@@ -17,6 +17,7 @@ from pydantic import JsonValue
 
 from channels.peers import accepted, close_with
 from gateway.errors import GatewayError
+from gateway.telemetry import FAULTS, series
 from gateway.unix_socket import listening, short_name
 
 SOCKET_NAME = "control.sock"
@@ -66,6 +67,8 @@ class ControlServer:
                 async with asyncio.timeout(self._deadline_s):
                     request = await _read_line(peer, MAX_REQUEST_BYTES)
                 await _send(peer, await self._answer(request))
+        except Exception as error:  # noqa: BLE001  one control connection: it is closed, the others are answered
+            _failed(error)
         finally:
             self._slots.release()
 
@@ -80,11 +83,9 @@ class ControlServer:
             answer = {"ok": False, "error": problem}
         except Exception as error:  # noqa: BLE001  one control request; the gateway goes on, the operator is told
             answer = _failed(error)
-        encoded = json.dumps(answer).encode() + b"\n"
+        encoded = _line(answer)
         if len(encoded) > MAX_ANSWER_BYTES:
-            encoded = (
-                json.dumps({"ok": False, "error": "the answer is too long for the control socket"}).encode() + b"\n"
-            )
+            encoded = _line({"ok": False, "error": "the answer is too long for the control socket"})
         return encoded
 
     async def _call(self, request: bytes | None) -> JsonValue:
@@ -165,6 +166,15 @@ async def _send(peer: socket.socket, line: bytes) -> None:
         await asyncio.get_running_loop().sock_sendall(peer, line)
 
 
+def _line(answer: dict[str, JsonValue]) -> bytes:
+    """An answer as it travels; one that is no JSON is a failure of the gateway's."""
+    try:
+        return json.dumps(answer).encode() + b"\n"
+    except (TypeError, ValueError, RecursionError) as error:
+        return json.dumps(_failed(error)).encode() + b"\n"
+
+
 def _failed(error: Exception) -> dict[str, JsonValue]:
+    series(FAULTS, "control").inc()
     log.error("control_request_failed", error=repr(error), exc_info=error)
     return {"ok": False, "error": f"the gateway failed at this ({type(error).__name__}); its log has more"}

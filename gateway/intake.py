@@ -30,7 +30,7 @@ from gateway.sessions.key import session_key
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
-from gateway.telemetry import DUPLICATES, INBOUND, STRANGERS_LEFT_OUT, series
+from gateway.telemetry import DUPLICATES, FAULTS, INBOUND, STRANGERS_LEFT_OUT, series
 
 log = structlog.get_logger()
 
@@ -95,9 +95,9 @@ class Intake:
         Raises:
             NotPersisted: nothing is; the platform must not be told that we have it.
         """
-        plans = [plan for event in events if (plan := self._plan(event)) is not None]
+        plans, unread = self._plans(events)
+        unread = (*rejected, *unread)
         commit = partial(self._commit, channel=channel, tenant=tenant)
-        unread = tuple(rejected)
         if not plans and not unread and cursor is None:
             return
         failpoint("inbox_pre")
@@ -105,7 +105,11 @@ class Intake:
             try:
                 whole = partial(commit, plans=plans, rejected=unread, cursor=cursor)
                 await self._store.enqueue(whole, self._announce)
-            except VALUE_REFUSED:
+            except StoreUnavailable:
+                raise
+            except Exception as broken:  # noqa: BLE001  one event of a batch: found, and kept for the operator
+                log.info("batch_taken_apart", events=len(plans), error=type(broken).__name__)
+                self._bus.reread()  # the commit may hold, and what broke may be what tells of it
                 unread += await self._apart(commit, plans)
                 await self._store.enqueue(partial(commit, plans=(), rejected=unread, cursor=cursor), self._announce)
         except StoreUnavailable as error:
@@ -120,10 +124,26 @@ class Intake:
             try:
                 await self._store.enqueue(partial(commit, plans=[plan], rejected=(), cursor=None), self._announce)
             except VALUE_REFUSED as refusal:
-                reason = f"the store does not take it: {type(refusal).__name__}"
-                log.error("event_refused", event_id=ascii(plan.event.event_id), error=reason)
-                refused.append(Rejected(plan.event.event_id, ascii(plan.event), reason))
+                refused.append(_refused(plan.event, f"the store does not take it: {type(refusal).__name__}"))
+            except StoreUnavailable:
+                raise
+            except Exception as error:  # noqa: BLE001  one event: kept for the operator
+                refused.append(_broken(plan.event, error))
         return tuple(refused)
+
+    def _plans(self, events: Sequence[InboundEvent]) -> tuple[list[Plan], tuple[Rejected, ...]]:
+        """What each event will be; those that nothing can be made of."""
+        plans: list[Plan] = []
+        refused: list[Rejected] = []
+        for event in events:
+            try:
+                plan = self._plan(event)
+            except Exception as error:  # noqa: BLE001  one event: kept for the operator
+                refused.append(_broken(event, error))
+                continue
+            if plan is not None:
+                plans.append(plan)
+        return plans, tuple(refused)
 
     def _look_again(self, plans: Sequence[Plan]) -> None:
         """A commit whose outcome is unknown may hold, not announced; what it did not take is not counted."""
@@ -247,3 +267,14 @@ def newcomer_key(tenant: str, sender_key: str) -> str:
 
 def _account(event: InboundEvent) -> str:
     return f"{event.address.channel}:{event.address.account}"
+
+
+def _refused(event: InboundEvent, reason: str) -> Rejected:
+    log.error("event_refused", event_id=ascii(event.event_id), error=reason)
+    return Rejected(event.event_id, ascii(event), reason)
+
+
+def _broken(event: InboundEvent, error: Exception) -> Rejected:
+    series(FAULTS, "event").inc()
+    log.error("event_broken", event_id=ascii(event.event_id), exc_info=error)
+    return _refused(event, f"it broke the admission: {type(error).__name__}")

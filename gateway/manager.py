@@ -23,7 +23,7 @@ from gateway.failpoints import failpoint
 from gateway.intake import Intake
 from gateway.store import inbox
 from gateway.store.engine import Store
-from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY
+from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY, FAULTS, series
 
 log = structlog.get_logger()
 
@@ -266,6 +266,7 @@ class ChannelManager:
             self.note(held, ChannelState.FAILED, str(refused))
             return False
         except Exception as error:  # noqa: BLE001  one channel's run: recorded, shown in health, started again
+            series(FAULTS, "channel").inc()
             log.exception("channel_broken", channel=held.spec.channel, account=held.spec.account)
             reason = f"{type(error).__name__}: {error}"
         held.failures += 1

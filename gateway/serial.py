@@ -9,6 +9,9 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Generic, Protocol, TypeVar
 
+from gateway.errors import GatewayError
+from gateway.supervision import Care
+
 
 class Numbered(Protocol):
     """A durable row whose id says its place."""
@@ -128,11 +131,22 @@ async def load_wanted(load: Load[T], wanted: Callable[[T], bool], after_id: int,
 class Drained(Generic[T]):
     """A window and the one task that works it off; the task ends when nothing is left."""
 
-    def __init__(self, window: Window[T], work: Callable[[T], Awaitable[None]], tasks: asyncio.TaskGroup) -> None:
-        """`work` is called with one row after another, never two at once; what it raises ends the parent."""
+    def __init__(
+        self,
+        window: Window[T],
+        work: Callable[[T], Awaitable[None]],
+        tasks: asyncio.TaskGroup,
+        care: Care | None = None,
+    ) -> None:
+        """`work` is called with one row after another, never two at once.
+
+        What it raises, or the window, makes the queue rest and read the store anew; without `care` it travels up.
+        """
         self.window = window
         self._work = work
         self._tasks = tasks
+        self._care = care
+        self._resting = False
         self._running = False
         self._working = False
         self._held = False
@@ -146,6 +160,11 @@ class Drained(Generic[T]):
     def working(self) -> bool:
         """Whether a row is being worked on."""
         return self._working
+
+    @property
+    def resting(self) -> bool:
+        """Whether it broke, and waits to be taken up again."""
+        return self._resting
 
     def offer(self, row: T) -> None:
         """Take a row and see that it is worked off."""
@@ -180,10 +199,41 @@ class Drained(Generic[T]):
             self.wake()
 
     async def _drain(self) -> None:
+        failures = 0
         try:
-            while not self._held and (row := await self.window.next()) is not None:
-                self._working = True
-                await self._work(row)
-                self._working = False
+            while not self._held:
+                try:
+                    more = await self._one()
+                except Exception as error:  # noqa: BLE001  one queue: recorded, told, and tried again after a rest
+                    if self._care is None or isinstance(error, GatewayError):
+                        raise
+                    failures += 1
+                    await self._rest(self._care, error, failures)
+                    continue
+                failures = self._mended(failures)
+                if not more:
+                    return
         finally:
-            self._running = False
+            self._running = self._working = self._resting = False
+
+    async def _one(self) -> bool:
+        """Work off the next row; False where there is none."""
+        row = await self.window.next()
+        if row is None:
+            return False
+        self._working = True
+        await self._work(row)
+        self._working = False
+        return True
+
+    async def _rest(self, care: Care, error: Exception, failures: int) -> None:
+        """Wait; afterwards the store says what is still to be done."""
+        self._working, self._resting = False, True
+        await care.rest(error, failures)
+        self._resting = False
+        self.window.rewind()
+
+    def _mended(self, failures: int) -> int:
+        if failures and self._care is not None:
+            self._care.mended()
+        return 0

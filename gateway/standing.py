@@ -19,6 +19,7 @@ from gateway.sessions.router import Router
 from gateway.store import inbox, outbox, pairing, people
 from gateway.store.engine import Store
 from gateway.store.usage import usage_sums
+from gateway.supervision import Faults
 from gateway.telemetry import OUTBOX_WAITING
 
 
@@ -33,10 +34,12 @@ class Standing:
         snapshot: AccessSnapshot,
         model_name: str,
         started_at: datetime,
+        faults: Faults,
         floods: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         """`floods` are accounts where strangers come in numbers, with their messages in the last minute."""
         self._store = store
+        self._faults = faults
         self._manager = manager
         self._router = router
         self._snapshot = snapshot
@@ -49,7 +52,16 @@ class Standing:
         state = ChannelState.READY if self._store.healthy else ChannelState.FAILED
         detail = "" if self._store.healthy else "commits fail: look at the disk, or at the database server"
         channels = {name: PartHealth(*how) for name, how in self._manager.states().items()}
-        return {"store": PartHealth(state, detail), **channels}
+        return {"store": PartHealth(state, detail), **channels, **self._broken()}
+
+    def _broken(self) -> Mapping[str, PartHealth]:
+        """What rests after an unexpected error; nothing as long as all goes well."""
+        resting = self._faults.resting()
+        if not resting:
+            return {}
+        name, why = list(resting.items())[-1]
+        detail = f"{len(resting)} rest after an unexpected error, the last one {name}: {why}; the log has more"
+        return {"faults": PartHealth(ChannelState.DEGRADED, detail)}
 
     async def measure(self) -> None:
         """Count what waits; where the store does not answer nobody knows."""
@@ -78,6 +90,7 @@ class Standing:
                 account: f"{messages} messages in the last minute; see `tenk pairing list`"
                 for account, messages in self._floods().items()
             },
+            **({"resting": dict(self._faults.resting())} if self._faults.resting() else {}),
         }
 
 

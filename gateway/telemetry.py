@@ -57,6 +57,9 @@ CHANNEL_HEARD_AT = Gauge(
     ["channel", "account"],
     registry=REGISTRY,
 )
+FAULTS = Counter(
+    "tenk_faults", "Unexpected errors that ended one piece of work, and nothing else.", ["kind"], registry=REGISTRY
+)
 
 M = TypeVar("M", Counter, Gauge, Histogram)
 

@@ -31,6 +31,9 @@ CALL_CHARS = 100
 
 MAX_NAME_CHARS = 500
 
+MOST_TOKENS = 2**31 - 1
+"""A larger count of tokens is none."""
+
 _STOPS = {
     "stop": StopReason.END,
     "tool_calls": StopReason.TOOLS,
@@ -274,4 +277,5 @@ def _usage(usage: dict[str, Any]) -> Usage:
 
 
 def _count(value: object) -> int | None:
-    return value if isinstance(value, int) and value >= 0 else None
+    """A count of tokens as a database takes it; None for what cannot be one."""
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None

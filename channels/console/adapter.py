@@ -12,6 +12,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 
 import orjson
+import structlog
 
 from channels.base import ChannelState, Renderer, Sink
 from channels.console.config import ConsolePlace
@@ -26,6 +27,9 @@ from channels.views import MAX_FRAME_BYTES, BadFrame, Shown, Visitor, read_frame
 CHANNEL = "console"
 ACCOUNT = "main"
 CHAT = "local"
+
+
+log = structlog.get_logger()
 
 
 def _utc_now() -> datetime:
@@ -102,13 +106,18 @@ class ConsoleChannel:
     # ------------------------------------------------------------ one terminal
 
     async def _serve(self, peer: socket.socket) -> None:
-        reader, writer = await asyncio.open_connection(sock=peer, limit=MAX_FRAME_BYTES)
+        try:
+            reader, writer = await asyncio.open_connection(sock=peer, limit=MAX_FRAME_BYTES)
+        except OSError:
+            return  # the terminal is gone
         screen = self._screens.open(CHAT)
         try:
             if screen is not None:
                 await self._converse(reader, writer, screen)
-        except* (ConnectionError, TimeoutError):
+        except* (OSError, TimeoutError):
             pass  # the terminal is gone
+        except* Exception:  # noqa: BLE001  one terminal: recorded here; it is closed, the others stay
+            log.exception("terminal_broken")
         finally:
             if screen is not None:
                 self._screens.leave(screen)

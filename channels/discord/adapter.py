@@ -31,6 +31,7 @@ from channels.discord.translate import CHANNEL, Surroundings
 from channels.discord.waiting import Echoes
 from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire, JsonObject
 from channels.errors import ConfigRefused, Retryable, Unknown
+from channels.foreign import whole_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 
 T = TypeVar("T")
@@ -132,7 +133,7 @@ class DiscordChannel:
                 raise
             return _sure(await self._answers.follow_up(Way.of(part.route), body_of(part), part.media))
         message_id = sent.get("id") if isinstance(sent, dict) else None
-        return _sure(message_id if isinstance(message_id, str) else None)
+        return _sure(message_id if isinstance(message_id, str) and whole_of(message_id) is not None else None)
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
         """Replace the text of our message; repeating it changes nothing.

@@ -16,6 +16,7 @@ from channels.discord.routes import ROUTE_PRESS, Way
 from channels.discord.translate_interaction import EPHEMERAL_FLAG
 from channels.discord.wire import DiscordWire, JsonObject
 from channels.errors import ChannelError
+from channels.foreign import whole_of
 from channels.messages import OutboundMedia
 
 DEFER_ANSWER, DEFER_PRESS = 5, 6  # callback types: "thinking", and nothing to be seen
@@ -176,4 +177,4 @@ def _callback_of(way: Way) -> dict[str, str]:
 
 def _id_of(message: JsonValue) -> str | None:
     found = message.get("id") if isinstance(message, dict) else None
-    return found if isinstance(found, str) else None
+    return found if isinstance(found, str) and whole_of(found) is not None else None

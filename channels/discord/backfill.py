@@ -18,6 +18,7 @@ from channels.discord.raw import RawChannel, RawMessage, RawThreads
 from channels.discord.translate import Surroundings, rejected, said, snowflake_at, validated, why
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, Retryable
+from channels.foreign import whole_of
 from channels.messages import InboundEvent, Rejected
 
 HandIn = Callable[[Sequence[InboundEvent], Sequence[Rejected]], Awaitable[None]]
@@ -103,8 +104,9 @@ class Backfill:
         while True:
             page = await self._read("/users/@me/guilds", limit="200", after=found[-1] if found else "0")
             ids = [str(one["id"]) for one in _objects(page) if "id" in one]
-            found += [one for one in ids if one not in found]
-            if len(ids) < 200:
+            news = [one for one in ids if one not in found]
+            found += news
+            if len(ids) < 200 or not news:
                 return found
 
     async def _channel(self, place: Place, after: int, found: Found) -> None:
@@ -168,5 +170,4 @@ def _objects(page: JsonValue) -> list[dict[str, JsonValue]]:
 
 
 def _id_of(message: dict[str, JsonValue]) -> int:
-    found = message.get("id")
-    return int(found) if isinstance(found, str) and found.isdigit() else 0
+    return whole_of(message.get("id")) or 0

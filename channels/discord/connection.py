@@ -33,6 +33,8 @@ CLOSE_WAIT_S = 2.0
 IDENTIFIES_PER_HOUR = 20  # Discord resets the token of a bot that identifies over 1,000 times a day
 HOUR_S = 3600.0
 REFUSALS_BELIEVED = 2  # so many 401 in a row end the channel
+STEADY_S = 5.0  # a connection that stood for so long was one
+SHORT_BELIEVED = 3  # so many in a row that did not are bad luck
 RESUME_TRIES = 3  # connects to a session's own address before the common one is taken
 
 
@@ -65,6 +67,7 @@ class Connection:
         self._url = session.url if session is not None else None
         self._failures = 0
         self._refusals = 0
+        self._short = 0  # connections in a row that ended soon
         self._identified: deque[float] = deque(maxlen=IDENTIFIES_PER_HOUR)
         self._log = structlog.get_logger().bind(account=config.name)
 
@@ -102,10 +105,15 @@ class Connection:
         """
         try:
             while True:
+                begun_s = asyncio.get_running_loop().time()
                 detail = await self._once()
                 self._failures += 1
-                if self._failures > 1:  # after a connection on which something was heard, back at once
-                    wait_s = step(BACKOFF_S, self._failures - 1)
+                short = asyncio.get_running_loop().time() - begun_s < STEADY_S
+                self._short = self._short + 1 if short else 0
+                # After a connection on which something was heard, back at once; not if they all end at once.
+                tries = max(self._failures - 1, self._short - SHORT_BELIEVED)
+                if tries > 0:
+                    wait_s = step(BACKOFF_S, tries)
                     self._sink.report(ChannelState.DEGRADED, detail)
                     self._log.warning("gateway_lost", detail=detail, retry_in_s=wait_s)
                     await self._pause(wait_s)
@@ -128,7 +136,7 @@ class Connection:
         except ApiRefusal as refusal:
             self._believe(refusal)
             return f"Discord refuses to name its gateway ({refusal})"
-        except (ChannelError, OSError, aiohttp.ClientError, TimeoutError) as error:
+        except (ChannelError, OSError, aiohttp.ClientError, aiohttp.WebSocketError, TimeoutError, ValueError) as error:
             return f"the gateway cannot be reached: {type(error).__name__}: {error}"
         finally:
             await self._close()

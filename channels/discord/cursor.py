@@ -9,6 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import orjson
 
+from channels.foreign import whole_of
+
 MOST_DIRECT = 500  # conversations remembered, the latest
 
 
@@ -75,18 +77,19 @@ def read_cursor(text: str | None) -> tuple[Cursor, Direct]:
         raw = orjson.loads(text or "{}")
     except orjson.JSONDecodeError:
         return Cursor(), direct
-    if not isinstance(raw, dict) or not isinstance(raw.get("last", 0), int):
+    last = whole_of(raw.get("last", 0)) if isinstance(raw, dict) else None
+    if not isinstance(raw, dict) or last is None:
         return Cursor(), direct
     for channel in raw.get("direct") or []:
-        if isinstance(channel, str) and channel.isdigit():
+        if isinstance(channel, str) and whole_of(channel) is not None:
             direct.add(channel)
-    return Cursor(_session(raw.get("session")), raw.get("last", 0), raw.get("gap") is True), direct
+    return Cursor(_session(raw.get("session")), last, raw.get("gap") is True), direct
 
 
 def _session(raw: object) -> Session | None:
     if not isinstance(raw, dict):
         return None
-    session_id, url, seq = raw.get("id"), raw.get("url"), raw.get("seq")
-    if isinstance(session_id, str) and isinstance(url, str) and isinstance(seq, int):
+    session_id, url, seq = raw.get("id"), raw.get("url"), whole_of(raw.get("seq"))
+    if isinstance(session_id, str) and isinstance(url, str) and seq is not None:
         return Session(session_id, url, seq)
     return None

@@ -96,6 +96,18 @@ def _kind(refusal: ApiRefusal) -> PermanentKind:
     return PermanentKind.REJECTED
 
 
+def not_discords(status: int) -> ChannelError:
+    """What an answer means that is none of Discord's: a proxy's page, or another server's.
+
+    Who redirects, refuses or knows no such path (3xx, 4xx) has passed nothing on to Discord: nothing was done, and
+    nothing is lost by waiting until the operator has mended the address. After anything else nobody knows.
+    """
+    seen = f"HTTP {status} and no answer of Discord's"
+    if not 300 <= status < 500:
+        return Unknown(seen)
+    return Retryable(f"{seen}; something else answers at api_base: see the configuration, and any proxy on the way")
+
+
 def unanswered(cause: BaseException, seen: str) -> ChannelError:
     """What a call without an answer means: nothing was sent when no connection came about, else nobody knows."""
     if isinstance(cause, (ClientConnectorError, ConnectionTimeoutError)):

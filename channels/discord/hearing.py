@@ -31,6 +31,7 @@ from channels.messages import ChatKind, InboundEvent, InboundMessage, Rejected
 
 Clock = Callable[[], datetime]
 
+DAY_S = 86_400.0
 STORE_BACKOFF_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 FILLING = "fetching what was said while it was away; what is said now is answered after that"
 ASK_BACKOFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
@@ -151,6 +152,10 @@ class Hearing:
             assert self._tasks is not None, "run has begun"
             self._tasks.create_task(self._answers.defer(way))
 
+    def _ahead(self) -> int:
+        """The least id of a day from now: one beyond it is made up, and would hide what is said until then."""
+        return snowflake_at((self._clock().timestamp() + DAY_S) * 1000)
+
     def _moved(self, batch: Iterable[Dispatch | Rejected], events: Iterable[InboundEvent]) -> str | None:
         """The cursor after this batch."""
         cursor = self._cursor
@@ -158,7 +163,7 @@ class Hearing:
             if isinstance(one, Dispatch) and one.seq is not None:
                 cursor = cursor.at(one.seq)
         for event in events:
-            if isinstance(event, InboundMessage):
+            if isinstance(event, InboundMessage) and int(event.message_id) < self._ahead():
                 cursor = replace(cursor, last=max(cursor.last, int(event.message_id)))
         self._cursor = cursor
         return write_cursor(cursor, self._direct)
@@ -236,9 +241,17 @@ def _understood(
     for one in batch:
         if isinstance(one, Rejected):
             yield one
-        elif one.event == INTERACTION:
-            invoked = translate_interaction(one.seq, one.data, near)
-            if invoked is not None:
-                yield invoked
-        else:
-            yield from translate(one.event, one.seq, one.data, near, now)
+            continue
+        try:
+            yield from _translated(one, near, now)
+        except Exception as error:  # noqa: BLE001  one dispatch: kept for the operator, and those behind it are heard
+            log.exception("dispatch_broken", account=near.us.account)
+            reason = f"it broke the reading: {type(error).__name__}: {error}"
+            yield rejected(one.event, one.seq, None, reason)
+
+
+def _translated(one: Dispatch, near: Surroundings, now: datetime) -> Iterable[InboundEvent | Rejected]:
+    if one.event != INTERACTION:
+        return translate(one.event, one.seq, one.data, near, now)
+    invoked = translate_interaction(one.seq, one.data, near)
+    return () if invoked is None else (invoked,)

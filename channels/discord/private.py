@@ -19,6 +19,7 @@ from channels.discord.translate_interaction import EPHEMERAL_ID
 from channels.discord.waiting import Echoes
 from channels.discord.wire import MESSAGE, MESSAGES, DiscordWire
 from channels.errors import ChannelError, Permanent, PermanentKind, Unknown
+from channels.foreign import whole_of
 from channels.messages import OutboundPart, Route
 
 DIRECT_ID = "direct"  # begins the ids of what was said in direct messages instead: "direct:CHANNEL:MESSAGE"
@@ -165,6 +166,6 @@ def _refused(refusal: ApiRefusal) -> ChannelError:
 
 def _id_of(made: JsonValue) -> str:
     found = made.get("id") if isinstance(made, dict) else None
-    if not isinstance(found, str):
+    if not isinstance(found, str) or whole_of(found) is None:
         raise Unknown("the call was answered without an id")
     return found

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Annotated, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -21,6 +22,8 @@ from pydantic import (
     ValidatorFunctionWrapHandler,
     WrapValidator,
 )
+
+from channels.foreign import in_our_time, whole_of
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -43,7 +46,17 @@ Words = Annotated[str | None, BeforeValidator(_as_words)]
 Beside = Annotated[_T | None, WrapValidator(_or_none)]
 """A part of what somebody else said: None where it is malformed, whatever the message itself is."""
 
-Snowflake = Annotated[StrictStr, Field(pattern=r"^[0-9]{1,20}$")]
+
+
+def _in_64_bits(snowflake: str) -> str:
+    if whole_of(snowflake) is None:
+        raise ValueError("no number of 64 bits")
+    return snowflake
+
+
+Snowflake = Annotated[StrictStr, Field(pattern=r"^[0-9]{1,20}$"), AfterValidator(_in_64_bits)]
+At = Annotated[datetime, AfterValidator(in_our_time)]
+Size = Annotated[int | None, BeforeValidator(whole_of)]
 
 
 class _Raw(BaseModel):
@@ -73,7 +86,7 @@ class RawAttachment(_Raw):
     id: Snowflake
     filename: StrictStr = ""
     content_type: StrictStr | None = None
-    size: StrictInt | None = None
+    size: Size = None
 
 
 class RawReference(_Raw):
@@ -114,8 +127,8 @@ class RawMessage(_Raw):
     author: RawUser | None = None
     member: RawMember | None = None
     content: StrictStr = ""
-    timestamp: datetime | None = None
-    edited_timestamp: datetime | None = None
+    timestamp: At | None = None
+    edited_timestamp: At | None = None
     type: StrictInt = 0
     flags: StrictInt = 0
     nonce: StrictStr | StrictInt | None = None
@@ -157,7 +170,7 @@ class RawGuild(_Raw):
     """GUILD_CREATE and GUILD_DELETE."""
 
     id: Snowflake
-    joined_at: datetime | None = None
+    joined_at: At | None = None
     unavailable: StrictBool = False
     channels: list[RawChannel] = []
     threads: list[RawChannel] = []

@@ -16,13 +16,16 @@ import yarl
 # discord.py is loaded by now, and only what is needed of it: see light_import.
 from discord.flags import Intents
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
+from channels.discord.library import BasedHttp
 from channels.discord.raw import RawReady
-from channels.discord.wire import BasedHttp
+from channels.foreign import number_of, whole_of
 
 GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
 
+HEARTBEAT_MS = 41_250.0  # what Discord asks for (seen 2026-09)
+LEAST_HEARTBEAT_MS, MOST_HEARTBEAT_MS = 1_000.0, 60_000.0
 HEARTBEAT_TIMEOUT_S = 60.0  # without any frame for so long the connection is given up, and resumed
 
 
@@ -113,6 +116,10 @@ class GatewaySocket(DiscordWebSocket):
             self._listener.unreadable(text, "no JSON object")
         elif frame.get("op") == self.DISPATCH:
             await self._dispatched(frame, text)
+        elif frame.get("op") == self.HELLO:
+            if not self._keep_alive:  # a second one would begin a second pulse
+                await self._controlled(_greeting(frame))
+            self._listener.alive()
         else:
             await self._controlled(text)
             self._listener.alive()
@@ -129,7 +136,7 @@ class GatewaySocket(DiscordWebSocket):
 
     async def _dispatched(self, frame: dict[str, JsonValue], text: str) -> None:
         event, seq, data = frame.get("t"), frame.get("s"), frame.get("d")
-        number = seq if isinstance(seq, int) and not isinstance(seq, bool) else None
+        number = whole_of(seq) if isinstance(seq, int) else None
         if number is not None:
             self.sequence = number
         if self._keep_alive:
@@ -140,21 +147,32 @@ class GatewaySocket(DiscordWebSocket):
         if event == "READY":
             try:
                 ready = RawReady.model_validate(data)
-            except ValidationError:
+                gateway = yarl.URL(ready.resume_gateway_url)
+            except ValueError:  # a ValidationError is one too
                 self._listener.unreadable("READY", "a READY that opens no session")
                 await self.close()
                 raise ReconnectWebSocket(self.shard_id, resume=False) from None
-            self.session_id, self.gateway = ready.session_id, yarl.URL(ready.resume_gateway_url)
+            self.session_id, self.gateway = ready.session_id, gateway
         self._listener.dispatched(event, number, data)
 
     async def _controlled(self, text: str) -> None:
         """HELLO, acknowledgements, op 7 and 9."""
         try:
             await super().received_message(text)
-        except (KeyError, TypeError, AttributeError, ValueError):
+        except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
             self._listener.unreadable(text, "a frame of the protocol that is malformed")
             await self.close()
             raise ReconnectWebSocket(self.shard_id) from None
+
+
+def _greeting(frame: dict[str, JsonValue]) -> str:
+    """A HELLO whose heartbeats neither flood Discord nor leave the connection without a pulse, whatever it asks for."""
+    data = frame.get("d")
+    interval_ms = number_of(data.get("heartbeat_interval")) if isinstance(data, dict) else None
+    if interval_ms is None:
+        interval_ms = HEARTBEAT_MS
+    interval_ms = min(max(interval_ms, LEAST_HEARTBEAT_MS), MOST_HEARTBEAT_MS)
+    return orjson.dumps({"op": frame["op"], "d": {"heartbeat_interval": interval_ms}}).decode()
 
 
 def _decoded(text: str) -> JsonValue:

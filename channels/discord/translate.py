@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
-import orjson
 from pydantic import BaseModel, ValidationError
 
 from channels.discord.config import DiscordAccount, Wake
@@ -27,6 +26,7 @@ from channels.discord.raw import (
     RawMessage,
     RawUser,
 )
+from channels.foreign import as_text, whole_of
 from channels.messages import (
     Address,
     Attachment,
@@ -106,7 +106,8 @@ def channel_of(event: str, data: object) -> str | None:
     if not event.startswith("MESSAGE_") or not isinstance(data, dict):
         return None
     channel, guild = data.get("channel_id"), data.get("guild_id")
-    return channel if isinstance(channel, str) and channel.isdigit() and isinstance(guild, str) else None
+    known = isinstance(channel, str) and whole_of(channel) is not None and isinstance(guild, str)
+    return channel if known else None
 
 
 def validated(model: type[_Model], data: object) -> _Model:
@@ -126,12 +127,9 @@ def validated(model: type[_Model], data: object) -> _Model:
 
 def rejected(event: str, seq: int | None, data: object, reason: str) -> Rejected:
     """A dispatch that is none, kept for the operator."""
-    try:
-        text = orjson.dumps({"t": event, "s": seq, "d": data}).decode()
-    except (TypeError, UnicodeDecodeError):
-        text = repr(data)
+    text = as_text({"t": event, "s": seq, "d": data})
     found = data.get("id") if isinstance(data, dict) else None
-    name = found if isinstance(found, str) and found.isdigit() else None
+    name = found if isinstance(found, str) and whole_of(found) is not None else None
     if name is None:
         name = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
     event_id = clean(f"dispatch:{event[:40]}:{name[:24]}")

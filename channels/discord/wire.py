@@ -1,16 +1,12 @@
 """REST calls through discord.py's HTTP client, raw JSON in and out. What answers mean is decided in `failures`.
 
-The library keeps rate limits (buckets, the global limit) and waits where they ask for less than 30 s. Two of
-its habits are changed, for this client only: calls go to `api_base`, and a 5xx is not blindly sent again (it would
-repeat what has no nonce); it ends the call. Wherever `api_base` points, it is asked for its gateway.
+The library keeps rate limits (buckets, the global limit) and waits where they ask for less than 30 s; `library` has
+what of its habits is changed. Wherever `api_base` points, it is asked for its gateway.
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from io import BytesIO
-from types import SimpleNamespace
 from typing import TypedDict
 from urllib.parse import urlsplit
 
@@ -19,17 +15,19 @@ import orjson
 from pydantic import JsonValue
 
 from channels.discord.config import DiscordAccount
-from channels.discord.failures import ApiRefusal, unanswered
+from channels.discord.failures import ApiRefusal, not_discords, unanswered
+from channels.discord.library import SEEN, BasedHttp, Elsewhere, Limited, Seen, ServerTrouble
 from channels.discord.light_import import load_discord
 from channels.discord.translate import Ourselves
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
+from channels.foreign import whole_of, words_of
 from channels.messages import OutboundMedia
 
 load_discord()  # before the imports below, which would import all of it
 
 from discord.errors import HTTPException, LoginFailure, RateLimited  # noqa: E402  see load_discord
 from discord.file import File  # noqa: E402  see load_discord
-from discord.http import HTTPClient, Route  # noqa: E402  see load_discord
+from discord.http import Route  # noqa: E402  see load_discord
 
 JsonObject = dict[str, JsonValue]
 
@@ -37,20 +35,8 @@ MESSAGES = "/channels/{channel_id}/messages"
 MESSAGE = MESSAGES + "/{message_id}"
 NOWHERE: Mapping[str, str] = {}
 
-LONGEST_WAIT_S = 30.0  # the least that the library takes as its own limit
 OFFICIAL_GATEWAY = "wss://gateway.discord.gg/"
 OFFICIAL_CDN = ("cdn.discordapp.com", "media.discordapp.net")
-
-
-@dataclass(slots=True)
-class _Seen:
-    """What was seen of one call on the network."""
-
-    in_flight: bool = False  # a request went out and its answer, if any, does not say that nothing happened
-    retry_after_s: float | None = None  # of the last 429
-
-
-_SEEN: ContextVar[_Seen | None] = ContextVar("discord_call", default=None)
 
 
 class _Options(TypedDict, total=False):
@@ -60,71 +46,6 @@ class _Options(TypedDict, total=False):
     params: dict[str, str]
     form: list[dict[str, object]]
     files: Sequence[File]
-
-
-class _ServerTrouble(Exception):
-    """A 5xx: ends the call before the library sends it again."""
-
-    def __init__(self, status: int) -> None:
-        super().__init__(f"HTTP {status}")
-
-
-async def _request_sent(
-    _session: aiohttp.ClientSession, _context: SimpleNamespace, _sent: aiohttp.TraceRequestHeadersSentParams
-) -> None:
-    seen = _SEEN.get()
-    if seen is not None:
-        seen.in_flight = True
-
-
-async def _request_answered(
-    _session: aiohttp.ClientSession, _context: SimpleNamespace, answered: aiohttp.TraceRequestEndParams
-) -> None:
-    seen, response = _SEEN.get(), answered.response
-    if seen is not None and response.status == 429:
-        seen.in_flight = False
-        seen.retry_after_s = _seconds(response.headers.get("Retry-After"))
-    if response.status >= 500:
-        response.close()
-        raise _ServerTrouble(response.status)
-
-
-def _seconds(header: str | None) -> float | None:
-    try:
-        return float(header) if header else None
-    except ValueError:
-        return None
-
-
-def _traces() -> aiohttp.TraceConfig:
-    traces = aiohttp.TraceConfig()
-    traces.on_request_headers_sent.append(_request_sent)
-    traces.on_request_end.append(_request_answered)
-    return traces
-
-
-class BasedHttp(HTTPClient):
-    """The library's client, on another base than its global one."""
-
-    def __init__(self, api_base: str) -> None:
-        """Must be made in a running loop."""
-        super().__init__(
-            asyncio.get_running_loop(), http_trace=_traces(), max_ratelimit_timeout=LONGEST_WAIT_S, unsync_clock=True
-        )
-        self._api_base = api_base
-
-    async def request(
-        self,
-        route: Route,
-        *,
-        files: Sequence[File] | None = None,
-        form: Iterable[dict[str, object]] | None = None,
-        **options: object,
-    ) -> JsonValue:
-        """As the library's, on our base."""
-        route.url = self._api_base + route.url.removeprefix(Route.BASE)
-        answer: JsonValue = await super().request(route, files=files, form=form, **options)
-        return answer
 
 
 class DiscordWire:
@@ -159,7 +80,7 @@ class DiscordWire:
     async def _user_id(self) -> str:
         me = await self.call("GET", "/users/@me")
         user_id = me.get("id") if isinstance(me, dict) else None
-        if not isinstance(user_id, str):
+        if not isinstance(user_id, str) or whole_of(user_id) is None:
             raise Unknown("Discord's answer to who we are names no user")
         return user_id
 
@@ -199,27 +120,17 @@ class DiscordWire:
         """
         files = [File(BytesIO(one.content), filename=one.name) for one in media]
         options = _options(body, files, [one.mime for one in media], query)
-        seen = _Seen()
-        before = _SEEN.set(seen)
+        seen = Seen()
+        before = SEEN.set(seen)
         failure: ChannelError | ApiRefusal
         try:
             async with asyncio.timeout(timeout_s or self._config.call_timeout_s):
                 http = await self.http()
                 return await http.request(Route(verb, path, **at), **options)
-        except RateLimited as limited:
-            failure = Retryable("a rate limit", retry_after_s=limited.retry_after)
-        except LoginFailure:
-            failure = ApiRefusal(401, 0, "401: Unauthorized")
-        except HTTPException as error:
-            failure = _refusal(error, seen)
-        except _ServerTrouble as trouble:
-            failure = Unknown(str(trouble))
-        except TimeoutError:
-            failure = _late(seen)
-        except (aiohttp.ClientError, OSError, RuntimeError) as error:  # RuntimeError: closed while it waited
-            failure = unanswered(error, f"{type(error).__name__}: {error}")
+        except _ENDS as error:
+            failure = _meaning(error, seen)
         finally:
-            _SEEN.reset(before)
+            SEEN.reset(before)
             for file in files:
                 file.close()
         raise failure  # outside the handler: what was caught may hold the URL, and with it an interaction's token
@@ -294,16 +205,44 @@ def _options(
     return options
 
 
-def _refusal(error: HTTPException, seen: _Seen) -> ChannelError | ApiRefusal:
+_ENDS = (
+    RateLimited, Limited, LoginFailure, HTTPException, Elsewhere, ServerTrouble,
+    TimeoutError, aiohttp.ClientError, OSError, RuntimeError,  # the last one: closed while it waited
+    ValueError, TypeError, LookupError, AttributeError,  # the library stumbles over what is no answer of Discord's
+)  # fmt: skip
+"""How a call can end without a result."""
+
+
+def _meaning(error: Exception, seen: Seen) -> ChannelError | ApiRefusal:
+    """What the end of a call means."""
+    match error:
+        case RateLimited() | Limited():
+            return Retryable("a rate limit", retry_after_s=getattr(error, "retry_after", seen.retry_after_s))
+        case LoginFailure() if seen.of_discord:
+            return ApiRefusal(401, 0, "401: Unauthorized")
+        case LoginFailure() | Elsewhere():
+            return not_discords(401 if isinstance(error, LoginFailure) else 302)
+        case HTTPException():
+            return _refusal(error, seen)
+        case ServerTrouble():
+            return Unknown(str(error))
+        case TimeoutError():
+            return _late(seen)
+        case aiohttp.ClientError() | OSError() | RuntimeError():
+            return unanswered(error, f"{type(error).__name__}: {error}")
+    return Unknown(f"an answer that cannot be read ({type(error).__name__})")
+
+
+def _refusal(error: HTTPException, seen: Seen) -> ChannelError | ApiRefusal:
     """What the library raised about an answer. A 429 without Discord's own body is Cloudflare's."""
     if error.status == 429:
         return Retryable("429, a ban for too many requests", retry_after_s=seen.retry_after_s or 60.0)
-    if error.status < 300:
-        return Unknown(f"HTTP {error.status} and no answer of Discord's")
-    return ApiRefusal(error.status, error.code, error.text[:300].replace("\n", " "))
+    if error.status < 300 or not seen.of_discord:
+        return not_discords(error.status)
+    return ApiRefusal(error.status, whole_of(error.code) or 0, words_of(error.text, 300))
 
 
-def _late(seen: _Seen) -> ChannelError:
+def _late(seen: Seen) -> ChannelError:
     """What a call that took too long means; one that waited for a rate limit was not made."""
     if seen.in_flight:
         return Unknown("no answer in time")

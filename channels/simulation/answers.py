@@ -44,6 +44,8 @@ def of_network(fault: ScriptedFault) -> Answer | None:
         return Answer(0, b"", cut=True, why="cut")
     if fault.kind == "html":
         return Answer(502 if fault.status == 500 else fault.status, _PAGE, "text/html", why="html")
+    if fault.kind == "raw":
+        return Answer(fault.status, fault.body.encode(), headers=fault.headers, why="raw")
     return None
 
 

@@ -21,10 +21,12 @@ class ScriptedFault(BaseModel):
 
     only_by_name: ClassVar[frozenset[str]] = frozenset()  # in lower case: what "*" does not stand for
 
-    kind: str  # what happens: `cut`, `html` and `delay` everywhere, and what each platform has besides
+    kind: str  # what happens: `cut`, `html`, `raw` and `delay` everywhere, and what each platform has besides
     method: str = "*"  # as the platform calls it, any case; "*" is every one but those of `only_by_name`
     chat: int | str | None = None  # only calls for this chat; a platform says which of the two
     status: int = 500  # HTTP status of an error answer
+    body: str = ""  # of a `raw` answer: exactly this
+    headers: dict[str, str] = {}  # of a `raw` answer, the content type among them
     delay_s: float = Field(default=0.0, ge=0.0)
     applied: bool = False
     skip: int = Field(default=0, ge=0)  # so many matching calls pass first

@@ -23,6 +23,7 @@ from channels.slack.limits import MAX_FILE_BYTES, MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.names import Names
 from channels.slack.places import Places
 from channels.slack.private import ROUTED, Private
+from channels.slack.raw import ts_of
 from channels.slack.reactions import Reactions
 from channels.slack.receiving import Clock, Pause, Receiver, bolt_app
 from channels.slack.render import MARKDOWN, SlackRenderer
@@ -72,6 +73,7 @@ class SlackChannel:
         self._streams = Streams(self._wire, now_s, wanted=config.live == "stream" and config.text_format == MARKDOWN)
         self._private = Private(self._wire)
         self._no_status = False
+        self._unix_s = now_s
         secret = config.signing_secret
         self._webhook = Webhook(config.name, secret.get_secret_value(), now_s=now_s) if secret is not None else None
 
@@ -89,7 +91,7 @@ class SlackChannel:
         self._sink = sink
         sink.report(ChannelState.STARTING)
         us = self._us = await introduce(self._config, self._wire, sink, self._pause)
-        self._places = Places(await sink.cursor())
+        self._places = Places(await sink.cursor(), self._unix_s)
         receiver = Receiver(us, sink, self._places, Names(self._wire, us), self._clock)
         app = bolt_app(self._wire.client, receiver)
         backfill = Backfill(self._wire, receiver, self._pause)
@@ -131,8 +133,8 @@ class SlackChannel:
 
     async def _post(self, part: OutboundPart) -> str:
         answer = await self._meant(self._wire.post("chat.postMessage", sending(part)))
-        ts = answer.get("ts")
-        if not isinstance(ts, str):
+        ts = ts_of(answer.get("ts"))
+        if ts is None:
             raise Unknown("chat.postMessage was answered without a ts")
         return ts
 

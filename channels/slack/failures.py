@@ -6,8 +6,10 @@ Error names are those of docs.slack.dev/reference/methods (read 2026-11).
 from aiohttp import ClientConnectorError, ConnectionTimeoutError
 
 from channels.errors import ChannelError, ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
+from channels.foreign import words_of
 
 APPS = "api.slack.com/apps"
+WORD_CHARS = 120  # of Slack's names of errors and scopes
 
 BAD_TOKEN = frozenset(
     {"invalid_auth", "not_authed", "account_inactive", "token_revoked", "token_expired", "not_allowed_token_type",
@@ -38,6 +40,7 @@ class ApiRefusal(Exception):
         self, method: str, error: str, *, status: int = 200, needed: str = "", retry_after_s: float | None = None
     ) -> None:
         """`error` is Slack's own word, `needed` the scope it misses."""
+        error, needed = words_of(error, WORD_CHARS), words_of(needed, WORD_CHARS)
         super().__init__(f"{method}: {error}" + (f" (needs {needed})" if needed else ""))
         self.method = method
         self.error = error
@@ -69,6 +72,20 @@ def _kind(error: str) -> PermanentKind:
     if error in _MALFORMED:
         return PermanentKind.MALFORMED
     return PermanentKind.REJECTED
+
+
+def not_slacks(method: str, status: object, retry_after_s: float | None = None) -> ChannelError:
+    """What an answer means that is none of Slack's: a proxy's page, or another server's.
+
+    Who redirects, refuses or knows no such path (3xx, 4xx) has passed nothing on to Slack: nothing was done, and
+    nothing is lost by waiting until the operator has mended the address. After anything else nobody knows.
+    """
+    seen = f"{method}: HTTP {status} and no answer of Slack's"
+    if not isinstance(status, int) or not 300 <= status < 500:
+        return Unknown(seen)
+    if status != 429:
+        seen += "; something else answers at api_base: see the configuration, and any proxy on the way"
+    return Retryable(seen, retry_after_s=retry_after_s)
 
 
 def unanswered(cause: BaseException | None, seen: str) -> ChannelError:

@@ -3,7 +3,8 @@
 import structlog
 
 from channels.base import ChannelState, Sink
-from channels.errors import ChannelError, ConfigRefused
+from channels.errors import ChannelError, ConfigRefused, Unknown
+from channels.foreign import words_of
 from channels.slack.config import SlackAccount
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, where_to_mend
 from channels.slack.receiving import Pause
@@ -11,6 +12,7 @@ from channels.slack.translate import Ourselves
 from channels.slack.wire import JsonObject, SlackWire
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+ID_CHARS = 64
 NEEDED = "chat:write"
 WANTED = {
     "im:history": "direct messages",
@@ -61,8 +63,10 @@ def _told(sink: Sink, refused: ConfigRefused) -> ConfigRefused:
 
 def _ourselves(config: SlackAccount, answer: JsonObject) -> Ourselves:
     _check_scopes(config, answer.get("x_oauth_scopes"))
-    team, user, bot = (str(answer.get(key) or "") for key in ("team_id", "user_id", "bot_id"))
-    return Ourselves(config.name, team, user, bot, config.answer_in_threads, str(answer.get("user") or ""))
+    team, user, bot = (words_of(answer.get(key) or "", ID_CHARS) for key in ("team_id", "user_id", "bot_id"))
+    if not team or not user:
+        raise Unknown("auth.test names no bot")
+    return Ourselves(config.name, team, user, bot, config.answer_in_threads, words_of(answer.get("user") or ""))
 
 
 def _check_scopes(config: SlackAccount, header: object) -> None:

@@ -4,18 +4,21 @@ Small on purpose, for it is written with every commit: the newest of each are ke
 asking Slack after a gap. The chats and threads are turned to JSON only when there is a new one.
 """
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from channels.foreign import number_of
 from channels.messages import ChatKind, InboundEvent, InboundMessage
 from channels.slack.translate import thread_key
 
 CHATS_KEPT = 60
 THREADS_KEPT = 60
 THREADS_REMEMBERED = 5_000  # while we run
+AHEAD_S = 86_400.0  # clocks differ by less
 
 
 class _Saved(BaseModel):
@@ -29,13 +32,14 @@ class _Saved(BaseModel):
 class Places:
     """Where we are. A late event does not turn it back; only a gap that is being filled holds it where it begins."""
 
-    def __init__(self, cursor: str | None) -> None:
-        """From a committed resume point; what is none counts as none."""
+    def __init__(self, cursor: str | None, now_s: Callable[[], float] = time.time) -> None:
+        """From a committed resume point; what is none counts as none. `now_s` is Unix time, for tests."""
         try:
             saved = _Saved.model_validate_json(cursor or "{}")
         except ValidationError:
             saved = _Saved()
-        self.ts = saved.ts
+        self._now_s = now_s
+        self.ts = saved.ts if self._has_been(saved.ts) else f"{now_s() - AHEAD_S:.6f}"
         self.chats: dict[str, None] = dict.fromkeys(saved.chats)
         self.threads: dict[str, None] = dict.fromkeys(saved.threads)
         self._tail: str | None = None
@@ -57,10 +61,15 @@ class Places:
             if chat not in self.chats:
                 self.chats[chat] = None
                 self._tail = None
-            if not event.edited and later(event.message_id, self.ts):
+            if not event.edited and later(event.message_id, self.ts) and self._has_been(event.message_id):
                 self.ts = event.message_id
         if thread is not None and (getattr(event, "kind", None) is ChatKind.GROUP) and _wakes(event):
             self.joined(chat, thread)
+
+    def _has_been(self, ts: str) -> bool:
+        """Whether this is a time up to now: one from far ahead is made up, and would hide what is said until then."""
+        said_s = number_of(ts)
+        return said_s is not None and said_s < self._now_s() + AHEAD_S
 
     def joined(self, chat: str, thread: str) -> None:
         """We take part in this thread."""

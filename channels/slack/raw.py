@@ -8,10 +8,19 @@ Source: docs.slack.dev/reference/events (`message`, `app_mention`, `member_joine
 import re
 from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr
+
+from channels.foreign import whole_of
 
 Id = Annotated[StrictStr, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9]+$")]
 Ts = Annotated[StrictStr, Field(min_length=8, max_length=24, pattern=r"^[0-9]{1,11}\.[0-9]{1,9}$")]
+
+Size = Annotated[int | None, BeforeValidator(whole_of)]
+
+
+def ts_of(value: object) -> str | None:
+    """The ts of a message; None for what is none."""
+    return value if isinstance(value, str) and re.fullmatch(r"[0-9]{1,11}\.[0-9]{1,9}", value) else None
 
 
 class _Raw(BaseModel):
@@ -24,7 +33,7 @@ class RawFile(_Raw):
     id: Id
     name: StrictStr | None = None
     mimetype: StrictStr | None = None
-    size: StrictInt | None = None
+    size: Size = None
     subtype: StrictStr | None = None  # slack_audio: a voice clip
     url_private: StrictStr | None = None
     url_private_download: StrictStr | None = None
@@ -118,7 +127,7 @@ class RawEventCallback(_Raw):
     type: StrictStr
     event_id: Id
     team_id: Id | None = None
-    event_time: StrictInt = 0
+    event_time: object = 0  # Unix seconds, where it is a number
 
 
 class RawCommand(_Raw):

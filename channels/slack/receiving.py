@@ -66,9 +66,16 @@ class Receiver:
         if (profile := profile_in(body)) is not None:
             self.names.changed(profile)
         async with self.names.in_turn(_chat_of(body), people_in(body)):
-            translated = self.translated(body)
+            translated = self._understood(body)
         await self.hand_in([translated])  # what came next in this chat goes on only when this one waits
         self.sink.report(ChannelState.READY)
+
+    def _understood(self, body: object) -> InboundEvent | Rejected | None:
+        try:
+            return self.translated(body)
+        except Exception as error:  # noqa: BLE001  one delivery: kept for the operator, and those behind it are heard
+            _log.exception("event_broken", account=self.us.account)
+            return rejected(body, f"it broke the reading: {type(error).__name__}: {error}")
 
     async def hand_in(self, translated: Sequence[InboundEvent | Rejected | None]) -> None:
         """Commit events in their order, with the resume point. Raises as `take` does."""

@@ -14,14 +14,16 @@ from aiohttp import ClientError, ClientWebSocketResponse, WSMsgType
 from pydantic import JsonValue
 from slack_bolt.app.async_app import AsyncApp
 
-from channels.base import ChannelState
+from channels.base import ChannelState, NotPersisted
 from channels.errors import ChannelError, ConfigRefused
 from channels.slack.config import SlackAccount
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, socket_mode_off
 from channels.slack.receiving import Pause, Receiver, dispatched, its_time
-from channels.slack.wire import SlackWire
+from channels.slack.wire import STUMBLES, SlackWire
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # between sockets that could not be opened
+STEADY_S = 5.0  # a socket that stood for so long was one
+SHORT_BELIEVED = 3  # so many in a row that did not are bad luck
 REFUSALS_BELIEVED = 3  # so many in a row end a channel that ran before; at the start one is enough
 IN_FLIGHT = 200  # envelopes of one socket being committed; further ones wait unread
 MAX_FRAME_BYTES = 4_000_000
@@ -88,8 +90,11 @@ class SocketMode:
 
     async def _keep(self, tasks: asyncio.TaskGroup) -> None:
         old: _Link | None = None
+        short = 0  # sockets in a row that did not last
         while True:
-            ready = asyncio.Event()
+            if short > SHORT_BELIEVED:
+                await self._pause(BACKOFF_S[min(short - SHORT_BELIEVED, len(BACKOFF_S)) - 1])
+            ready, begun_s = asyncio.Event(), asyncio.get_running_loop().time()
             link = await self._opened(tasks, ready, believed=1 if old is None else REFUSALS_BELIEVED)
             if old is None or old.gone:
                 catching_up = tasks.create_task(self._after_gap())
@@ -98,6 +103,7 @@ class SocketMode:
             if old is not None:
                 tasks.create_task(self._retire(old))
             await link.leaving.wait()
+            short = short + 1 if asyncio.get_running_loop().time() - begun_s < STEADY_S else 0
             if link.reason == "link_disabled":
                 raise socket_mode_off(self._config.name)
             if link.gone:
@@ -191,19 +197,26 @@ class SocketMode:
         payload = frame.get("payload")
         try:
             await its_time(ready, is_event=frame.get("type") == EVENTS)
-            if isinstance(payload, dict):
-                taken = (await dispatched(self._app, payload)).status == 200
-            else:
-                await self._receiver.take(payload)
-                taken = True
-            if taken:
+            if await self._taken(payload):
                 self._doubtful = False
                 await link.ws.send_str(orjson.dumps({"envelope_id": envelope}).decode())
+        except NotPersisted:
+            self._report(ChannelState.DEGRADED, "the store takes no messages; Slack will deliver them again")
         except (ClientError, OSError):
             _log.info("ack_not_sent", account=self._config.name, envelope_id=envelope)  # it comes again
         finally:
             link.in_flight -= 1
             link.slots.release()
+
+    async def _taken(self, payload: JsonValue) -> bool:
+        """Whether an envelope's payload is committed; raises NotPersisted, or answers False, where it is not."""
+        if isinstance(payload, dict):
+            try:
+                return (await dispatched(self._app, payload)).status == 200
+            except STUMBLES:
+                _log.warning("payload_unreadable", account=self._config.name)
+        await self._receiver.take(payload)
+        return True
 
     async def _retire(self, link: _Link) -> None:
         """Let an old socket acknowledge what came by it, then close it."""

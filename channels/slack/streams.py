@@ -13,6 +13,7 @@ from channels.messages import OutboundPart
 from channels.slack.blocks import actions, content, keyed
 from channels.slack.failures import STREAMING, ApiRefusal, refused
 from channels.slack.growth import holds_link, rest, standing
+from channels.slack.raw import ts_of
 from channels.slack.render import MARKDOWN
 from channels.slack.wire import JsonObject, SlackWire
 
@@ -68,8 +69,8 @@ class Streams:
                 raise
             self._note(meaning, refusal.error, part.address.chat)
             return None
-        ts = answer.get("ts")
-        if not isinstance(ts, str):
+        ts = ts_of(answer.get("ts"))
+        if ts is None:
             raise Unknown("chat.startStream was answered without a ts")
         self._keep((part.address.chat, ts), "")
         return ts

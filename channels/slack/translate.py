@@ -5,14 +5,13 @@ buttons) are in `interactions`.
 """
 
 import hashlib
-import json
 from collections.abc import Container
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 
-import orjson
 from pydantic import ValidationError
 
+from channels.foreign import EARLIEST, as_text, instant_of
 from channels.messages import (
     MAX_QUOTES,
     Address,
@@ -96,18 +95,15 @@ def explained(error: ValidationError) -> str:
 
 def rejected(body: object, reason: str) -> Rejected:
     """What could not be understood, kept as it was."""
-    try:
-        text = orjson.dumps(body).decode()
-    except (TypeError, ValueError):
-        text = json.dumps(body, default=repr)
+    text = as_text(body)
     found = body.get("event_id") if isinstance(body, dict) else None
     name = found if isinstance(found, str) else hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
     return Rejected(event_id=f"ev:{clean(name)[:64]}", raw=clean(text[:MAX_RAW_CHARS]), reason=clean(reason[:500]))
 
 
 def said_at(ts: str) -> datetime:
-    """The instant in a message's ts."""
-    return datetime.fromtimestamp(float(ts), UTC)
+    """The instant in a message's ts; one that is no date of our time is a very old one."""
+    return instant_of(ts, EARLIEST)
 
 
 def chat_kind(chat: str, channel_type: str | None = None) -> ChatKind:
@@ -226,7 +222,7 @@ def _member(raw: RawMember, callback: RawEventCallback, us: Ourselves) -> Member
         event_id=f"ev:{us.team}:{callback.event_id}",
         address=Address(CHANNEL, us.account, raw.channel),
         sender=Sender(f"{us.team}:{us.user}", "", is_bot=True),
-        received_at=datetime.fromtimestamp(callback.event_time, UTC),
+        received_at=instant_of(callback.event_time, EARLIEST),
         change=Membership.ADDED if joined else Membership.LEFT,
     )
 

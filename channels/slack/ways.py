@@ -4,8 +4,9 @@ What is done with a way is `private`'s matter.
 """
 
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
+from channels.foreign import instant_of
 from channels.messages import Route
 
 RESPONSE_URL = "response_url"
@@ -25,8 +26,7 @@ class Way:
     def of(cls, route: Route) -> "Way":
         """The way that a route is."""
         person, ends_s, url = (*route.token.split(" ", 2), "", "")[:3]
-        ends_at = datetime.fromtimestamp(int(ends_s), UTC) if ends_s.isdecimal() else route.expires_at
-        return cls(person, ends_at, url)
+        return cls(person, instant_of(ends_s, route.expires_at), url)
 
     def as_route(self) -> Route:
         """The way as it is kept: without an end, for what one person asked alone is never answered to others."""

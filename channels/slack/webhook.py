@@ -20,6 +20,7 @@ from channels.slack.backfill import Backfill
 from channels.slack.places import Trail
 from channels.slack.receiving import Pause, Receiver, its_time
 from channels.slack.signatures import flaw_in
+from channels.slack.wire import STUMBLES
 
 JSON = "application/json"
 TAKEN_TYPES = frozenset({JSON, "application/x-www-form-urlencoded"})
@@ -111,6 +112,6 @@ def _as_request(body: bytes, content_type: str) -> AsyncBoltRequest | None:
         if content_type == JSON and not isinstance(orjson.loads(body), dict):
             return None
         asked = AsyncBoltRequest(body=body.decode(), headers={"content-type": content_type}, mode="http")
-    except (ValueError, AttributeError, TypeError, RecursionError):  # of the SDK's parser, on what is none of Slack's
+    except STUMBLES:
         return None
     return asked

@@ -6,9 +6,11 @@ The SDK's own handlers that try again are off: a post that may have arrived must
 import io
 import logging
 from collections.abc import AsyncIterator, Mapping
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
-from aiohttp import ClientError, ClientSession, ClientTimeout
+from aiohttp import ClientError, ClientSession, ClientTimeout, TraceConfig, TraceRequestRedirectParams
 from pydantic import JsonValue
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
@@ -16,10 +18,14 @@ from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
+from channels.foreign import wait_of
 from channels.slack.config import SlackAccount
-from channels.slack.failures import ApiRefusal, unanswered
+from channels.slack.failures import ApiRefusal, not_slacks, unanswered
 
 JsonObject = dict[str, JsonValue]
+
+STUMBLES = (ValueError, AttributeError, TypeError, LookupError, RecursionError)
+"""What the SDK raises on what is none of Slack's."""
 
 USED_UP = (404, 410)  # of a response URL: expired, or used five times
 
@@ -29,6 +35,10 @@ def quiet_logger() -> logging.Logger:
     logger = logging.Logger("slack_sdk", logging.CRITICAL)  # noqa: LOG001  without a parent what it says ends here
     logger.addHandler(logging.NullHandler())
     return logger
+
+
+class Elsewhere(ClientError):
+    """A redirect: it is not followed, for it would carry what is said to wherever it points (A89)."""
 
 
 class SlackWire:
@@ -48,7 +58,7 @@ class SlackWire:
         """The one session, made when it is first needed (it belongs to the running loop)."""
         if self._session is None or self._session.closed:
             timeout = ClientTimeout(total=self._config.call_timeout_s, connect=self._config.connect_timeout_s)
-            self._session = ClientSession(timeout=timeout)
+            self._session = ClientSession(timeout=timeout, trace_configs=[_no_redirects()])
             self._client = None
         return self._session
 
@@ -90,14 +100,16 @@ class SlackWire:
         try:
             answer = await self.client.api_call(method, http_verb=verb, **arguments)  # type: ignore[arg-type]  # as above
             data = answer.data
-            if isinstance(data, dict):
+            if isinstance(data, dict) and data.get("ok") is True:
                 return data | _header_facts(answer)
             failure = Unknown(f"{method}: an answer that is none")
         except SlackApiError as error:
             failure = _refusal(method, error)
+        except Elsewhere:
+            failure = not_slacks(method, 302)
         except (ClientError, TimeoutError, OSError) as error:
             failure = unanswered(error, self._scrubbed(f"{method}: {type(error).__name__}: {error}"))
-        except (ValueError, AttributeError, TypeError) as error:  # the SDK stumbles over what is no answer of Slack's
+        except STUMBLES as error:
             failure = Unknown(f"{method}: an answer that cannot be read ({type(error).__name__})")
         raise failure  # outside the handler: what was caught may hold the token
 
@@ -112,7 +124,9 @@ class SlackWire:
         client = AsyncWebhookClient(url, session=self.session, retry_handlers=[], logger=quiet_logger())
         try:
             answer = await client.send_dict(dict(body))
-        except (ClientError, TimeoutError, OSError) as error:
+        except Elsewhere:
+            raise not_slacks("response_url", 302) from None
+        except (ClientError, TimeoutError, OSError, ValueError, LookupError) as error:  # also one that is no text
             raise unanswered(error, f"response_url: {type(error).__name__}") from None
         if answer.status_code == 200:
             return True
@@ -182,14 +196,15 @@ async def _capped(chunks: AsyncIterator[bytes], told: int | None, max_bytes: int
     return bytes(content)
 
 
-def _refusal(method: str, error: SlackApiError) -> ApiRefusal | Unknown:
+def _refusal(method: str, error: SlackApiError) -> ApiRefusal | ChannelError:
     """What Slack said, out of the SDK's error."""
     answer = error.response
     if not isinstance(answer, AsyncSlackResponse) or not isinstance(answer.data, dict) or "error" not in answer.data:
         status = getattr(answer, "status_code", None) or getattr(answer, "status", None)
         if status == 429:
-            return ApiRefusal(method, "ratelimited", status=429, retry_after_s=1.0)
-        return Unknown(f"{method}: HTTP {status} and no answer of Slack's")
+            wait_s = _seconds(getattr(answer, "headers", {})) or 1.0
+            return ApiRefusal(method, "ratelimited", status=429, retry_after_s=wait_s)
+        return not_slacks(method, status)
     return ApiRefusal(
         method,
         str(answer.data["error"]),
@@ -206,5 +221,15 @@ def _header_facts(answer: AsyncSlackResponse) -> JsonObject:
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:
-    value = headers.get("Retry-After") or headers.get("retry-after") or ""
-    return float(value) if value.isascii() and value.isdigit() else None
+    return wait_of(headers.get("Retry-After") or headers.get("retry-after"), datetime.now(UTC))
+
+
+async def _redirected(_session: ClientSession, _context: SimpleNamespace, redirect: TraceRequestRedirectParams) -> None:
+    redirect.response.close()
+    raise Elsewhere
+
+
+def _no_redirects() -> TraceConfig:
+    traces = TraceConfig()
+    traces.on_request_redirect.append(_redirected)
+    return traces

@@ -5,7 +5,8 @@ No retry, no splitting and no pacing live here; a call is made once and ends in 
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -13,6 +14,7 @@ from pydantic import JsonValue
 
 from channels.base import HttpRoute, Renderer, Sign, Sink
 from channels.errors import Unknown
+from channels.foreign import whole_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt, Rendered
 from channels.telegram.asking import Clock, Pause
 from channels.telegram.config import TelegramAccount
@@ -21,6 +23,7 @@ from channels.telegram.failures import ApiRefusal, refused
 from channels.telegram.files import fetch
 from channels.telegram.limits import DRAFT_LASTS_S, MAX_UPLOAD_BYTES, RICH_HINTS, TELEGRAM_LIMITS
 from channels.telegram.outgoing import Outgoing, drafting, editing, sending
+from channels.telegram.pace import Pace
 from channels.telegram.polling import UpdatePoller
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer
@@ -50,8 +53,15 @@ class TelegramChannel:
     max_media_bytes = MAX_UPLOAD_BYTES
     draft_lasts_s = DRAFT_LASTS_S
 
-    def __init__(self, config: TelegramAccount, *, pause: Pause = asyncio.sleep, clock: Clock = _utc_now) -> None:
-        """Nothing is connected yet. `pause` and `clock` are for tests."""
+    def __init__(
+        self,
+        config: TelegramAccount,
+        *,
+        pause: Pause = asyncio.sleep,
+        clock: Clock = _utc_now,
+        now_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Nothing is connected yet. `pause`, `clock` and `now_s` are for tests."""
         self.account = config.name
         self.limits = replace(TELEGRAM_LIMITS, hints=RICH_HINTS) if config.rich else TELEGRAM_LIMITS
         self.renderer: Renderer = RichTelegramRenderer() if config.rich else TelegramRenderer()
@@ -59,6 +69,7 @@ class TelegramChannel:
         self._wire = TelegramWire(config)
         self._pause = pause
         self._clock = clock
+        self._now_s = now_s
         self._webhook = WebhookReceiver(config, self._wire, pause=pause, clock=clock)
 
     def __repr__(self) -> str:
@@ -75,7 +86,8 @@ class TelegramChannel:
                 if self._config.mode == "webhook":
                     await self._webhook.run(sink, tasks)
                 else:
-                    poller = UpdatePoller(self._config, self._wire, sink, pause=self._pause, clock=self._clock)
+                    pace = Pace(self._config.poll_timeout_s, self._now_s)
+                    poller = UpdatePoller(self._config, self._wire, sink, pace, pause=self._pause, clock=self._clock)
                     await poller.run(tasks)
         except ExceptionGroup as group:
             raise group.exceptions[0] from None  # the first says why; the rest were cancelled for it
@@ -99,7 +111,7 @@ class TelegramChannel:
         outgoing = sending(part)
         sent = await self._make(outgoing)
         first = sent[0] if isinstance(sent, list) and sent else sent
-        message_id = first.get("message_id") if isinstance(first, dict) else None
+        message_id = whole_of(first.get("message_id")) if isinstance(first, dict) else None
         if message_id is None:
             raise Unknown(f"{outgoing.method} was answered without a message")
         return Receipt(str(message_id))

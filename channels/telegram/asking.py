@@ -8,6 +8,7 @@ from pydantic import JsonValue
 
 from channels.base import ChannelState, Sink
 from channels.errors import ChannelError, ConfigRefused, Retryable
+from channels.foreign import whole_of
 from channels.telegram.config import TelegramAccount
 from channels.telegram.decoding import JsonObject
 from channels.telegram.failures import ApiRefusal
@@ -48,8 +49,8 @@ class Asker:
         while True:
             me = await self.insist("getMe", {}, timeout_s=self._config.call_timeout_s, patience=1)
             if isinstance(me, dict):
-                bot_id, username = me.get("id"), me.get("username")
-                if isinstance(bot_id, int) and isinstance(username, str):
+                bot_id, username = whole_of(me.get("id")), me.get("username")
+                if bot_id is not None and isinstance(username, str):
                     return Ourselves(self._config.name, bot_id, username)
             await self.degraded("Telegram's answer to getMe names no bot", 1)
 
@@ -71,8 +72,9 @@ class Asker:
                 await self.degraded(self._explain(refusal), failures, refusal.retry_after_s)
             except ChannelError as error:
                 refusals = 0
+                wait_s = error.retry_after_s if isinstance(error, Retryable) else None
                 reached = "Telegram cannot be reached" if isinstance(error, Retryable) else "Telegram does not answer"
-                await self.degraded(f"{reached}: {error}", failures)
+                await self.degraded(f"{reached}: {error}", failures, wait_s)
             else:
                 return result
 

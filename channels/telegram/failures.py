@@ -72,6 +72,20 @@ def _kind(status: int, words: str) -> PermanentKind:
     return PermanentKind.REJECTED
 
 
+def not_telegrams(status: int, retry_after_s: float | None = None) -> ChannelError:
+    """What an answer means that is none of the Bot API's: a proxy's page, or another server's.
+
+    Who redirects, refuses or knows no such path (3xx, 4xx) has passed nothing on to Telegram: nothing was done, and
+    nothing is lost by waiting until the operator has mended the address. After anything else nobody knows.
+    """
+    seen = f"HTTP {status} and no answer of the Bot API's"
+    if not 300 <= status < 500:
+        return Unknown(seen)
+    if status != 429:
+        seen += "; something else answers at api_base: see the configuration, and any proxy on the way"
+    return Retryable(seen, retry_after_s=retry_after_s)
+
+
 def unanswered(cause: BaseException | None, seen: str) -> ChannelError:
     """What a call without an answer means: nothing was sent when no connection came about, else nobody knows."""
     if isinstance(cause, (ClientConnectorError, ConnectionTimeoutError)):

@@ -11,7 +11,7 @@ from channels.messages import ButtonPressed, InboundEvent, Rejected
 from channels.telegram.config import TelegramAccount
 from channels.telegram.decoding import JsonObject
 from channels.telegram.failures import ApiRefusal
-from channels.telegram.translate import Ourselves, translate
+from channels.telegram.translate import Ourselves, rejected, translate
 from channels.telegram.wire import TelegramWire
 
 PRESSES_AT_ONCE = 50  # presses being answered; more wait for nobody: their buttons stop by themselves
@@ -24,13 +24,21 @@ def heard(updates: Sequence[object], us: Ourselves, now: datetime) -> tuple[list
     events: list[InboundEvent] = []
     rejected: list[Rejected] = []
     for raw in updates:
-        event = translate(raw, us, now)
+        event = _translated(raw, us, now)
         if isinstance(event, Rejected):
             _log.warning("update_rejected", account=us.account, event_id=event.event_id, reason=event.reason)
             rejected.append(event)
         elif event is not None:
             events.append(event)
     return events, rejected
+
+
+def _translated(raw: object, us: Ourselves, now: datetime) -> InboundEvent | Rejected | None:
+    try:
+        return translate(raw, us, now)
+    except Exception as error:  # noqa: BLE001  one update: kept for the operator, and those behind it are heard
+        _log.exception("update_broken", account=us.account)
+        return rejected(raw, f"it broke the reading: {type(error).__name__}: {error}")
 
 
 class Presses:

@@ -5,10 +5,12 @@ import asyncio
 from pydantic import JsonValue
 
 from channels.base import ChannelState, NotPersisted, Sink
+from channels.foreign import whole_of
 from channels.telegram.asking import Asker, Clock, Pause, step
 from channels.telegram.config import TelegramAccount
 from channels.telegram.failures import ApiRefusal
 from channels.telegram.hearing import Presses, heard
+from channels.telegram.pace import Pace
 from channels.telegram.raw import ALLOWED_UPDATES
 from channels.telegram.translate import Ourselves, update_id_of
 from channels.telegram.wire import TelegramWire
@@ -20,11 +22,14 @@ REFUSALS_BELIEVED = 3  # so many 401 in a row end the channel; one alone may be 
 class UpdatePoller:
     """Receives for one bot until it is cancelled."""
 
-    def __init__(self, config: TelegramAccount, wire: TelegramWire, sink: Sink, *, pause: Pause, clock: Clock) -> None:
+    def __init__(
+        self, config: TelegramAccount, wire: TelegramWire, sink: Sink, pace: Pace, *, pause: Pause, clock: Clock
+    ) -> None:
         """`pause` waits so many seconds; `clock` gives aware UTC."""
         self._config = config
         self._wire = wire
         self._sink = sink
+        self._pace = pace
         self._pause = pause
         self._clock = clock
         self._asker = Asker(config, wire, sink, pause, explained)
@@ -39,14 +44,18 @@ class UpdatePoller:
         us = await self._asker.introduce()
         self._sink.report(ChannelState.READY)
         presses = Presses(self._config, self._wire, tasks)
-        offset = int(await self._sink.cursor() or 0)
+        offset = whole_of(await self._sink.cursor()) or 0
         while True:
-            batch = await self._poll(offset)
-            self._sink.report(ChannelState.READY)
+            self._pace.asked()
+            batch, before = await self._poll(offset), offset
             if not isinstance(batch, list):
                 await self._asker.degraded("Telegram's answer to getUpdates is no list", 1)
-            elif batch:
+                continue
+            self._sink.report(ChannelState.READY)
+            if batch:
                 offset = await self._hand_in(batch, us, offset, presses)
+            if (rest_s := self._pace.rest_s(moved=offset != before)) > 0:
+                await self._pause(rest_s)
 
     async def _poll(self, offset: int) -> JsonValue:
         """The next updates; waits for the first of them."""

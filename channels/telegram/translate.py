@@ -9,9 +9,9 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import orjson
 from pydantic import ValidationError
 
+from channels.foreign import MOST_ID, as_text, whole_of
 from channels.messages import (
     Address,
     Attachment,
@@ -26,6 +26,7 @@ from channels.messages import (
     Rejected,
     Sender,
 )
+from channels.telegram.quotes import forwarded_from, is_forwarded, replied_to
 from channels.telegram.raw import (
     RawChat,
     RawEntity,
@@ -36,7 +37,6 @@ from channels.telegram.raw import (
     RawUpdate,
     RawUser,
 )
-from channels.telegram.quotes import forwarded_from, is_forwarded, replied_to
 
 CHANNEL = "telegram"
 MAX_RAW_CHARS = 16_384
@@ -53,9 +53,9 @@ class Ourselves:
 
 
 def update_id_of(raw: object) -> int | None:
-    """The id of an update however malformed; None when it has none."""
+    """The id of an update however malformed; None when it has none, or none that a next one could follow."""
     found = raw.get("update_id") if isinstance(raw, dict) else None
-    return found if isinstance(found, int) and not isinstance(found, bool) else None
+    return whole_of(found, most=MOST_ID - 1) if isinstance(found, int) else None
 
 
 def translate(raw: object, us: Ourselves, now: datetime) -> InboundEvent | Rejected | None:
@@ -68,7 +68,7 @@ def translate(raw: object, us: Ourselves, now: datetime) -> InboundEvent | Rejec
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(step) for step in first["loc"])
-        return _rejected(raw, f"{where}: {first['msg']}")
+        return rejected(raw, f"{where}: {first['msg']}")
     if (message := update.message or update.edited_message or update.channel_post) is not None:
         return _message(message, us, update_id=update.update_id, edited=update.edited_message is message)
     if update.callback_query is not None:
@@ -89,12 +89,9 @@ def _validated(raw: object) -> RawUpdate:
     return RawUpdate.model_validate(json.loads(mended))
 
 
-def _rejected(raw: object, reason: str) -> Rejected:
+def rejected(raw: object, reason: str) -> Rejected:
     """An update that is none, kept for the operator."""
-    try:
-        text = orjson.dumps(raw).decode()
-    except (TypeError, UnicodeDecodeError):
-        text = repr(raw)
+    text = as_text(raw)
     update_id = update_id_of(raw)
     name = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24] if update_id is None else str(update_id)
     return Rejected(event_id=f"update:{name}", raw=clean(text[:MAX_RAW_CHARS]), reason=clean(reason[:500]))

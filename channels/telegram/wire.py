@@ -6,17 +6,19 @@ aiogram's own methods build, dump and parse a model a call; here a call is one J
 import io
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import ClassVar
+from datetime import UTC, datetime
+from typing import ClassVar, TypeGuard, cast
 
 import orjson
 from aiohttp import ClientError, ClientResponse, ClientTimeout, FormData
 from aiohttp.payload import BytesPayload
 from pydantic import JsonValue
 
-from channels.errors import ChannelError, Unknown
+from channels.errors import ChannelError
+from channels.foreign import MOST_ID, seconds_of, wait_of, whole_of, words_of
 from channels.telegram.config import TelegramAccount
 from channels.telegram.decoding import JsonObject, decoded
-from channels.telegram.failures import ApiRefusal, unanswered
+from channels.telegram.failures import ApiRefusal, not_telegrams, unanswered
 from channels.telegram.light_import import load_aiogram
 from channels.telegram.outgoing import Upload
 
@@ -63,6 +65,29 @@ class _RawSession(AiohttpSession):
             form.add_field(file.field, io.BytesIO(file.content), filename=file.name, content_type=file.mime)
         return form
 
+    async def make_request(
+        self, bot: Bot, method: TelegramMethod[TelegramType], timeout: int | None = None
+    ) -> TelegramType:
+        """One call, answered by whoever was asked: a redirect would carry what is said to wherever it points (A89).
+
+        Raises:
+            ApiRefusal, Retryable, Unknown: as `check_response`.
+            TelegramNetworkError: no answer, with its cause.
+        """
+        session = await self.create_session()
+        url = self.api.api_url(token=bot.token, method=method.__api_method__)
+        body = self.build_form_data(bot, method)
+        try:
+            limit = cast("ClientTimeout", timeout)  # see `call`
+            async with session.post(url, data=body, timeout=limit, allow_redirects=False) as answer:
+                content = (await answer.read()).decode(errors="replace")  # JSON is UTF-8, whatever a header says
+        except (TimeoutError, ClientError) as error:
+            raise TelegramNetworkError(method=method, message=type(error).__name__) from error
+        if answer.status == 429 and not is_answer(decoded(content)):
+            raise not_telegrams(429, wait_of(answer.headers.get("Retry-After"), datetime.now(UTC)))
+        response = self.check_response(bot, method, answer.status, content)
+        return cast("TelegramType", response.result)
+
     def check_response(
         self, bot: Bot, method: TelegramMethod[TelegramType], status_code: int, content: str
     ) -> Response[TelegramType]:
@@ -70,25 +95,30 @@ class _RawSession(AiohttpSession):
 
         Raises:
             ApiRefusal: the Bot API says no.
-            Unknown: this is not an answer of the Bot API's.
+            Retryable, Unknown: this is not an answer of the Bot API's.
         """
         answer = decoded(content)
-        if not isinstance(answer, dict) or not isinstance(answer.get("ok"), bool):
-            raise Unknown(f"HTTP {status_code} and no Bot API answer")
+        if not is_answer(answer):
+            raise not_telegrams(status_code)
         if answer["ok"] and status_code < 300:
             return Response.model_construct(ok=True, result=answer.get("result"))
         raise _refusal(status_code, answer)
 
 
+def is_answer(answer: JsonValue) -> TypeGuard[JsonObject]:
+    """Whether this is the Bot API's own."""
+    return isinstance(answer, dict) and isinstance(answer.get("ok"), bool)
+
+
 def _refusal(status: int, answer: Mapping[str, JsonValue]) -> ApiRefusal:
     parameters = answer.get("parameters")
     more = parameters if isinstance(parameters, dict) else {}
-    wait_s, moved_to = more.get("retry_after"), more.get("migrate_to_chat_id")
+    moved_to = whole_of(more.get("migrate_to_chat_id"), -MOST_ID)
     return ApiRefusal(
         status,
-        str(answer.get("description") or "no description"),
-        float(wait_s) if isinstance(wait_s, (int, float)) else None,
-        str(moved_to) if isinstance(moved_to, int) else None,
+        words_of(answer.get("description") or "no description"),
+        seconds_of(more.get("retry_after")),
+        None if moved_to is None else str(moved_to),
     )
 
 
@@ -119,7 +149,7 @@ class TelegramWire:
 
         Raises:
             ApiRefusal: it was answered, and not done.
-            Retryable: no connection came about.
+            Retryable: no connection came about, or something else than Telegram refused it.
             Unknown: no answer, or none that can be read.
         """
         failure: ChannelError | ApiRefusal
@@ -131,8 +161,6 @@ class TelegramWire:
             )
         except TelegramNetworkError as error:
             failure = self._unanswered(error.__cause__)
-        except UnicodeDecodeError:
-            failure = Unknown("an answer that is no text")
         except ApiRefusal as refusal:
             failure = ApiRefusal(
                 refusal.status, self._scrubbed(refusal.description), refusal.retry_after_s, refusal.moved_to

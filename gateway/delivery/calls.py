@@ -10,6 +10,7 @@ from typing import TypeVar
 import structlog
 
 from channels.errors import ChannelError, ConfigRefused, Permanent, Retryable, Unknown
+from gateway.telemetry import FAULTS, series
 
 log = structlog.get_logger()
 
@@ -32,5 +33,6 @@ async def call(asked: Awaitable[T], timeout_s: float, *, broken: type[Unknown] |
     except ConfigRefused as refused:
         raise Retryable(str(refused)) from None  # it did not happen; it will once the operator mended it
     except Exception as error:  # noqa: BLE001  one call of one channel: recorded here, told by its failure
+        series(FAULTS, "call").inc()
         log.exception("call_broken")
         raise broken(f"the channel broke: {type(error).__name__}: {error}") from error

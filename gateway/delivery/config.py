@@ -4,6 +4,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from channels.foreign import LONGEST_WAIT_S
+
 
 class DeliveryConfig(BaseModel):
     """How answers are shown and sent."""
@@ -23,5 +25,11 @@ class DeliveryConfig(BaseModel):
     upload_timeout_s: float = Field(default=120.0, gt=0, description="Deadline of one platform call with files.")
     give_up_after_s: float = Field(
         default=86_400.0, gt=0, description="Age at which an undelivered part is dead-lettered."
+    )
+    longest_wait_s: float = Field(
+        default=LONGEST_WAIT_S,
+        gt=0,
+        le=LONGEST_WAIT_S,
+        description="Seconds a chat waits at most because its platform says so; then it is tried again.",
     )
     lane_size: int = Field(default=100, ge=1, description="Parts of a chat kept in memory; the rest stay in the store.")

@@ -20,6 +20,7 @@ from gateway.delivery.compose import Said, compose
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.ends import Ends
 from gateway.delivery.pacing import Pacer
+from gateway.delivery.parked import Parked
 from gateway.delivery.sender import FillSecret, Sender
 from gateway.delivery.under_way import FOREVER, UnderWay
 from gateway.delivery.verdict import Verdict, judge
@@ -28,6 +29,7 @@ from gateway.serial import Drained, Window
 from gateway.store import attempts, moves, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, NewPart, OutboxRow, State
+from gateway.supervision import care_of
 from gateway.telemetry import OUTBOUND, series
 
 log = structlog.get_logger()
@@ -69,7 +71,7 @@ class Delivery:
         self._sender = Sender(store, config, fill_secret, clock)
         self._tasks = tasks
         self._lanes: dict[str, Drained[OutboxRow]] = {}
-        self._parked: set[str] = set()
+        self.parked = Parked()  # lanes whose people cannot be reached; to be unparked in the store first
         self._under_way = UnderWay()
         self._reserved: set[str] = set()  # idle lanes for which a commit with a first part is on its way
         self._claimed: set[int] = set()  # rows whose first attempt was persisted by the commit that made them
@@ -79,7 +81,7 @@ class Delivery:
 
     async def recover(self) -> None:
         """Wake the lanes that have something to say from an earlier life; those of removed accounts are left alone."""
-        self._parked = set(await self._store.read(attempts.parked, lasting=True))
+        self.parked.put(await self._store.read(attempts.parked, lasting=True))
         for address in await self._store.read(outbox.open_lanes, lasting=True):
             if self._channels.configured(address):
                 self.reread(address)
@@ -90,13 +92,13 @@ class Delivery:
             if row.state is State.SENDING:
                 self._claimed.add(row.id)
             self._reserved.discard(row.address.lane)
-            if row.address.lane not in self._parked:
+            if row.address.lane not in self.parked:
                 self._lane(row.address.lane).offer(row)
 
     def reserve(self, lane: str) -> bool:
         """Whether the first row of the next commit will go at once: then its attempt is persisted with it."""
         held = self._lanes.get(lane)
-        if lane in self._parked or lane in self._reserved or (held is not None and held.running):
+        if lane in self.parked or lane in self._reserved or (held is not None and held.running):
             return False
         self._reserved.add(lane)
         return True
@@ -115,25 +117,21 @@ class Delivery:
 
     def works_before(self, deadline: datetime) -> bool:
         """Whether anything may happen before this instant; a row that was told to wait for longer holds its lane up."""
-        between = (lane.running and not lane.working for lane in self._lanes.values())  # from one row to the next
+        # From one row to the next; one that broke and rests moves nothing.
+        between = (lane.running and not (lane.working or lane.resting) for lane in self._lanes.values())
         return self._under_way.any_before(deadline) or any(between)
 
     def reread(self, address: Address) -> None:
         """Look into the store for what a lane has to say: it may hold rows that were never published."""
         self._from_the_store(address.lane)
 
-    @property
-    def parked(self) -> frozenset[str]:
-        """Lanes whose people cannot be reached; one who is heard from must be unparked in the store."""
-        return frozenset(self._parked)
-
     def park(self, lane: str) -> None:
         """Let a lane say nothing more; the store has it parked already."""
-        self._parked.add(lane)
+        self.parked.put([lane])
 
     def unpark(self, lane: str) -> None:
         """Let a lane go on; the store has it unparked already."""
-        self._parked.discard(lane)
+        self.parked.tried(lane, self._clock())
         self._from_the_store(lane)
 
     def moved(self, old: Address, new_chat: str) -> None:
@@ -142,7 +140,7 @@ class Delivery:
         The new lane comes to that row first, and waits for the end that it has in the old one.
         """
         new, held = replace(old, chat=new_chat), self._lanes.get(old.lane)
-        self._parked.discard(old.lane)
+        self.parked.gone(old.lane)
         self._under_way.moved(old.lane, new)
         if held is not None:
             held.window.rewind()  # what it still had in memory has moved
@@ -157,7 +155,7 @@ class Delivery:
     def _lane(self, lane: str) -> Drained[OutboxRow]:
         if lane not in self._lanes:
             window = Window(self._config.lane_size, partial(_open_parts, self._store, lane))
-            self._lanes[lane] = Drained(window, self._deliver, self._tasks)
+            self._lanes[lane] = Drained(window, self._deliver, self._tasks, care_of(self._tasks, "lane", lane))
         return self._lanes[lane]
 
     def _from_the_store(self, lane: str) -> None:
@@ -180,7 +178,7 @@ class Delivery:
         channel = await self._under_way.waited(row, FOREVER, self._channels.loaded(row.address))
         if row.state is State.SENDING and row.id not in self._claimed:
             row = await self._failed(row, channel, Unknown("the process ended during the call"))
-        while row.state in outbox.OPEN and lane not in self._parked and not self._under_way.has_moved(lane):
+        while row.state in outbox.OPEN and lane not in self.parked and not self._under_way.has_moved(lane):
             row = await self._begin(row, channel)
             try:
                 receipt = await self._sender.attempt(row, channel)
@@ -207,6 +205,7 @@ class Delivery:
         due_s = 0.0 if row.not_before is None else (row.not_before - self._clock()).total_seconds()
         wait_s = max(due_s, self.pacer(channel).reserve(row.address.chat))
         if wait_s > 0:
+            wait_s = min(wait_s, self._config.longest_wait_s)  # whatever an earlier life of this row was told
             until = self._clock() + timedelta(seconds=wait_s)
             await self._under_way.waited(row, until, asyncio.sleep(wait_s))
 
@@ -222,17 +221,19 @@ class Delivery:
     async def _failed(self, row: OutboxRow, channel: Channel, failure: ChannelError) -> OutboxRow:
         series(OUTBOUND, row.address.channel, type(failure).__name__.lower()).inc()
         if isinstance(failure, Retryable) and failure.retry_after_s is not None:
-            self.pacer(channel).refused(row.address.chat, failure.retry_after_s)
+            wait_s = min(failure.retry_after_s, self._config.longest_wait_s)
+            self.pacer(channel).refused(row.address.chat, wait_s)
         verdict = judge(
-            row, failure, self._clock(), self._config.give_up_after_s, idempotent=channel.limits.idempotent_sends
-        )
+            row, failure, self._clock(), self._config.give_up_after_s,
+            idempotent=channel.limits.idempotent_sends, longest_wait_s=self._config.longest_wait_s,
+        )  # fmt: skip
         return await self._apply(row, channel, verdict)
 
     async def _apply(self, row: OutboxRow, channel: Channel, verdict: Verdict) -> OutboxRow:
         _log(row, verdict)
         apology = _apology(channel, row) if verdict.drop_rest else []
         if verdict.park:
-            self._parked.add(row.address.lane)
+            self.parked.put([row.address.lane])
         if verdict.drop_rest:
             self._lane(row.address.lane).window.take(lambda other: other.cause == row.cause)
         commit = partial(_commit, row=row, verdict=verdict, apology=apology, now=self._clock())
@@ -246,7 +247,7 @@ class Delivery:
         self._sender.forget(row)
         self._ends.told(row, platform_id)
         held = self._lanes.get(row.address.lane)
-        if held is not None and not held.window and row.address.lane not in self._parked:
+        if held is not None and not held.window and row.address.lane not in self.parked:
             del self._lanes[row.address.lane]
 
 

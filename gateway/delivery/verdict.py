@@ -8,11 +8,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable
+from channels.foreign import LONGEST_WAIT_S
 from channels.messages import Rendered
 from gateway.store.outbox import Action, OutboxRow, State
 
 BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 """Waits between attempts where the platform named none; the last one repeats."""
+
+
+PROMPT_TRIES = 5
+"""Attempts that are made as soon as the platform says."""
+
+MOST_MOVES = 10
+"""Attempts after which a chat that is said to be elsewhere, time and again, is nowhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +35,24 @@ class Verdict:
 
 
 def judge(
-    row: OutboxRow, failure: ChannelError, now: datetime, give_up_after_s: float, *, idempotent: bool = False
+    row: OutboxRow,
+    failure: ChannelError,
+    now: datetime,
+    give_up_after_s: float,
+    *,
+    idempotent: bool = False,
+    longest_wait_s: float = LONGEST_WAIT_S,
 ) -> Verdict:
-    """What to do with a row whose attempt failed. `idempotent`: the platform knows a repeated send by its key."""
+    """What to do with a row whose attempt failed.
+
+    `idempotent`: the platform knows a repeated send by its key. A wait it asks for is obeyed up to `longest_wait_s`.
+    """
     if isinstance(failure, Permanent):
         return _refused(row, failure)
     error = str(failure)
     if isinstance(failure, Retryable):
-        return _later(row, error, now, give_up_after_s, failure.retry_after_s)
+        wait_s = None if failure.retry_after_s is None else min(failure.retry_after_s, longest_wait_s)
+        return _later(row, error, now, give_up_after_s, wait_s)
     if row.action is Action.PLACEHOLDER:
         if idempotent and not row.marked:  # once more, at once: it tells which message is to become the answer
             return Verdict(replace(row, state=State.READY, marked=True, not_before=None), error)
@@ -57,15 +75,21 @@ def _later(row: OutboxRow, error: str, now: datetime, give_up_after_s: float, re
         return Verdict(replace(row, state=State.UNKNOWN), error)
     wait_s = BACKOFF_S[min(max(row.attempts, 1), len(BACKOFF_S)) - 1]
     if retry_after_s is not None:
-        wait_s = retry_after_s
+        # Whoever refuses again and again, and each time names next to no time, is not asked in a tight loop.
+        wait_s = retry_after_s if row.attempts <= PROMPT_TRIES else max(retry_after_s, BACKOFF_S[0])
     return Verdict(replace(row, state=State.READY, not_before=now + timedelta(seconds=wait_s)), error)
+
+
+def _goes_on(row: OutboxRow, chat: str | None) -> bool:
+    """Whether a chat goes on elsewhere: not where it is already, and not in circles."""
+    return chat is not None and chat != row.address.chat and row.attempts <= MOST_MOVES
 
 
 def _refused(row: OutboxRow, failure: Permanent) -> Verdict:
     error = failure.reason
     if failure.kind is PermanentKind.BLOCKED:
         return Verdict(replace(row, state=State.READY), error, park=True)
-    if failure.kind is PermanentKind.MOVED and failure.moved_to is not None:
+    if failure.kind is PermanentKind.MOVED and _goes_on(row, failure.moved_to):
         return Verdict(replace(row, state=State.READY, not_before=None), error, moved_to=failure.moved_to)
     if failure.kind is PermanentKind.MALFORMED and row.rendered != Rendered(row.plain):
         return Verdict(replace(row, state=State.READY, rendered=Rendered(row.plain), not_before=None), error)

@@ -29,6 +29,7 @@ from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window, load_wanted
 from gateway.sessions.kinds import words_of
 from gateway.sessions.rows import answering, missed_text
+from gateway.sessions.waiting import read_waiting
 from gateway.sessions.worker import Session
 from gateway.store import blobs, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
@@ -36,6 +37,7 @@ from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
 from gateway.store.outbox import MediaRef, OutboxRow
 from gateway.store.people import Person
+from gateway.supervision import care_of
 
 log = structlog.get_logger()
 
@@ -149,7 +151,8 @@ class CommandRunner:
         where = self._lane_of(session, row)
         if where not in self._lanes:
             window = Window(COMMANDS_KEPT, partial(self._load, session, where))
-            self._lanes[where] = Drained(window, self._run, self._tasks)
+            care = care_of(self._tasks, "commands", session.key)
+            self._lanes[where] = Drained(window, self._run, self._tasks, care)
         self._lanes[where].offer(_Queued(row, session))
 
     def _lane_of(self, session: Session, row: InboxRow) -> _Lane:
@@ -163,8 +166,7 @@ class CommandRunner:
 
     async def _load(self, session: Session, lane: _Lane, after_id: int, limit: int) -> list[_Queued]:
         async def load(after_id: int, limit: int) -> list[InboxRow]:
-            query = partial(inbox.waiting, after_id=after_id, limit=limit, session_key=session.key)
-            return await self._store.read(query, lasting=True)
+            return await read_waiting(self._store, after_id, limit, session.key)
 
         def wanted(row: InboxRow) -> bool:
             return session.takes_command(row) and self._lane_of(session, row) == lane

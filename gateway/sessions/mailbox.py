@@ -3,16 +3,16 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
-from functools import partial
 
 from channels.messages import InboundEvent
 from gateway.serial import Drained, Window, load_wanted
 from gateway.sessions.kinds import CHAT
 from gateway.sessions.rows import joins
-from gateway.store import inbox
+from gateway.sessions.waiting import read_waiting
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
+from gateway.supervision import care_of
 
 KindOf = Callable[[InboxRow], str | None]
 """The kind of turn that a row starts; None for what never starts one (a command)."""
@@ -37,7 +37,7 @@ class Mailbox:
         self._take_up = take
         self._offered_id = 0
         self._edited: dict[int, InboundEvent] = {}  # by row, from here on: how it reads since it was offered
-        self._rows = Drained(Window(size, self._load), self._take_next, tasks)
+        self._rows = Drained(Window(size, self._load), self._take_next, tasks, care_of(tasks, "session", key))
 
     async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
         rows = await load_wanted(self._waiting, lambda row: self._kind_of(row) is not None, after_id, limit)
@@ -50,8 +50,8 @@ class Mailbox:
 
     async def _waiting(self, after_id: int, limit: int) -> list[InboxRow]:
         """What was offered and is in the store alone; what the router has not seen yet may not be for a turn at all."""
-        query = partial(inbox.waiting, after_id=after_id, limit=limit, session_key=self._key)
-        return [row for row in await self._store.read(query, lasting=True) if row.id <= self._offered_id]
+        rows = await read_waiting(self._store, after_id, limit, self._key)
+        return [row for row in rows if row.id <= self._offered_id]
 
     def offer(self, row: InboxRow) -> None:
         """Take a row; beyond the bound the store alone remembers it."""

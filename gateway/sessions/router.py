@@ -11,6 +11,7 @@ import structlog
 
 from channels.messages import InboundMessage, MessageDeleted
 from gateway.bus import Bus
+from gateway.errors import GatewayError
 from gateway.failpoints import failpoint
 from gateway.sessions.commands import CommandRunner
 from gateway.sessions.rows import missed
@@ -18,6 +19,7 @@ from gateway.sessions.shared import SessionTools
 from gateway.sessions.worker import Session
 from gateway.store import inbox, journal
 from gateway.store.inbox import InboxRow, Outcome
+from gateway.telemetry import FAULTS, series
 
 log = structlog.get_logger()
 
@@ -36,12 +38,23 @@ class Router:
         self._store = tools.turns.store
         self._sessions: dict[tuple[str, str], Session] = {}
         self._used_at: dict[tuple[str, str], datetime] = {}
+        self._sweeps = False
 
     async def run(self) -> None:
         """Route until cancelled."""
-        self._tasks.create_task(self._sweep())
+        if not self._sweeps:
+            self._sweeps = True
+            self._tasks.create_task(self._sweep())
         while True:
-            await self.route(await self._bus.consume())
+            row = await self._bus.consume()
+            try:
+                await self.route(row)
+            except GatewayError:
+                raise
+            except Exception:  # noqa: BLE001  one row: recorded here; it ends, and those behind it are routed
+                log.exception("row_not_routed", inbox_id=row.id, session=row.session_key)
+                series(FAULTS, "row").inc()
+                await self._settle(row, Outcome.FAILED, "it could not be routed; the log has more")
 
     async def recover(self) -> None:
         """Take up the turns that were running when the process ended; before anything is routed."""

@@ -54,8 +54,6 @@ class Session:
         self._closed = False
         self._serial = asyncio.Lock()  # a resumed turn goes before the mailbox
 
-    # ------------------------------------------------------------ what the router calls
-
     def offer(self, row: InboxRow) -> None:
         """Take a message: it starts a turn, joins the running one or waits."""
         if self._runner.turn is not None and not self._runner.takes(row):
@@ -132,8 +130,6 @@ class Session:
         if self._runner.turn is not None:
             self._runner.turn.steers = state.mode == "steer"
 
-    # ------------------------------------------------------------ turns
-
     async def _take_turn(self, row: InboxRow) -> None:
         self._taking = [row]
         async with self._serial:
@@ -151,14 +147,21 @@ class Session:
             self.conversation.forget()
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded here, and the person is told
             log.exception("turn_not_begun", inbox_id=rows[0].id, session=self.key)
-            text = self._tools.sorry(Principal(rows[0].user_id, rows[0].tenant))
-            await self._refuse(rows, "it could not begin", text, Outcome.FAILED)
+            await self._give_up(rows, self._tools.sorry(Principal(rows[0].user_id, rows[0].tenant)))
         else:
             if begun is not None:
                 await self._runner.run(begun.turn, begun)
         finally:
             self._runner.begun = None
             self.signs.waited([row.id for row in rows])
+
+    async def _give_up(self, rows: Sequence[InboxRow], text: str) -> None:
+        """What cannot begin ends here and the person is told; it ends all the same where nobody can be."""
+        try:
+            await self._refuse(rows, "it could not begin", text, Outcome.FAILED)
+        except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded; those behind it go on
+            log.exception("apology_broken", inbox_id=rows[0].id, session=self.key)
+            await self._refuse(rows, "it could not begin, and nobody could be told", "", Outcome.FAILED)
 
     async def _begin(self) -> Begun | None:
         """Claim the message as it stands now; None where it is refused, or was taken back meanwhile."""

@@ -3,7 +3,8 @@
 Plain functions over a connection, the same on every engine; when they run is the writer's matter.
 """
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -182,15 +183,44 @@ _WAITING = sa.select(
 ).where(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None))
 
 
-def _rows(result: sa.CursorResult[int, str, str | None, str | None, str, datetime]) -> list[InboxRow]:
+class UnreadableRow(Exception):
+    """A row whose event cannot be read: another version wrote it, or something else did."""
+
+    def __init__(self, id_: int, why: str) -> None:
+        super().__init__(f"its event cannot be read: {why}")
+        self.id = id_
+
+
+def _rows(result: "Iterable[sa.Row[int, str, str | None, str | None, str, datetime]]") -> list[InboxRow]:
     return [
-        InboxRow(id_, tenant, key or "", user_id or "", INBOUND_EVENT.validate_json(payload), admitted_at)
+        InboxRow(id_, tenant, key or "", user_id or "", _event(id_, payload), admitted_at)
         for id_, tenant, key, user_id, payload, admitted_at in result
     ]
 
 
+def _event(id_: int, payload: str) -> InboundEvent:
+    try:
+        return INBOUND_EVENT.validate_json(payload)
+    except ValueError as error:  # a ValidationError is one
+        raise UnreadableRow(id_, str(error).partition("\n")[0]) from None
+
+
+def set_aside(connection: sa.Connection, id_: int, reason: str) -> None:
+    """End a row that cannot be read; it stays for the operator."""
+    done = connection.execute(
+        sa.update(inbox)
+        .where(inbox.c.id == id_, inbox.c.outcome.is_(None))
+        .values(outcome=Outcome.QUARANTINED, detail=reason, done_at=inbox.c.admitted_at)
+    )
+    tally.note(connection, Outcome.QUARANTINED, done.rowcount)
+
+
 def waiting(connection: sa.Connection, after_id: int, limit: int, session_key: str | None = None) -> list[InboxRow]:
-    """Rows that no turn has claimed, in order of admission, of one session or of all."""
+    """Rows that no turn has claimed, in order of admission, of one session or of all.
+
+    Raises:
+        UnreadableRow: the first of them that is no event.
+    """
     query = _WAITING.where(inbox.c.id > after_id).order_by(inbox.c.id).limit(limit)
     if session_key is not None:
         query = query.where(inbox.c.session_key == session_key)
@@ -282,9 +312,12 @@ def clear_session(
     query = _WAITING.where(inbox.c.session_key == session_key, inbox.c.id < before_id).order_by(inbox.c.id)
     if user_id is not None:
         query = query.where(inbox.c.user_id == user_id)
-    rows = _rows(connection.execute(query))
-    for row in rows:
-        settle(connection, row.id, Outcome.CLEARED, now, why)
+    found = connection.execute(query).all()
+    rows = []
+    for one in found:
+        settle(connection, one.id, Outcome.CLEARED, now, why)
+        with contextlib.suppress(UnreadableRow):  # nobody can be told of it
+            rows += _rows([one])
     return rows
 
 

@@ -21,7 +21,7 @@ from agent.coach.tools import CoachTools
 from agent.errors import FailureKind
 from agent.ports import CallStreamed, ModelFailure, ModelRequest, OnModelEvent, Principal, TextDelta
 from agent.tools.base import Effect, ToolError, tools_of
-from agent.transcript import Item, ModelResponded, StopReason, ToolCall
+from agent.transcript import ModelResponded, StopReason, ToolCall
 from channels.messages import Address, ChatKind, CommandInvoked, Route, Sender
 from gateway.sessions.config import SessionsConfig
 from gateway.store.practice import StoredPractice

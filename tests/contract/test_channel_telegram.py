@@ -359,3 +359,28 @@ async def test_token_is_in_no_error(trouble: str):
         assert TOKEN.partition(":")[2] not in told + "".join(linked)
         del caught
         gc.collect()
+
+
+async def test_a_server_that_answers_polls_at_once_is_not_asked_in_a_tight_loop():
+    """Item 15: an empty list at once, over and over, is paced; what somebody says then is heard all the same."""
+    empty = Fault(kind="raw", status=200, body='{"ok": true, "result": []}', method="getUpdates", times=20)
+    async with telegram() as rig:
+        rig.simulator.faults.script(empty)
+        async with rig.running():
+            await rig.simulator.until(lambda: rig.simulator.faults.hits() == 20)
+            rig.simulator.say(1, "hello")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+    assert [0.05, 0.1, 0.2, 0.5, *[1.0] * 15] == rig.pauses.asked_s[:19]
+
+
+async def test_a_proxys_404_is_waited_out_and_told():
+    """Item 15: it is no refusal of the token and no unknown outcome; health says where to look."""
+    page = Fault(kind="html", status=404, method="getMe", times=2)
+    async with telegram() as rig:
+        rig.simulator.faults.script(page)
+        async with rig.running():
+            rig.simulator.say(1, "hello")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+    (detail, _) = rig.sink.details(ChannelState.DEGRADED)
+    assert "HTTP 404 and no answer of the Bot API's" in detail
+    assert "api_base" in detail

@@ -39,6 +39,7 @@ from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.shared import SessionTools
 from gateway.sessions.turn import TurnTools
+from gateway.sessions.waiting import read_waiting
 from gateway.store import inbox, journal
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow, NewRow
@@ -47,6 +48,7 @@ from gateway.store.practice import StoredPractice
 from gateway.store.sqlite import SqliteEngine
 from gateway.store.tables.traffic import inbox as inbox_table
 from gateway.store.writer import Job, Outcome
+from gateway.supervision import Faults, Supervised
 from tests.fakes.chat import FakeChannel, FakeChannels
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -187,6 +189,10 @@ class Spine:
     def __post_init__(self) -> None:
         self.channels = FakeChannels(self.channel)
         self._said = 0
+        self.faults = Faults()
+        self.breaks = False  # whether something is to break; else whatever does fails the test
+        self.rested_s: list[float] = []
+        self.rested = asyncio.Event()  # set: what broke is tried again
         self._main: asyncio.Task[None] | None = None
         self._made: Agent | None = None
 
@@ -206,15 +212,21 @@ class Spine:
         with suppress(asyncio.CancelledError):
             await self._main
 
+    async def rest(self, seconds: float) -> None:
+        """What broke rests until the test lets it go on."""
+        self.rested_s.append(seconds)
+        await self.rested.wait()
+
     def check(self) -> None:
-        """The gateway lives: no task of it has let an error out."""
+        """The gateway lives, and nothing of it broke that was not to."""
         assert self._main is not None
+        assert self.breaks or not self.faults.noted, "something broke; see the log"
         if self._main.done():
             self._main.result()
             raise AssertionError("the gateway ended")
 
     async def _live(self, begun: asyncio.Future[None]) -> None:
-        async with asyncio.TaskGroup() as tasks:
+        async with Supervised(self.faults, self.rest) as tasks:
             epoch = await self.store.write(partial(journal.take_all_shards, owner="test"))
             coach = coach_commands(StoredPractice(self.store)) if self.practice else ()
             table = CommandTable((*coach, *session_commands()))
@@ -249,12 +261,12 @@ class Spine:
             self.router = Router(self.bus, session_tools, self.commands, tasks)
             await self.delivery.recover()
             await self.router.recover()
-            tasks.create_task(self.router.run())
+            tasks.keep("routing", self.router.run)
             begun.set_result(None)
 
     async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
         async def load(after_id: int, limit: int) -> list[InboxRow]:
-            return await self.store.read(partial(inbox.waiting, after_id=after_id, limit=limit), lasting=True)
+            return await read_waiting(self.store, after_id, limit)
 
         return await load_wanted(load, lambda row: self.channels.configured(row.event.address), after_id, limit)
 

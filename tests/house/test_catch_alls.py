@@ -6,6 +6,19 @@ from collections.abc import Iterator
 from tests.house.tree import PACKAGES, Function, functions, named, python_files
 
 ALLOWED = {
+    "channels/console/adapter.py:ConsoleChannel._serve",  # one terminal
+    "channels/discord/hearing.py:_understood",  # one dispatch
+    "channels/slack/receiving.py:Receiver._understood",  # one delivery
+    "channels/telegram/hearing.py:_translated",  # one update
+    "gateway/control.py:ControlServer._serve",  # one connection of an operator
+    "gateway/intake.py:Intake._apart",  # one event of a batch
+    "gateway/intake.py:Intake._plans",  # one event of a batch
+    "gateway/intake.py:Intake.receive",  # one batch, taken apart
+    "gateway/serial.py:Drained._drain",  # one lane, one mailbox
+    "gateway/sessions/router.py:Router.run",  # one row
+    "gateway/sessions/worker.py:Session._give_up",  # one apology
+    "gateway/supervision.py:Supervised._contained",  # one task
+    "gateway/supervision.py:_noted",  # one run of one part
     "agent/tools/pipeline.py:Pipeline._run",  # one tool call
     "gateway/control.py:ControlServer._answer",  # one request of an operator
     "gateway/delivery/calls.py:call",  # one call of one channel

@@ -10,7 +10,7 @@ from pydantic import Field
 from channels.discord.simulator.checks import JsonObject
 from channels.simulation.faults import FaultScript, ScriptedFault
 
-FaultKind = Literal["status", "html", "cut", "delay"]
+FaultKind = Literal["status", "html", "cut", "raw", "delay"]
 
 _USUAL = {
     401: "401: Unauthorized",
@@ -27,6 +27,7 @@ class Fault(ScriptedFault):
     status  an error answer as Discord writes it (429 with `retry_after_s`, 401, 403, 5xx, any)
     html    a proxy's HTML page with `status`; a 429 of this kind has no `Via` header (Cloudflare)
     cut     the connection is cut without an answer
+    raw     `status`, `headers` and `body` are answered as they stand, whatever they say
     delay   the answer comes `delay_s` later
     """
 

@@ -34,7 +34,8 @@ class Gateway:
     def __init__(self, world: World) -> None:
         self._world = world
         self.url = ""
-        self.heartbeat_ms = 41_250
+        self.heartbeat_ms: JsonValue = 41_250  # what HELLO asks for, whatever that is
+        self.heartbeats = 0  # that came in
         self.acks = True  # whether heartbeats are acknowledged
         self.silent = False  # connections are taken and nothing is said
         self.greeting_closes: list[int | None] = []  # close codes for the next connections, before HELLO
@@ -122,6 +123,7 @@ class _Connection:
             self._outbox.put_nowait(Close(4002))
             return
         if op == HEARTBEAT:
+            self._gateway.heartbeats += 1
             if self._gateway.acks:
                 self._say({"op": ACK, "d": None, "s": None, "t": None})
         elif op in (IDENTIFY, RESUME) and isinstance(data, dict):

@@ -5,9 +5,11 @@ Pure. Limits in characters: docs.slack.dev/reference/methods/chat.postMessage, â
 real Slack may be milder.
 """
 
+import json
 import re
 from dataclasses import dataclass
 
+import orjson
 from pydantic import JsonValue
 
 from channels.simulation.history import Refused
@@ -29,6 +31,14 @@ _ENTITY = re.compile(r"&(amp|lt|gt);")
 _CHARACTERS = {"amp": "&", "lt": "<", "gt": ">"}
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _FENCE = re.compile(r"(^[ >]*`{3,}.*?^[ >]*`{3,}[ ]*$)", re.MULTILINE | re.DOTALL)
+
+
+def as_json(value: JsonValue) -> bytes:
+    """JSON of anything there is, also of what Slack would never write: numbers beyond 64 bits, depths."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value).encode()
 
 
 class Refusal(Refused):

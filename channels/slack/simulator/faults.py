@@ -6,7 +6,7 @@ from pydantic import Field, JsonValue
 
 from channels.simulation.faults import FaultScript, ScriptedFault
 
-FaultKind = Literal["error", "status", "html", "cut", "delay", "unacked"]
+FaultKind = Literal["error", "status", "html", "cut", "raw", "delay", "unacked"]
 
 
 class Fault(ScriptedFault):
@@ -16,6 +16,7 @@ class Fault(ScriptedFault):
     status   an HTTP `status` and {"ok": false, "error": `error`}
     html     a proxy's HTML page with `status`
     cut      the connection is cut without an answer
+    raw      `status`, `headers` and `body` are answered as they stand, whatever they say
     delay    the answer comes `delay_s` later
     unacked  method socket.ack only: an acknowledgement is lost, the envelope is delivered again
 

@@ -9,11 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-import orjson
 from aiohttp import ClientError, ClientSession, ClientTimeout
 
 from channels.slack.signatures import signature_of
-from channels.slack.simulator.checks import JsonObject
+from channels.slack.simulator.checks import JsonObject, as_json
 from channels.slack.simulator.state import World
 
 RETRY_AFTER_S = (0.0, 60.0, 300.0)
@@ -100,8 +99,8 @@ class Poster:
 def encoded(kind: str, payload: JsonObject) -> tuple[bytes, str]:
     """A delivery's body: events are JSON, commands a form, interactions a form around JSON."""
     if kind == "events_api":
-        return orjson.dumps(payload), "application/json"
-    form = payload if kind == "slash_commands" else {"payload": orjson.dumps(payload).decode()}
+        return as_json(payload), "application/json"
+    form = payload if kind == "slash_commands" else {"payload": as_json(payload).decode()}
     return urlencode({name: str(value) for name, value in form.items()}).encode(), "application/x-www-form-urlencoded"
 
 

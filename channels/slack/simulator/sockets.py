@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import orjson
 from aiohttp import WSMsgType, web
 
-from channels.slack.simulator.checks import JsonObject
+from channels.slack.simulator.checks import JsonObject, as_json
 from channels.slack.simulator.faults import Faults
 
 RETRIES = 3
@@ -44,7 +44,7 @@ class Envelope:
         }
         if self.kind == "events_api":
             body |= {"retry_attempt": self.attempt, "retry_reason": "timeout" if self.attempt else ""}
-        return orjson.dumps(body)
+        return as_json(body)
 
 
 @dataclass(slots=True)

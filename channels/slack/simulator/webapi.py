@@ -62,7 +62,7 @@ class WebApi:
         fault = self._faults.due(method, chat)
         if fault is None:
             return self._carried_out(method, arguments, token, chat, None)
-        if not fault.applied and fault.kind in ("error", "status", "html", "cut"):
+        if not fault.applied and fault.kind in ("error", "status", "html", "cut", "raw"):
             answer = _of_fault(fault)
             self._record(method, arguments, chat, answer, applied=False, ts=None)
             return answer
@@ -80,7 +80,7 @@ class WebApi:
             self._record(method, arguments, chat, answer, applied=False, ts=None)
             return answer
         answer = Answer(200, orjson.dumps({"ok": True} | result))
-        if fault is not None and fault.kind in ("error", "status", "html", "cut"):
+        if fault is not None and fault.kind in ("error", "status", "html", "cut", "raw"):
             answer = _of_fault(fault)
         ts = result.get("ts") or arguments.get("ts") or arguments.get("timestamp")
         self._record(method, arguments, chat, answer, applied=True, ts=ts)

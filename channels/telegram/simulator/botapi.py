@@ -50,7 +50,7 @@ class BotApi:
 
     async def _under(self, bot: Bot, method: str, params: Params, fault: Fault | None) -> Answer:
         """The answer to one call, when its time has come."""
-        if fault is not None and not fault.applied and fault.kind in ("status", "html", "cut"):
+        if fault is not None and not fault.applied and fault.kind in ("status", "html", "cut", "raw"):
             answer = _faulty(fault)
             self._record(bot, method, params, answer, applied=False, message_id=None)
             return answer
@@ -68,7 +68,7 @@ class BotApi:
             self._record(bot, method, params, answer, applied=False, message_id=None, why=refusal.description)
             return answer
         answer = Answer(200, orjson.dumps({"ok": True, "result": result}))
-        if fault is not None and fault.kind in ("status", "html", "cut"):
+        if fault is not None and fault.kind in ("status", "html", "cut", "raw"):
             answer = _faulty(fault)
         first = result[0] if isinstance(result, list) and result else result
         message_id = first.get("message_id") if isinstance(first, dict) else params.integer("message_id")
@@ -124,7 +124,7 @@ class BotApi:
         )
         if fault is not None and fault.kind == "duplicate":
             batch = [update for update in batch for _ in range(2)]
-        if fault is not None and fault.kind in ("status", "html", "cut"):
+        if fault is not None and fault.kind in ("status", "html", "cut", "raw"):
             return _faulty(fault)
         return Answer(200, b'{"ok":true,"result":[' + b",".join(batch) + b"]}")
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from channels.simulation.faults import FaultScript, ScriptedFault
 from channels.telegram.simulator.checks import JsonObject
 
-FaultKind = Literal["status", "html", "cut", "delay", "duplicate", "malformed"]
+FaultKind = Literal["status", "html", "cut", "raw", "delay", "duplicate", "malformed"]
 
 
 class Fault(ScriptedFault):
@@ -16,6 +16,7 @@ class Fault(ScriptedFault):
     status     an error answer as the Bot API writes it (429 with `retry_after_s`, 401, 403, 409, 5xx, any)
     html       a proxy's HTML page with `status`
     cut        the connection is cut without an answer
+    raw        `status`, `headers` and `body` are answered as they stand, whatever they say
     delay      the answer comes `delay_s` later
     duplicate  getUpdates only: the batch holds every update twice
     malformed  getUpdates only: an update that is not one joins the queue

@@ -33,8 +33,13 @@ class Instant(sa.types.TypeDecorator[datetime]):
         return None if value is None else (value - EPOCH) // MICROSECOND
 
     def process_result_value(self, value: int | None, dialect: Dialect) -> datetime | None:
-        """Microseconds to an aware UTC datetime."""
-        return None if value is None else EPOCH + timedelta(microseconds=value)
+        """Microseconds to an aware UTC datetime; what lies beyond the calendar is at its edge."""
+        if value is None:
+            return None
+        try:
+            return EPOCH + timedelta(microseconds=value)
+        except OverflowError:
+            return datetime(9999, 12, 31, tzinfo=UTC) if value > 0 else datetime(1, 1, 1, tzinfo=UTC)
 
 
 Sequence64 = sa.BigInteger().with_variant(sa.Integer, "sqlite")

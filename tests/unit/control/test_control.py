@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import JsonValue
+from structlog.testing import capture_logs
 
 from gateway.control import MAX_REQUEST_BYTES, ControlServer, Handler, NobodyAnswers, call
 from gateway.errors import AlreadyRunning, GatewayError
@@ -274,3 +275,17 @@ async def test_a_server_takes_away_only_its_own_socket(path: Path) -> None:
             dead_socket(other)
             other.replace(path)
         assert path.is_socket()
+
+
+async def nonsense(_: dict[str, JsonValue]) -> JsonValue:
+    """What is no JSON."""
+    return object()  # type: ignore[return-value]  a bug
+
+
+async def test_an_answer_that_is_no_json_ends_its_own_connection(tmp_path: Path) -> None:
+    """A bug in one handler: the operator is told, the others go on."""
+    path = tmp_path / "s"
+    async with serving(path, HANDLERS | {"nonsense": nonsense}):
+        with capture_logs(), pytest.raises(GatewayError, match="failed at this"):
+            await call(path, "nonsense", {})
+        assert {"a": 1} == await call(path, "echo", {"a": 1})

@@ -9,11 +9,13 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from channels.base import NotPersisted
+from channels.errors import Permanent, PermanentKind
 from channels.messages import InboundEvent, InboundMessage, Membership, MembershipChanged, Rejected
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
 from gateway.delivery.compose import Said, compose
 from gateway.intake import Intake
+from gateway.store import attempts
 from gateway.store.inbox import InboxRow, cursor_of
 from gateway.store.outbox import put
 from gateway.store.tables.traffic import inbox
@@ -267,3 +269,76 @@ async def test_an_outage_uses_up_no_strangers_bound(door: Door) -> None:
     door.engine.down = False
     await door.receive(event)
     assert 1 == len(await door.rows())
+
+
+async def test_an_event_that_breaks_the_admission_holds_up_nothing(door: Door) -> None:
+    """A bug met by one event of a batch: it is kept for the operator, the others are admitted, the cursor moves."""
+    broken = replace(door.spine.message("broken"), address=None)  # type: ignore[arg-type]  what no adapter gives
+    late = replace(door.spine.message("late"), received_at="yesterday")  # type: ignore[arg-type]  as above
+    with capture_logs() as logged:
+        await door.receive(door.spine.message("one"), broken, late, door.spine.message("two"), cursor="9")
+    assert 2 == len([line for line in logged if line["event"] == "event_refused"])
+    assert ["one", "two"] == door.bus.texts
+    outcomes = dict(await door.rows())
+    assert ["quarantined"] * 2 == [outcomes[event.event_id] for event in (broken, late)]
+    assert "9" == await door.spine.store.read(lambda c: cursor_of(c, "sim", "main"))
+
+
+async def park(door: Door, chat: str) -> str:
+    """The lane of a chat is parked, and something waits in it."""
+    address = door.spine.message("", chat=chat).address
+    parts = compose(door.spine.channel, Said(address, "t1", "an answer"))
+
+    def job(connection: sa.Connection) -> None:
+        put(connection, "default", parts, door.spine.now)
+        attempts.park(connection, "default", address.lane, "no rights to send", door.spine.now)
+
+    await door.spine.store.write(job)
+    door.spine.delivery.park(address.lane)
+    return address.lane
+
+
+async def test_talk_in_a_group_does_not_wake_its_parked_lane(door: Door) -> None:
+    """Item 12: forty messages that are not meant for the bot are no refused send at all."""
+    lane = await park(door, "g1")
+    for number in range(40):
+        await door.receive(door.spine.message(f"{number}", chat="g1", mentions_bot=False))
+    await door.spine.quiet()
+    assert (True, []) == (lane in door.spine.delivery.parked, door.spine.channel.calls)
+
+
+@pytest.mark.parametrize("chat", ["g1", "c1"])
+async def test_what_is_meant_for_the_bot_wakes_a_parked_lane_once_a_minute(door: Door, chat: str) -> None:
+    """Item 12: refused again, it waits; also where one person writes line after line."""
+    await park(door, chat)
+    refused = Permanent("no rights", PermanentKind.BLOCKED)
+    door.spine.channel.fates.extend([refused] * 9)
+    for _ in range(3):
+        for number in range(10):
+            await door.receive(door.spine.message(f"{number}", chat=chat))
+            await door.spine.quiet()
+        door.spine.later(seconds=60)
+    assert 3 == len(door.spine.channel.calls)
+    door.spine.channel.fates.clear()
+    await door.receive(door.spine.message("please", chat=chat))
+    await door.spine.quiet()
+    assert ["an answer"] == door.spine.channel.shown(chat)
+
+
+async def test_a_bot_that_is_let_back_in_says_at_once_what_waits(door: Door) -> None:
+    """However short ago it was refused; nor does a clock that was set back hold it up."""
+    door.spine.channel.fates.append(Permanent("no rights", PermanentKind.BLOCKED))
+    await park(door, "g1")
+    await door.receive(door.spine.message("hello", chat="g1"))
+    await door.spine.quiet()
+    said = door.spine.message("", chat="g1")
+    back = MembershipChanged(
+        event_id="back", address=said.address, sender=said.sender, received_at=said.received_at, change=Membership.ADDED
+    )
+    await door.receive(back)
+    await door.spine.quiet()
+    assert ["an answer"] == door.spine.channel.shown("g1")
+    await park(door, "g1")
+    door.spine.later(days=-1)
+    await door.receive(door.spine.message("and now?", chat="g1"))
+    assert 0 == len(door.spine.delivery.parked)

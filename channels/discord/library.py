@@ -1,0 +1,165 @@
+"""discord.py's HTTP client, tamed for this client only: another base, and nothing believed that cannot be.
+
+A 5xx is not blindly sent again (it would repeat what has no nonce); it ends the call. The library waits for whatever
+it is told, in seconds it does not look at: a NaN among the loop's timers upsets all of them, and a header that is no
+number ends a call whose message was sent. What a call means is `wire`'s matter.
+"""
+
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import aiohttp
+import orjson
+from pydantic import JsonValue
+
+from channels.discord.light_import import load_discord
+from channels.foreign import seconds_of, wait_of, whole_of
+
+load_discord()  # before the imports below, which would import all of it
+
+from discord.file import File  # noqa: E402  see load_discord
+from discord.http import HTTPClient, Ratelimit, Route  # noqa: E402  see load_discord
+
+LONGEST_WAIT_S = 30.0  # the least that the library takes as its own limit; for longer waits the call ends
+
+
+@dataclass(slots=True)
+class Seen:
+    """What was seen of one call on the network."""
+
+    in_flight: bool = False  # a request went out and its answer, if any, does not say that nothing happened
+    of_discord: bool = False  # the answer is JSON, so not a proxy's page
+    retry_after_s: float | None = None  # of the last 429
+    global_limit: bool = False  # the last 429 was for all calls
+
+
+SEEN: ContextVar[Seen | None] = ContextVar("discord_call", default=None)
+
+
+class ServerTrouble(Exception):
+    """A 5xx: ends the call before the library sends it again."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(f"HTTP {status}")
+
+
+class Elsewhere(Exception):
+    """A redirect: it is not followed, for it would carry what is said to wherever it points (A89)."""
+
+
+class Limited(Exception):
+    """A 429 that the library would not understand, or wait for too long."""
+
+
+async def _request_sent(
+    _session: aiohttp.ClientSession, _context: SimpleNamespace, _sent: aiohttp.TraceRequestHeadersSentParams
+) -> None:
+    seen = SEEN.get()
+    if seen is not None:
+        seen.in_flight = True
+
+
+async def _redirected(
+    _session: aiohttp.ClientSession, _context: SimpleNamespace, redirect: aiohttp.TraceRequestRedirectParams
+) -> None:
+    redirect.response.close()
+    raise Elsewhere
+
+
+async def _request_answered(
+    _session: aiohttp.ClientSession, _context: SimpleNamespace, answered: aiohttp.TraceRequestEndParams
+) -> None:
+    seen, response = SEEN.get(), answered.response
+    if seen is not None:
+        seen.of_discord = response.content_type == "application/json"
+    if response.status == 429:
+        await _limited(seen or Seen(), response)
+    if response.status >= 500:
+        response.close()
+        raise ServerTrouble(response.status)
+
+
+async def _limited(seen: Seen, response: aiohttp.ClientResponse) -> None:
+    """Read how long a limit lasts; only what the library can wait for is left to it."""
+    seen.in_flight = False
+    answer = _object(await response.read()) if seen.of_discord else {}
+    told = answer.get("retry_after")
+    seen.retry_after_s = seconds_of(told) or wait_of(response.headers.get("Retry-After"), datetime.now(UTC))
+    seen.global_limit = bool(answer.get("global"))
+    if seen.of_discord and (isinstance(told, str) or seen.retry_after_s is None or told != seen.retry_after_s):
+        raise Limited
+    if seen.retry_after_s is not None and seen.retry_after_s > LONGEST_WAIT_S:
+        raise Limited
+
+
+def _object(body: bytes) -> dict[str, JsonValue]:
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return {}
+    return answer if isinstance(answer, dict) else {}
+
+
+def _traces() -> aiohttp.TraceConfig:
+    traces = aiohttp.TraceConfig()
+    traces.on_request_headers_sent.append(_request_sent)
+    traces.on_request_redirect.append(_redirected)
+    traces.on_request_end.append(_request_answered)
+    return traces
+
+
+class BoundedRatelimit(Ratelimit):
+    """A bucket of the library's that takes only numbers from headers; where there are none it limits nothing."""
+
+    def update(self, response: aiohttp.ClientResponse, *, use_clock: bool = False) -> None:
+        """As the library's, by the seconds that are left."""
+        headers = response.headers
+        self.limit = whole_of(headers.get("X-Ratelimit-Limit"), 1) or 1
+        remaining = whole_of(headers.get("X-Ratelimit-Remaining"))
+        self.remaining = self.limit if remaining is None else remaining
+        if self.dirty:
+            self.remaining = min(self.remaining, self.limit - self.outgoing)
+        self.dirty = True
+        self.reset_after = seconds_of(headers.get("X-Ratelimit-Reset-After")) or 0.0
+        self.expires = self._loop.time() + self.reset_after
+
+
+class BasedHttp(HTTPClient):
+    """The library's client, on another base than its global one."""
+
+    def __init__(self, api_base: str) -> None:
+        """Must be made in a running loop."""
+        super().__init__(
+            asyncio.get_running_loop(), http_trace=_traces(), max_ratelimit_timeout=LONGEST_WAIT_S, unsync_clock=True
+        )
+        self._api_base = api_base
+
+    def get_ratelimit(self, key: str) -> Ratelimit:
+        """As the library's, bounded."""
+        if key not in self._buckets:
+            self._buckets[key] = BoundedRatelimit(self.max_ratelimit_timeout)
+            self._try_clear_expired_ratelimits()
+        return self._buckets[key]
+
+    async def request(
+        self,
+        route: Route,
+        *,
+        files: Sequence[File] | None = None,
+        form: Iterable[dict[str, object]] | None = None,
+        **options: object,
+    ) -> JsonValue:
+        """As the library's, on our base. One that is given up while it waits for the global limit lets others go on."""
+        route.url = self._api_base + route.url.removeprefix(Route.BASE)
+        try:
+            answer: JsonValue = await super().request(route, files=files, form=form, **options)
+        except BaseException:
+            seen = SEEN.get()
+            if seen is not None and seen.global_limit:
+                self.loop.call_later(seen.retry_after_s or 0.0, self._global_over.set)
+            raise
+        return answer

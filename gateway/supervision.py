@@ -1,0 +1,175 @@
+"""An unexpected error ends the one piece of work it is in: it is recorded, counted and shown, and the gateway goes on.
+
+What a piece is, a chat's lane, a session's mailbox, a part like the control socket, its owner knows. What each does
+about errors it expects is not decided here. A `GatewayError` travels up: who raised it knows that nothing can go on.
+"""
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from contextvars import Context
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import structlog
+
+from channels.foreign import words_of
+from gateway.errors import GatewayError
+from gateway.telemetry import FAULTS, series
+
+T = TypeVar("T")
+
+log = structlog.get_logger()
+
+REST_S = (1.0, 5.0, 15.0, 60.0, 300.0)
+"""Waits before a piece of work that broke is taken up again; the last one repeats."""
+
+STEADY_S = 60.0
+"""A part that ran for so long breaks for the first time when it breaks again."""
+
+MOST_SHOWN = 100
+MAX_WORDS = 300
+
+Pause = Callable[[float], Awaitable[object]]
+Run = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Faults:
+    """What broke without being expected, and what of it rests now."""
+
+    def __init__(self) -> None:
+        self.noted = 0  # in all
+        self._resting: OrderedDict[str, str] = OrderedDict()
+
+    def note(self, kind: str, name: str, error: BaseException) -> None:
+        """Record one, with its traceback. `kind` is one of a few words, `name` says which."""
+        self.noted += 1
+        series(FAULTS, kind).inc()
+        log.error("fault_contained", kind=kind, name=name, error=_words(error), exc_info=error)
+
+    def rests(self, kind: str, name: str, error: BaseException, for_s: float) -> None:
+        """It is left alone for a while."""
+        self._resting.pop(f"{kind} {name}", None)
+        self._resting[f"{kind} {name}"] = f"{_words(error)}; tried again after {for_s:g} s"
+        if len(self._resting) > MOST_SHOWN:
+            self._resting.popitem(last=False)
+
+    def mended(self, kind: str, name: str) -> None:
+        """It works again."""
+        self._resting.pop(f"{kind} {name}", None)
+
+    def resting(self) -> Mapping[str, str]:
+        """What rests, by its name, and why; the newest at the end."""
+        return dict(self._resting)
+
+
+@dataclass(frozen=True, slots=True)
+class Care:
+    """What becomes of one named piece of work when it breaks."""
+
+    faults: Faults
+    pause: Pause
+    kind: str
+    name: str
+
+    async def rest(self, error: Exception, failures: int) -> None:
+        """Record the error, number `failures` in a row, and wait until the work may be tried again."""
+        for_s = REST_S[min(failures, len(REST_S)) - 1]
+        self.faults.note(self.kind, self.name, error)
+        self.faults.rests(self.kind, self.name, error, for_s)
+        await self.pause(for_s)
+
+    def mended(self) -> None:
+        """It works again."""
+        self.faults.mended(self.kind, self.name)
+
+
+class Supervised(asyncio.TaskGroup):
+    """A task group in which an unexpected error ends its own task alone."""
+
+    def __init__(self, faults: Faults, pause: Pause = asyncio.sleep) -> None:
+        """`pause` is for tests."""
+        super().__init__()
+        self.faults = faults
+        self._pause = pause
+
+    def create_task(  # type: ignore[override]  # a coroutine is all anybody gives
+        self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
+    ) -> "asyncio.Task[T]":
+        """As a task group's; of a task that broke the result is None."""
+        guarded = self._contained(coro)
+        try:
+            task = super().create_task(guarded, name=name, context=context)
+        except RuntimeError:  # the group ends
+            guarded.close()
+            raise
+        task.add_done_callback(lambda _ended: coro.close())  # a task that was cancelled first never began it
+        return task
+
+    async def _contained(self, coro: Coroutine[Any, Any, T]) -> T:
+        try:
+            return await coro
+        except GatewayError:
+            raise
+        except Exception as error:  # noqa: BLE001  one task: recorded here, the others go on
+            self.faults.note("task", getattr(coro, "__qualname__", ""), error)
+            return None  # type: ignore[return-value]  # nobody asks a task that broke for its result
+
+    def care_of(self, kind: str, name: str) -> Care:
+        """What becomes of a piece of work when it breaks."""
+        return Care(self.faults, self._pause, kind, name)
+
+    def keep(self, name: str, run: Run) -> None:
+        """As `kept`, as long as the group lives."""
+        self.kept(name, run).set_name(name)
+
+    def kept(self, name: str, run: Run) -> "asyncio.Task[None]":
+        """Run a part of the gateway; where it breaks, run it again after a pause.
+
+        A GatewayError of its first run travels up: it cannot begin. Later ones are further failures.
+        """
+        return super().create_task(self._kept(self.care_of("part", name), run), name=name)
+
+    async def _kept(self, care: Care, run: Run) -> None:
+        failures, loop = 0, asyncio.get_running_loop()
+        while True:
+            begun_s = loop.time()
+            error = await self._apart(run)
+            if error is None:
+                return
+            if not failures and isinstance(error, GatewayError):
+                raise error
+            failures = 1 if loop.time() - begun_s > STEADY_S else failures + 1
+            await care.rest(error, failures)
+            care.mended()
+
+    async def _apart(self, run: Run) -> Exception | None:
+        """What it broke with, in a task of its own.
+
+        CPython 3.11.2 leaves a cancellation behind in a task whose task group failed: it may not hit the next run.
+        """
+        broke: list[Exception] = []
+        running = super().create_task(_noted(run, broke))
+        try:
+            await asyncio.wait([running])
+        finally:
+            if not running.done():
+                running.cancel()
+                await asyncio.wait([running])
+        return broke[0] if broke else None
+
+
+async def _noted(run: Run, broke: list[Exception]) -> None:
+    try:
+        await run()
+    except Exception as error:  # noqa: BLE001  one run of one part: given to who keeps it
+        broke.append(error)
+
+
+def care_of(tasks: asyncio.TaskGroup, kind: str, name: str) -> Care | None:
+    """As `Supervised.care_of`; None under a plain task group, which lets errors travel up."""
+    return tasks.care_of(kind, name) if isinstance(tasks, Supervised) else None
+
+
+def _words(error: BaseException) -> str:
+    return words_of(f"{type(error).__name__}: {error}", MAX_WORDS)

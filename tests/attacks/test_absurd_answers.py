@@ -1,0 +1,154 @@
+"""Whatever a platform, a proxy or somebody who plays one answers: a send ends as one of three kinds; the next works."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Iterator
+
+import pytest
+
+from channels.discord.simulator.faults import Fault as DiscordFault
+from channels.errors import ChannelError, Permanent, Retryable, Unknown
+from channels.foreign import LONGEST_WAIT_S
+from channels.messages import OutboundPart, Receipt
+from channels.simulation.faults import ScriptedFault
+from channels.slack.simulator.faults import Fault as SlackFault
+from channels.telegram.simulator.faults import Fault as TelegramFault
+from tests.fakes import discord, slack, telegram
+
+ABSURD = (
+    "1e12", "99999999999", "9" * 400, "1e400", "NaN", "Infinity", "-5", "0", '"10"', '"abc"', "null", "[1]", '{"a": 1}',
+)  # fmt: skip
+"""As JSON, or nearly: what stands where a number is expected."""
+
+HEADERS = ("inf", "nan", "99999999999", "9" * 400, "-1", "abc", "", "Fri, 20 Nov 2099 12:00:00 GMT", "1e400")
+
+JSON = {"Content-Type": "application/json"}
+PAGE = "<html><h1>Not here</h1></html>"
+
+ELSEWHERE = [
+    *[(status, {"Content-Type": "text/html"}, PAGE) for status in (200, 301, 400, 401, 403, 404, 429, 500, 502, 504)],
+    (302, {"Location": "http://127.0.0.1:1/elsewhere"}, ""),
+    (307, {"Location": "/elsewhere"}, ""),
+    *[(200, JSON, body) for body in ("", "null", "[]", '"ok"', "{", '{"ok": "yes"}', "[" * 10**5, '{"a": "\\ud83d"}')],
+    *[(200, JSON, json.dumps({"ok": True, "result": result})) for result in (None, [], "x", {"message_id": 10**30})],
+    *[(200, JSON, json.dumps({"id": id_, "ok": True, "ts": id_})) for id_ in (10**30, "9" * 30, {}, "x", True)],
+    *[(400, JSON, json.dumps(body)) for body in ([], {"error": {"a": 1}}, {"code": {}, "message": [1]}, {"ok": False})],
+    (200, JSON, json.dumps({"ok": True, "padding": "x" * 1_000_000})),
+    (500, {"Content-Type": "text/html"}, "x" * 1_000_000),
+    (200, JSON | {"Content-Encoding": "gzip"}, "this is no gzip"),
+]
+"""What is none of the platform's, or only looks like it: status, headers, body."""
+
+Send = Callable[[OutboundPart], Awaitable[Receipt]]
+
+
+async def outcome(send: Send, part: OutboundPart) -> Receipt | ChannelError:
+    """What a send came to; anything but a receipt or the three kinds of error fails the test."""
+    try:
+        async with asyncio.timeout(5):
+            return await send(part)
+    except (Retryable, Permanent, Unknown) as failure:
+        return failure
+
+
+def raw(status: int, headers: dict[str, str], body: str) -> dict[str, object]:
+    """An answer as it stands."""
+    return {"kind": "raw", "status": status, "headers": headers, "body": body}
+
+
+def bounded(failure: Receipt | ChannelError) -> bool:
+    """A refusal that may be tried again within the hour."""
+    return isinstance(failure, Retryable) and (failure.retry_after_s is None or failure.retry_after_s <= LONGEST_WAIT_S)
+
+
+def limits_of_telegram() -> Iterator[dict[str, object]]:
+    """A 429 whose wait is nonsense, or nowhere."""
+    for said in ABSURD:
+        parameters = f'"parameters": {{"retry_after": {said}}}'
+        yield raw(429, JSON, f'{{"ok": false, "error_code": 429, "description": "slow down", {parameters}}}')
+    yield raw(429, JSON, '{"ok": false, "parameters": {"parameters": {"retry_after": 3}}}')
+    yield raw(429, JSON, '{"ok": false, "parameters": [1]}')
+    yield from (raw(429, {"Retry-After": header}, PAGE) for header in HEADERS)
+
+
+async def test_telegram_may_say_what_it_likes() -> None:
+    """Limits are waited out within an hour; the message after all of it arrives."""
+    async with telegram.telegram() as rig:
+        rig.simulator.say(1, "hello")
+        for number, fault in enumerate(limits_of_telegram()):
+            rig.simulator.faults.script(TelegramFault.model_validate(fault))
+            assert bounded(await outcome(rig.channel.send, telegram.part(f"{number}"))), fault
+        for answer in ELSEWHERE:
+            rig.simulator.faults.script(TelegramFault.model_validate(raw(*answer)))
+            assert isinstance(await outcome(rig.channel.send, telegram.part("x")), ChannelError), answer
+        await rig.channel.send(telegram.part("after all"))
+        assert ["after all"] == [shown.text for shown in rig.simulator.answers(1)]
+
+
+def limits_of_discord() -> Iterator[dict[str, object]]:
+    """A 429 whose wait is nonsense; Discord's own has the header `Via`, Cloudflare's has not."""
+    for said in ABSURD:
+        for headers in (JSON | {"Via": "1.1 google"}, JSON):
+            yield raw(429, headers, f'{{"message": "slow down", "retry_after": {said}, "global": true}}')
+    yield raw(429, JSON | {"Via": "1.1 google"}, '{"message": "slow down"}')
+    yield raw(429, JSON | {"Via": "1.1 google"}, "[]")
+    yield from (raw(429, {"Retry-After": header, "Content-Type": "text/html"}, PAGE) for header in HEADERS)
+
+
+async def test_discord_may_say_what_it_likes() -> None:
+    """As on Telegram; and a sent message stays one, whatever the headers of its rate limit say."""
+    async with discord.discord() as rig:
+        for number, fault in enumerate(limits_of_discord()):
+            rig.simulator.faults.script(DiscordFault.model_validate(fault))
+            sent = await outcome(rig.channel.send, discord.part(f"{number}", key=f"k{number}"))
+            assert isinstance(sent, Receipt) or bounded(sent), fault  # a short wait is waited by the library
+        for said in ABSURD:
+            names = ("X-Ratelimit-Limit", "X-Ratelimit-Remaining", "X-Ratelimit-Reset-After", "X-Ratelimit-Reset")
+            headers = JSON | dict.fromkeys(names, said) | {"X-Ratelimit-Bucket": said[:9]}
+            made = raw(200, headers, '{"id": "77"}') | {"method": "createMessage"}
+            rig.simulator.faults.script(DiscordFault.model_validate(made))
+            await rig.restarted()  # another process, which knows of no limits
+            assert Receipt("77") == await outcome(rig.channel.send, discord.part("x", key="k")), said
+        await rig.restarted()
+        for answer in ELSEWHERE:
+            rig.simulator.faults.script(DiscordFault.model_validate(raw(*answer) | {"method": "createMessage"}))
+            assert isinstance(await outcome(rig.channel.send, discord.part("x", key="k")), ChannelError), answer
+        await rig.channel.send(discord.part("after all", key="last"))
+        assert "after all" == rig.simulator.answers(1)[-1].text
+
+
+async def test_slack_may_say_what_it_likes() -> None:
+    """As on Telegram, where the wait is a header."""
+    async with slack.slack() as rig:
+        rig.simulator.say("D1", "hello")
+        for header in HEADERS:
+            limit = {"Retry-After": header}
+            for answer in (raw(429, JSON | limit, '{"ok": false}'), raw(429, limit, PAGE)):
+                rig.simulator.faults.script(SlackFault.model_validate(answer))
+                assert bounded(await outcome(rig.channel.send, slack.part("x"))), answer
+        for answer in ELSEWHERE:
+            rig.simulator.faults.script(SlackFault.model_validate(raw(*answer)))
+            assert isinstance(await outcome(rig.channel.send, slack.part("x")), ChannelError), answer
+        await rig.channel.send(slack.part("after all"))
+        assert "after all" == rig.simulator.answers("D1")[-1].text
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 405])
+async def test_a_page_that_is_not_the_platforms_is_waited_out(status: int) -> None:
+    """Item 15: whoever refuses without passing the call on has not done it; the operator is told where to look."""
+    page: dict[str, object] = {"kind": "html", "status": status, "times": None}
+    sends: list[tuple[ScriptedFault, Send, OutboundPart]] = []
+    async with telegram.telegram() as one, discord.discord() as two, slack.slack() as three:
+        one.simulator.say(1, "hello")
+        three.simulator.say("D1", "hello")
+        await two.channel.send(discord.part("logged in"))
+        one.simulator.faults.script(TelegramFault.model_validate(page))
+        two.simulator.faults.script(DiscordFault.model_validate(page))
+        three.simulator.faults.script(SlackFault.model_validate(page))
+        sends = [
+            (one.channel.send, telegram.part("x")), (two.channel.send, discord.part("x", key="k")),
+            (three.channel.send, slack.part("x")),
+        ]  # fmt: skip
+        for send, part in sends:
+            failure = await outcome(send, part)
+            assert (True, True) == (isinstance(failure, Retryable), "api_base" in str(failure))

@@ -1,0 +1,185 @@
+"""What breaks in one chat, one session, one row or one event ends there; all others are served, and nothing is lost."""
+
+from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+
+import pytest
+import sqlalchemy as sa
+from structlog.testing import capture_logs
+
+from channels.messages import Address
+from gateway.delivery.compose import Said, compose
+from gateway.delivery.config import DeliveryConfig
+from gateway.sessions.config import SessionsConfig
+from gateway.store import outbox
+from gateway.store.inbox import InboxRow
+from gateway.store.tables.traffic import inbox as inbox_table
+from gateway.store.tables.traffic import outbox as outbox_table
+from tests.fakes.spine import Spine
+
+PAST_ALL_DATES_US = 9 * 10**18
+
+
+@pytest.fixture(autouse=True)
+def logs() -> Iterator[list[MutableMapping[str, object]]]:
+    """What is logged; drawing a traceback would take longer than all the rest."""
+    with capture_logs() as logged:
+        yield logged
+
+
+async def written(spine: Spine, text: str, chat: str, cause: str) -> None:
+    """Something to be said, of which only the store knows."""
+    parts = compose(spine.channel, Said(Address("sim", "main", chat), cause, text))
+    await spine.store.write(lambda connection: outbox.put(connection, "default", parts, spine.now))
+
+
+async def poison(spine: Spine, table: sa.Table, where: object, **values: object) -> None:
+    """What another version, or something else, left behind."""
+    change = sa.update(table).where(where).values(values)  # type: ignore[arg-type]  a clause
+    await spine.store.write(lambda connection: connection.execute(change))
+
+
+def names(spine: Spine, chat: str) -> list[str]:
+    """What a chat shows."""
+    return spine.channel.shown(chat)
+
+
+async def served(spine: Spine, chat: str = "c2", user: str = "p2") -> None:
+    """Somebody else asks, and is answered."""
+    await spine.say("hello", user, chat)
+    await spine.asked()
+    spine.model.give(f"hello {user}")
+    await spine.until(lambda: f"hello {user}" in names(spine, chat))
+
+
+async def test_a_lane_that_breaks_rests_alone(spine: Spine) -> None:
+    """Its rows stay; the operator sees it; it is tried again, and says everything in its order."""
+    spine.breaks = True
+    await written(spine, "first", "c1", "t1")
+    await written(spine, "second", "c1", "t2")
+    await poison(spine, outbox_table, outbox_table.c.cause == "t1", buttons="no JSON")
+    spine.delivery.reread(Address("sim", "main", "c1"))
+    await spine.until(lambda: bool(spine.rested_s))
+    await served(spine)
+    assert ["lane sim:main:c1"] == list(spine.faults.resting())
+    await spine.quiet()
+    assert not spine.delivery.works_before(spine.now)
+    assert [] == names(spine, "c1")
+    await poison(spine, outbox_table, outbox_table.c.cause == "t1", buttons=None)
+    spine.rested.set()
+    await spine.until(lambda: len(names(spine, "c1")) == 2)
+    assert (["first", "second"], {}) == (names(spine, "c1"), spine.faults.resting())
+
+
+async def test_a_lane_is_tried_again_by_the_next_start(spine: Spine) -> None:
+    """However long it was to rest."""
+    spine.breaks = True
+    await written(spine, "first", "c1", "t1")
+    await poison(spine, outbox_table, outbox_table.c.cause == "t1", buttons="no JSON")
+    spine.delivery.reread(Address("sim", "main", "c1"))
+    await spine.until(lambda: bool(spine.rested_s))
+    await spine.kill()
+    await poison(spine, outbox_table, outbox_table.c.cause == "t1", buttons=None)
+    await spine.begin()
+    await spine.until(lambda: names(spine, "c1") == ["first"])
+
+
+@pytest.mark.parametrize("not_before", [PAST_ALL_DATES_US, -PAST_ALL_DATES_US, 2 * 10**15])
+async def test_a_wait_from_an_earlier_life_is_bounded(spine: Spine, not_before: int) -> None:
+    """A row that was told to wait for 31 years, or beyond the calendar, keeps no process from starting."""
+    spine.live = DeliveryConfig(typing_after_s=1e6, longest_wait_s=0.01)
+    await written(spine, "at last", "c1", "t1")
+    change = sa.text("UPDATE outbox SET not_before = :at").bindparams(at=not_before)
+    await spine.store.write(lambda connection: connection.execute(change))
+    await spine.kill()
+    await spine.begin()
+    await spine.until(lambda: names(spine, "c1") == ["at last"])
+
+
+async def test_a_bug_in_an_adapter_costs_the_chat_it_is_about(spine: Spine) -> None:
+    """Its sends raise what no adapter may: the part is recorded as unknown, the others are served."""
+    spine.channel.fates.extend([RuntimeError("a bug")] * 4)
+    await written(spine, "lost", "c1", "t1")
+    spine.delivery.reread(Address("sim", "main", "c1"))
+    await spine.quiet()
+    spine.channel.fates.clear()
+    await served(spine)
+    states = sa.select(outbox_table.c.state).order_by(outbox_table.c.id)
+    assert "unknown" == (await spine.store.read(lambda connection: connection.execute(states).scalars().first()))
+
+
+async def test_a_row_that_cannot_be_read_is_set_aside_at_the_start(spine: Spine) -> None:
+    """It waits from an earlier life: what stands behind it is answered, and it stays for the operator."""
+    bad = await spine.admit(spine.message("unreadable"), silently=True)
+    good = await spine.admit(spine.message("readable", "p2", "c2"), "p2", silently=True)
+    await poison(spine, inbox_table, inbox_table.c.id == bad, payload='{"type": "of another version"}')
+    await spine.kill()
+    await spine.begin()
+    await spine.asked()
+    spine.model.give("yes")
+    await spine.quiet()
+    assert {bad: "quarantined", good: "answered"} == await spine.outcomes()
+
+
+async def test_a_row_that_cannot_be_read_is_set_aside_in_a_full_mailbox(spine: Spine) -> None:
+    """A session whose mailbox reads the store comes past it."""
+    await spine.kill()
+    spine.sessions = SessionsConfig(mailbox_size=1, mode="followup")
+    await spine.begin()
+    ids = [await spine.say(text) for text in ("one", "two", "three", "four")]
+    await spine.asked()
+    await poison(spine, inbox_table, inbox_table.c.id == ids[2], payload="{")
+    for answer in ("1", "2", "4"):
+        await spine.asked()
+        spine.model.give(answer)
+        await spine.quiet()
+    assert ["answered", "answered", "quarantined", "answered"] == list((await spine.outcomes()).values())
+
+
+async def test_a_row_that_cannot_be_routed_ends_alone(spine: Spine) -> None:
+    """The router goes on with the next one."""
+    edit = spine.message("changed", message_id="\ud800", edited=True)
+    first = await spine.admit(spine.message("one"), silently=True)
+    row = InboxRow(first, "default", "agent:coach:sim:main:direct:p1", "p1", edit, spine.now)
+    spine.bus.publish(row)
+    await served(spine)
+    assert "failed" == (await spine.outcomes())[first]
+
+
+async def test_a_turn_whose_rows_cannot_be_read_is_given_up(spine: Spine) -> None:
+    """The session's next message is answered."""
+    row = await spine.say("one")
+    await spine.asked()
+    await spine.kill()
+    await poison(spine, inbox_table, inbox_table.c.id == row, payload="{")
+    await spine.begin()
+    await spine.quiet()
+    await served(spine, "c1", "p1")
+
+
+async def no_bug(spine: Spine) -> None:
+    """All goes well."""
+
+
+async def a_sign_breaks(spine: Spine) -> None:
+    """Reactions and the busy sign raise what they may not."""
+    spine.channel.sign_error = KeyError("a bug")
+
+
+async def cleaning_breaks(spine: Spine) -> None:
+    """A live answer cannot be shown as it grows."""
+    spine.live = DeliveryConfig(typing_after_s=0.0, placeholder_after_s=0.0)
+    spine.clean = lambda text: str(1 / 0) if text == "half" else text
+
+
+@pytest.mark.parametrize("bug", [no_bug, a_sign_breaks, cleaning_breaks])
+async def test_what_is_only_shown_may_break(spine: Spine, bug: Callable[[Spine], Awaitable[None]]) -> None:
+    """The answer comes all the same."""
+    await spine.kill()
+    await bug(spine)
+    await spine.begin()
+    await spine.say("hello")
+    await spine.asked()
+    spine.model.stream("half")
+    await spine.quiet()
+    spine.model.give("whole")
+    await spine.until(lambda: any("whole" in text for text in names(spine, "c1")))

@@ -1,0 +1,104 @@
+"""What an unexpected error ends, and what it does not."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import pytest
+
+from gateway.errors import AlreadyRunning
+from gateway.supervision import MOST_SHOWN, REST_S, Faults, Supervised, care_of
+
+
+class Rests:
+    """Pauses that take no time, and how long they should have been."""
+
+    def __init__(self) -> None:
+        self.asked_s: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        """Give way once."""
+        self.asked_s.append(seconds)
+        await asyncio.sleep(0)
+
+
+@asynccontextmanager
+async def supervised() -> AsyncIterator[tuple[Supervised, Rests]]:
+    """A group with pauses that take no time."""
+    rests = Rests()
+    async with Supervised(Faults(), rests) as tasks:
+        yield tasks, rests
+
+
+async def broken() -> None:
+    """As code with a bug."""
+    raise ValueError("a bug")
+
+
+async def test_a_task_that_breaks_ends_alone() -> None:
+    """Its neighbours go on; what happened is counted."""
+    async with supervised() as (tasks, _):
+        done = asyncio.Event()
+        neighbour = tasks.create_task(done.wait())
+        assert await tasks.create_task(broken()) is None
+        assert (1, False) == (tasks.faults.noted, neighbour.done())
+        done.set()
+        assert await neighbour
+
+
+async def test_what_the_operator_has_to_mend_still_ends_everything() -> None:
+    """A GatewayError says that nothing can go on."""
+
+    async def refused() -> None:
+        raise AlreadyRunning("another gateway holds this home")
+
+    async def run(begin: Callable[[Supervised], asyncio.Task[None]]) -> None:
+        async with Supervised(Faults()) as tasks:
+            await begin(tasks)
+
+    for begin in (lambda tasks: tasks.kept("part", refused), lambda tasks: tasks.create_task(refused())):
+        with pytest.raises(ExceptionGroup) as ended:
+            await run(begin)
+        assert ended.group_contains(AlreadyRunning)
+
+
+async def test_a_task_that_is_cancelled_before_it_begins_leaves_nothing() -> None:
+    """No coroutine is left that nobody ran."""
+    async with supervised() as (tasks, _):
+        never = tasks.create_task(broken())
+        never.cancel()
+        await asyncio.wait([never])
+        assert (True, 0) == (never.cancelled(), tasks.faults.noted)
+
+
+async def test_a_part_that_breaks_is_run_again_after_growing_pauses() -> None:
+    """It is shown as long as it rests; a GatewayError of a later run is one more failure."""
+    errors: list[Exception] = [ValueError("a bug"), AlreadyRunning("the port is in use"), *map(KeyError, "abcd")]
+    shown: list[dict[str, str]] = []
+    async with supervised() as (tasks, rests):
+
+        async def part() -> None:
+            shown.append(dict(tasks.faults.resting()))
+            if errors:
+                raise errors.pop(0)
+
+        await tasks.kept("control", part)
+        assert [*REST_S, REST_S[-1]] == rests.asked_s
+        assert (7, [{}] * 7) == (len(shown), shown)
+
+
+async def test_what_rests_is_named_with_its_error() -> None:
+    """At most a hundred, the newest; what works again is not named any more."""
+    faults = Faults()
+    for number in range(MOST_SHOWN + 1):
+        faults.rests("lane", str(number), ValueError("a bug"), 5.0)
+    faults.mended("lane", "7")
+    resting = faults.resting()
+    assert (MOST_SHOWN - 1, "ValueError: a bug; tried again after 5 s") == (len(resting), resting["lane 100"])
+    assert {"lane 0", "lane 7"}.isdisjoint(resting)
+
+
+async def test_under_a_plain_group_nothing_is_contained() -> None:
+    """Who gives no supervision wants errors to travel up."""
+    async with asyncio.TaskGroup() as tasks:
+        assert care_of(tasks, "lane", "c1") is None
