@@ -66,6 +66,7 @@ class _Chat:
     screens: list[Screen] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)  # set while somebody looks
     waiting: dict[int, "asyncio.Future[None]"] = field(default_factory=dict)  # frames not confirmed yet
+    shows: int = 0  # calls of `show` under way
     left_at_s: float = float("-inf")  # when the last view went away
 
 
@@ -88,6 +89,7 @@ class Screens:
         self._patience = patience or Patience()
         self._now_s = now_s
         self._chats: dict[str, _Chat] = {}
+        self._absent: OrderedDict[str, None] = OrderedDict()  # chats that nobody looks at, longest first
         self._open = 0
         self._numbers = itertools.count(1)
         self._clear: OrderedDict[str, None] = OrderedDict()  # chats for which nothing is parked
@@ -99,6 +101,7 @@ class Screens:
             return None
         if held is None:
             held = self._chats[chat] = _Chat()
+        self._absent.pop(chat, None)
         screen = Screen(chat)
         held.screens.append(screen)
         held.arrived.set()
@@ -106,9 +109,11 @@ class Screens:
         return screen
 
     def leave(self, screen: Screen) -> None:
-        """A view went away; frames that only it could have confirmed are in doubt now."""
+        """A view went away; frames that only it could have confirmed are in doubt now. Twice is once."""
         screen.close()
-        held = self._chats[screen.chat]
+        held = self._chats.get(screen.chat)
+        if held is None or screen not in held.screens:
+            return
         held.screens.remove(screen)
         self._open -= 1
         if held.screens:
@@ -118,16 +123,18 @@ class Screens:
         for waiting in held.waiting.values():
             if not waiting.done():
                 waiting.set_exception(Unknown("the view went away before it confirmed the message"))
+        self._absent[screen.chat] = None
         self._forget_the_absent()
 
     def _forget_the_absent(self) -> None:
-        """Drop chats that nobody has looked at for long."""
+        """Drop chats that nobody has looked at for long; those are first in their line, so that it costs nothing."""
         long_ago_s = self._now_s() - self._patience.gone_after_s
-        for chat, held in list(self._chats.items()):
-            if held.screens or held.left_at_s > long_ago_s:
-                break  # in order of their first view: those behind are dropped later
-            if not held.waiting:
-                del self._chats[chat]
+        while self._absent:
+            chat = next(iter(self._absent))
+            held = self._chats[chat]
+            if held.left_at_s > long_ago_s or held.shows:
+                break  # a show ends soon, and then it is looked again
+            del self._absent[chat], self._chats[chat]
 
     # ------------------------------------------------------------ what is shown
 
@@ -139,7 +146,20 @@ class Screens:
             Permanent: BLOCKED, nobody has looked for a while; see `is_owed`.
             Unknown: it was not confirmed in time, or the view went away.
         """
-        held = await self._looked_at(chat)
+        held = self._chats.get(chat)
+        if held is None:
+            held = self._chats[chat] = _Chat()
+            self._absent[chat] = None
+            self._absent.move_to_end(chat, last=False)  # it was never looked at, longer than any
+        held.shows += 1
+        try:
+            await self._looked_at(chat, held)
+            await self._confirmed(held, frame)
+        finally:
+            held.shows -= 1
+            self._forget_the_absent()
+
+    async def _confirmed(self, held: _Chat, frame: Frame) -> None:
         number = next(self._numbers)
         confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         held.waiting[number] = confirmed
@@ -155,10 +175,7 @@ class Screens:
             del held.waiting[number]
             confirmed.cancel()
 
-    async def _looked_at(self, chat: str) -> _Chat:
-        held = self._chats.get(chat)
-        if held is None:
-            held = self._chats[chat] = _Chat()
+    async def _looked_at(self, chat: str, held: _Chat) -> None:
         try:
             async with asyncio.timeout(self._patience.arrive_s):
                 await held.arrived.wait()
@@ -167,7 +184,6 @@ class Screens:
                 raise Retryable("nobody looks at this chat just now", retry_after_s=2.0) from None
             self._clear.pop(chat, None)
             raise Permanent("nobody has this chat open", PermanentKind.BLOCKED) from None
-        return held
 
     def tell(self, chat: str, frame: Frame) -> None:
         """Push a frame that nobody needs to confirm to whoever looks."""

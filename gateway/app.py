@@ -29,6 +29,7 @@ from channels.base import Channel
 from channels.console.config import ConsolePlace
 from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import load_channel
+from gateway import descriptors
 from gateway.access import codes, pairing
 from gateway.access.calls import access_calls
 from gateway.access.operations import AccessChange, AccessOperations
@@ -72,6 +73,7 @@ log = structlog.get_logger()
 
 HOUSEKEEPING_S = 60.0
 DRAIN_LOOK_S = 0.05
+LEAST_CONNECTIONS = 8
 
 
 def utc_now() -> datetime:
@@ -85,12 +87,30 @@ async def serve(settings: Settings, extra_tools: Sequence[Tool] = ()) -> None:
     Raises:
         GatewayError: it cannot start; the message says what to do.
     """
+    limit = descriptors.raise_soft_limit()
+    settings = fitted(settings, descriptors.free(limit))
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
             await Gateway(settings, store, extra_tools).run()
         finally:
             await store.aclose()
+
+
+def fitted(settings: Settings, free: int) -> Settings:
+    """The settings with no more connections than half of the descriptors that are free, and fewer views than those.
+
+    The other half is what platforms, models, the store and `tenk status` need; the fourth quarter of the connections is
+    for requests that come and go, webhooks among them.
+    """
+    connections = max(LEAST_CONNECTIONS, min(settings.http.connections, free // 2))
+    views = max(1, min(settings.channels.web.views, connections * 3 // 4))
+    if connections < settings.http.connections:
+        log.warning("connections_limited", connections=connections, files=free, mend="raise the limit on open files")
+    http = settings.http.model_copy(update={"connections": connections})
+    web = settings.channels.web.model_copy(update={"views": views})
+    channels = settings.channels.model_copy(update={"web": web})
+    return settings.model_copy(update={"http": http, "channels": channels})
 
 
 class _Stopped(Exception):

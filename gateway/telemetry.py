@@ -55,6 +55,13 @@ CHANNEL_HEARD_AT = Gauge(
     registry=REGISTRY,
 )
 
+HTTP_CUT = Counter(
+    "tenk_http_connections_cut",
+    "Connections ended by us: made room for another, refused at a full door.",
+    ["why"],
+    registry=REGISTRY,
+)
+
 M = TypeVar("M", Counter, Gauge, Histogram)
 
 _SERIES: dict[tuple[object, ...], Any] = {}

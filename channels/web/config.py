@@ -19,3 +19,5 @@ class WebAccount(BaseModel):
     address_newcomers_per_min: int = Field(
         default=60, ge=1, le=60_000, description="Browsers a minute from one address that were not there before."
     )
+    views: int = Field(default=384, ge=1, le=50_000, description="Pages that may be open at the same time, over all.")
+    address_views: int = Field(default=48, ge=1, le=50_000, description="The same at one network address.")

@@ -1,0 +1,152 @@
+"""One connection to the HTTP server: the server's own protocol, with deadlines that it does not have itself.
+
+The head of a request has so long to arrive from its first byte (the first one from the connection's beginning), and who
+reads an answer has to take some of it now and then. Who may connect at all is decided in `door`.
+"""
+
+import asyncio
+from collections.abc import Callable
+from enum import StrEnum
+
+IDLE_S = 80.0
+"""A pause between two requests; a little more than the server's own keep-alive, which ends it politely."""
+
+STALL_S = 30.0
+"""So often it is looked whether what waits to be read has become less."""
+
+LEAST_READ_BYTES = 32 * 1024
+"""By so much: about 1 KB a second, which the slowest line does."""
+
+
+class Phase(StrEnum):
+    """Who has to do the next thing."""
+
+    HEAD = "head"  # the client: a request has begun, or the first one has yet to
+    IDLE = "idle"  # the client, who may ask again
+    WORK = "work"  # we: a request is being answered, or a stream is open
+
+
+class Connection(asyncio.Protocol):
+    """Passes everything on to `inner`, and cuts who keeps us waiting."""
+
+    def __init__(
+        self,
+        inner: asyncio.Protocol,
+        moved: "Callable[[Connection], None]",
+        *,
+        head_s: float,
+        idle_s: float = IDLE_S,
+        stall_s: float = STALL_S,
+    ) -> None:
+        """`moved` is called after each change of phase, and once when the connection is over."""
+        self.inner = inner
+        self.phase = Phase.HEAD
+        self.over = False
+        self._patience_s = {Phase.HEAD: head_s, Phase.IDLE: idle_s}
+        self._stall_s = stall_s
+        self._moved = moved
+        self._transport: asyncio.Transport | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._stalled: asyncio.TimerHandle | None = None  # while more waits to be read than is good
+        self._is_incomplete: Callable[[], bool] | None = None
+
+    # ------------------------------------------------------------ what the server says of it
+
+    def begin(self, is_incomplete: Callable[[], bool] | None) -> None:
+        """A whole head has come; `is_incomplete` tells whether we wait for its body."""
+        self._is_incomplete = is_incomplete
+        self._enter(Phase.WORK)
+
+    def end(self) -> None:
+        """That request is answered."""
+        self._is_incomplete = None
+        self._enter(Phase.IDLE)
+
+    def cut(self) -> None:
+        """End it now; what was not read of an answer is lost."""
+        self._end()
+        if self._transport is not None:
+            self._transport.abort()
+
+    @property
+    def waits(self) -> bool:
+        """Whether it is the client who has to do something; nobody else loses anything when it is cut."""
+        if self.phase is Phase.WORK:
+            return self._is_incomplete is not None and self._is_incomplete()
+        return self._stalled is None
+
+    # ------------------------------------------------------------ what the event loop says of it
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """As asyncio's."""
+        assert isinstance(transport, asyncio.Transport)
+        if self.over:  # cut before it began
+            transport.abort()
+            return
+        self._transport = transport
+        self.inner.connection_made(transport)
+        self._enter(Phase.HEAD)
+
+    def data_received(self, data: bytes) -> None:
+        """As asyncio's; in a pause between two requests it is the beginning of the next head."""
+        if self.phase is Phase.IDLE and self._stalled is None:
+            self._enter(Phase.HEAD)
+        self.inner.data_received(data)
+
+    def eof_received(self) -> bool | None:
+        """As asyncio's."""
+        return self.inner.eof_received()
+
+    def pause_writing(self) -> None:
+        """As asyncio's: more waits to be read than is good."""
+        self.inner.pause_writing()
+        self._watch(float("inf"))
+
+    def resume_writing(self) -> None:
+        """As asyncio's."""
+        self._stalled = _cancelled(self._stalled)
+        self.inner.resume_writing()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """As asyncio's."""
+        self._end()
+        if self._transport is not None:
+            self.inner.connection_lost(exc)
+
+    # ------------------------------------------------------------ inside
+
+    def _enter(self, phase: Phase) -> None:
+        if self.over:
+            return
+        self.phase = phase
+        self._timer = _cancelled(self._timer)
+        self._be_patient()
+        self._moved(self)
+
+    def _be_patient(self) -> None:
+        if self.phase in self._patience_s:
+            self._timer = asyncio.get_running_loop().call_later(self._patience_s[self.phase], self._overdue)
+
+    def _overdue(self) -> None:
+        if self._stalled is None:
+            self.cut()
+        else:  # a long answer is still being read; whether it is, is watched
+            self._be_patient()
+
+    def _watch(self, before_bytes: float) -> None:
+        waiting_bytes = self._transport.get_write_buffer_size() if self._transport is not None else 0
+        if waiting_bytes > before_bytes - LEAST_READ_BYTES:
+            self.cut()
+            return
+        self._stalled = asyncio.get_running_loop().call_later(self._stall_s, self._watch, waiting_bytes)
+
+    def _end(self) -> None:
+        self._timer, self._stalled = _cancelled(self._timer), _cancelled(self._stalled)
+        if not self.over:
+            self.over = True
+            self._moved(self)
+
+
+def _cancelled(timer: asyncio.TimerHandle | None) -> None:
+    if timer is not None:
+        timer.cancel()
