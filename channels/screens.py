@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -32,6 +32,7 @@ class Screen:
         """Open, with nothing waiting."""
         self.chat = chat
         self.closed = False
+        self.displaced = False  # closed because somebody else needed the room: it should not hurry back
         self._frames: deque[Frame] = deque()
         self._news = asyncio.Event()
 
@@ -43,6 +44,11 @@ class Screen:
         self._frames.append(frame)
         self._news.set()
         return True
+
+    def make_room(self) -> None:
+        """Close it for somebody else."""
+        self.displaced = True
+        self.close()
 
     def close(self) -> None:
         """Let nothing more travel."""
@@ -89,16 +95,26 @@ class Screens:
         self._patience = patience or Patience()
         self._now_s = now_s
         self._chats: dict[str, _Chat] = {}
-        self._absent: OrderedDict[str, None] = OrderedDict()  # chats that nobody looks at, longest first
+        self._absent: OrderedDict[str, None] = OrderedDict()  # chats that nobody looks at or sends to; longest first
         self._open = 0
         self._numbers = itertools.count(1)
         self._clear: OrderedDict[str, None] = OrderedDict()  # chats for which nothing is parked
 
+    def has_room(self, chat: str) -> bool:
+        """Whether one more view of a chat may be opened, as far as that chat is concerned."""
+        held = self._chats.get(chat)
+        return held is None or len(held.screens) < self._patience.most_of_chat
+
+    def of(self, chat: str) -> Sequence[Screen]:
+        """The views of a chat."""
+        held = self._chats.get(chat)
+        return () if held is None else tuple(held.screens)
+
     def open(self, chat: str) -> Screen | None:
         """A view of a chat; None where there are too many."""
-        held = self._chats.get(chat)
-        if self._open >= self._patience.most or (held and len(held.screens) >= self._patience.most_of_chat):
+        if self._open >= self._patience.most or not self.has_room(chat):
             return None
+        held = self._chats.get(chat)
         if held is None:
             held = self._chats[chat] = _Chat()
         self._absent.pop(chat, None)
@@ -123,18 +139,18 @@ class Screens:
         for waiting in held.waiting.values():
             if not waiting.done():
                 waiting.set_exception(Unknown("the view went away before it confirmed the message"))
-        self._absent[screen.chat] = None
-        self._forget_the_absent()
+        self._note_absence(screen.chat, held)
 
-    def _forget_the_absent(self) -> None:
-        """Drop chats that nobody has looked at for long; those are first in their line, so that it costs nothing."""
+    def _note_absence(self, chat: str, held: _Chat) -> None:
+        """Put a chat that nobody looks at into its line, and drop those that have been there for long.
+
+        They stand in front of it, so that a leave costs the same however many there are.
+        """
+        if not (held.screens or held.shows):
+            self._absent[chat] = None
         long_ago_s = self._now_s() - self._patience.gone_after_s
-        while self._absent:
-            chat = next(iter(self._absent))
-            held = self._chats[chat]
-            if held.left_at_s > long_ago_s or held.shows:
-                break  # a show ends soon, and then it is looked again
-            del self._absent[chat], self._chats[chat]
+        while self._absent and self._chats[first := next(iter(self._absent))].left_at_s <= long_ago_s:
+            del self._absent[first], self._chats[first]
 
     # ------------------------------------------------------------ what is shown
 
@@ -149,15 +165,14 @@ class Screens:
         held = self._chats.get(chat)
         if held is None:
             held = self._chats[chat] = _Chat()
-            self._absent[chat] = None
-            self._absent.move_to_end(chat, last=False)  # it was never looked at, longer than any
         held.shows += 1
+        self._absent.pop(chat, None)
         try:
             await self._looked_at(chat, held)
             await self._confirmed(held, frame)
         finally:
             held.shows -= 1
-            self._forget_the_absent()
+            self._note_absence(chat, held)
 
     async def _confirmed(self, held: _Chat, frame: Frame) -> None:
         number = next(self._numbers)

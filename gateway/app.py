@@ -5,6 +5,7 @@ Nothing is decided here; who may do what to whom can be read from the constructo
 
 import asyncio
 import gc
+import hmac
 import os
 import signal
 import socket
@@ -29,11 +30,12 @@ from channels.base import Channel
 from channels.console.config import ConsolePlace
 from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import load_channel
+from channels.web.config import Guests
 from gateway import descriptors
 from gateway.access import codes, pairing
 from gateway.access.calls import access_calls
 from gateway.access.operations import AccessChange, AccessOperations
-from gateway.access.policy import AccessSnapshot
+from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.bus import Bus
 from gateway.commands.coach import coach_commands
 from gateway.commands.decisions import access_decisions
@@ -177,7 +179,7 @@ class Gateway:
     async def _serve(self, tasks: asyncio.TaskGroup, epoch: int) -> None:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
-        manager = self._manager = ChannelManager(self._accounts(), store, utc_now, tasks, self._table.menus())
+        manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         delivery = Delivery(store, manager, settings.delivery, utc_now, partial(codes.reveal, key), tasks)
         session_tools = self._session_tools(manager, delivery, epoch, tasks)
         bus = Bus(settings.sessions.bus_size, partial(self._load_waiting, manager), self._kinds.is_urgent)
@@ -228,18 +230,30 @@ class Gateway:
 
     # ------------------------------------------------------------ wiring
 
-    def _accounts(self) -> list[ChannelAccount]:
+    def _accounts(self, key: bytes) -> list[ChannelAccount]:
         channels = self._settings.channels
         accounts = [
             ChannelAccount(channel, config.name, partial(_make_channel, channel, config), config.pacing == "strict")
             for channel, config in channels.accounts()
         ]
         if channels.web.enabled:
-            accounts.append(ChannelAccount("web", "main", partial(_make_channel, "web", channels.web)))
+            accounts.append(ChannelAccount("web", "main", partial(self._make_web, key)))
         if channels.console.enabled:
             place = ConsolePlace(partial(listening, self._settings.console_path))
             accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console", place)))
         return accounts
+
+    def _make_web(self, key: bytes) -> Channel:
+        """The web chat; whom it meets again it tells by a key of its own, which only this home has."""
+        rules = self._settings.access.rules_of("web", "main")
+        guests = Guests(
+            is_known=lambda chat: self._snapshot.find(DEFAULT_TENANT, f"web:{chat}") is not None,
+            is_let_in=lambda chat: is_let_in(self._snapshot, rules, DEFAULT_TENANT, f"web:{chat}", "web:main"),
+        )
+        channel: Channel = load_channel("web")(
+            self._settings.channels.web, guests=guests, key=hmac.digest(key, b"tenk web visitors v1", "sha256")
+        )
+        return channel
 
     def _session_tools(
         self, manager: ChannelManager, delivery: Delivery, epoch: int, tasks: asyncio.TaskGroup

@@ -33,10 +33,13 @@ class HttpConfig(BaseModel):
         default=512, ge=8, le=60_000, description="Connections at most; fewer where the system allows fewer files."
     )
     address_connections: int = Field(
-        default=64, ge=4, le=60_000, description="The same from one address that is no trusted proxy's and not this machine."
+        default=64,
+        ge=4,
+        le=60_000,
+        description="The same from one address; a trusted proxy's and this machine's are free.",
     )
     head_timeout_s: float = Field(
-        default=10.0, gt=0, le=300, description="Within so long a request's head has to be whole, or the connection ends."
+        default=10.0, gt=0, le=300, description="Seconds in which a request's head has to be whole."
     )
 
     @field_validator("trusted_proxies")

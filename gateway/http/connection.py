@@ -104,7 +104,7 @@ class Connection(asyncio.Protocol):
 
     def resume_writing(self) -> None:
         """As asyncio's."""
-        self._stalled = _cancelled(self._stalled)
+        self._stop_watching()
         self.inner.resume_writing()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -119,12 +119,15 @@ class Connection(asyncio.Protocol):
         if self.over:
             return
         self.phase = phase
-        self._timer = _cancelled(self._timer)
         self._be_patient()
         self._moved(self)
 
     def _be_patient(self) -> None:
-        if self.phase in self._patience_s:
+        """Begin to count the time of this phase."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if not self.over and self.phase in self._patience_s:
             self._timer = asyncio.get_running_loop().call_later(self._patience_s[self.phase], self._overdue)
 
     def _overdue(self) -> None:
@@ -140,13 +143,15 @@ class Connection(asyncio.Protocol):
             return
         self._stalled = asyncio.get_running_loop().call_later(self._stall_s, self._watch, waiting_bytes)
 
+    def _stop_watching(self) -> None:
+        if self._stalled is not None:
+            self._stalled.cancel()
+            self._stalled = None
+
     def _end(self) -> None:
-        self._timer, self._stalled = _cancelled(self._timer), _cancelled(self._stalled)
-        if not self.over:
-            self.over = True
-            self._moved(self)
-
-
-def _cancelled(timer: asyncio.TimerHandle | None) -> None:
-    if timer is not None:
-        timer.cancel()
+        if self.over:
+            return
+        self.over = True
+        self._be_patient()
+        self._stop_watching()
+        self._moved(self)

@@ -54,9 +54,7 @@ def client_of(peer: str | None, headers: CIMultiDictProxy[str], trusted: Sequenc
     proxied = bool(listed or elements)
     if not is_trusted(as_address(peer or ""), trusted):
         return Client(peer, proxied=proxied)
-    found = {
-        _rightmost(hops, trusted) for hops in (listed, [element.get("for", "") for element in elements]) if hops
-    }
+    found = {_rightmost(hops, trusted) for hops in (listed, [element.get("for", "") for element in elements]) if hops}
     # A proxy writes one of the two headers and passes on the other as the client made it up: then they differ.
     address = found.pop() if len(found) == 1 else None
     return Client(address or peer, _is_https(headers, elements), proxied)

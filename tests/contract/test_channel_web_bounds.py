@@ -6,17 +6,12 @@ import aiohttp
 import pytest
 
 from tests.fakes.views import FakePage
-from tests.fakes.web import house
+from tests.fakes.web import house, known_before
 
 
 def say(number: int) -> dict[str, str]:
     """A frame."""
     return {"type": "say", "id": f"message-{number:04}", "text": f"m{number}"}
-
-
-def _stranger(number: int) -> aiohttp.ClientSession:
-    """A browser with a cookie that it made up."""
-    return aiohttp.ClientSession(headers={"Cookie": f"tenk_web={number:022}"})
 
 
 async def test_burst_over_the_bound_waits_in_the_page_and_keeps_its_order():
@@ -53,13 +48,13 @@ async def test_nothing_overtakes_what_was_refused():
         assert [*(f"m{number}" for number in range(62)), "m70"] == rig.texts()
 
 
-async def test_made_up_cookies_share_the_bound_of_their_address():
-    """A cookie costs nothing: a hundred strangers at one address say no more than the address may."""
+async def test_many_browsers_share_the_bound_of_their_address():
+    """A cookie costs next to nothing: thirty strangers at one address say no more than the address may."""
     async with house(address_messages_per_min=10) as rig:
         statuses = []
         for number in range(30):
             url = f"{rig.url}web/messages"
-            async with _stranger(number) as stranger, stranger.post(url, json=[say(number)]) as answer:
+            async with known_before(number) as stranger, stranger.post(url, json=[say(number)]) as answer:
                 statuses.append(answer.status)
         assert [200] * 10 + [429] * 20 == statuses
         assert 10 == len(rig.texts())
@@ -74,7 +69,7 @@ async def test_newcomers_are_bound_at_every_door():
                     assert 200 == answer.status
             async with nobody.post(f"{rig.url}web/session") as answer:
                 assert (429, "20") == (answer.status, answer.headers["Retry-After"])
-        async with _stranger(1) as stranger:
+        async with known_before(1) as stranger:
             for method, path in [("GET", "web/ws"), ("GET", "web/events"), ("POST", "web/messages")]:
                 async with stranger.request(method, rig.url + path, json=[]) as answer:
                     assert 429 == answer.status, path
