@@ -9,7 +9,7 @@ from aiohttp import WSMsgType, web
 from channels.desk import FRAMES_WAITING, Waiting, admit
 from channels.screens import Screen
 from channels.views import MAX_FRAME_BYTES, BadFrame, Hello, Press, Say, Shown, Visitor, read_frame
-from channels.web.limits import PING_S, WRITE_S
+from channels.web.limits import CLOSE_S, PING_S, WRITE_S
 from channels.web.reception import Caller, Reception
 
 TOO_MANY = "too many messages; they wait here and are sent by and by"
@@ -23,7 +23,9 @@ class PageSocket:
     def __init__(self, reception: Reception, caller: Caller) -> None:
         self._reception = reception
         self._caller = caller
-        self._socket = web.WebSocketResponse(heartbeat=PING_S, max_msg_size=MAX_FRAME_BYTES, compress=False)
+        self._socket = web.WebSocketResponse(
+            timeout=CLOSE_S, heartbeat=PING_S, max_msg_size=MAX_FRAME_BYTES, compress=False
+        )
 
     async def serve(self, request: web.Request) -> web.StreamResponse:
         """Talk."""
@@ -46,7 +48,8 @@ class PageSocket:
             writing = tasks.create_task(self._write(screen))
             admitting = tasks.create_task(admit(screen, waiting, self._caller.visitor, self._take))
             await self._read(screen, waiting)
-            writing.cancel()
+            if not screen.closed:  # else it is saying why
+                writing.cancel()
             admitting.cancel()
 
     async def _take(self, _visitor: Visitor, frames: Sequence[Say | Press]) -> None:

@@ -49,6 +49,7 @@ class Connection(asyncio.Protocol):
         self._timer: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None  # while more waits to be read than is good
         self._is_incomplete: Callable[[], bool] | None = None
+        self._stream: asyncio.Task[object] | None = None
 
     # ------------------------------------------------------------ what the server says of it
 
@@ -59,8 +60,12 @@ class Connection(asyncio.Protocol):
 
     def end(self) -> None:
         """That request is answered."""
-        self._is_incomplete = None
+        self._is_incomplete = self._stream = None
         self._enter(Phase.IDLE)
+
+    def ends(self, stream: "asyncio.Task[object]") -> None:
+        """Cancel what answers the present request as soon as nobody is there to be answered."""
+        self._stream = stream
 
     def cut(self) -> None:
         """End it now; what was not read of an answer is lost."""
@@ -154,4 +159,6 @@ class Connection(asyncio.Protocol):
         self.over = True
         self._be_patient()
         self._stop_watching()
+        if self._stream is not None:
+            self._stream.cancel()
         self._moved(self)

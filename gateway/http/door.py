@@ -79,6 +79,12 @@ class Door:
         finally:
             connection.end()
 
+    def end_with(self, inner: object, stream: "asyncio.Task[object]") -> None:
+        """Cancel a stream as soon as its connection is over; it would notice when it next has something to say."""
+        connection = self._by_inner.get(inner)
+        if connection is not None:
+            connection.ends(stream)
+
     # ------------------------------------------------------------ who comes
 
     def _meet(self, peer: socket.socket, server: Callable[[], asyncio.Protocol], tasks: asyncio.TaskGroup) -> None:

@@ -147,6 +147,7 @@ class HttpServer:
         if task is None:
             raise RuntimeError("a request is served outside a task")
         self._streams.add(task)
+        self._door.end_with(request.protocol, task)
         try:
             return await serve(request)
         finally:

@@ -58,12 +58,14 @@ class House:
 
 
 @asynccontextmanager
-async def house(guests: Guests | None = None, **more: object) -> AsyncIterator[House]:
+async def house(
+    guests: Guests | None = None, trusted_proxies: tuple[str, ...] = (), **more: object
+) -> AsyncIterator[House]:
     """A web chat behind the gateway's own server; `more` goes into its configuration."""
     clock = Clock()
     config = WebAccount.model_validate({"title": "Coach"} | more)
     channel, sink = WebChannel(config, guests=guests, key=KEY, patience=QUICK, now_s=clock), RecordingSink()
-    async with served(Loaded([channel])) as url, asyncio.TaskGroup() as tasks:
+    async with served(Loaded([channel]), trusted_proxies=trusted_proxies) as url, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(channel.run(sink))
         await sink.until(lambda: bool(sink.states))
         yield House(channel, sink, url, clock)
