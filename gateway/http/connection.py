@@ -18,6 +18,10 @@ LEAST_READ_BYTES = 32 * 1024
 """By so much: about 1 KB a second, which the slowest line does."""
 
 
+GRACE_S = 0.05
+"""After each deadline: where we were held up ourselves, what has come meanwhile is looked at first."""
+
+
 class Phase(StrEnum):
     """Who has to do the next thing."""
 
@@ -136,10 +140,10 @@ class Connection(asyncio.Protocol):
             self._timer = asyncio.get_running_loop().call_later(self._patience_s[self.phase], self._overdue)
 
     def _overdue(self) -> None:
-        if self._stalled is None:
-            self.cut()
-        else:  # a long answer is still being read; whether it is, is watched
+        if self._stalled is not None:  # a long answer is still being read; whether it is, is watched
             self._be_patient()
+        else:
+            self._timer = asyncio.get_running_loop().call_later(GRACE_S, self.cut)
 
     def _watch(self, before_bytes: float) -> None:
         waiting_bytes = self._transport.get_write_buffer_size() if self._transport is not None else 0
