@@ -36,13 +36,13 @@ class Connection(asyncio.Protocol):
     def __init__(
         self,
         inner: asyncio.Protocol,
-        moved: "Callable[[Connection], None]",
+        moved: "Callable[[Connection, Phase], None]",
         *,
         head_s: float,
         idle_s: float = IDLE_S,
         stall_s: float = STALL_S,
     ) -> None:
-        """`moved` is called after each change of phase, and once when the connection is over."""
+        """`moved` is called after each change of phase, with the one before, and once when the connection is over."""
         self.inner = inner
         self.phase = Phase.HEAD
         self.over = False
@@ -50,6 +50,8 @@ class Connection(asyncio.Protocol):
         self._stall_s = stall_s
         self._moved = moved
         self._transport: asyncio.Transport | None = None
+        self._due_at_s: float | None = None  # on the loop's clock; None while it is our turn
+        self._is_last_look = False
         self._timer: asyncio.TimerHandle | None = None
         self._stalled: asyncio.TimerHandle | None = None  # while more waits to be read than is good
         self._is_incomplete: Callable[[], bool] | None = None
@@ -127,23 +129,40 @@ class Connection(asyncio.Protocol):
     def _enter(self, phase: Phase) -> None:
         if self.over:
             return
-        self.phase = phase
+        before, self.phase = self.phase, phase
         self._be_patient()
-        self._moved(self)
+        self._moved(self, before)
 
     def _be_patient(self) -> None:
-        """Begin to count the time of this phase."""
+        """Begin to count the time of this phase. A timer that rings too early for it just looks: most are never set."""
+        loop = asyncio.get_running_loop()
+        patience_s = None if self.over else self._patience_s.get(self.phase)
+        self._due_at_s = None if patience_s is None else loop.time() + patience_s
+        self._is_last_look = False
+        if self._due_at_s is not None and (self._timer is None or self._timer.when() > self._due_at_s):
+            self._stop_timer()
+            self._timer = loop.call_at(self._due_at_s, self._look)
+
+    def _look(self) -> None:
+        """Cut it where its time is over; first what has come meanwhile is looked at."""
+        loop = asyncio.get_running_loop()
+        self._timer = None
+        if self._due_at_s is None:
+            return
+        if self._stalled is not None:  # a long answer is still being read; whether it is, is watched
+            self._be_patient()
+        elif loop.time() < self._due_at_s:
+            self._timer = loop.call_at(self._due_at_s, self._look)
+        elif self._is_last_look:
+            self.cut()
+        else:
+            self._is_last_look = True
+            self._timer = loop.call_later(GRACE_S, self._look)
+
+    def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        if not self.over and self.phase in self._patience_s:
-            self._timer = asyncio.get_running_loop().call_later(self._patience_s[self.phase], self._overdue)
-
-    def _overdue(self) -> None:
-        if self._stalled is not None:  # a long answer is still being read; whether it is, is watched
-            self._be_patient()
-        else:
-            self._timer = asyncio.get_running_loop().call_later(GRACE_S, self.cut)
 
     def _watch(self, before_bytes: float) -> None:
         waiting_bytes = self._transport.get_write_buffer_size() if self._transport is not None else 0
@@ -161,8 +180,9 @@ class Connection(asyncio.Protocol):
         if self.over:
             return
         self.over = True
-        self._be_patient()
+        self._due_at_s = None
+        self._stop_timer()
         self._stop_watching()
         if self._stream is not None:
             self._stream.cancel()
-        self._moved(self)
+        self._moved(self, self.phase)

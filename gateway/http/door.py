@@ -101,14 +101,13 @@ class Door:
         self._address[connection] = address = self._rules.as_one(remote)
         self._from.setdefault(address, {})[connection] = None
         self._by_inner[connection.inner] = connection
-        self._moved(connection)
+        self._in[Phase.HEAD][connection] = None
         handing = tasks.create_task(_hand_over(peer, connection))
         handing.add_done_callback(partial(_close_unless_handed_over, peer))
 
-    def _moved(self, connection: Connection) -> None:
+    def _moved(self, connection: Connection, before: Phase) -> None:
         """It is in another phase, or over."""
-        for those in self._in.values():
-            those.pop(connection, None)
+        self._in[before].pop(connection, None)
         if not connection.over:
             self._in[connection.phase][connection] = None
             return

@@ -52,7 +52,7 @@ def client_of(peer: str | None, headers: CIMultiDictProxy[str], trusted: Sequenc
     """Who asks, by the address of the connection and the headers; the peer itself where those are malformed."""
     listed, elements = _listed(headers), _elements(headers)
     proxied = bool(listed or elements)
-    if not is_trusted(as_address(peer or ""), trusted):
+    if not trusted or not is_trusted(as_address(peer or ""), trusted):
         return Client(peer, proxied=proxied)
     found = {_rightmost(hops, trusted) for hops in (listed, [element.get("for", "") for element in elements]) if hops}
     # A proxy writes one of the two headers and passes on the other as the client made it up: then they differ.
