@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import time
 from collections import OrderedDict, deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic import JsonValue
@@ -32,6 +32,7 @@ class Screen:
         """Open, with nothing waiting."""
         self.chat = chat
         self.closed = False
+        self.displaced = False  # closed because somebody else needed the room: it should not hurry back
         self._frames: deque[Frame] = deque()
         self._news = asyncio.Event()
 
@@ -43,6 +44,11 @@ class Screen:
         self._frames.append(frame)
         self._news.set()
         return True
+
+    def make_room(self) -> None:
+        """Close it for somebody else."""
+        self.displaced = True
+        self.close()
 
     def close(self) -> None:
         """Let nothing more travel."""
@@ -66,6 +72,7 @@ class _Chat:
     screens: list[Screen] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)  # set while somebody looks
     waiting: dict[int, "asyncio.Future[None]"] = field(default_factory=dict)  # frames not confirmed yet
+    shows: int = 0  # calls of `show` under way
     left_at_s: float = float("-inf")  # when the last view went away
 
 
@@ -88,17 +95,29 @@ class Screens:
         self._patience = patience or Patience()
         self._now_s = now_s
         self._chats: dict[str, _Chat] = {}
+        self._absent: OrderedDict[str, None] = OrderedDict()  # chats that nobody looks at or sends to; longest first
         self._open = 0
         self._numbers = itertools.count(1)
         self._clear: OrderedDict[str, None] = OrderedDict()  # chats for which nothing is parked
 
+    def has_room(self, chat: str) -> bool:
+        """Whether one more view of a chat may be opened, as far as that chat is concerned."""
+        held = self._chats.get(chat)
+        return held is None or len(held.screens) < self._patience.most_of_chat
+
+    def of(self, chat: str) -> Sequence[Screen]:
+        """The views of a chat."""
+        held = self._chats.get(chat)
+        return () if held is None else tuple(held.screens)
+
     def open(self, chat: str) -> Screen | None:
         """A view of a chat; None where there are too many."""
-        held = self._chats.get(chat)
-        if self._open >= self._patience.most or (held and len(held.screens) >= self._patience.most_of_chat):
+        if self._open >= self._patience.most or not self.has_room(chat):
             return None
+        held = self._chats.get(chat)
         if held is None:
             held = self._chats[chat] = _Chat()
+        self._absent.pop(chat, None)
         screen = Screen(chat)
         held.screens.append(screen)
         held.arrived.set()
@@ -106,9 +125,11 @@ class Screens:
         return screen
 
     def leave(self, screen: Screen) -> None:
-        """A view went away; frames that only it could have confirmed are in doubt now."""
+        """A view went away; frames that only it could have confirmed are in doubt now. Twice is once."""
         screen.close()
-        held = self._chats[screen.chat]
+        held = self._chats.get(screen.chat)
+        if held is None or screen not in held.screens:
+            return
         held.screens.remove(screen)
         self._open -= 1
         if held.screens:
@@ -118,16 +139,18 @@ class Screens:
         for waiting in held.waiting.values():
             if not waiting.done():
                 waiting.set_exception(Unknown("the view went away before it confirmed the message"))
-        self._forget_the_absent()
+        self._note_absence(screen.chat, held)
 
-    def _forget_the_absent(self) -> None:
-        """Drop chats that nobody has looked at for long."""
+    def _note_absence(self, chat: str, held: _Chat) -> None:
+        """Put a chat that nobody looks at into its line, and drop those that have been there for long.
+
+        They stand in front of it, so that a leave costs the same however many there are.
+        """
+        if not (held.screens or held.shows):
+            self._absent[chat] = None
         long_ago_s = self._now_s() - self._patience.gone_after_s
-        for chat, held in list(self._chats.items()):
-            if held.screens or held.left_at_s > long_ago_s:
-                break  # in order of their first view: those behind are dropped later
-            if not held.waiting:
-                del self._chats[chat]
+        while self._absent and self._chats[first := next(iter(self._absent))].left_at_s <= long_ago_s:
+            del self._absent[first], self._chats[first]
 
     # ------------------------------------------------------------ what is shown
 
@@ -139,7 +162,19 @@ class Screens:
             Permanent: BLOCKED, nobody has looked for a while; see `is_owed`.
             Unknown: it was not confirmed in time, or the view went away.
         """
-        held = await self._looked_at(chat)
+        held = self._chats.get(chat)
+        if held is None:
+            held = self._chats[chat] = _Chat()
+        held.shows += 1
+        self._absent.pop(chat, None)
+        try:
+            await self._looked_at(chat, held)
+            await self._confirmed(held, frame)
+        finally:
+            held.shows -= 1
+            self._note_absence(chat, held)
+
+    async def _confirmed(self, held: _Chat, frame: Frame) -> None:
         number = next(self._numbers)
         confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         held.waiting[number] = confirmed
@@ -155,10 +190,7 @@ class Screens:
             del held.waiting[number]
             confirmed.cancel()
 
-    async def _looked_at(self, chat: str) -> _Chat:
-        held = self._chats.get(chat)
-        if held is None:
-            held = self._chats[chat] = _Chat()
+    async def _looked_at(self, chat: str, held: _Chat) -> None:
         try:
             async with asyncio.timeout(self._patience.arrive_s):
                 await held.arrived.wait()
@@ -167,7 +199,6 @@ class Screens:
                 raise Retryable("nobody looks at this chat just now", retry_after_s=2.0) from None
             self._clear.pop(chat, None)
             raise Permanent("nobody has this chat open", PermanentKind.BLOCKED) from None
-        return held
 
     def tell(self, chat: str, frame: Frame) -> None:
         """Push a frame that nobody needs to confirm to whoever looks."""

@@ -25,6 +25,8 @@ from channels.messages import (
 MAX_SAID_CHARS = 16_000  # what a person may say at once
 MAX_FRAME_BYTES = 512 * 1024  # from a view (SPEC 9)
 
+MAX_REASON_CHARS = 200  # of a refusal, which may quote what the view sent
+
 OwnId = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{8,64}$")]
 """An id that the view made: the key by which a repeated frame is known."""
 
@@ -101,7 +103,7 @@ def read_frames(raw: str | bytes) -> list[Hello | Say | Press | Shown]:
 
 def _why(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
-    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"
+    return f"{'.'.join(map(str, first['loc']))}: {first['msg']}"[:MAX_REASON_CHARS]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Nothing is decided here; who may do what to whom can be read from the constructo
 
 import asyncio
 import gc
+import hmac
 import os
 import signal
 import socket
@@ -27,13 +28,14 @@ from agent.tools.base import Tool, tools_of
 from agent.transcript import EndReason
 from channels.base import Channel
 from channels.console.config import ConsolePlace
-from channels.messages import InboundMessage, Quoted
+from channels.messages import DEFAULT_TENANT, InboundMessage, Quoted
 from channels.registry import load_channel
-from gateway import invocation
+from channels.web.config import Guests
+from gateway import descriptors, invocation
 from gateway.access import codes, invites, pairing
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
-from gateway.access.policy import AccessSnapshot
+from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.bus import Bus
 from gateway.commands.coach import coach_commands
 from gateway.commands.decisions import access_decisions
@@ -77,6 +79,7 @@ log = structlog.get_logger()
 
 HOUSEKEEPING_S = 60.0
 DRAIN_LOOK_S = 0.05
+LEAST_CONNECTIONS = 8
 
 
 def utc_now() -> datetime:
@@ -92,12 +95,30 @@ async def serve(
     Raises:
         GatewayError: it cannot start; the message says what to do.
     """
+    limit = descriptors.raise_soft_limit()
+    settings = fitted(settings, descriptors.free(limit))
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
             await Gateway(settings, store, extra_tools, show).run()
         finally:
             await store.aclose()
+
+
+def fitted(settings: Settings, free: int) -> Settings:
+    """The settings with no more connections than half of the descriptors that are free, and fewer views than those.
+
+    The other half is what platforms, models, the store and `tenk status` need; the fourth quarter of the connections is
+    for requests that come and go, webhooks among them.
+    """
+    connections = max(LEAST_CONNECTIONS, min(settings.http.connections, free // 2))
+    views = max(1, min(settings.channels.web.views, connections * 3 // 4))
+    if connections < settings.http.connections:
+        log.warning("connections_limited", connections=connections, files=free, mend="raise the limit on open files")
+    http = settings.http.model_copy(update={"connections": connections})
+    web = settings.channels.web.model_copy(update={"views": views})
+    channels = settings.channels.model_copy(update={"web": web})
+    return settings.model_copy(update={"http": http, "channels": channels})
 
 
 class _Stopped(Exception):
@@ -174,7 +195,7 @@ class Gateway:
         key = codes.load_key(settings.home)
         keys = AccessKeys.derived(key)
         doorway = Doorway(keys, invocation.of_process(), self._show)
-        manager = self._manager = ChannelManager(self._accounts(), store, utc_now, tasks, self._table.menus())
+        manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         delivery = Delivery(store, manager, settings.delivery, utc_now, partial(codes.reveal, key), tasks)
         session_tools = self._session_tools(manager, delivery, epoch, tasks)
         bus = Bus(settings.sessions.bus_size, partial(self._load_waiting, manager), self._kinds.is_urgent)
@@ -237,18 +258,30 @@ class Gateway:
 
     # ------------------------------------------------------------ wiring
 
-    def _accounts(self) -> list[ChannelAccount]:
+    def _accounts(self, key: bytes) -> list[ChannelAccount]:
         channels = self._settings.channels
         accounts = [
             ChannelAccount(channel, config.name, partial(_make_channel, channel, config), config.pacing == "strict")
             for channel, config in channels.accounts()
         ]
         if channels.web.enabled:
-            accounts.append(ChannelAccount("web", "main", partial(_make_channel, "web", channels.web)))
+            accounts.append(ChannelAccount("web", "main", partial(self._make_web, key)))
         if channels.console.enabled:
             place = ConsolePlace(partial(listening, self._settings.console_path))
             accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console", place)))
         return accounts
+
+    def _make_web(self, key: bytes) -> Channel:
+        """The web chat; whom it meets again it tells by a key of its own, which only this home has."""
+        rules = self._settings.access.rules_of("web", "main")
+        guests = Guests(
+            is_known=lambda chat: self._snapshot.find(DEFAULT_TENANT, f"web:{chat}") is not None,
+            is_let_in=lambda chat: is_let_in(self._snapshot, rules, DEFAULT_TENANT, f"web:{chat}", "web:main"),
+        )
+        channel: Channel = load_channel("web")(
+            self._settings.channels.web, guests=guests, key=hmac.digest(key, b"tenk web visitors v1", "sha256")
+        )
+        return channel
 
     def _session_tools(
         self, manager: ChannelManager, delivery: Delivery, epoch: int, tasks: asyncio.TaskGroup

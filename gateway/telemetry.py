@@ -61,6 +61,13 @@ FAULTS = Counter(
     "tenk_faults", "Unexpected errors that ended one piece of work, and nothing else.", ["kind"], registry=REGISTRY
 )
 
+HTTP_CUT = Counter(
+    "tenk_http_connections_cut",
+    "Connections ended by us: made room for another, refused at a full door.",
+    ["why"],
+    registry=REGISTRY,
+)
+
 M = TypeVar("M", Counter, Gauge, Histogram)
 
 _SERIES: dict[tuple[object, ...], Any] = {}

@@ -5,6 +5,7 @@ Retryable for a minute and then parks the lane, until the person has the page op
 """
 
 import asyncio
+import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -14,12 +15,18 @@ from channels.messages import Address, OutboundPart, Receipt
 from channels.screens import Patience, Screens
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.bounds import Bounds
-from channels.web.config import WebAccount
+from channels.web.config import Guests, WebAccount
 from channels.web.frames import ACCOUNT, CHANNEL, message_frame
 from channels.web.limits import WEB_LIMITS
 from channels.web.pages import Pages
+from channels.web.reception import Reception
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes
+from channels.web.seats import Seats
+from channels.web.visitor import Identities
+
+KEY_OF_PROCESS = secrets.token_bytes(32)
+"""For cookies that need not outlive the process."""
 
 
 def _utc_now() -> datetime:
@@ -38,15 +45,24 @@ class WebChannel:
         self,
         config: WebAccount,
         *,
+        guests: Guests | None = None,
+        key: bytes = KEY_OF_PROCESS,
         patience: Patience | None = None,
         now_s: Callable[[], float] = time.monotonic,
         clock: Callable[[], datetime] = _utc_now,
     ) -> None:
-        """Nobody is heard before `run`. `patience`, `now_s` and `clock` are for tests."""
+        """Nobody is heard before `run`. A browser is known again by a gateway that is given the same `key`.
+
+        `guests` None means that nobody is let in by name. `patience`, `now_s` and `clock` are for tests.
+        """
+        guests = guests or Guests()
         self.renderer: Renderer = WebRenderer()
         self._clock = clock
-        self._pages = Pages(Screens(patience, now_s), clock)
-        self._routes = PageRoutes(self._pages, config.title, Bounds(config, now_s))
+        screens = Screens(patience or Patience(most=config.views), now_s)
+        self._pages = Pages(screens, clock)
+        seats = Seats(screens, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
+        reception = Reception(self._pages, seats, Bounds(config, now_s))
+        self._routes = PageRoutes(reception, Identities(key, guests.is_known), config.title)
 
     async def run(self, sink: Sink) -> None:
         """Hear pages until cancelled; then those that are open still see what is sent."""

@@ -36,9 +36,9 @@ class AttachedFiles:
     def _keep(self, chat: str, media: OutboundMedia) -> dict[str, JsonValue]:
         token = secrets.token_urlsafe(16)
         self._kept[token] = (chat, media)
-        self._bytes += len(media.content)
+        self._bytes += _weight(media)
         while self._bytes > self._most_bytes and len(self._kept) > 1:
-            self._bytes -= len(self._kept.popitem(last=False)[1][1].content)
+            self._bytes -= _weight(self._kept.popitem(last=False)[1][1])
         return {
             "url": f"/web/file?id={token}",
             "name": media.name,
@@ -68,3 +68,8 @@ class AttachedFiles:
                 "Cache-Control": "private, max-age=86400, immutable",
             },
         )
+
+
+def _weight(media: OutboundMedia) -> int:
+    """What it takes in memory, about: a thousand empty files are something too."""
+    return len(media.content) + len(media.name) + 500

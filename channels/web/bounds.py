@@ -18,6 +18,20 @@ SWEEP_EVERY = 1024
 """Counts between two sweeps of buckets that are full again: memory follows who is active."""
 
 
+FRAMES_PER_MIN = 3_000
+"""Frames of any kind a minute from one browser; a busy page confirms a few a second."""
+
+ADDRESS_FRAMES_PER_MIN = 30_000
+
+REPLAYED_PER_MIN = 2_000_000
+"""Characters of history a minute for one browser: four whole histories (`CHARS_OF_CHAT`), or a thousand empty ones."""
+
+ADDRESS_REPLAYED_PER_MIN = 8_000_000
+
+HELLO_CHARS = 2_000
+"""What a hello costs where there is nothing to tell again: the commands, and our work."""
+
+
 @dataclass(slots=True)
 class _Bucket:
     tokens: float
@@ -26,7 +40,7 @@ class _Bucket:
 
 
 class _Buckets:
-    """One bound: so many a minute for each key, a minute's worth at once after a pause."""
+    """One bound: so much a minute for each key, a minute's worth at once after a pause."""
 
     def __init__(self, per_min: int, now_s: Callable[[], float]) -> None:
         self._most = float(per_min)
@@ -38,8 +52,8 @@ class _Buckets:
     def __len__(self) -> int:
         return len(self._buckets)
 
-    def count(self, key: str) -> float:
-        """Count one; 0.0, or the seconds to wait."""
+    def count(self, key: str, weight: float = 1.0) -> float:
+        """Count one, or something of this weight; 0.0, or the seconds to wait."""
         now_s = self._now_s()
         self._counted += 1
         if self._counted % SWEEP_EVERY == 0:
@@ -48,18 +62,18 @@ class _Buckets:
         if now_s < bucket.shut_until_s:
             return bucket.shut_until_s - now_s
         bucket.tokens, bucket.filled_at_s = self._tokens(bucket, now_s), now_s
-        if bucket.tokens >= 1.0:
-            bucket.tokens -= 1.0
+        if bucket.tokens >= weight:
+            bucket.tokens -= weight
             return 0.0
-        wait_s = max(AGAIN_S, (1.0 - bucket.tokens) / self._per_s)
+        wait_s = max(AGAIN_S, (weight - bucket.tokens) / self._per_s)
         bucket.shut_until_s = now_s + wait_s
         return wait_s
 
-    def give_back(self, key: str) -> None:
-        """One that was counted came to nothing."""
+    def give_back(self, key: str, weight: float = 1.0) -> None:
+        """What was counted came to nothing."""
         bucket = self._buckets.get(key)
         if bucket is not None:
-            bucket.tokens = min(self._most, bucket.tokens + 1.0)
+            bucket.tokens = min(self._most, bucket.tokens + weight)
 
     def _tokens(self, bucket: _Bucket, now_s: float) -> float:
         return min(self._most, bucket.tokens + max(0.0, now_s - bucket.filled_at_s) * self._per_s)
@@ -72,18 +86,44 @@ class _Buckets:
         }
 
 
+class _Both:
+    """A bound on persons and a wider one on addresses: what is refused to a person costs their address nothing."""
+
+    def __init__(self, of_person: int, of_address: int, now_s: Callable[[], float]) -> None:
+        self._of_person = _Buckets(of_person, now_s)
+        self._of_address = _Buckets(of_address, now_s)
+
+    def __len__(self) -> int:
+        return len(self._of_person) + len(self._of_address)
+
+    def count(self, chat: str, address: str, weight: float = 1.0) -> float:
+        """Count it for both; 0.0, or the seconds to wait."""
+        wait_s = self._of_address.count(address, weight)
+        if wait_s == 0.0:
+            wait_s = self._of_person.count(chat, weight)
+            if wait_s:
+                self._of_address.give_back(address, weight)
+        return wait_s
+
+    def give_back(self, chat: str, address: str) -> None:
+        """One that was counted came to nothing."""
+        self._of_person.give_back(chat)
+        self._of_address.give_back(address)
+
+
 class Bounds:
     """The bounds of one web chat. Each answer is the whole seconds to wait; 0 lets in."""
 
     def __init__(self, config: WebAccount, now_s: Callable[[], float]) -> None:
         """`now_s` is monotonic."""
-        self._of_person = _Buckets(config.messages_per_min, now_s)
-        self._of_address = _Buckets(config.address_messages_per_min, now_s)
+        self._said = _Both(config.messages_per_min, config.address_messages_per_min, now_s)
+        self._heard = _Both(FRAMES_PER_MIN, ADDRESS_FRAMES_PER_MIN, now_s)
+        self._replayed = _Both(REPLAYED_PER_MIN, ADDRESS_REPLAYED_PER_MIN, now_s)
         self._newcomers = _Buckets(config.address_newcomers_per_min, now_s)
 
     def __len__(self) -> int:
         """How many persons and addresses are kept."""
-        return len(self._of_person) + len(self._of_address) + len(self._newcomers)
+        return len(self._said) + len(self._heard) + len(self._replayed) + len(self._newcomers)
 
     def come(self, address: str) -> int:
         """A browser that this process does not know yet."""
@@ -91,18 +131,20 @@ class Bounds:
 
     def say(self, chat: str, address: str) -> int:
         """One message or press."""
-        wait_s = self._of_address.count(address)
-        if wait_s == 0.0:
-            wait_s = self._of_person.count(chat)
-            if wait_s:
-                self._of_address.give_back(address)
-        return math.ceil(wait_s)
+        return math.ceil(self._said.count(chat, address))
 
     def unsay(self, chat: str, address: str, count: int) -> None:
         """So many that were let in were not taken after all: they will be offered again."""
         for _ in range(count):
-            self._of_person.give_back(chat)
-            self._of_address.give_back(address)
+            self._said.give_back(chat, address)
+
+    def hear(self, chat: str, address: str, frames: int = 1) -> int:
+        """So many frames of any kind: even to refuse one costs something."""
+        return math.ceil(self._heard.count(chat, address, frames))
+
+    def replay(self, chat: str, address: str, chars: int) -> int:
+        """So much of a history, told again to a page that says hello."""
+        return math.ceil(self._replayed.count(chat, address, HELLO_CHARS + chars))
 
 
 def address_of(remote: str | None) -> str:

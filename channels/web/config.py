@@ -1,5 +1,8 @@
 """What an operator says about the web chat. Where it is served is the HTTP server's setting."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -19,3 +22,13 @@ class WebAccount(BaseModel):
     address_newcomers_per_min: int = Field(
         default=60, ge=1, le=60_000, description="Browsers a minute from one address that were not there before."
     )
+    views: int = Field(default=384, ge=1, le=50_000, description="Pages that may be open at the same time, over all.")
+    address_views: int = Field(default=48, ge=1, le=50_000, description="The same at one network address.")
+
+
+@dataclass(frozen=True, slots=True)
+class Guests:
+    """What the gateway knows about visitors, by their chat; asked each time anew."""
+
+    is_known: Callable[[str], bool] = lambda _chat: False  # whether anything they said was ever taken
+    is_let_in: Callable[[str], bool] = lambda _chat: False  # whether somebody decided that they may talk here

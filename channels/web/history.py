@@ -13,18 +13,23 @@ from pydantic import JsonValue
 from channels.screens import Frame
 
 MESSAGES_KEPT = 200  # of one chat
+CHARS_OF_CHAT = 400_000  # the same, and what one page is told at most; the newest message stays in any case
 CHARS_KEPT = 8_000_000  # over all chats; the chat unused for longest is forgotten first
 
 
 class History:
     """What was said in every chat, newest state of each message, with a number that grows with each change."""
 
-    def __init__(self, *, messages: int = MESSAGES_KEPT, chars: int = CHARS_KEPT) -> None:
+    def __init__(
+        self, *, messages: int = MESSAGES_KEPT, chars_of_chat: int = CHARS_OF_CHAT, chars: int = CHARS_KEPT
+    ) -> None:
         """Empty, with an epoch of its own."""
         self.epoch = secrets.token_hex(8)
         self._most_messages = messages
+        self._most_of_chat = chars_of_chat
         self._most_chars = chars
         self._chats: OrderedDict[str, OrderedDict[str, Frame]] = OrderedDict()
+        self._chars_of: dict[str, int] = {}
         self._chars = 0
         self._seq = 0
 
@@ -36,11 +41,15 @@ class History:
         numbered = {**frame, "seq": self._seq}
         before = kept.get(str(frame["id"]))
         kept[str(frame["id"])] = numbered
-        self._chars += _size(numbered) - (_size(before) if before is not None else 0)
-        if len(kept) > self._most_messages:
-            self._chars -= _size(kept.popitem(last=False)[1])
+        self._count(chat, size_of(numbered) - (size_of(before) if before is not None else 0))
+        while len(kept) > 1 and (len(kept) > self._most_messages or self._chars_of[chat] > self._most_of_chat):
+            self._count(chat, -size_of(kept.popitem(last=False)[1]))
         self._trim(chat)
         return numbered
+
+    def _count(self, chat: str, chars: int) -> None:
+        self._chars += chars
+        self._chars_of[chat] = self._chars_of.get(chat, 0) + chars
 
     def get(self, chat: str, message_id: str) -> Frame | None:
         """The message as it stands; None where it is not kept."""
@@ -69,10 +78,15 @@ class History:
             oldest = next(iter(self._chats))
             if oldest == chat:
                 break
-            self._chars -= sum(map(_size, self._chats.pop(oldest).values()))
+            del self._chats[oldest]
+            self._chars -= self._chars_of.pop(oldest)
 
 
-def _size(frame: Frame) -> int:
+def size_of(frame: Frame) -> int:
+    """The characters of a frame, about; of a history all of its messages."""
+    inner = frame.get("messages")
+    if isinstance(inner, list):
+        return sum(size_of(message) for message in inner if isinstance(message, dict))
     return len(str(frame.get("html") or frame.get("text") or "")) + 200
 
 

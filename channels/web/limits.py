@@ -13,3 +13,4 @@ WEB_LIMITS = Limits(
 
 PING_S = 30.0
 WRITE_S = 10.0  # for one frame to travel
+CLOSE_S = 1.0  # for a page to take leave too

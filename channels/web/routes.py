@@ -7,35 +7,24 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Sequence
-from functools import partial
 from typing import NoReturn
 
 import orjson
-from aiohttp import WSMsgType, web
+from aiohttp import web
 
 from channels.base import HttpRoute, NotPersisted
-from channels.desk import FRAMES_WAITING, OFFER_AGAIN_S, Waiting, admit
+from channels.desk import OFFER_AGAIN_S
 from channels.screens import Frame, Screen
-from channels.views import (
-    MAX_FRAME_BYTES,
-    MAX_SAID_CHARS,
-    BadFrame,
-    Hello,
-    Press,
-    Say,
-    Shown,
-    Visitor,
-    read_frame,
-    read_frames,
-)
-from channels.web.bounds import Bounds, address_of
+from channels.views import MAX_SAID_CHARS, BadFrame, Hello, Press, Say, Shown, read_frames
+from channels.web.bounds import address_of
 from channels.web.files import PageFiles
 from channels.web.frames import visitor_of
 from channels.web.limits import PING_S, WRITE_S
-from channels.web.pages import Pages
-from channels.web.visitor import COOKIE, chat_of, locale_of, new_secret, set_cookie
+from channels.web.reception import Caller, Reception
+from channels.web.sockets import TOO_MANY, PageSocket
+from channels.web.visitor import Identities, locale_of
 
-TOO_MANY = "too many messages; they wait here and are sent by and by"
+MAX_BODY_BYTES = 1_000_000  # what a body of unknown length counts as; the server takes no more
 
 _NUMBER = re.compile(r"[0-9]{1,16}\Z")
 
@@ -43,10 +32,10 @@ _NUMBER = re.compile(r"[0-9]{1,16}\Z")
 class PageRoutes:
     """The HTTP side of one web chat."""
 
-    def __init__(self, pages: Pages, title: str, bounds: Bounds) -> None:
-        self._pages = pages
+    def __init__(self, reception: Reception, identities: Identities, title: str) -> None:
+        self._reception = reception
+        self._identities = identities
         self._title = title
-        self._bounds = bounds
         self._files = PageFiles()
 
     def table(self) -> Sequence[HttpRoute]:
@@ -69,104 +58,56 @@ class PageRoutes:
         request: so that identities are made here, and not with the page itself.
         """
         self._must_run()
-        chat = chat_of(request.cookies.get(COOKIE))
-        secret = None
-        if chat is None:
+        identity = self._identities.of(request)
+        if identity is None:
             self._let_in(request)
-            secret = new_secret()
-            chat = chat_of(secret) or ""
-            self._pages.screens.caught_up(chat)
-        body: Frame = {"chat": chat, "title": self._title, "max_chars": MAX_SAID_CHARS}
+            identity = self._identities.make()
+            self._reception.meet(identity.chat)
+        body: Frame = {"chat": identity.chat, "title": self._title, "max_chars": MAX_SAID_CHARS}
         answer = _json(body)
-        if secret is not None:
-            set_cookie(answer, secret, secure=request.secure or request.headers.get("X-Forwarded-Proto") == "https")
+        if identity.fresh:
+            self._identities.give(answer, identity, request)
         return answer
 
     def _must_run(self) -> None:
-        if self._pages.desk.sink is None:
+        if not self._reception.is_open:
             _not_now("the web chat does not run yet")
 
     def _let_in(self, request: web.Request) -> None:
         """Count a browser that this process does not know."""
-        wait_s = self._bounds.come(address_of(request.remote))
-        if wait_s:
+        if wait_s := self._reception.come(address_of(request.remote)):
             _too_many("too many new visitors", wait_s)
 
     def _chat(self, request: web.Request) -> str:
         """The chat of whoever asks."""
         self._must_run()
-        chat = chat_of(request.cookies.get(COOKIE))
-        if chat is None:
+        identity = self._identities.of(request)
+        if identity is None:
             raise web.HTTPUnauthorized(text="ask /web/session first\n")
-        return chat
+        return identity.chat
 
-    def _visitor(self, request: web.Request) -> Visitor:
+    def _caller(self, request: web.Request) -> Caller:
         """Whoever asks to talk; the first time in a process this writes a row, and so it counts."""
         chat = self._chat(request)
-        if self._pages.screens.is_owed(chat):
+        if not self._reception.knows(chat):
             self._let_in(request)
-        return visitor_of(chat, locale_of(request))
+        return Caller(visitor_of(chat, locale_of(request)), address_of(request.remote))
 
     async def _file(self, request: web.Request) -> web.Response:
-        return self._pages.attached.answer(self._chat(request), request.query.get("id", ""))
+        return self._reception.pages.attached.answer(self._chat(request), request.query.get("id", ""))
 
-    # ------------------------------------------------------------ WebSocket
+    # ------------------------------------------------------------ WebSocket, or server-sent events and POST
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
-        visitor, address = self._visitor(request), address_of(request.remote)
-        socket = web.WebSocketResponse(heartbeat=PING_S, max_msg_size=MAX_FRAME_BYTES, compress=False)
-        await socket.prepare(request)
-        screen = self._pages.screens.open(visitor.address.chat)
-        if screen is None:
-            await socket.close(code=1013, message=b"too many pages are open")
-            return socket
-        waiting: Waiting = asyncio.Queue(FRAMES_WAITING)
-        try:
-            async with asyncio.TaskGroup() as tasks:
-                writing = tasks.create_task(_write_socket(socket, screen))
-                admitting = tasks.create_task(admit(screen, waiting, visitor, partial(self._take, address)))
-                await self._read(socket, screen, waiting, visitor, address)
-                writing.cancel()
-                admitting.cancel()
-        finally:
-            self._pages.screens.leave(screen)
-        return socket
-
-    async def _read(
-        self, socket: web.WebSocketResponse, screen: Screen, waiting: Waiting, visitor: Visitor, address: str
-    ) -> None:
-        """Take frames until the page is gone."""
-        async for message in socket:
-            if message.type not in (WSMsgType.TEXT, WSMsgType.BINARY):
-                break
-            try:
-                frame = read_frame(message.data)
-            except BadFrame as error:
-                screen.push({"type": "refused", "reason": str(error)})
-                continue
-            if isinstance(frame, Shown):
-                self._pages.screens.confirm(screen.chat, frame.n)
-                continue
-            if isinstance(frame, Hello):
-                self._pages.welcome(screen, visitor.locale, frame.epoch, frame.seen)
-            elif wait_s := self._bounds.say(screen.chat, address):
-                screen.push({"type": "not_taken", "ids": [frame.id], "again_after_s": wait_s, "reason": TOO_MANY})
-                continue
-            await waiting.put(frame)
-
-    async def _take(self, address: str, visitor: Visitor, frames: Sequence[Say | Press]) -> None:
-        """As `Pages.take`; what was not taken has cost nothing."""
-        try:
-            await self._pages.take(visitor, frames)
-        except NotPersisted:
-            self._bounds.unsay(visitor.address.chat, address, len(frames))
-            raise
-
-    # ------------------------------------------------------------ server-sent events and POST
+        return await PageSocket(self._reception, self._caller(request)).serve(request)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        visitor = self._visitor(request)
-        screen = self._pages.screens.open(visitor.address.chat)
+        caller, pages = self._caller(request), self._reception.pages
+        epoch, seen = request.query.get("epoch", ""), request.query.get("seen", "0")
+        since = int(seen) if _NUMBER.match(seen) else 0
+        if wait_s := self._reception.greet(caller, epoch, since):
+            _too_many("too much was told again", wait_s)
+        screen = self._reception.seat(caller)
         if screen is None:
             _not_now("too many pages are open")
         try:
@@ -174,29 +115,30 @@ class PageRoutes:
                 headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             )
             await answer.prepare(request)
-            seen = request.query.get("seen", "0")
-            since = int(seen) if _NUMBER.match(seen) else 0
-            self._pages.welcome(screen, visitor.locale, request.query.get("epoch", ""), since)
+            pages.welcome(screen, caller.visitor.locale, epoch, since)
             with contextlib.suppress(NotPersisted):  # then the next thing the person says lets their lane go on
-                await self._pages.take(visitor, [])
+                await pages.take(caller.visitor, [])
             await _write_events(answer, screen)
         finally:
-            self._pages.screens.leave(screen)
+            self._reception.leave(screen)
         return answer
 
     async def _messages(self, request: web.Request) -> web.Response:
-        visitor, address = self._visitor(request), address_of(request.remote)
+        caller = self._caller(request)
+        size_bytes = MAX_BODY_BYTES if request.content_length is None else request.content_length
+        if wait_s := self._reception.hear(caller, size_bytes):
+            _too_many(TOO_MANY, wait_s)
         frames = await _frames_of(request)
         for frame in frames:
             if isinstance(frame, Shown):
-                self._pages.screens.confirm(visitor.address.chat, frame.n)
+                self._reception.pages.screens.confirm(caller.chat, frame.n)
         said = [frame for frame in frames if isinstance(frame, Say | Press)]
-        taken, wait_s = self._let_through(said, visitor.address.chat, address)
+        taken, wait_s = self._reception.let_through(caller, said)
         if said and not taken:
             _too_many(TOO_MANY, wait_s)
         if taken:
             try:
-                await self._take(address, visitor, taken)
+                await self._reception.take(caller, taken)
             except NotPersisted:
                 _not_now("the store takes no messages just now")
         body: Frame = {"taken": [frame.id for frame in taken]}
@@ -204,13 +146,6 @@ class PageRoutes:
             rest = [frame.id for frame in said[len(taken) :]]
             body = {**body, "not_taken": list(rest), "again_after_s": wait_s, "reason": TOO_MANY}
         return _json(body)
-
-    def _let_through(self, said: Sequence[Say | Press], chat: str, address: str) -> tuple[Sequence[Say | Press], int]:
-        """As many as the bounds let in, from the first on, and the seconds that the rest has to wait."""
-        for count in range(len(said)):
-            if wait_s := self._bounds.say(chat, address):
-                return said[:count], wait_s
-        return said, 0
 
 
 async def _frames_of(request: web.Request) -> Sequence[Hello | Say | Press | Shown]:
@@ -232,17 +167,6 @@ def _not_now(why: str) -> NoReturn:
 
 def _too_many(why: str, wait_s: int) -> NoReturn:
     raise web.HTTPTooManyRequests(text=f"{why}; again in {wait_s} s\n", headers={"Retry-After": str(wait_s)})
-
-
-async def _write_socket(socket: web.WebSocketResponse, screen: Screen) -> None:
-    """Send frames until the view is closed; a page that takes none for a while is let go."""
-    try:
-        while (frame := await screen.next()) is not None:
-            async with asyncio.timeout(WRITE_S):
-                await socket.send_str(orjson.dumps(frame).decode())
-    except (ConnectionError, TimeoutError):
-        screen.close()
-    await socket.close(code=1012, message=b"come again")
 
 
 async def _write_events(answer: web.StreamResponse, screen: Screen) -> None:

@@ -1,36 +1,105 @@
-"""Who a browser is: a random secret in its cookie, and the chat that follows from it. Pure.
+"""Who a browser is: a random secret in its cookie with a mark that it is ours, and the chat that follows. Pure.
 
-The chat id is a hash: whoever reads the database or the log cannot become the visitor.
+The chat id is a hash: whoever reads the database or the log cannot become the visitor. The mark is a MAC: nobody makes
+up a visitor that we did not let come. Over https the cookie's name begins with `__Host-`, so that no other host of the
+same domain can give a browser an identity of its own choice (RFC 6265bis, 4.1.3.2).
 """
 
+import base64
 import hashlib
+import hmac
 import re
 import secrets
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from aiohttp import web
 
 COOKIE = "tenk_web"
+HOST_COOKIE = f"__Host-{COOKIE}"
 KEPT_S = 400 * 86_400  # as long as browsers keep a cookie at most (RFC 6265bis, 5.5)
+MARK_BYTES = 16
 
+_PURPOSE = b"tenk web visitor v1 "
 _SECRET = re.compile(r"[A-Za-z0-9_-]{22}\Z")  # 128 bits
 _TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}\Z")
 
 
-def new_secret() -> str:
-    """A fresh identity, 128 random bits."""
-    return secrets.token_urlsafe(16)
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """Who a browser is."""
+
+    secret: str
+    fresh: bool  # the browser has to be given its cookie, for the first time or in its present form
+
+    @property
+    def chat(self) -> str:
+        """The chat, which is also the sender's id."""
+        return chat_of(self.secret)
 
 
-def chat_of(secret: str | None) -> str | None:
-    """The chat, which is also the sender's id; None where the cookie is none of ours."""
-    if secret is None or not _SECRET.match(secret):
+class Identities:
+    """Makes visitors' cookies and knows them again."""
+
+    def __init__(self, key: bytes, is_known: Callable[[str], bool]) -> None:
+        """`is_known` tells, by the chat, whom the gateway knows already."""
+        self._key = key
+        self._is_known = is_known
+
+    def make(self) -> Identity:
+        """Somebody new, of 128 random bits."""
+        return Identity(secrets.token_urlsafe(16), fresh=True)
+
+    def of(self, request: web.Request) -> Identity | None:
+        """Who asks; None where the browser has no cookie of ours."""
+        over_https = request.secure
+        for value in cookie_values(request.headers.getall("Cookie", ()), HOST_COOKIE if over_https else COOKIE):
+            secret, _, mark = value.partition(".")
+            if not _SECRET.match(secret):
+                continue
+            if hmac.compare_digest(mark.encode("utf-8", "replace"), self._mark(secret).encode()):
+                return Identity(secret, fresh=False)
+            if not over_https and not mark and self._is_known(chat_of(secret)):
+                return Identity(secret, fresh=True)  # from before there were marks
         return None
+
+    def give(self, answer: web.Response, identity: Identity, request: web.Request) -> None:
+        """Give the browser its identity: out of reach for scripts, and never sent with another site's requests."""
+        claims_https = (
+            request.headers.get("X-Forwarded-Proto", "").lower() == "https"
+        )  # also of a proxy we do not trust
+        answer.set_cookie(
+            HOST_COOKIE if request.secure else COOKIE,
+            self.value_of(identity),
+            max_age=KEPT_S,
+            path="/",
+            httponly=True,
+            samesite="Strict",
+            secure=request.secure or claims_https,
+        )
+
+    def value_of(self, identity: Identity) -> str:
+        """What its cookie holds."""
+        return f"{identity.secret}.{self._mark(identity.secret)}"
+
+    def _mark(self, secret: str) -> str:
+        digest = hmac.digest(self._key, _PURPOSE + secret.encode(), "sha256")[:MARK_BYTES]
+        return base64.urlsafe_b64encode(digest).decode().rstrip("=")
+
+
+def cookie_values(headers: Iterable[str], name: str) -> list[str]:
+    """Every value that the browser sent under exactly this name.
+
+    The server's own parser splits at blanks too and takes odd ones off, by which another host's cookie could pass for
+    one of `__Host-`; browsers put a semicolon between cookies and nothing else.
+    """
+    pairs = [pair.strip(" \t").partition("=") for line in headers for pair in line.split(";")]
+    return [value for key, equals, value in pairs if equals and key == name]
+
+
+def chat_of(secret: str) -> str:
+    """The chat of a secret."""
     return hashlib.sha256(b"tenk-web:" + secret.encode()).hexdigest()[:32]
-
-
-def set_cookie(answer: web.Response, secret: str, *, secure: bool) -> None:
-    """Give the browser its identity: out of reach for scripts, and never sent with another site's requests."""
-    answer.set_cookie(COOKIE, secret, max_age=KEPT_S, path="/", httponly=True, samesite="Strict", secure=secure)
 
 
 def locale_of(request: web.Request) -> str | None:

@@ -197,3 +197,14 @@ def _let_in(policy: Policy, rules: Rules, person: Person | None, event: InboundE
         return False
     account = f"{event.address.channel}:{event.address.account}"
     return account in person.grants or Role(person.role).allows(Role.OPERATOR)
+
+
+def is_let_in(snapshot: AccessSnapshot, rules: Rules, tenant: str, sender_key: str, account: str) -> bool:
+    """Whether somebody decided that this sender may talk to an account; that everybody may (`open`) is no decision."""
+    person = snapshot.find(tenant, sender_key)
+    if person is None:
+        return sender_key in rules.allow
+    role = Role(person.role)
+    if role is Role.BLOCKED:
+        return False
+    return sender_key in rules.allow or account in person.grants or role.allows(Role.OPERATOR)

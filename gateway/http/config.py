@@ -3,11 +3,13 @@
 import ipaddress
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
+
+from gateway.http.forwarded import IpNetwork
 
 
 class HttpConfig(BaseModel):
-    """Where health, metrics and later the API are served."""
+    """Where health, metrics and what channels serve is reached, and by how many."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -22,6 +24,36 @@ class HttpConfig(BaseModel):
     allowed_hosts: tuple[str, ...] = Field(
         default=(), description="Further names that a request's Host header may carry (DNS rebinding is refused)."
     )
+
+    trusted_proxies: tuple[str, ...] = Field(
+        default=(),
+        description="Addresses and networks of reverse proxies that are believed whom they ask for (X-Forwarded-For).",
+    )
+    connections: int = Field(
+        default=512, ge=8, le=60_000, description="Connections at most; fewer where the system allows fewer files."
+    )
+    address_connections: int = Field(
+        default=64,
+        ge=4,
+        le=60_000,
+        description="The same from one address; a trusted proxy's and this machine's are free.",
+    )
+    head_timeout_s: float = Field(
+        default=10.0, gt=0, le=300, description="Seconds in which a request's head has to be whole."
+    )
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _are_networks(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        for text in given:
+            if as_network(text).prefixlen == 0:
+                raise ValueError(f"{text} would believe everybody; name the proxies")
+        return given
+
+    @property
+    def trusted(self) -> tuple[IpNetwork, ...]:
+        """The trusted proxies as networks."""
+        return tuple(map(as_network, self.trusted_proxies))
 
     @property
     def host(self) -> str:
@@ -43,6 +75,15 @@ class HttpConfig(BaseModel):
                 "set http.api_key in the secrets file, or listen on 127.0.0.1"
             )
         return self
+
+
+def as_network(text: str) -> IpNetwork:
+    """A network, or an address as a network of one.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    return ipaddress.ip_network(text.strip())
 
 
 def is_loopback(host: str) -> bool:

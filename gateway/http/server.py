@@ -1,19 +1,28 @@
 """Serves health, readiness, metrics, and what channels mount. Guards all of it; who is healthy is decided elsewhere."""
 
 import asyncio
+import contextlib
 import errno
 import hmac
 import ipaddress
-from collections.abc import Mapping
+import logging
+import socket
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.log import server_logger
 from aiohttp.typedefs import Handler
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from channels.web.bounds import address_of
 from gateway.errors import GatewayError
+from gateway.http.clients import PROXIED, Clients
 from gateway.http.config import HttpConfig, is_loopback
+from gateway.http.door import Door, DoorRules
 from gateway.http.health import HealthSource, PartHealth
 from gateway.http.mounts import Mounts
 from gateway.telemetry import REGISTRY
@@ -21,6 +30,10 @@ from gateway.telemetry import REGISTRY
 MAX_BODY_BYTES = 1_000_000
 SHUTDOWN_S = 2.0
 POST_S = 60.0  # for a request with a body, from its head to our answer
+KEEPALIVE_S = 75.0  # of a connection between two requests; proxies keep theirs for 60 s (nginx, keepalive_timeout)
+MAX_HEADERS = 64  # of a request, of 8 KB each
+BACKLOG = 512  # connections that the system keeps for us
+BODIED = frozenset({"POST", "PUT", "PATCH"})
 
 log = structlog.get_logger()
 
@@ -31,6 +44,16 @@ class HttpServer:
     def __init__(self, config: HttpConfig, health: HealthSource, mounts: Mounts | None = None) -> None:
         """Nothing is bound before `run`; `mounts` finds what channels serve."""
         self._config = config
+        self._clients = Clients(config)
+        self._door = Door(
+            DoorRules(
+                most=config.connections,
+                most_of_address=config.address_connections,
+                head_s=config.head_timeout_s,
+                stands_for_many=self._clients.stand_for_many,
+                as_one=address_of,
+            )
+        )
         self._health = health
         self._mounts = mounts
         self._streams: set[asyncio.Task[object]] = set()  # WebSockets and event streams, which end with the server
@@ -43,15 +66,32 @@ class HttpServer:
         Raises:
             GatewayError: the address cannot be bound; the message names it and TENK_HTTP.
         """
-        runner = web.AppRunner(self._application(), access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_S)
+        runner = web.AppRunner(
+            self._application(),
+            access_log=None,
+            handle_signals=False,
+            shutdown_timeout=SHUTDOWN_S,
+            keepalive_timeout=KEEPALIVE_S,
+            max_headers=MAX_HEADERS,
+        )
+        server_logger.addFilter(_is_worth_a_line)
         await runner.setup()
         try:
-            await self._bind(runner)
-            self.started.set()
-            log.info("http_started", url=self.url)
-            await asyncio.Event().wait()  # until cancelled
+            with contextlib.ExitStack() as held:
+                listeners = [held.enter_context(listener) for listener in await self._listeners()]
+                self.port = listeners[0].getsockname()[1]
+                self.started.set()
+                log.info("http_started", url=self.url)
+                await self._let_in(listeners, runner)
         finally:
             await runner.cleanup()
+
+    async def _let_in(self, listeners: Sequence[socket.socket], runner: web.AppRunner) -> None:
+        server = runner.server
+        assert server is not None, "the runner is set up"
+        async with asyncio.TaskGroup() as tasks:
+            for listener in listeners:
+                tasks.create_task(self._door.serve(listener, server, tasks))
 
     @property
     def url(self) -> str:
@@ -64,18 +104,18 @@ class HttpServer:
         """Whether only this machine reaches it."""
         return is_loopback(self._config.host)
 
-    async def _bind(self, runner: web.AppRunner) -> None:
-        site = web.TCPSite(runner, self._config.host, self._config.port)
+    async def _listeners(self) -> list[socket.socket]:
+        """A listening socket for each address of our host, not blocking."""
+        host, port = self._config.host, self._config.port
         try:
-            await site.start()
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            return _bound(dict.fromkeys((family, address) for family, _, _, _, address in found))
         except OSError as error:
             in_use = error.errno == errno.EADDRINUSE
             why = "is in use by another process" if in_use else f"cannot be bound ({error.strerror})"
             raise GatewayError(
-                f"port {self._config.port} on {self._config.host} {why}; "
-                f"set TENK_HTTP (now {self._config.listen}) to a free address"
+                f"port {port} on {host} {why}; set TENK_HTTP (now {self._config.listen}) to a free address"
             ) from error
-        self.port = runner.addresses[0][1]
 
     def _application(self) -> web.Application:
         application = web.Application(middlewares=[self._guard], client_max_size=MAX_BODY_BYTES)
@@ -89,11 +129,13 @@ class HttpServer:
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse a Host that is not ours: a page whose name was rebound to this address must learn nothing (A20)."""
-        if not self._is_ours(request.host):
-            raise web.HTTPForbidden(text="this Host is not served here; see http.allowed_hosts\n")
-        if _is_foreign(request):
-            raise web.HTTPForbidden(text="this is not taken from another site's page\n")
-        return await handler(request)
+        body = request.content if request.method in BODIED else None
+        with self._door.at_work(request.protocol, None if body is None else lambda: not body.is_eof()):
+            if not self._is_ours(request.host):
+                raise web.HTTPForbidden(text="this Host is not served here; see http.allowed_hosts\n")
+            if _is_foreign(request):
+                raise web.HTTPForbidden(text="this is not taken from another site's page\n")
+            return await handler(self._clients.known(request))
 
     async def _mounted(self, request: web.Request) -> web.StreamResponse:
         """What a channel serves."""
@@ -110,6 +152,7 @@ class HttpServer:
         if task is None:
             raise RuntimeError("a request is served outside a task")
         self._streams.add(task)
+        self._door.end_with(request.protocol, task)
         try:
             return await serve(request)
         finally:
@@ -134,8 +177,8 @@ class HttpServer:
 
     def _authorized(self, request: web.Request) -> bool:
         key = self._config.api_key
-        if key is None:
-            return True
+        if key is None:  # we listen on loopback; what a proxy asks is asked from elsewhere
+            return not request.get(PROXIED, False)
         scheme, _, given = request.headers.get("Authorization", "").partition(" ")
         return scheme.lower() == "bearer" and hmac.compare_digest(
             given.strip().encode("utf-8", "replace"), key.get_secret_value().encode()
@@ -163,6 +206,31 @@ class HttpServer:
             raise web.HTTPUnauthorized(text="a key is needed: Authorization: Bearer KEY\n")
         await self._health.measure()
         return web.Response(body=generate_latest(REGISTRY), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+def _bound(addresses: Iterable[tuple[int, Any]]) -> list[socket.socket]:
+    """A listening socket for each of them; of a host with several, what this machine does not have is left out."""
+    with contextlib.ExitStack() as undo:
+        made: list[socket.socket] = []
+        missing = None
+        for family, address in addresses:
+            try:
+                made.append(undo.enter_context(socket.create_server(address, family=family, backlog=BACKLOG)))
+            except OSError as error:
+                if error.errno not in {errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT}:
+                    raise
+                missing = error
+                continue
+            made[-1].setblocking(False)
+        if not made:
+            raise missing or OSError(errno.EADDRNOTAVAIL, "the name has no address")
+        undo.pop_all()
+        return made
+
+
+def _is_worth_a_line(record: logging.LogRecord) -> bool:
+    """Not what a stranger sent that is no HTTP: they are told 400, and would fill the log with our tracebacks."""
+    return not (record.exc_info and isinstance(record.exc_info[1], HttpProcessingError))
 
 
 def _is_foreign(request: web.Request) -> bool:

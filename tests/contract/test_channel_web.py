@@ -79,17 +79,19 @@ async def test_page_loads_nothing_from_elsewhere():
 
 
 async def test_browser_is_known_by_a_cookie_that_scripts_cannot_read():
-    """128 random bits, HttpOnly and SameSite=Strict; the sender's id is a hash of them, and stays the same."""
+    """128 random bits and our mark, HttpOnly and SameSite=Strict; the sender's id is a hash, and stays the same."""
     async with house() as rig, aiohttp.ClientSession(cookie_jar=aiohttp.CookieJar(unsafe=True)) as session:
         async with session.post(f"{rig.url}web/session") as answer:
             header, first = answer.headers["Set-Cookie"], await answer.json()
         async with session.post(f"{rig.url}web/session") as answer:
             assert "Set-Cookie" not in answer.headers
             assert first == await answer.json()
-        secret = header.partition("=")[2].partition(";")[0]
+        name, _, value = header.partition(";")[0].partition("=")
+        secret, _, mark = value.partition(".")
+        assert "tenk_web" == name
         assert "HttpOnly" in header
         assert "SameSite=Strict" in header
-        assert 22 == len(secret)
+        assert (22, 22) == (len(secret), len(mark))
         assert secret not in first["chat"]
         assert ("Coach", 32) == (first["title"], len(first["chat"]))
 

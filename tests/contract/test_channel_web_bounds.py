@@ -1,22 +1,19 @@
 """How much browsers may say, and how many may come: refused with when to try again, and nothing accepted is lost."""
 
 import asyncio
+from contextlib import AsyncExitStack, suppress
 
 import aiohttp
 import pytest
 
+from channels.web.config import Guests
 from tests.fakes.views import FakePage
-from tests.fakes.web import house
+from tests.fakes.web import House, house, known_before, part
 
 
 def say(number: int) -> dict[str, str]:
     """A frame."""
     return {"type": "say", "id": f"message-{number:04}", "text": f"m{number}"}
-
-
-def _stranger(number: int) -> aiohttp.ClientSession:
-    """A browser with a cookie that it made up."""
-    return aiohttp.ClientSession(headers={"Cookie": f"tenk_web={number:022}"})
 
 
 async def test_burst_over_the_bound_waits_in_the_page_and_keeps_its_order():
@@ -53,13 +50,13 @@ async def test_nothing_overtakes_what_was_refused():
         assert [*(f"m{number}" for number in range(62)), "m70"] == rig.texts()
 
 
-async def test_made_up_cookies_share_the_bound_of_their_address():
-    """A cookie costs nothing: a hundred strangers at one address say no more than the address may."""
+async def test_many_browsers_share_the_bound_of_their_address():
+    """A cookie costs next to nothing: thirty strangers at one address say no more than the address may."""
     async with house(address_messages_per_min=10) as rig:
         statuses = []
         for number in range(30):
             url = f"{rig.url}web/messages"
-            async with _stranger(number) as stranger, stranger.post(url, json=[say(number)]) as answer:
+            async with known_before(number) as stranger, stranger.post(url, json=[say(number)]) as answer:
                 statuses.append(answer.status)
         assert [200] * 10 + [429] * 20 == statuses
         assert 10 == len(rig.texts())
@@ -74,7 +71,7 @@ async def test_newcomers_are_bound_at_every_door():
                     assert 200 == answer.status
             async with nobody.post(f"{rig.url}web/session") as answer:
                 assert (429, "20") == (answer.status, answer.headers["Retry-After"])
-        async with _stranger(1) as stranger:
+        async with known_before(1) as stranger:
             for method, path in [("GET", "web/ws"), ("GET", "web/events"), ("POST", "web/messages")]:
                 async with stranger.request(method, rig.url + path, json=[]) as answer:
                     assert 429 == answer.status, path
@@ -134,3 +131,123 @@ async def test_pages_that_take_long_to_be_let_in_try_again():
             rig.clock.now_s += 60
             await late.until(lambda: bool(late.told("history")))
             running.cancel()
+
+
+async def test_a_stranger_cannot_take_every_view():
+    """Forty browsers at one address hold what one address may; whoever comes from elsewhere still comes in."""
+    async with AsyncExitStack() as held:
+        rig = await held.enter_async_context(house(trusted_proxies=("127.0.0.1",), views=6, address_views=4))
+        crowd = []
+        for number in range(40):
+            browser = await held.enter_async_context(known_before(number))
+            crowd.append(await _opened(held, rig, browser, "203.0.113.7"))
+        elsewhere = [
+            await _opened(held, rig, await held.enter_async_context(known_before(100 + number)), f"198.51.100.{number}")
+            for number in range(3)
+        ]
+        assert [1013] * 36 == [await _close_code(page) for page in crowd[:36]]
+        assert 1013 == await _close_code(crowd[36])  # the third elsewhere took the place of one of the crowd
+        for page in (*crowd[37:], *elsewhere):
+            await page.send_json({"type": "hello"})
+            assert "commands" == (await page.receive_json(timeout=5))["type"]
+
+
+async def test_who_is_let_in_keeps_their_page():
+    """However many strangers come; where only such people have pages, a stranger is told to come later."""
+    let_in: set[str] = set()
+    guests = Guests(is_let_in=let_in.__contains__)
+    async with house(guests, address_views=2) as rig, rig.page() as ada, rig.page() as bob:
+        let_in.add(ada.chat)
+        async with AsyncExitStack() as held:
+            for number in range(5):
+                await _opened(held, rig, await held.enter_async_context(known_before(number)), "")
+            await rig.channel.send(part(ada.chat, "still here?"))
+            let_in.add(bob.chat)
+            await bob.until(lambda: not bob.away.is_set())
+            late = await _opened(held, rig, await held.enter_async_context(known_before(9)), "")
+            assert 1013 == await _close_code(late)
+        assert 1 == len(ada.told("history"))
+
+
+@pytest.mark.parametrize("door", ["socket", "events"])
+async def test_hellos_are_not_answered_without_end(door: str):
+    """Sixty bytes that ask for everything again: a few times, then not before a while, by whichever door."""
+    async with house() as rig, rig.page() as page:
+        for number in range(100):
+            await rig.channel.send(part(page.chat, "x" * 15_000, key=f"key-{number}"))
+        bytes_out, asked = 0, 0
+        if door == "socket":
+            async with page.http.ws_connect(f"{rig.url}web/ws") as greedy:
+                while not greedy.closed and asked < 50:
+                    asked += 1
+                    await greedy.send_json({"type": "hello"})
+                    bytes_out += await _answered(greedy)
+                assert 1013 == greedy.close_code
+        else:
+            while asked < 50:
+                asked += 1
+                async with page.http.get(f"{rig.url}web/events?epoch=&seen=0") as stream:
+                    if stream.status == 429:
+                        assert int(stream.headers["Retry-After"]) >= 5
+                        break
+                    await stream.content.readuntil(b"\n\n")
+                    bytes_out += len(await stream.content.readuntil(b"\n\n"))
+        assert 2 <= asked <= 6
+        assert bytes_out < 2_500_000
+        rig.clock.now_s += 60
+        async with page.http.get(f"{rig.url}web/events?epoch=&seen=0") as stream:
+            assert 200 == stream.status
+
+
+async def test_page_that_only_comes_back_is_never_too_much():
+    """Somebody whose line breaks fifty times a minute is told what they missed, each time."""
+    async with house() as rig, rig.page() as page:
+        for number in range(30):
+            await rig.channel.send(part(page.chat, "x" * 15_000, key=f"key-{number}"))
+        for _ in range(50):
+            async with page.http.get(f"{rig.url}web/events?epoch={page.epoch}&seen={2**50}") as stream:
+                assert 200 == stream.status
+
+
+async def test_flood_of_frames_ends_its_connection():
+    """Confirmations of nothing, nonsense, an unknown kind: all of it is counted, and others are served."""
+    async with house() as rig, rig.page() as page, rig.page() as other:
+        much = "x" * 100_000
+        for frame in ('{"type":"shown","n":1,"x":"' + much + '"}', much, '{"type":"' + much + '"}'):
+            async with page.http.ws_connect(f"{rig.url}web/ws") as flood:
+                sent = 0
+                with suppress(ConnectionError):  # it was closed while we went on
+                    while not flood.closed and sent < 400:
+                        await flood.send_str(frame)
+                        sent += 1
+                        if sent % 10 == 0:
+                            await asyncio.sleep(0)
+                async with asyncio.timeout(10):
+                    async for message in flood:
+                        assert len(message.data) < 300  # of what was refused no more than a glimpse comes back
+            rig.clock.now_s += 60
+        assert 1 == len(other.told("history"))
+        await other.say("still served")
+        await rig.sink.until(lambda: rig.texts() == ["still served"])
+
+
+async def _opened(held: AsyncExitStack, rig: House, browser: aiohttp.ClientSession, address: str):
+    headers = {"X-Forwarded-For": address} if address else {}
+    return await held.enter_async_context(browser.ws_connect(f"{rig.url}web/ws", headers=headers))
+
+
+async def _close_code(page: aiohttp.ClientWebSocketResponse) -> int | None:
+    """Why the gateway closed it."""
+    async with asyncio.timeout(5):
+        while (message := await page.receive()).type is aiohttp.WSMsgType.TEXT:
+            pass
+    return message.data
+
+
+async def _answered(page: aiohttp.ClientWebSocketResponse) -> int:
+    """The size of the history that answers a hello; 0 where the connection ended instead."""
+    async with asyncio.timeout(5):
+        async for message in page:
+            if '"history"' in message.data[:300]:
+                return len(message.data)
+    return 0

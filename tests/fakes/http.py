@@ -27,9 +27,10 @@ class Loaded:
 
 
 @asynccontextmanager
-async def served(loaded: Loaded) -> AsyncIterator[str]:
-    """A running server's base URL, with a slash at its end."""
-    server = HttpServer(HttpConfig(listen="127.0.0.1:0"), loaded, Mounts(loaded))
+async def served(loaded: Loaded, **http: object) -> AsyncIterator[str]:
+    """A running server's base URL, with a slash at its end; `http` goes into its configuration."""
+    config = HttpConfig.model_validate({"listen": "127.0.0.1:0"} | http)
+    server = HttpServer(config, loaded, Mounts(loaded))
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(server.run())
         await server.started.wait()

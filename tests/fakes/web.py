@@ -5,13 +5,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
+import aiohttp
+
 from channels.messages import Address, InboundMessage, OutboundPart, Rendered
 from channels.screens import Patience
 from channels.web.adapter import WebChannel
-from channels.web.config import WebAccount
+from channels.web.config import Guests, WebAccount
+from channels.web.visitor import COOKIE, Identities, Identity
 from tests.fakes.http import Loaded, served
 from tests.fakes.sink import RecordingSink
 from tests.fakes.views import FakePage
+
+KEY = b"of a gateway that lived before  "
+"""What the cookies of `known_before` were made with, and the chat in `house` knows."""
 
 QUICK = Patience(arrive_s=0.05, confirm_s=2.0, gone_after_s=0.0)
 
@@ -52,17 +58,25 @@ class House:
 
 
 @asynccontextmanager
-async def house(**more: object) -> AsyncIterator[House]:
+async def house(
+    guests: Guests | None = None, trusted_proxies: tuple[str, ...] = (), **more: object
+) -> AsyncIterator[House]:
     """A web chat behind the gateway's own server; `more` goes into its configuration."""
     clock = Clock()
     config = WebAccount.model_validate({"title": "Coach"} | more)
-    channel, sink = WebChannel(config, patience=QUICK, now_s=clock), RecordingSink()
-    async with served(Loaded([channel])) as url, asyncio.TaskGroup() as tasks:
+    channel, sink = WebChannel(config, guests=guests, key=KEY, patience=QUICK, now_s=clock), RecordingSink()
+    async with served(Loaded([channel]), trusted_proxies=trusted_proxies) as url, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(channel.run(sink))
         await sink.until(lambda: bool(sink.states))
         yield House(channel, sink, url, clock)
         await channel.aclose()
         running.cancel()
+
+
+def known_before(number: int) -> aiohttp.ClientSession:
+    """A browser that was given its cookie before this gateway began, so that nobody here has heard of it."""
+    value = Identities(KEY, lambda _chat: False).value_of(Identity(f"{number:022}", fresh=False))
+    return aiohttp.ClientSession(headers={"Cookie": f"{COOKIE}={value}"})
 
 
 def part(chat: str, text: str, key: str = "key-1", **more: object) -> OutboundPart:

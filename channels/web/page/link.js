@@ -3,6 +3,7 @@
 
 const RETRY_MS = [300, 800, 1500, 3000, 6000, 10000];
 const SOCKET_TRIES = 3; // that never opened, before the other way is tried
+const COME_LATER = 1013; // the close code of a gateway that has no room for this page just now
 
 export class Link {
   constructor({ hello, onFrame, onState, known }) {
@@ -54,8 +55,9 @@ export class Link {
       this.up();
     };
     socket.onmessage = (event) => this.onFrame(JSON.parse(event.data));
-    socket.onclose = () => {
+    socket.onclose = (event) => {
       if (!opened) this.neverOpened += 1;
+      if (event.code === COME_LATER) this.failures = RETRY_MS.length;
       this.socket = null;
       this.down();
     };

@@ -16,7 +16,7 @@ from channels.messages import (
     Sender,
 )
 from gateway.access.config import AccessConfig
-from gateway.access.policy import AccessSnapshot, Admit, Decision, Enrol, Pair, Refuse, Silence, decide
+from gateway.access.policy import AccessSnapshot, Admit, Decision, Enrol, Pair, Refuse, Silence, decide, is_let_in
 from gateway.store.people import BY_POLICY, Newcomer, Person
 from tests.fakes.people import message
 
@@ -200,3 +200,23 @@ def test_a_snapshot_follows_identities_that_move_and_people_who_go() -> None:
 def test_one_tenants_people_are_strangers_to_another() -> None:
     """The same sender under another tenant's bot is somebody unknown."""
     assert Pair() == decided(message("42", tenant="other"), ANA)
+
+
+@pytest.mark.parametrize(
+    ("person", "config", "let_in"),
+    [
+        (ANA, AccessConfig(), True),
+        (BY_NOBODY, OPEN, False),
+        (BY_NOBODY, AccessConfig(), False),
+        (BY_NOBODY, LISTED, True),
+        (None, LISTED, True),
+        (None, OPEN, False),
+        (replace(BY_NOBODY, role="owner"), AccessConfig(), True),
+        (replace(ANA, role="blocked"), LISTED, False),
+    ],
+)
+def test_let_in_is_whom_somebody_decided_to_let_in(person: Person | None, config: AccessConfig, let_in: bool) -> None:
+    """By a grant, a list or a role; a policy that takes everybody decides about nobody."""
+    snapshot = AccessSnapshot([] if person is None else [person])
+    rules = config.rules_of("telegram", "main")
+    assert let_in == is_let_in(snapshot, rules, "default", "telegram:42", "telegram:main")

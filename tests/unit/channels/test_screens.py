@@ -154,6 +154,47 @@ async def test_chats_that_nobody_looks_at_are_forgotten():
     assert len(hub) <= 8
 
 
+async def test_one_open_view_keeps_nobody_else_in_memory():
+    """Whoever came after it is forgotten like anybody, and so is who was only ever sent something."""
+    clock = Clock()
+    hub = screens(clock)
+    staying = hub.open("stays")
+    for number in range(100):
+        hub.leave(hub.open(f"chat {number}"))
+        if number % 20 == 0:
+            with pytest.raises(Permanent):
+                await hub.show(f"never here {number}", {})
+        clock.now_s += 10
+    assert len(hub) <= 9
+    assert not staying.closed
+
+
+async def test_sending_to_who_comes_back_in_time_is_not_cut_off_by_another_who_leaves():
+    """A chat is not forgotten while something is being said in it."""
+    clock = Clock()
+    hub = Screens(Patience(arrive_s=1000.0), clock)
+    hub.leave(hub.open("c"))
+    clock.now_s += 100
+    async with asyncio.TaskGroup() as tasks:
+        showing = tasks.create_task(hub.show("c", {"type": "message"}))
+        await asyncio.sleep(0)
+        hub.leave(hub.open("another"))
+        back = hub.open("c")
+        hub.confirm("c", (await back.next())["n"])
+        await showing
+
+
+async def test_leaving_twice_is_leaving_once():
+    """A view that had to make room is left by whoever made it, and again by its own connection."""
+    hub = screens()
+    first = hub.open("a")
+    hub.leave(first)
+    hub.leave(first)
+    assert [True, True, False] == [hub.open(chat) is not None for chat in ("a", "a", "a")]
+    assert hub.open("b") is not None
+    assert hub.open("c") is None
+
+
 async def test_close_all_ends_every_view():
     """What still waits to be drawn is dropped: outbox and history have it."""
     hub = screens()

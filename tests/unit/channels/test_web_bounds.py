@@ -4,6 +4,7 @@ import pytest
 
 from channels.web.bounds import SWEEP_EVERY, Bounds, address_of
 from channels.web.config import WebAccount
+from channels.web.history import CHARS_OF_CHAT
 from tests.fakes.web import Clock
 
 
@@ -38,6 +39,35 @@ def test_what_came_to_nothing_is_given_back():
         assert 0 == made.say("ada", "1.2.3.4")
         made.unsay("ada", "1.2.3.4", 1)
     assert [0, 0, 30] == [made.say("ada", "1.2.3.4") for _ in range(3)]
+
+
+def test_what_is_told_again_is_counted_by_its_length():
+    """Four whole histories at once, or a thousand empty ones; the rest of a minute's worth comes with the minute."""
+    clock = Clock()
+    made = bounds(clock)
+    whole = CHARS_OF_CHAT + 50_000
+    assert [0, 0, 0, 0] == [made.replay("ada", "1.2.3.4", whole) for _ in range(4)]
+    assert 0 < made.replay("ada", "1.2.3.4", whole) <= 14
+    assert 0 == made.replay("bob", "1.2.3.4", whole)
+    assert [0] * 1000 == [made.replay("cid", "1.2.3.4", 0) for _ in range(1000)]
+    assert 0 < made.replay("cid", "1.2.3.4", 0)
+
+
+def test_everybody_at_one_address_is_told_again_so_much():
+    """Cookies are cheap, also for that."""
+    made = bounds(Clock())
+    waits = [made.replay(f"chat-{number}", "1.2.3.4", CHARS_OF_CHAT) for number in range(100)]
+    assert 20 > waits.count(0)
+    assert 0 == made.replay("elsewhere", "5.6.7.8", CHARS_OF_CHAT)
+
+
+def test_frames_are_counted_whatever_they_are():
+    """Also those that cost nobody anything but the work to look at them."""
+    clock = Clock()
+    made = bounds(clock)
+    assert [0, 0, 0, 20] == [made.hear("ada", "1.2.3.4", 1000) for _ in range(4)]
+    clock.now_s += 60
+    assert 0 == made.hear("ada", "1.2.3.4", 1000)
 
 
 def test_the_idle_are_forgotten():

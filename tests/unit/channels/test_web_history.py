@@ -70,3 +70,16 @@ def test_change_of_what_is_not_kept_does_nothing():
     history.change("c", "gone", sign="working")
     history.delete("c", "gone")
     assert [] == ids(history.since("c", "", 0))
+
+
+def test_one_chat_has_its_own_bound_on_characters():
+    """What one hello is answered is bounded; the newest message stays, however long."""
+    history = History(chars_of_chat=5000)
+    for number in range(10):
+        history.put("a", said(number, "y" * 1000))
+    assert ["id-6", "id-7", "id-8", "id-9"] == ids(history.since("a", "", 0))
+    history.put("a", said(10, "z" * 9000))
+    assert ["id-10"] == ids(history.since("a", "", 0))
+    history.put("a", said(10, "short"))
+    history.put("a", said(11, "y" * 1000))
+    assert ["id-10", "id-11"] == ids(history.since("a", "", 0))

@@ -1,0 +1,96 @@
+"""Who asks, where a reverse proxy asks for them: what proxies say is believed of those that the operator trusts. Pure.
+
+Proxies put the address they were asked from behind what they were told: so the list is read from its end, and the first
+address that is no trusted proxy's is the client's. Everything before it the client may have made up.
+"""
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from multidict import CIMultiDictProxy
+
+IpAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
+IpNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
+
+MAX_HOPS = 32
+"""Addresses of a list that are looked at, from its end; nobody has so many proxies in a row."""
+
+_WITH_PORT = re.compile(r"([0-9.]{7,15}):[0-9]{1,5}\Z|\[([0-9A-Fa-f:.]{2,45})\](?::[0-9]{1,5})?\Z")
+_PAIR = re.compile(r'\s*([A-Za-z]{1,20})=("[^"\\]{0,100}"|[^\s",;="]{0,100})\s*\Z')
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """Who asks."""
+
+    address: str | None  # None where the connection has none
+    https: bool = False  # whether the browser's connection ends at a trusted proxy, encrypted
+    proxied: bool = False  # whether anybody says that this was asked for somebody else, trusted or not
+
+
+def as_address(text: str) -> IpAddress | None:
+    """An address as a proxy or the system writes it, with or without a port; None for what is none."""
+    bare = text.strip(" \t")
+    with_port = _WITH_PORT.match(bare)
+    if with_port:
+        bare = with_port[1] or with_port[2]
+    try:
+        address = ipaddress.ip_address(bare.partition("%")[0])
+    except ValueError:
+        return None
+    return (address.ipv4_mapped or address) if isinstance(address, ipaddress.IPv6Address) else address
+
+
+def is_trusted(address: IpAddress | None, trusted: Sequence[IpNetwork]) -> bool:
+    """Whether it is a trusted proxy's."""
+    return address is not None and any(address in network for network in trusted)
+
+
+def client_of(peer: str | None, headers: CIMultiDictProxy[str], trusted: Sequence[IpNetwork]) -> Client:
+    """Who asks, by the address of the connection and the headers; the peer itself where those are malformed."""
+    listed, elements = _listed(headers), _elements(headers)
+    proxied = bool(listed or elements)
+    if not trusted or not is_trusted(as_address(peer or ""), trusted):
+        return Client(peer, proxied=proxied)
+    found = {_rightmost(hops, trusted) for hops in (listed, [element.get("for", "") for element in elements]) if hops}
+    # A proxy writes one of the two headers and passes on the other as the client made it up: then they differ.
+    address = found.pop() if len(found) == 1 else None
+    return Client(address or peer, _is_https(headers, elements), proxied)
+
+
+def _rightmost(hops: Sequence[str], trusted: Sequence[IpNetwork]) -> str | None:
+    """The last address that is no trusted proxy's, else the first of all; None where one up to there is none."""
+    address = None
+    for hop in reversed(hops):
+        address = as_address(hop)
+        if not is_trusted(address, trusted):
+            break
+    return None if address is None or (len(hops) > MAX_HOPS and is_trusted(address, trusted)) else str(address)
+
+
+def _listed(headers: CIMultiDictProxy[str]) -> list[str]:
+    return _last(headers, "X-Forwarded-For")
+
+
+def _elements(headers: CIMultiDictProxy[str]) -> list[dict[str, str]]:
+    """`Forwarded` (RFC 7239) as pairs, an element a hop; one that is malformed has none."""
+    found = []
+    for hop in _last(headers, "Forwarded"):
+        pairs = [_PAIR.match(pair) for pair in hop.split(";")]
+        found.append({pair[1].lower(): pair[2].strip('"') for pair in pairs if pair} if all(pairs) else {})
+    return found
+
+
+def _is_https(headers: CIMultiDictProxy[str], elements: Sequence[dict[str, str]]) -> bool:
+    """What the nearest proxy says of the connection that it was asked over."""
+    said = _last(headers, "X-Forwarded-Proto")
+    proto = said[-1].strip() if said else elements[-1].get("proto", "") if elements else ""
+    return proto.lower() == "https"
+
+
+def _last(headers: CIMultiDictProxy[str], name: str) -> list[str]:
+    """The last members of a header that is a list, which may come in several lines."""
+    lines = headers.getall(name, [])
+    return ",".join(lines).rsplit(",", MAX_HOPS + 1)[-MAX_HOPS - 1 :] if lines else []

@@ -1,0 +1,261 @@
+"""Who may be connected to the HTTP server and for how long: silence, drips and crowds cost others nothing."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import aiohttp
+import pytest
+from aiohttp import web
+
+from channels.base import HttpRoute
+from gateway.http.connection import Connection, Phase
+from gateway.http.door import Door, DoorRules
+from tests.fakes.http import Loaded, served
+
+HEALTH = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
+
+
+class Slow:
+    """A channel that takes a body, and one whose stream stays open."""
+
+    def http_routes(self) -> Sequence[HttpRoute]:
+        """As the ability says."""
+        return (HttpRoute("POST", "/body", self._body), HttpRoute("GET", "/stream", self._stream))
+
+    async def _body(self, request: web.Request) -> web.Response:
+        return web.Response(text=str(len(await request.read())))
+
+    async def _stream(self, request: web.Request) -> web.StreamResponse:
+        stream = web.WebSocketResponse()
+        await stream.prepare(request)
+        async for message in stream:
+            await stream.send_str(message.data)
+        return stream
+
+
+class Raw:
+    """A connection that says what it is told to."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader, self._writer = reader, writer
+
+    def say(self, data: bytes) -> None:
+        """Send bytes, wherever the connection stands."""
+        self._writer.write(data)
+
+    async def status(self) -> int:
+        """Take one whole answer; its status, 0 where the connection ended instead."""
+        async with asyncio.timeout(5):
+            try:
+                head = await self.reader.readuntil(b"\r\n\r\n")
+            except (asyncio.IncompleteReadError, ConnectionError):
+                return 0
+            fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:-2])
+            await self.reader.readexactly(int(fields[b"content-length"]))
+        return int(head.split(b" ")[1])
+
+    async def is_over(self) -> bool:
+        """Wait until the other side has closed it, without having said anything."""
+        async with asyncio.timeout(5):
+            with contextlib.suppress(ConnectionError):
+                return await self.reader.read() == b""
+        return True
+
+
+@asynccontextmanager
+async def raw(url: str, source: str = "127.0.0.1") -> AsyncIterator[Raw]:
+    """A connection to the server at a URL."""
+    port = int(url.rstrip("/").rpartition(":")[2])
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=(source, 0))
+    try:
+        yield Raw(reader, writer)
+    finally:
+        writer.close()
+        with contextlib.suppress(OSError):
+            await writer.wait_closed()
+
+
+async def test_connection_that_asks_nothing_is_closed():
+    """Without a byte, and after one."""
+    async with served(Loaded(), head_timeout_s=0.1) as url, raw(url) as silent, raw(url) as begun:
+        begun.say(b"G")
+        assert await silent.is_over()
+        assert await begun.is_over()
+
+
+async def test_head_that_drips_is_closed():
+    """Each byte is no new beginning."""
+    async with served(Loaded(), head_timeout_s=0.1) as url, raw(url) as drip, asyncio.TaskGroup() as tasks:
+
+        async def say_on() -> None:
+            drip.say(b"GET / HTTP/1.1\r\nX: ")
+            while True:
+                drip.say(b"x")
+                await asyncio.sleep(0.02)
+
+        saying = tasks.create_task(say_on())
+        assert await drip.is_over()
+        saying.cancel()
+
+
+async def test_head_of_a_later_request_has_the_same_time():
+    """From its first byte on; the pause before it is longer."""
+    async with served(Loaded(), head_timeout_s=0.1) as url, raw(url) as kept:
+        kept.say(HEALTH)
+        assert 200 == await kept.status()
+        await asyncio.sleep(0.15)
+        kept.say(HEALTH)
+        assert 200 == await kept.status()
+        kept.say(HEALTH[:20])
+        assert await kept.is_over()
+
+
+async def test_body_and_stream_have_their_own_time():
+    """Only the head is in a hurry."""
+    async with (
+        served(Loaded([Slow()]), head_timeout_s=0.1) as url,
+        raw(url) as sender,
+        aiohttp.ClientSession() as http,
+        http.ws_connect(f"{url}stream") as stream,
+    ):
+        sender.say(b"POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n\r\nhe")
+        await asyncio.sleep(0.2)
+        sender.say(b"llo")
+        assert 200 == await sender.status()
+        await stream.send_str("still here")
+        assert "still here" == await stream.receive_str()
+
+
+async def test_who_is_silent_makes_room_for_who_asks():
+    """Many times as many silent ones as there may be: somebody who asks is answered, and most of them are gone."""
+    async with served(Loaded(), connections=8) as url, contextlib.AsyncExitStack() as held:
+        silent = [await held.enter_async_context(raw(url)) for _ in range(40)]
+        async with raw(url) as asking:
+            asking.say(HEALTH)
+            assert 200 == await asking.status()
+        for one in silent[:32]:
+            assert await one.is_over()
+
+
+async def test_idle_connections_make_room_too():
+    """Somebody who was answered may come again anew."""
+    async with served(Loaded(), connections=8) as url, contextlib.AsyncExitStack() as held:
+        for _ in range(20):
+            kept = await held.enter_async_context(raw(url))
+            kept.say(HEALTH)
+            assert 200 == await kept.status()
+
+
+async def test_slow_bodies_make_room_last():
+    """A body that does not come holds nobody up either."""
+    async with served(Loaded([Slow()]), connections=8) as url, contextlib.AsyncExitStack() as held:
+        for _ in range(20):
+            slow = await held.enter_async_context(raw(url))
+            slow.say(b"POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
+            async with asyncio.timeout(5):
+                await slow.reader.readuntil(b"100 Continue\r\n\r\n")
+        async with raw(url) as asking:
+            asking.say(HEALTH)
+            assert 200 == await asking.status()
+
+
+async def test_who_is_being_served_is_never_cut_for_another():
+    """Where everybody has a stream open, it is the newcomer who is closed."""
+    async with served(Loaded([Slow()]), connections=8) as url, contextlib.AsyncExitStack() as held:
+        http = await held.enter_async_context(aiohttp.ClientSession())
+        streams = [await held.enter_async_context(http.ws_connect(f"{url}stream")) for _ in range(8)]
+        async with raw(url) as late:
+            late.say(HEALTH)
+            assert 0 == await late.status()
+        for stream in streams:
+            await stream.send_str("hello")
+            assert "hello" == await stream.receive_str()
+
+
+@asynccontextmanager
+async def door(most: int, most_of_address: int) -> AsyncIterator[tuple[str, Door]]:
+    """A door before a server whose every answer is 200, where this machine's addresses are like any other."""
+
+    async def answer(request: web.BaseRequest) -> web.Response:
+        with made.at_work(request.protocol, None):
+            return web.Response(text="hello")
+
+    made = Door(
+        DoorRules(
+            most=most,
+            most_of_address=most_of_address,
+            head_s=5.0,
+            stands_for_many=lambda _: False,
+            as_one=lambda at: at,
+        )
+    )
+    server = web.Server(answer)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        listener.setblocking(False)
+        async with asyncio.TaskGroup() as tasks:
+            serving = tasks.create_task(made.serve(listener, server, tasks))
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/", made
+            serving.cancel()
+        await server.shutdown(0.01)
+
+
+async def test_one_address_has_its_own_bound():
+    """Its silent ones make room for its own next, and nobody else's connection is touched."""
+    async with door(100, 4) as (url, made), contextlib.AsyncExitStack() as held:
+        other = await held.enter_async_context(raw(url, "127.0.0.2"))
+        crowd = [await held.enter_async_context(raw(url)) for _ in range(12)]
+        for gone in crowd[:8]:
+            assert await gone.is_over()
+        async with raw(url) as asking:
+            asking.say(HEALTH)
+            assert 200 == await asking.status()
+        other.say(HEALTH)
+        assert 200 == await other.status()
+        assert 6 >= len(made)
+
+
+async def test_nothing_is_kept_of_who_is_gone():
+    """A hundred that came and went, each in another way."""
+    async with door(100, 100) as (url, made):
+        for number in range(100):
+            async with raw(url) as one:
+                one.say(HEALTH[: number % 50])
+        async with asyncio.timeout(5):
+            while len(made):
+                await asyncio.sleep(0)
+        assert 0 == len(made._from) == len(made._by_inner)  # noqa: SLF001  that nothing grows is what is claimed
+
+
+async def test_answer_that_nobody_reads_is_given_up():
+    """Somebody who asks for a lot and takes nothing of it holds our memory only for a while."""
+
+    async def much(_request: web.BaseRequest) -> web.Response:
+        return web.Response(body=b"x" * 30_000_000)
+
+    over = asyncio.Event()
+
+    def moved(connection: Connection, _before: Phase) -> None:
+        if connection.over:
+            over.set()
+
+    server = web.Server(much)
+    listening = await asyncio.get_running_loop().create_server(
+        lambda: Connection(server(), moved, head_s=5.0, idle_s=5.0, stall_s=0.05), "127.0.0.1", 0
+    )
+    async with listening, raw(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/") as greedy:
+        greedy.say(HEALTH)
+        async with asyncio.timeout(5):
+            await over.wait()
+        await server.shutdown(0.01)
+
+
+@pytest.mark.parametrize("junk", [b"\x00" * 100, b"GET / HTTP/9.9\r\n\r\n", b"GET  HTTP\r\n\r\n", b"\x16\x03\x01\x02"])
+async def test_what_is_no_http_is_told_so_without_a_word_in_the_log(junk: bytes, caplog: pytest.LogCaptureFixture):
+    """Ten bytes of a stranger's are no kilobyte of our log."""
+    async with served(Loaded(), head_timeout_s=0.2) as url, raw(url) as stranger:
+        stranger.say(junk)
+        assert await stranger.status() in {0, 400}
+    assert [] == caplog.records

@@ -1,0 +1,28 @@
+"""Files for pages are kept in memory, within a bound that counts them too."""
+
+import pytest
+from aiohttp import web
+
+from channels.messages import AttachmentKind, OutboundMedia
+from channels.web.attached import AttachedFiles
+
+
+def file(content: bytes) -> OutboundMedia:
+    return OutboundMedia(AttachmentKind.DOCUMENT, "plan.txt", "text/plain", content)
+
+
+def token_of(named: object) -> str:
+    return str(named["url"]).partition("id=")[2]
+
+
+def test_many_empty_files_are_not_kept_for_ever():
+    """The oldest goes; what was sent last stays, whatever its size."""
+    kept = AttachedFiles(most_bytes=10_000)
+    first = token_of(kept.keep("c", [file(b"")])[0])
+    for _ in range(1000):
+        last = token_of(kept.keep("c", [file(b"")])[0])
+    assert b"" == kept.answer("c", last).body
+    with pytest.raises(web.HTTPNotFound):
+        kept.answer("c", first)
+    huge = token_of(kept.keep("c", [file(b"x" * 20_000)])[0])
+    assert 20_000 == len(kept.answer("c", huge).body)
