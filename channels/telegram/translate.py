@@ -26,6 +26,7 @@ from channels.messages import (
     Rejected,
     Sender,
 )
+from channels.telegram.quotes import forwarded_from, is_forwarded, replied_to
 from channels.telegram.raw import (
     RawChat,
     RawEntity,
@@ -36,7 +37,6 @@ from channels.telegram.raw import (
     RawUpdate,
     RawUser,
 )
-from channels.telegram.quotes import forwarded_from, is_forwarded, replied_to
 
 CHANNEL = "telegram"
 MAX_RAW_CHARS = 16_384
