@@ -1,4 +1,4 @@
-"""Over the wires of Discord and Slack: what is replied to, shared or forwarded comes with the message, as whose it is."""
+"""Over the wires of Discord and Slack: what is replied to or shared comes with the message, as whose it is."""
 
 from channels.messages import InboundMessage, Quoted, QuoteKind
 from tests.fakes.discord import discord
