@@ -75,21 +75,7 @@ class LiveAnswer:
         self._over = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
-        self._draft = self._new_draft()
-
-    def _new_draft(self) -> StreamedDraft | None:
-        """Where the platform shows drafts in this chat, and was told to: no placeholder then."""
-        if not isinstance(self._channel, StreamsDrafts) or not self._channel.drafts_in(self._address):
-            return None
-        return StreamedDraft(
-            self._channel,
-            self._address,
-            self._turn_id,
-            self._so_far,
-            self._tools.now_s,
-            every_s=self._channel.limits.edit_interval_s,
-            timeout_s=self._tools.config.send_timeout_s,
-        )
+        self._draft = _draft_of(tools, channel, said, self._so_far)
 
     def start(self, message_id: str | None, placeholder: attempts.Placeholder | None = None) -> None:
         """Begin to watch the time; `placeholder` is one from before a crash."""
@@ -263,3 +249,20 @@ class LiveAnswer:
         except ChannelError as failure:
             log.debug("live_edit_refused", turn_id=self._turn_id, error=str(failure))
         return True
+
+
+def _draft_of(
+    tools: LiveTools, channel: Channel, said: Said, render: Callable[[str], Rendered | None]
+) -> StreamedDraft | None:
+    """Where the platform shows drafts in this chat, and was told to: no placeholder then."""
+    if not isinstance(channel, StreamsDrafts) or not channel.drafts_in(said.address):
+        return None
+    return StreamedDraft(
+        channel,
+        said.address,
+        said.cause,
+        render,
+        tools.now_s,
+        every_s=channel.limits.edit_interval_s,
+        timeout_s=tools.config.send_timeout_s,
+    )
