@@ -324,3 +324,11 @@ def test_a_key_that_cannot_work_is_refused_without_being_shown(key):
     with pytest.raises(ValueError, match="key") as caught:
         OpenAIModel("m", ModelConfig(api_key=SecretStr(key)))
     assert not key or key not in str(caught.value)
+
+
+@pytest.mark.parametrize("tokens", [10**18, 2**63, -1, True, 1.5])
+async def test_a_count_of_tokens_that_cannot_be_is_not_kept(server, model, tokens):
+    """What no database takes would cost the person their answer."""
+    server.script(Reply("Hello.", usage=(tokens, tokens)))
+    response, _ = await ask(model)
+    assert ("Hello.", None, None) == (response.text, response.usage.input_tokens, response.usage.output_tokens)

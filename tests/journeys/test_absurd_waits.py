@@ -21,7 +21,8 @@ async def test_a_wait_of_ages_parks_one_chat_for_an_hour_at_most(tmp_path: Path)
     """F01: retry_after 10**12 ends no process, now or at the next start, whatever an earlier life wrote down of it."""
     async with house(tmp_path) as here:
         for chat in (1, 5):
-            here.sim.faults.script(Fault(kind="raw", status=429, body=ABSURD, method="sendMessage", chat=chat, times=None))
+            fault = Fault(kind="raw", status=429, body=ABSURD, method="sendMessage", chat=chat, times=None)
+            here.sim.faults.script(fault)
             here.sim.say(chat, "one")
         await here.until(lambda: here.sim.faults.hits() > 1, "the refusals")
         here.sim.say(2, "two")
