@@ -9,11 +9,12 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 
 import orjson
 
 from channels.base import ChannelState, Renderer, Sink
+from channels.clocks import steady_now
 from channels.console.config import ConsolePlace
 from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, WRITE_S
 from channels.console.render import ConsoleRenderer
@@ -26,10 +27,6 @@ from channels.views import MAX_FRAME_BYTES, BadFrame, Shown, Visitor, read_frame
 CHANNEL = "console"
 ACCOUNT = "main"
 CHAT = "local"
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class ConsoleChannel:
@@ -45,7 +42,7 @@ class ConsoleChannel:
         *,
         patience: Patience | None = None,
         now_s: Callable[[], float] = time.monotonic,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Callable[[], datetime] = steady_now,
     ) -> None:
         """Nothing listens before `run`. `patience`, `now_s` and `clock` are for tests."""
         self.renderer: Renderer = ConsoleRenderer()

@@ -7,11 +7,11 @@ No retry, no splitting and no pacing live here; a call is made once and ends in 
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
 from channels.base import HttpRoute, Renderer, Sign, Sink
+from channels.clocks import steady_now
 from channels.errors import Unknown
 from channels.messages import Address, Attachment, OutboundPart, Receipt, Rendered
 from channels.telegram.asking import Clock, Pause
@@ -37,10 +37,6 @@ REACTIONS: Mapping[Sign, str] = {
 """Our signs as reactions a bot may set (core.telegram.org/bots/api#reactiontypeemoji, read 2026-09)."""
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class TelegramChannel:
     """One Telegram bot: receives by polling or webhook, sends and edits with buttons and files, fetches files, reacts,
     shows typing and drafts, deletes, sets menus.
@@ -50,7 +46,7 @@ class TelegramChannel:
     max_media_bytes = MAX_UPLOAD_BYTES
     draft_lasts_s = DRAFT_LASTS_S
 
-    def __init__(self, config: TelegramAccount, *, pause: Pause = asyncio.sleep, clock: Clock = _utc_now) -> None:
+    def __init__(self, config: TelegramAccount, *, pause: Pause = asyncio.sleep, clock: Clock = steady_now) -> None:
         """Nothing is connected yet. `pause` and `clock` are for tests."""
         self.account = config.name
         self.limits = replace(TELEGRAM_LIMITS, hints=RICH_HINTS) if config.rich else TELEGRAM_LIMITS

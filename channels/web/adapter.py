@@ -7,9 +7,10 @@ Retryable for a minute and then parks the lane, until the person has the page op
 import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
+from channels.clocks import steady_now
 from channels.messages import Address, OutboundPart, Receipt
 from channels.screens import Patience, Screens
 from channels.web.attached import MAX_FILE_BYTES
@@ -20,10 +21,6 @@ from channels.web.limits import WEB_LIMITS
 from channels.web.pages import Pages
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class WebChannel:
@@ -40,7 +37,7 @@ class WebChannel:
         *,
         patience: Patience | None = None,
         now_s: Callable[[], float] = time.monotonic,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Callable[[], datetime] = steady_now,
     ) -> None:
         """Nobody is heard before `run`. `patience`, `now_s` and `clock` are for tests."""
         self.renderer: Renderer = WebRenderer()

@@ -115,6 +115,7 @@ class CommandTools:
     apply: ApplyChange
     decisions: Mapping[str, Decision]  # by the word in front of a button's data
     clock: Callable[[], datetime]
+    dates: Callable[[], datetime] | None = None  # the wall clock, for people's days; None: the same clock
 
 
 class CommandRunner:
@@ -130,6 +131,7 @@ class CommandRunner:
         self._apply = tools.apply
         self._decisions = tools.decisions
         self._clock = tools.clock
+        self._dates = tools.dates or tools.clock
         self._tasks = tasks
         self._lanes: dict[_Lane, Drained[_Queued]] = {}
         self._told_missed_at: dict[tuple[str, str], datetime] = {}
@@ -201,7 +203,7 @@ class CommandRunner:
             await self._commit(session, row, Reply(self._table.not_allowed(command, principal)), Outcome.ANSWERED)
             return
         await session.conversation.loaded()
-        asked = Invocation(name, arguments, principal, self._clock(), session, f"inbox:{row.id}")
+        asked = Invocation(name, arguments, principal, self._dates(), session, f"inbox:{row.id}")
         reply = await command.handle(asked)
         await self._commit(session, row, reply, Outcome.ANSWERED)
 
