@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
@@ -27,6 +27,7 @@ from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.tools.base import Tool, tools_of
 from agent.transcript import EndReason
 from channels.base import Channel
+from channels.clocks import steady_now, wall_now
 from channels.console.config import ConsolePlace
 from channels.messages import DEFAULT_TENANT, InboundMessage, Quoted
 from channels.registry import load_channel
@@ -83,8 +84,8 @@ LEAST_CONNECTIONS = 8
 
 
 def utc_now() -> datetime:
-    """The wall clock."""
-    return datetime.now(UTC)
+    """The time by which everything here waits, expires and has an age; people's days are the wall clock's."""
+    return steady_now()
 
 
 async def serve(
@@ -202,9 +203,10 @@ class Gateway:
         operations = access_operations(store, key, manager, delivery, bus, self._snapshot)
         decisions, buttons = access_decisions(operations), SealedButtons(keys.buttons)
         known = Known(self._snapshot)
-        commands = CommandRunner(
-            CommandTools(store, self._table, delivery, manager, known, apply_change, decisions, utc_now, buttons), tasks
+        shared = CommandTools(
+            store, self._table, delivery, manager, known, apply_change, decisions, utc_now, buttons, dates=wall_now
         )
+        commands = CommandRunner(shared, tasks)
         router = Router(bus, session_tools, commands, tasks)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
@@ -314,7 +316,7 @@ class Gateway:
             prompt=coach_prompt,
             tools=self._tools,
             limits=self._settings.agent,
-            clock=utc_now,
+            clock=wall_now,
         )
 
         async def chat(turn: Turn, port: TurnPort) -> EndReason:
@@ -354,10 +356,10 @@ async def drained(
 
 
 def apply_change(
-    connection: Connection, principal: Principal, command: LocalCommand, key: str, now: datetime
+    connection: Connection, principal: Principal, command: LocalCommand, key: str, _now: datetime
 ) -> Mapping[str, object]:
-    """Apply a command of the agent's; each kind by the room that keeps its data."""
-    return practice.apply(connection, principal, command, key, now)
+    """Apply a command of the agent's; each kind by the room that keeps its data. Its day is the wall clock's."""
+    return practice.apply(connection, principal, command, key, wall_now())
 
 
 def apply_command(connection: Connection, principal: Principal, command: LocalCommand, key: str, now: datetime) -> str:
