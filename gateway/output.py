@@ -167,7 +167,7 @@ def _without_elements(text: str, element: _Element, cut_off: str) -> str:
     if found is None:
         return text
     kept, at, closings = [], 0, element.closings(text)
-    while found:
+    while found is not None:
         end = _end_behind(closings.get(found[1].lower(), ()), found.end())
         if end is None and re.compile(cut_off).match(text, found.end()):
             end = len(text)

@@ -47,6 +47,12 @@ COMMIT_SECONDS = Histogram(
 COMMIT_JOBS = Histogram(
     "tenk_store_commit_jobs", "Jobs that shared a commit.", buckets=(1, 2, 4, 8, 16, 32, 64, 128), registry=REGISTRY
 )
+LOOP_STALLS = Counter(
+    "tenk_loop_stalls", "Times the event loop stood still for over 200 ms, by where.", ["place"], registry=REGISTRY
+)
+LOOP_STALL_SECONDS = Histogram(
+    "tenk_loop_stall_seconds", "How long the event loop stood still.", buckets=_SLOW_S, registry=REGISTRY
+)
 CHANNEL_READY = Gauge("tenk_channel_ready", "1 while the channel is ready.", ["channel", "account"], registry=REGISTRY)
 CHANNEL_HEARD_AT = Gauge(
     "tenk_channel_heard_timestamp_seconds",
