@@ -75,6 +75,7 @@ from gateway.store.people import Person
 from gateway.store.practice import StoredPractice
 from gateway.supervision import Faults, Supervised
 from gateway.unix_socket import listening
+from gateway.watchdog import LoopWatchdog
 
 log = structlog.get_logger()
 
@@ -224,6 +225,7 @@ class Gateway:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         tasks.keep("requests", self._keep_house)
         tasks.keep("retention", Housekeeper(store, settings.retention, utc_now).run)
+        tasks.keep("watchdog", LoopWatchdog().run)
         routing = tasks.kept("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again

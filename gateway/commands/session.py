@@ -8,9 +8,13 @@ from agent.coach.practice import clean
 from gateway.commands.base import Command, Invocation, Reply, Results, SessionAction, SetMode, SetTimezone
 from gateway.commands.texts import tell
 from gateway.commands.zones import find_zone, near_zones
+from gateway.costly import costly
 
 MODES = ("steer", "followup")
 SHOWN_TEXTS = 5
+ZONES_CHARS = 10_000
+"""About what is read to find a zone: the names of all of them, the first time from disk."""
+
 SHOWN_TEXT_CHARS = 60
 
 
@@ -100,10 +104,11 @@ async def _timezone(asked: Invocation) -> Reply:
     wanted = clean(asked.arguments)
     if not wanted:
         return Reply(_zone_text(asked, "timezone_is", asked.principal.timezone))
-    zone = find_zone(wanted)
+    zone = await costly(ZONES_CHARS, partial(find_zone, wanted))
     if zone is not None:
         return Reply(_zone_text(asked, "timezone_set", zone), session=SetTimezone(zone))
-    near, written = near_zones(wanted), escape(wanted[:SHOWN_TEXT_CHARS])
+    near = await costly(ZONES_CHARS, partial(near_zones, wanted))
+    written = escape(wanted[:SHOWN_TEXT_CHARS])
     if not near:
         return Reply(tell(asked.principal, "timezone_unknown", zone=written))
     listed = ", ".join(escape(name) for name in near)

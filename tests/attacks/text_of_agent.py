@@ -39,6 +39,7 @@ SYSTEM = "Today is Wednesday, 2026-03-04. Answer in: English"
 READ = '{"success":true,"data":{"skills":[]},"error":null}'
 TOOLS = tuple(ToolSpec(name, name, {}) for name in ("get_user_skills", "log_practice", "create_skill", "edit_session"))
 PIECE_CHARS = 8
+MOST_CALLS = 100
 
 
 def parse_log(text: str) -> None:
@@ -145,9 +146,14 @@ def classified(text: str) -> None:
     responses.classify(ModelResponded(0, text))
 
 
+def with_own_ids(text: str) -> None:
+    """All of a response's calls with the same few ids."""
+    responses.with_own_ids(responses.at_most(responded(text), MOST_CALLS), 0, frozenset(pieces(text)), "turn")
+
+
 def journal_of(text: str) -> list[JournalEvent]:
     """A turn with a call for each piece of the text, all returned."""
-    response = responses.with_own_ids(responded(text), 0, frozenset(), "turn")
+    response = responses.with_own_ids(responses.at_most(responded(text), MOST_CALLS), 0, frozenset(), "turn")
     returned = [
         ToolReturned(0, f"turn/0/{index}", call.id, call.name, call.arguments)
         for index, call in enumerate(response.tool_calls)
@@ -203,7 +209,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.sse:EventParser": Entry(events),
     "agent.models.failures:from_answer": Entry(refused),
     "agent.responses:classify": Entry(classified),
-    "agent.responses:with_own_ids": Entry(lambda text: responses.with_own_ids(responded(text), 0, frozenset(), "t")),
+    "agent.responses:with_own_ids": Entry(with_own_ids),
     "agent.answers:ended": Entry(lambda text: answers.ended(EndReason.TIMEOUT, text, text)),
     "agent.stuck:circling": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
