@@ -63,7 +63,7 @@ def functions_run(entries: list[Entry]) -> set[str]:
 
 def named(code: CodeType) -> str:
     """A function as `text_functions` calls it."""
-    from pathlib import Path  # noqa: PLC0415
+    from pathlib import Path  # noqa: PLC0415  a name of the module above would be a text function here
 
     return f"{module_of(Path(code.co_filename))}:{code.co_qualname.replace('.<locals>', '')}"
 

@@ -145,7 +145,7 @@ def test_rules_do_nothing_for_what_another_member_said() -> None:
     stopped = PastTurn(BEA, (TurnStarted((UserItem("45m guitar", "Bea"),)), TurnEnded(EndReason.STOPPED, "")))
     items = (*history_for([stopped], ANA), UserItem("stats", "Ana"))
     heard = listen(ModelRequest("", items))
-    assert (("stats",), "") == (heard.pending, heard.previous)
+    assert (("stats",), ()) == (heard.pending, heard.earlier)
     asked = PastTurn(BEA, (TurnStarted((UserItem("45m", "Bea"),)), TurnEnded(EndReason.COMPLETED, "Which skill?")))
     heard = listen(ModelRequest("", (*history_for([asked], ANA), UserItem("guitar", "Ana"))))
-    assert ("", "") == (heard.previous, heard.answer)
+    assert () == heard.earlier
