@@ -7,14 +7,12 @@ is the final that fills it; what a crash leaves in between is filled by the resu
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import structlog
 
 from channels.base import Channel, EditsMessages, Reacts, ShowsTyping, Sign, StreamsDrafts
 from channels.errors import ChannelError, Retryable, Unknown
 from channels.messages import GOES_ON, OutboundPart, Rendered
-from gateway.costly import costly
 from gateway.delivery.calls import call
 from gateway.delivery.compose import RECOVERED_MARK, Said, waiting_part
 from gateway.delivery.config import DeliveryConfig
@@ -232,7 +230,7 @@ class LiveAnswer:
         if not isinstance(self._channel, EditsMessages) or self._platform_id is None:
             return
         text = self._text
-        rendered = await costly(len(text), partial(self._so_far, text))
+        rendered = self._so_far(text)
         if rendered is None:
             return
         part = OutboundPart(address=self._address, rendered=rendered, idem_key="", unfinished=True)

@@ -92,6 +92,8 @@ EXCUSED: dict[str, str] = {
     "gateway.sessions.commands": "loops over the commands of a session, by their ids",
     "gateway.sessions.worker": "loops over the rows of a session, by their ids",
     "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",
+    "gateway.delivery.boundaries": "measured with the splitting that asks for them",
+    "gateway.delivery.splitting": "measured with the rendering of a platform, on the way there",
     "gateway.delivery.pacing": "chats by their ids, of which a bounded number is kept",
     "gateway.delivery.under_way": "the lanes that are at work, by their names",
 }
