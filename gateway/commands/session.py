@@ -1,5 +1,6 @@
 """Commands about the conversation and the person: `/start /new /stop /mode /timezone`."""
 
+import asyncio
 from functools import partial
 
 from agent.coach.calendar import zone_of
@@ -8,13 +9,9 @@ from agent.coach.practice import clean
 from gateway.commands.base import Command, Invocation, Reply, Results, SessionAction, SetMode, SetTimezone
 from gateway.commands.texts import tell
 from gateway.commands.zones import find_zone, near_zones
-from gateway.costly import costly
 
 MODES = ("steer", "followup")
 SHOWN_TEXTS = 5
-ZONES_CHARS = 10_000
-"""About what is read to find a zone: the names of all of them, the first time from disk."""
-
 SHOWN_TEXT_CHARS = 60
 
 
@@ -104,10 +101,10 @@ async def _timezone(asked: Invocation) -> Reply:
     wanted = clean(asked.arguments)
     if not wanted:
         return Reply(_zone_text(asked, "timezone_is", asked.principal.timezone))
-    zone = await costly(ZONES_CHARS, partial(find_zone, wanted))
+    zone = await asyncio.to_thread(find_zone, wanted)  # the first time it reads all there are from disk
     if zone is not None:
         return Reply(_zone_text(asked, "timezone_set", zone), session=SetTimezone(zone))
-    near = await costly(ZONES_CHARS, partial(near_zones, wanted))
+    near = await asyncio.to_thread(near_zones, wanted)
     written = escape(wanted[:SHOWN_TEXT_CHARS])
     if not near:
         return Reply(tell(asked.principal, "timezone_unknown", zone=written))

@@ -7,14 +7,12 @@ is the final that fills it; what a crash leaves in between is filled by the resu
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import structlog
 
 from channels.base import Channel, EditsMessages, Reacts, ShowsTyping, Sign, StreamsDrafts
 from channels.errors import ChannelError, Retryable, Unknown
 from channels.messages import GOES_ON, OutboundPart, Rendered
-from gateway.costly import costly
 from gateway.delivery.calls import call
 from gateway.delivery.compose import RECOVERED_MARK, Said, waiting_part
 from gateway.delivery.config import DeliveryConfig
@@ -228,7 +226,7 @@ class LiveAnswer:
     async def _edit(self) -> None:
         """Show what there is."""
         text = self._text
-        if await self._edit_to(await costly(len(text), partial(self._so_far, text))):
+        if await self._edit_to(self._so_far(text)):
             self._shown = text
 
     async def _edit_to(self, rendered: Rendered | None) -> bool:

@@ -2,14 +2,12 @@
 
 import zlib
 from collections.abc import Callable
-from functools import partial
 
 import structlog
 
 from channels.base import StreamsDrafts
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import Address, Rendered
-from gateway.costly import costly
 from gateway.delivery.calls import call
 
 log = structlog.get_logger()
@@ -52,7 +50,7 @@ class StreamedDraft:
         if now_s < self._due_s or (text == self._shown and not fading):
             return
         self._due_s = now_s + self._every_s
-        rendered = await costly(len(text), partial(self._render, text)) or Rendered("")
+        rendered = self._render(text) or Rendered("")
         try:
             await call(self._channel.draft(self._address, self._id, rendered), self._timeout_s)
         except Retryable as failure:

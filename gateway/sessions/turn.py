@@ -8,10 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
 from typing import Protocol
-
-import structlog
 
 from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
 from agent.transcript import (
@@ -26,7 +23,6 @@ from agent.transcript import (
     spoken,
 )
 from channels.base import Channel, Sign
-from gateway.costly import costly
 from gateway.delivery.compose import Said, compose
 from gateway.delivery.drafts import LiveAnswer
 from gateway.delivery.outbox import Delivery
@@ -42,8 +38,6 @@ from gateway.store.journal import Fence, TurnRow
 from gateway.store.outbox import NewPart, OutboxRow
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
-log = structlog.get_logger()
-
 ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], str]
 """Apply a local command within a commit, once a key; its result as a JSON object {"success", "data", "error"}."""
 
@@ -52,10 +46,6 @@ WITHHELD = UserItem("(The input guard withheld a message here.)")
 
 NOTHING_LEFT = "My answer came out empty. Please ask me again."
 """Said where the last look at an answer left nothing of it: nobody waits for silence."""
-
-
-TOO_COSTLY = "I wrote something that cannot be shown. Please ask me again."
-"""Said where an answer could not be made ready in time."""
 
 
 class Surroundings(Protocol):
@@ -257,15 +247,16 @@ class RunningTurn:
     async def _end(
         self, reason: EndReason, text: str, response: ModelResponded | None, placeholder: bool, again: bool
     ) -> None:
-        compose_answer = partial(self._composed, reason, placeholder=placeholder, again=again)
-        try:
-            text, parts = await costly(len(text), partial(compose_answer, text))
-        except TimeoutError:
-            log.error("answer_too_costly", turn_id=self._turn.id, chars=len(text))
-            text, parts = compose_answer(TOO_COSTLY)
+        text = self._tools.clean(text).strip()
+        if reason is EndReason.STOPPED:
+            quiet = not placeholder and not self._fed  # nothing was begun; whoever stopped it is told by the command
+            text = "" if quiet else text or "⏹"
+        else:
+            text = text or NOTHING_LEFT
         ended = TurnEnded(reason, text)
         events: tuple[JournalEvent, ...] = (ended,) if response is None else (response, ended)
         turn = self._turn
+        parts = self._parts(text, placeholder, again) or (self._parts(NOTHING_LEFT, placeholder, again) if text else [])
         seq = self._session.conversation.next_seq(turn.session_id, len(events))
         claimed = bool(parts) and self._tools.delivery.reserve(turn.address.lane)
 
@@ -293,17 +284,6 @@ class RunningTurn:
         self._live.finished()
         series(TURNS, reason.value).inc()
         TURN_SECONDS.observe((self._tools.clock() - turn.started_at).total_seconds())
-
-    def _composed(self, reason: EndReason, text: str, *, placeholder: bool, again: bool) -> tuple[str, list[NewPart]]:
-        """What the person gets, as text and as parts; pure."""
-        text = self._tools.clean(text).strip()
-        if reason is EndReason.STOPPED:
-            quiet = not placeholder and not self._fed  # nothing was begun; whoever stopped it is told by the command
-            text = "" if quiet else text or "⏹"
-        else:
-            text = text or NOTHING_LEFT
-        parts = self._parts(text, placeholder, again) or (self._parts(NOTHING_LEFT, placeholder, again) if text else [])
-        return text, parts
 
     def _journaled(self, events: Sequence[JournalEvent]) -> None:
         self.events += events

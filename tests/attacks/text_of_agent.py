@@ -61,8 +61,9 @@ def read_correction(text: str) -> None:
 
 def find_day(text: str) -> None:
     """Inside a sentence."""
-    with suppress(LogLineError):
-        log_line.find_day(text, TODAY)
+    for said in (text, f"yesterday {text}", f"{text} monday"):
+        with suppress(LogLineError):
+            log_line.find_day(said, TODAY)
 
 
 def clean_name(text: str) -> None:
@@ -218,4 +219,16 @@ ENTRIES: dict[str, Entry] = {
     "agent.wellformed:well_formed": Entry(well_formed),
 }
 
-EXCUSED: dict[str, str] = {}
+EXCUSED: dict[str, str] = {
+    "agent.coach.insights": "writes about a person's skills, whose names have 64 characters at most",
+    "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
+    "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
+    "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
+    "agent.coach.offline:_holds": "compares what was logged with what is right, three fields each",
+    "agent.coach.offline_work:Work.reads": "loops over results of one turn, by the names of tools",
+    "agent.coach.plan:_command": "loops over a person's skills, by their ids",
+    "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
+    "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
+    "agent.permissions": "a tool's name against the operator's few patterns",
+    "agent.running:RunningTurn._finish": "loops over the names of tools whose outcome is unknown",
+}
