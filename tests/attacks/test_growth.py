@@ -1,0 +1,42 @@
+"""A text of twice the length costs about twice the work, whatever stands in it (issue 7, item 1).
+
+Telegram's 4,096 characters, the chat page's 32,000 and a model's 1,000,000 all pass through functions whose cost grows
+with the text alone; what each does in a row of the event loop is measured here over every hostile shape.
+"""
+
+import pytest
+
+from tests.attacks.entries import Entry
+from tests.attacks.growth import growing
+from tests.attacks.shapes import SHAPES
+from tests.attacks.text_of_agent import ENTRIES as OF_AGENT
+from tests.attacks.text_of_channels import ENTRIES as OF_CHANNELS
+from tests.attacks.text_of_gateway import ENTRIES as OF_GATEWAY
+
+ENTRIES = OF_AGENT | OF_CHANNELS | OF_GATEWAY
+LONGER = 12
+
+
+def test_there_are_over_200_shapes() -> None:
+    """Each is another text, at every length."""
+    assert len(SHAPES) == len({shape.text(400) for shape in SHAPES})
+    assert len(SHAPES) >= 200
+
+
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_work_grows_with_the_text_alone(name: str) -> None:
+    """At n, 2n and 4n characters of every shape."""
+    assert [] == found(ENTRIES[name], scale=1)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_work_grows_with_a_long_text_alone(name: str) -> None:
+    """As above, with texts twelve times as long: what is quadratic with a small factor shows late."""
+    assert [] == found(ENTRIES[name], LONGER)
+
+
+def found(entry: Entry, scale: int) -> list[str]:
+    """What grows, in words."""
+    return [str(grown) for grown in growing(entry.call, SHAPES, entry.most_chars, scale)]

@@ -1,0 +1,215 @@
+"""What of `agent` reads a person's or a model's words. How to register: see `tests.attacks.entries`."""
+
+from contextlib import suppress
+from datetime import UTC, date, datetime
+
+from agent import answers, context, responses, stuck
+from agent.coach import correction, intents, language, log_line, looks, practice, prefetch
+from agent.coach.hearing import listen
+from agent.coach.log_line import LogLineError
+from agent.coach.offline import OfflineCoach
+from agent.models import failures, openai, openai_format
+from agent.models.sse import EventParser
+from agent.ports import ModelFailure, ModelRequest, ToolSpec
+from agent.tools import arguments, results
+from agent.tools.pipeline import ToolBox
+from agent.transcript import (
+    AssistantItem,
+    EndReason,
+    Item,
+    JournalEvent,
+    ModelResponded,
+    NoteItem,
+    ToolCall,
+    ToolItem,
+    ToolReturned,
+    TurnStarted,
+    UserItem,
+    fold,
+    open_calls,
+)
+from agent.wellformed import well_formed
+from tests.attacks.entries import Entry
+from tests.fakes.agents import Number
+
+TODAY = date(2026, 3, 4)
+NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+SKILLS = ("Guitar", "Piano", "Guitar scales", "a", "my")
+SYSTEM = "Today is Wednesday, 2026-03-04. Answer in: English"
+READ = '{"success":true,"data":{"skills":[]},"error":null}'
+TOOLS = tuple(ToolSpec(name, name, {}) for name in ("get_user_skills", "log_practice", "create_skill", "edit_session"))
+PIECE_CHARS = 8
+
+
+def parse_log(text: str) -> None:
+    """As `/log` does."""
+    with suppress(LogLineError):
+        log_line.parse_log(text, TODAY, SKILLS)
+
+
+def log_then_text(text: str) -> None:
+    """The text behind a duration, where notes stand."""
+    parse_log(f"45m {text}")
+
+
+def read_correction(text: str) -> None:
+    """As the offline coach does."""
+    with suppress(LogLineError):
+        correction.read_correction(text, TODAY, SKILLS)
+
+
+def find_day(text: str) -> None:
+    """Inside a sentence."""
+    with suppress(LogLineError):
+        log_line.find_day(text, TODAY)
+
+
+def clean_name(text: str) -> None:
+    """As a tool's argument."""
+    with suppress(practice.PracticeRefused):
+        practice.clean_name(text)
+
+
+def conversation(text: str) -> tuple[Item, ...]:
+    """One with the text as everybody's words."""
+    call = ToolCall("c1", "get_user_skills", text)
+    said = (UserItem(text), AssistantItem(text, (call,)), ToolItem("c1", "get_user_skills", READ), NoteItem(text))
+    return (*said, AssistantItem(text), UserItem(text), AssistantItem("", (call,)), ToolItem("c1", "a", text))
+
+
+def offline(text: str) -> None:
+    """The offline coach, asked this first, and then once its tool has come back."""
+    call = ToolCall("c1", "get_user_skills", "{}")
+    for more in ((), (AssistantItem("", (call,)), ToolItem("c1", "get_user_skills", READ))):
+        OfflineCoach().answer(ModelRequest(SYSTEM, (UserItem(text), *more), TOOLS, 100))
+
+
+def many_messages(text: str) -> None:
+    """The offline coach, with each piece as a message of its own."""
+    OfflineCoach().answer(ModelRequest(SYSTEM, tuple(UserItem(piece) for piece in pieces(text)), TOOLS, 100))
+
+
+def pieces(text: str) -> list[str]:
+    """The text in pieces of the same length."""
+    return [text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS)]
+
+
+def streamed(text: str) -> None:
+    """A stream whose every chunk is a piece of the text, first as said, then as arguments of call after call."""
+    assembly = openai_format.Assembly(lambda _event: None, "test")
+    with suppress(ModelFailure):
+        for index, piece in enumerate(pieces(text)):
+            function = {"name": piece, "arguments": piece}
+            calls = [{"index": index, "id": piece, "function": function}, {"id": f"n{index}", "function": function}]
+            assembly.take({"choices": [{"delta": {"content": piece}}]})
+            assembly.take({"choices": [{"delta": {"content": [{"text": piece}], "tool_calls": calls}}]})
+        assembly.response()
+
+
+def events(text: str) -> None:
+    """A stream of bytes cut into pieces."""
+    parser = EventParser()
+    for piece in pieces(text):
+        parser.feed(piece.encode("utf-8", "surrogatepass"))
+    parser.feed(text.encode("utf-8", "surrogatepass") + b"\n\n")
+
+
+def answered(text: str) -> None:
+    """An HTTP body."""
+    assembly = openai_format.Assembly(lambda _event: None, "test")
+    with suppress(ModelFailure):
+        openai._read_whole(text.encode("utf-8", "surrogatepass"), assembly)  # noqa: SLF001  what a body comes to first
+
+
+def refused(text: str) -> None:
+    """An error's body, and one inside a stream."""
+    failures.from_answer(500, {"Retry-After": text}, text, NOW, "sk-secret")
+    failures.from_answer(429, {}, text, NOW, "sk-secret")
+    failures.from_error({"message": text, "code": text}, "sk-secret")
+
+
+def call_arguments(text: str) -> None:
+    """What a model wrote for a tool."""
+    for written in (text, '{"n": "' + text + '"}', '{"n":' + text + "}"):
+        with suppress(arguments.BadArguments):
+            arguments.read(written, Number)
+
+
+def responded(text: str) -> ModelResponded:
+    """A response with the text, and a call for each piece of it."""
+    return ModelResponded(0, text, tuple(ToolCall(piece, piece, piece) for piece in pieces(text)))
+
+
+def classified(text: str) -> None:
+    """A response, of which kind it is."""
+    responses.classify(ModelResponded(0, text))
+
+
+def journal_of(text: str) -> list[JournalEvent]:
+    """A turn with a call for each piece of the text, all returned."""
+    response = responses.with_own_ids(responded(text), 0, frozenset(), "turn")
+    returned = [
+        ToolReturned(0, f"turn/0/{index}", call.id, call.name, call.arguments)
+        for index, call in enumerate(response.tool_calls)
+    ]
+    return [TurnStarted((UserItem(text),)), response, *returned]
+
+
+def many_calls(text: str) -> None:
+    """A turn of very many calls, read as each round reads it."""
+    journal = journal_of(text)
+    open_calls(journal)
+    stuck.circling(journal)
+    fold([*journal, ModelResponded(1, text), *(ModelResponded(2, piece) for piece in pieces(text))])
+
+
+def said_in_results(text: str) -> None:
+    """What a tool gave and what it said when it failed."""
+    results.succeeded({"a": text, "b": pieces(text), text: 1})
+    results.failed(text)
+    results.fitted(text, len(text) // 2)
+
+
+def prompted(text: str) -> None:
+    """A request of it, as it goes over the wire."""
+    items = conversation(text)
+    body = openai_format.request_body(ModelRequest(text, items, TOOLS, 100), "m", "max_tokens", usage_in_stream=True)
+    openai._encoded(body)  # noqa: SLF001  what every request passes
+    context.estimated_tokens(context.trimmed(items, 100, 1000))
+    context.with_old_results_blanked(items)
+    context.compose([text], [text])
+
+
+ENTRIES: dict[str, Entry] = {
+    "agent.coach.log_line:parse_log": Entry(parse_log, log_line.MAX_LINE_CHARS),
+    "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
+    "agent.coach.log_line:find_day": Entry(find_day),
+    "agent.coach.correction:read_correction": Entry(read_correction),
+    "agent.coach.intents:hear": Entry(intents.hear, 2000),
+    "agent.coach.hearing:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
+    "agent.coach.offline:OfflineCoach.answer": Entry(offline),
+    "agent.coach.offline:OfflineCoach.answer to many": Entry(many_messages),
+    "agent.coach.language:detect": Entry(lambda text: (language.detect(text), language.language_of(text))),
+    "agent.coach.language:escape": Entry(language.escape),
+    "agent.coach.looks:emoji_for": Entry(looks.emoji_for),
+    "agent.coach.practice:clean": Entry(practice.clean),
+    "agent.coach.practice:clean_name": Entry(clean_name),
+    "agent.coach.prefetch:read_prefetched": Entry(
+        lambda text: (prefetch.read_prefetched(text), prefetch.planned_language(text))
+    ),
+    "agent.models.openai_format:Assembly": Entry(streamed),
+    "agent.models.openai_format:request_body": Entry(prompted),
+    "agent.models.openai:_read_whole": Entry(answered),
+    "agent.models.sse:EventParser": Entry(events),
+    "agent.models.failures:from_answer": Entry(refused),
+    "agent.responses:classify": Entry(classified),
+    "agent.responses:with_own_ids": Entry(lambda text: responses.with_own_ids(responded(text), 0, frozenset(), "t")),
+    "agent.answers:ended": Entry(lambda text: answers.ended(EndReason.TIMEOUT, text, text)),
+    "agent.stuck:circling": Entry(many_calls),
+    "agent.tools.arguments:read": Entry(call_arguments),
+    "agent.tools.results:succeeded": Entry(said_in_results),
+    "agent.tools.pipeline:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
+    "agent.wellformed:well_formed": Entry(well_formed),
+}
+
+EXCUSED: dict[str, str] = {}

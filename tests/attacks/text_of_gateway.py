@@ -1,0 +1,78 @@
+"""What of `gateway` reads a stranger's, a person's or a model's words. How to register: see `tests.attacks.entries`."""
+
+from datetime import UTC, datetime
+
+from agent.coach.practice import Skill
+from agent.ports import Principal
+from channels.messages import Address, ChatKind, CommandInvoked, InboundMessage, Sender
+from gateway import guard, output, redaction
+from gateway.commands import coach as coach_commands
+from gateway.commands.session import session_commands
+from gateway.commands.table import CommandTable
+from gateway.commands.zones import find_zone, near_zones
+from gateway.delivery.unfinished import closed
+from gateway.sessions.kinds import words_of
+from gateway.telemetry import Cleaner
+from tests.attacks.entries import Entry
+
+NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+ANA = Principal("u1", "default", "Ana", locale="en")
+TABLE = CommandTable(session_commands())
+SCRUBBER = output.Scrubber(["secret-of-ours", "aaaaaaaaaa", "1m 1m 1m"])
+CLEANER = Cleaner(redaction.Redactor(["secret-of-ours"]), one_line=True)
+SKILL = Skill("s1", "Guitar", "", "#000000", 600_000, archived=False, total_minutes=0)
+
+
+def a_message(text: str) -> InboundMessage:
+    """What a person said."""
+    return InboundMessage(
+        event_id="e1", message_id="1", address=Address("sim", "main", "c1"), sender=Sender("p1", text), received_at=NOW,
+        kind=ChatKind.DIRECT, text=text, mentions_bot=True,
+    )  # fmt: skip
+
+
+def words(text: str) -> None:
+    """What of a message decides where it goes."""
+    event = a_message(text)
+    words_of(event)
+    words_of(CommandInvoked(
+        event_id="e1", address=event.address, sender=event.sender, received_at=NOW, kind=ChatKind.DIRECT, name=text,
+        arguments=text,
+    ))  # fmt: skip
+
+
+def commands(text: str) -> None:
+    """A command, one we have not, and a zone."""
+    TABLE.parse(text)
+    TABLE.parse(f"/{text}")
+    TABLE.unknown(text[:32], ANA)
+    find_zone(text)
+    near_zones(text)
+    coach_commands._find((SKILL,), text)  # noqa: SLF001  what /stats looks its argument up with
+
+
+def logged(text: str) -> None:
+    """Every value of a log event."""
+    CLEANER(None, "info", {"event": text, text: text, "exception": text, "more": [text, {"a": text}]})
+
+
+def suspect(text: str) -> None:
+    """An answer in which there is something to clean."""
+    output.clean(f"<{text}")
+    output.clean(f"@{text}\n\n{text}")
+
+
+ENTRIES: dict[str, Entry] = {
+    "gateway.guard:find": Entry(guard.find, guard.MAX_LOOKED_AT_CHARS),
+    "gateway.output:clean": Entry(output.clean),
+    "gateway.output:clean of a suspect": Entry(suspect),
+    "gateway.output:Scrubber.last_look": Entry(SCRUBBER.last_look),
+    "gateway.redaction:Redactor.redact": Entry(SCRUBBER.scrub),
+    "gateway.redaction:escape_controls": Entry(redaction.escape_controls),
+    "gateway.telemetry:Cleaner": Entry(logged),
+    "gateway.sessions.kinds:words_of": Entry(words),
+    "gateway.commands.table:CommandTable": Entry(commands),
+    "gateway.delivery.unfinished:closed": Entry(closed),
+}
+
+EXCUSED: dict[str, str] = {}

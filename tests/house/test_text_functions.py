@@ -1,0 +1,84 @@
+"""Every function that reads text is measured for growth, or is excused with a reason: one message must not stop all."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import CodeType, FrameType
+
+import pytest
+
+from tests.attacks.entries import Entry
+from tests.attacks.shapes import SHAPES
+from tests.attacks.text_of_agent import ENTRIES as OF_AGENT
+from tests.attacks.text_of_agent import EXCUSED as AGENT_EXCUSED
+from tests.attacks.text_of_channels import ENTRIES as OF_CHANNELS
+from tests.attacks.text_of_channels import EXCUSED as CHANNELS_EXCUSED
+from tests.attacks.text_of_gateway import ENTRIES as OF_GATEWAY
+from tests.attacks.text_of_gateway import EXCUSED as GATEWAY_EXCUSED
+from tests.house.text_functions import module_of, text_functions
+from tests.house.tree import ROOT
+
+SHORT_CHARS = 60
+
+TABLES = {
+    "agent": (OF_AGENT, AGENT_EXCUSED),
+    "channels": (OF_CHANNELS, CHANNELS_EXCUSED),
+    "gateway": (OF_GATEWAY, GATEWAY_EXCUSED),
+}
+
+
+@pytest.mark.parametrize("package", sorted(TABLES))
+def test_every_text_function_is_measured_or_excused(package: str) -> None:
+    """A new one fails the build until an entry of `tests/attacks` runs it, or says why none has to."""
+    found = {name for name in text_functions() if name.startswith(f"{package}.")}
+    unexcused = {name for name in found if not excuse_for(name, TABLES[package][1])}
+    ran = functions_run([entry for entries, _ in TABLES.values() for entry in entries.values()])
+    assert [] == sorted(unexcused - ran)
+
+
+@pytest.mark.parametrize("package", sorted(TABLES))
+def test_no_excuse_outlives_its_function(package: str) -> None:
+    """An excuse for what is not there any more, or not a text function, leaves the list."""
+    found = text_functions()
+    excused = TABLES[package][1]
+    assert [] == [key for key in excused if not any(excuse_for(name, {key: ""}) for name in found)]
+    assert [] == [key for key, reason in excused.items() if len(reason.split()) < 4]
+
+
+def excuse_for(name: str, excused: dict[str, str]) -> str | None:
+    """The entry of the table that excuses a function: its own name, its module, or a package that ends in a dot."""
+    module = name.partition(":")[0]
+    return next((key for key in excused if key in (name, module) or (key.endswith(".") and name.startswith(key))), None)
+
+
+def functions_run(entries: list[Entry]) -> set[str]:
+    """`module:Qualified.name` of every function that these entries reach with a short text of each shape."""
+    codes: set[CodeType] = set()
+    with seen(codes):
+        for entry in entries:
+            for shape in SHAPES:
+                entry.call(shape.text(SHORT_CHARS))
+    return {named(code) for code in codes if code.co_filename.startswith(str(ROOT))}
+
+
+def named(code: CodeType) -> str:
+    """A function as `text_functions` calls it."""
+    from pathlib import Path  # noqa: PLC0415
+
+    return f"{module_of(Path(code.co_filename))}:{code.co_qualname.replace('.<locals>', '')}"
+
+
+@contextmanager
+def seen(codes: set[CodeType]) -> Iterator[None]:
+    """Collects what is called meanwhile."""
+
+    def look(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call":
+            codes.add(frame.f_code)
+
+    before = sys.getprofile()
+    sys.setprofile(look)
+    try:
+        yield
+    finally:
+        sys.setprofile(before)
