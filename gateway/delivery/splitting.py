@@ -12,7 +12,7 @@ from channels.layout import plain_text
 from channels.markdown import Paragraph, Span, Style, clean
 from channels.markdown_parse import parse
 from channels.messages import Rendered
-from gateway.delivery.cutting import Blocks, Cut, Room, hard_cut, take
+from gateway.delivery.cutting import SPARE, Blocks, Cut, Room, hard_cut, take, weight
 
 MAX_PARTS = 50  # of one answer; what goes beyond is left out, and the last part says so (A69)
 ORPHAN = 40  # a last part shorter than this takes over some of the part before it
@@ -45,16 +45,21 @@ def split(text: str, renderer: Renderer, limits: Limits, *, reserve: int = 0) ->
         raise ValueError(f"a part needs room for {LEAST_LIMIT} units, not {page.limit}")
     read, left_out = _readable(text, MAX_PARTS * limits.max_text)
     blocks = parse(read)
-    whole = page.part(blocks)
-    if not _VISIBLE.search(whole.plain):
+    if not _shows(blocks):
         if not _VISIBLE.search(clean(read)):
             return ()
         blocks = (Paragraph((Span(clean(read).strip()),)),)  # syntax alone, like an empty fence: shown as written
+    if not left_out and sum(weight(block, page.limit) for block in blocks) <= SPARE * page.limit:
         whole = page.part(blocks)
-    if not left_out and page.length(whole) <= page.limit:
-        return (whole,)
+        if page.length(whole) <= page.limit:
+            return (whole,)
     parts = [page.part(packed) for packed in _packed(blocks, left_out, page)]
     return tuple([part for part in parts if _VISIBLE.search(part.plain)])
+
+
+def _shows(blocks: Blocks) -> bool:
+    """Whether there is anything to see in the blocks; the first that has something decides."""
+    return any(_VISIBLE.search(plain_text((block,))) for block in blocks)
 
 
 def _readable(text: str, most: int) -> tuple[str, int]:
