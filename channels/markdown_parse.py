@@ -51,7 +51,7 @@ def parse(text: str) -> tuple[Block, ...]:
     text = clean(text)
     if _SYNTAX.search(text) is None:
         return _plain_blocks(text)
-    if 3 * len(text) > MAX_BLOCKS and _blocks_in(text) > MAX_BLOCKS:
+    if 3 * len(text) > MAX_BLOCKS and blocks_in(text) > MAX_BLOCKS:
         return _plain_blocks(text)
     tokens = _parser().parse(text)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):  # the parser drops what lies deeper
@@ -59,7 +59,7 @@ def parse(text: str) -> tuple[Block, ...]:
     return _Reader(tokens, text).blocks() or _plain_blocks(text)
 
 
-def _blocks_in(text: str) -> int:
+def blocks_in(text: str) -> int:
     """How much work the blocks of a text are at most: see `MAX_BLOCKS`. Every character is looked at a few times."""
     markers = sum(len("".join(found[1].split())) - 1 for found in _MARKERS.finditer(text))
     return 3 * (text.count("\n") + markers) + (_cells_in(text) if "|" in text else 0)

@@ -122,8 +122,10 @@ def _table(table: Table, *, listed: bool, quoted: bool) -> list[_Line]:
     return _document(rows_as_paragraphs(table), listed=listed, quoted=quoted)
 
 
-def spans_as_text(spans: Iterable[Span], extra: int = 0) -> str:
+def spans_as_text(spans: Spans, extra: int = 0) -> str:
     """Styled text with markers that open and close in order and never touch a blank inside."""
+    if extra == 0 and len(spans) == 1 and spans[0].style == 0 and spans[0].link is None:
+        return inline_escaped(spans[0].text)
     writer = _Spans()
     for span in spans:
         writer.add(span, span.style | extra)

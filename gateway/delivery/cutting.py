@@ -222,7 +222,7 @@ def _fitting(things: Sequence[T], weigh: Callable[[T, int], int], room: Room, si
 
 
 def weight(block: Block, most: int) -> int:
-    """About how many characters a block says, at least 1; it is not counted far beyond `most`."""
+    """About how many characters a block says, with what parts it from others; it is not counted far beyond `most`."""
     match block:
         case Paragraph(spans) | Heading(_, spans):
             return _sum([len(span.text) for span in spans[:most]], most)
@@ -242,7 +242,7 @@ def _weight_of_row(row: Sequence[Spans], most: int) -> int:
 
 
 def _sum(weights: Iterable[int], most: int) -> int:
-    total = 1
+    total = 2
     for one in weights:
         total += one
         if total > most:

@@ -14,6 +14,8 @@ from gateway.delivery.unfinished import closed
 from gateway.sessions.kinds import words_of
 from gateway.telemetry import Cleaner
 from tests.attacks.entries import Entry
+from tests.attacks.text_of_delivery import ENTRIES as OF_DELIVERY
+from tests.attacks.text_of_delivery import EXCUSED as DELIVERY_EXCUSED
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 ANA = Principal("u1", "default", "Ana", locale="en")
@@ -73,6 +75,7 @@ ENTRIES: dict[str, Entry] = {
     "gateway.sessions.kinds:words_of": Entry(words),
     "gateway.commands.table:CommandTable": Entry(commands),
     "gateway.delivery.unfinished:closed": Entry(closed),
+    **OF_DELIVERY,
 }
 
-EXCUSED: dict[str, str] = {}
+EXCUSED: dict[str, str] = {**DELIVERY_EXCUSED}
