@@ -7,11 +7,12 @@ looked at as a model may read it: compatibility forms, look-alike letters, invis
 import base64
 import binascii
 import re
-import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from agent.wellformed import normalized
 
 NOTE = "[Note from the gateway:"
 """How the note begins; `gateway.output.clean` takes an echo of it out of answers."""
@@ -83,7 +84,7 @@ _SOURCES = {
         (?<!the\ )\b(?:end|close)\s+of\s+(?:the\s+)?(?:system|user|prompt|instructions?|context|conversation|message)\b
       | ^[ \t]*[-=\#*]{3,}[ \t]*(?:end|begin|start|new|system|instructions?)\b[^\n]{0,60}[-=\#*]{3,}
       | </\s*(?:instructions?|prompt|context|user|user_input|message|document|untrusted)\s*>
-      | (?:"{3}|'{3}|`{3})[ \t]*\n?[ \t]*(?:system|instructions?)[ \t]*:
+      | (?:"{3}|'{3}|`{3})[ \t]*(?:\n[ \t]*)?(?:system|instructions?)[ \t]*:
     """,
 }
 
@@ -136,7 +137,7 @@ def _note(findings: tuple[str, ...]) -> str:
 def _plain(text: str) -> str:
     """The text with tag characters and look-alikes as the letters they stand for, and nothing invisible."""
     shown = _INVISIBLE.sub("", text.translate(_TAGS))
-    return unicodedata.normalize("NFKC", shown).translate(_LOOKALIKES)
+    return normalized("NFKC", shown).translate(_LOOKALIKES)
 
 
 def _decoded(text: str) -> list[str]:

@@ -8,7 +8,9 @@ Links, escaping and limits are the channels' own matter.
 import contextlib
 import json
 import re
-from collections.abc import Iterable
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 
 from gateway.redaction import Redactor
 
@@ -36,7 +38,7 @@ _BAD_CHARACTERS = re.compile(
 )
 
 _CODE = re.compile(
-    r"^(?P<fence>[ ]{0,3}(?P<mark>`{3,}|~{3,})[^\n]*\n[\s\S]*?(?:^[ ]{0,3}(?P=mark)[`~]*[ \t]*$|\Z))"
+    r"^(?P<fence>[ ]{0,3}(?P<mark>`{3,}+|~{3,}+)[^\n]*+\n[\s\S]*?(?:^[ ]{0,3}(?P=mark)[`~]*[ \t]*$|\Z))"
     r"|(?P<ticks>(?<!`)`{1,2}(?!`))[^\n]*?[^`\n](?P=ticks)(?!`)",
     re.MULTILINE,
 )
@@ -48,17 +50,39 @@ _TOOL = r"function_calls?|function_results?|tool_calls?|tool_uses?|tool_results?
 _SYSTEM = r"system|system[-_]reminder|system[-_]message|system[-_]prompt"
 
 
-def _opening(names: str) -> re.Pattern[str]:
-    return re.compile(rf"<({_PREFIX}(?:{names}))(?:\s[^<>]*)?>", re.IGNORECASE)
+class _Element:
+    """What stands between an opening tag with one of these names and a closing tag with the same name."""
+
+    def __init__(self, names: str) -> None:
+        self.opening = re.compile(rf"<({_PREFIX}(?:{names}))(?:\s[^<>]*)?>", re.IGNORECASE)
+        self._closing = re.compile(rf"</({_PREFIX}(?:{names}))\s*>\s*", re.IGNORECASE)
+
+    def closings(self, text: str) -> Mapping[str, Sequence[tuple[int, int]]]:
+        """Where closing tags begin and end, by name, all found in one walk: none is looked for from every opening."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for closing in self._closing.finditer(text):
+            found.setdefault(closing[1].lower(), []).append(closing.span())
+        return found
 
 
-_THOUGHT, _TOOL_XML, _SYSTEM_XML = _opening(_THINKING), _opening(_TOOL), _opening(_SYSTEM)
-_FIRST_THOUGHT = re.compile(rf"\s*{_THOUGHT.pattern}", re.IGNORECASE)
+def _end_behind(closings: Sequence[tuple[int, int]], at: int) -> int | None:
+    """Where the first of these tags behind a place ends, with those that follow it directly; None without one."""
+    index = bisect_left(closings, (at, at))
+    if index == len(closings):
+        return None
+    end = closings[index][1]
+    while (index := index + 1) < len(closings) and closings[index][0] == end:
+        end = closings[index][1]
+    return end
+
+
+_THOUGHT, _TOOL_XML, _SYSTEM_XML = _Element(_THINKING), _Element(_TOOL), _Element(_SYSTEM)
+_FIRST_THOUGHT = re.compile(rf"\s*{_THOUGHT.opening.pattern}", re.IGNORECASE)
 _THOUGHT_END = re.compile(rf"\A[\s\S]*</{_PREFIX}(?:{_THINKING})\s*>\s*", re.IGNORECASE)
 _TOOL_REST = re.compile(
     rf"""
       <function=[^<>\n]*>[\s\S]*?(?:</function>|\Z)                        # Llama
-    | <\|?(?:python_tag|tool_call|tool▁calls?▁begin)\|?>[\s\S]*?(?:<\|?[a-z_▁]*end[a-z_▁]*\|?>|\Z)
+    | <\|?(?:python_tag|tool_call|tool▁calls?▁begin)\|?>[\s\S]*?(?:<\|?(?=[a-z_▁]*end)[a-z_▁]*+\|?>|\Z)
     | <\|[a-z_▁]{{2,32}}\|>                                                # marks of chat templates
     | </?{_PREFIX}(?:{_TOOL}|parameters?)(?:\s[^<>]*)?>                    # what is left over
     """,
@@ -94,12 +118,13 @@ def clean(text: str) -> str:
     if _SUSPECT.search(text) is None:
         return text
     text = _without_leading_thoughts(_BAD_CHARACTERS.sub(_character, text))
-    held: list[str] = []
+    held: dict[str, int] = {}  # a piece of code and its number, in order
     text = _CODE.sub(lambda found: _hold(found[0], held), text)
     if _MACHINE.search(text):
         text = _without_machine_talk(text)
     text = _PING.sub("@\u2060", text)
-    text = _HELD.sub(lambda found: held[int(found[1])], _without_repeats(text))
+    pieces = tuple(held)
+    text = _HELD.sub(lambda found: pieces[int(found[1])], _without_repeats(text))
     return _LEADING.sub("", text)
 
 
@@ -109,19 +134,20 @@ def _character(found: re.Match[str]) -> str:
     return "\n" if found[0].startswith("\r") else ""
 
 
-def _hold(code: str, held: list[str]) -> str:
+def _hold(code: str, held: dict[str, int]) -> str:
     """A stand-in for a piece of code, the same for the same piece."""
-    if code not in held:
-        held.append(code)
-    return f"\ufdd0{held.index(code)}\ufdd1"
+    return f"\ufdd0{held.setdefault(code, len(held))}\ufdd1"
 
 
 def _without_leading_thoughts(text: str) -> str:
     """A thought that begins the answer is nobody's code: it ends at its tag, whatever fences it opened."""
-    while found := _FIRST_THOUGHT.match(text):
-        end = re.compile(rf"(?:</{re.escape(found[1])}\s*>\s*)+", re.IGNORECASE).search(text, found.end())
-        text = "" if end is None else text[end.end() :]
-    return text
+    if not _FIRST_THOUGHT.match(text):
+        return text
+    closings, at = _THOUGHT.closings(text), 0
+    while found := _FIRST_THOUGHT.match(text, at):
+        end = _end_behind(closings.get(found[1].lower(), ()), found.end())
+        at = len(text) if end is None else end
+    return text[at:]
 
 
 def _without_machine_talk(text: str) -> str:
@@ -135,33 +161,33 @@ def _without_machine_talk(text: str) -> str:
     return text if text == before else _GAP.sub("\n\n", text).rstrip()
 
 
-def _without_elements(text: str, opening: re.Pattern[str], cut_off: str) -> str:
-    """The text without these elements. One that is never closed takes the rest along, if `cut_off` fits behind its tag.
-
-    Linear: a closing tag that is not there is looked for once.
-    """
-    kept, at, unclosed = [], 0, set()
-    while found := opening.search(text, at):
-        name = found[1].lower()
-        end = None
-        if name not in unclosed:
-            end = re.compile(rf"(?:</{re.escape(name)}\s*>\s*)+", re.IGNORECASE).search(text, found.end())
-        if end is None:
-            unclosed.add(name)
-        taken = end is not None or re.compile(cut_off).match(text, found.end()) is not None
-        kept.append(text[at : found.start() if taken else found.end()])
-        at = (end.end() if end else len(text)) if taken else found.end()
+def _without_elements(text: str, element: _Element, cut_off: str) -> str:
+    """The text without these elements. One that is never closed takes the rest, if `cut_off` fits behind its tag."""
+    found = element.opening.search(text)
+    if found is None:
+        return text
+    kept, at, closings = [], 0, element.closings(text)
+    while found:
+        end = _end_behind(closings.get(found[1].lower(), ()), found.end())
+        if end is None and re.compile(cut_off).match(text, found.end()):
+            end = len(text)
+        kept.append(text[at : found.end() if end is None else found.start()])
+        at = found.end() if end is None else end
+        found = element.opening.search(text, at)
     return "".join(kept) + text[at:]
 
 
 def _without_tool_text(text: str) -> str:
     """The text without calls written as `[Tool Call: name]` and a JSON object."""
+    heads = list(_TOOL_TEXT.finditer(text))
     kept, at = [], 0
-    while found := _TOOL_TEXT.search(text, at):
-        kept.append(text[at : found.start()])
-        at = found.end()
-        with contextlib.suppress(ValueError, RecursionError):  # no arguments, or torn ones: then only the head goes
-            at = _JSON.raw_decode(text, at)[1] if text.startswith("{", at) else at
+    for head, following in zip_longest(heads, heads[1:]):
+        kept.append(text[at : head.start()])
+        at = head.end()
+        if text.startswith("{", at):
+            behind = text[at : following.start() if following else len(text)]  # no JSON holds a head: it begins a line
+            with contextlib.suppress(ValueError, RecursionError):  # torn arguments: then only the head goes
+                at += _JSON.raw_decode(behind)[1]
     return "".join(kept) + text[at:]
 
 
@@ -173,18 +199,19 @@ def _without_repeats(text: str) -> str:
     if len(set(map(str.strip, paragraphs))) == len(paragraphs):
         return text
     kept: list[str] = []
+    words: list[str] = []  # of those kept
     for paragraph in paragraphs:
         kept.append(paragraph)
+        words.append(paragraph.strip())
         for length in range(1, min(_MOST_REPEATED_PARAGRAPHS, len(kept) // 2) + 1):
-            if _same(kept[-length:], kept[-2 * length : -length]):
-                del kept[-length:]
+            if _same(words[-length:], words[-2 * length : -length]):
+                del kept[-length:], words[-length:]
                 break
     return text if len(kept) == len(paragraphs) else "\n\n".join(kept)
 
 
 def _same(later: list[str], earlier: list[str]) -> bool:
-    words = [paragraph.strip() for paragraph in later]
-    return words == [paragraph.strip() for paragraph in earlier] and sum(map(len, words)) >= _LEAST_REPEATED_CHARS
+    return later == earlier and sum(map(len, later)) >= _LEAST_REPEATED_CHARS
 
 
 class Scrubber:

@@ -20,14 +20,23 @@ KEY_SHAPES = re.compile(
     | (?<![A-Za-z0-9])github_pat_[A-Za-z0-9_]{40,}
     | (?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}                            # Google
     | (?<![A-Za-z0-9])A(?:KI|SI)A[A-Z0-9]{16}(?![A-Z0-9])              # AWS access key id
-    | (?<![A-Za-z0-9])eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+   # JSON web token
     | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
     | (?i:(?<=bearer\s))[A-Za-z0-9._~+/-]{8,}=*                        # Authorization header
     | (?<=://)[^\s/:@]{0,128}:[^\s/@]{1,256}(?=@)                      # user:password in a URL
     """,
     re.VERBOSE,
 )
-"""Shapes that are keys whoever's they are."""
+"""Shapes that are keys whoever's they are; a JSON web token is beside them."""
+
+_WEB_TOKEN = re.compile(
+    r"""
+    (?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{13,}+\.[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-])  # three runs with dots in between
+    ([A-Za-z0-9_-]*?)(?<![A-Za-z0-9])                                              # what stands before it in the first
+    eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+
+    """,
+    re.VERBOSE,
+)
+"""Looked for once a run of its letters, not from every "eyJ" in it: "-eyJ" again and again is one run."""
 
 UNSAFE_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Characters that move a terminal's cursor, start a line, or turn the order of what is shown."""
@@ -47,7 +56,7 @@ class Redactor:
         """`text` without secrets; the rest of it is unchanged."""
         if self._live is not None:
             text = self._live.sub(REDACTED, text)
-        return KEY_SHAPES.sub(REDACTED, text)
+        return KEY_SHAPES.sub(REDACTED, _WEB_TOKEN.sub(rf"\1{REDACTED}", text))
 
 
 def escape_controls(text: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from agent.coach.durations import find_duration
+from agent.coach.durations import find_durations
 from agent.coach.log_line import find_day
 from agent.coach.practice import clean, name_key
 
@@ -32,10 +32,12 @@ def read_correction(text: str, today: date, skills: Sequence[str]) -> Correction
     Raises:
         LogLineError: it names a date that is none.
     """
-    rest, minutes = clean(text), None
-    while (duration := find_duration(rest)) is not None:
-        minutes = duration.minutes if minutes is None else minutes
-        rest = f"{rest[: duration.start]}|{rest[duration.end :]}"
+    said = clean(text)
+    durations = list(find_durations(said))
+    ends = [0, *(duration.end for duration in durations)]
+    starts = [*(duration.start for duration in durations), len(said)]
+    rest = "|".join(said[end:start] for end, start in zip(ends, starts, strict=True))
+    minutes = durations[0].minutes if durations else None
     return Correction(minutes, _skill_in(rest, skills), find_day(rest, today))
 
 

@@ -1,10 +1,10 @@
 """How long somebody says they practised, in English and Spanish: "45m", "1h30", "1.5 h", "hora y media". Pure.
 
-Regular expressions of bounded repetition, so that no text makes them slow.
+Regular expressions of bounded repetition, so that no text makes them slow; all durations of a text are found in one go.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 
@@ -34,12 +34,26 @@ class Duration:
 
 def find_duration(text: str) -> Duration | None:
     """The first duration in the text, the longest reading of it; None where there is none."""
-    found = [
-        Duration(_whole(minutes(match)), match.start(), match.end())
-        for pattern, minutes in _READINGS
-        if (match := pattern.search(text)) is not None
-    ]
-    return min(found, key=lambda duration: (duration.start, -duration.end), default=None)
+    return next(find_durations(text), None)
+
+
+def find_durations(text: str) -> Iterator[Duration]:
+    """The durations in the text one behind the other, each in its longest reading.
+
+    A reading is looked for again only behind what was taken: every pattern walks through the text once.
+    """
+    found = [pattern.search(text) for pattern, _ in _READINGS]
+    while first := min((match for match in found if match is not None), key=_place, default=None):
+        _, minutes = _READINGS[found.index(first)]
+        yield Duration(_whole(minutes(first)), first.start(), first.end())
+        for index, match in enumerate(found):
+            if match is not None and match.start() < first.end():
+                found[index] = _READINGS[index][0].search(text, first.end())
+
+
+def _place(match: re.Match[str]) -> tuple[int, int]:
+    """First comes what begins first, of those the longest."""
+    return match.start(), -match.end()
 
 
 def spell_minutes(minutes: int) -> str:

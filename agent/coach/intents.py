@@ -47,7 +47,7 @@ _INTENDED = _pattern(
 )
 _CREATE = _pattern(
     r"^\W*(?:please\s+)?(?:(?:add|create|new|start)\s+(?:an?\s+|the\s+)?(?:new\s+)?skill"
-    r"|(?:añade|crea|agrega|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad)\b\s*(?:called|named|llamada|de)?[\s:,]*(?P<name>.+)$"
+    r"|(?:añade|crea|agrega|nueva)\s+(?:una\s+|la\s+)?(?:nueva\s+)?habilidad)\b\s*+(?:called|named|llamada|de)?[\s:,]*+(?P<name>.+)$"
 )
 _WORDS = (
     (Intent.UNDO, _pattern(r"\bundo\b|\btake\s+(?:it|that)\s+back\b|\b(?:delete|remove)\s+(?:the\s+|my\s+)?last\b"
@@ -61,7 +61,7 @@ _WORDS = (
     (Intent.SKILLS, _pattern(r"\bskills?\b|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
                              r"|\blevels?\b|\bniveles\b")),
     (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b|\bdeliberate\b"
-                            r"|\bhow\s+(?:should|do|can|to)\b.*\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
+                            r"|\bhow\s+(?:should|do|can|to)\b.{0,200}\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
                             r"|\bc[oó]mo\s+(?:debo\s+|puedo\s+)?practic")),
     (Intent.HELP, _pattern(r"\bhelp\b|\bwhat\s+can\s+you\b|\bcommands?\b|\bayuda\b"
                            r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b")),

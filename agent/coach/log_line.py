@@ -87,11 +87,12 @@ _LINK = re.compile(
     r"\s*(?:of|on|with|at|the|my|to|practi[cs]ing|playing|doing|de|del|con|en|al|la|el|mi)(?!\w)\s*", re.IGNORECASE
 )
 _TAIL = re.compile(
-    r"(?:^|[\s,]+)(?:for|about|durante|unos|unas|please|por\s+favor|thanks|thank\s+you|gracias)[\s.!]*\Z", re.IGNORECASE
+    r"(?:^|(?<![\s,])[\s,]++)(?:for|about|durante|unos|unas|please|por\s+favor|thanks|thank\s+you|gracias)[\s.!]*\Z",
+    re.IGNORECASE,
 )
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»]{1,200})[\"”»]")
-_SEPARATOR = re.compile(r"\s*(?:[:;,(|]|\s[-–—]\s)\s*")
-_BARE_NUMBER = re.compile(r"\s*[0-9]{1,4}(?![\w:/.-])")
+_SEPARATOR = re.compile(r"(?<!\s)(?:\s*+[:;,(|]|\s++[-–—]\s)\s*+")
+_BARE_NUMBER = re.compile(r"[0-9]{1,4}(?![\w:/.-])")
 _ENDS = " \t,.;:!|()-–—"
 
 
@@ -174,9 +175,10 @@ def _day(match: re.Match[str], today: date) -> date:
 
 def _strip_all(pattern: re.Pattern[str], text: str) -> str:
     """The text without every match at its start."""
-    while (match := pattern.match(text)) is not None and match.end():
-        text = text[match.end() :]
-    return text
+    at = 0
+    while (match := pattern.match(text, at)) is not None and match.end() > at:
+        at = match.end()
+    return text[at:]
 
 
 def _name_and_notes(text: str, skills: Sequence[str]) -> tuple[str, str]:
@@ -191,7 +193,8 @@ def _name_and_notes(text: str, skills: Sequence[str]) -> tuple[str, str]:
     quoted = _QUOTED.search(text)
     if quoted is not None:
         return quoted[1], (text[: quoted.start()] + text[quoted.end() :]).strip(_ENDS)
-    inside = next((name for name in skills if _words(name) in _words(text)), None)
+    words = _words(text)
+    inside = next((name for name in skills if _words(name) in words), None)
     if inside is not None:
         return inside, text
     apart = _SEPARATOR.split(text, maxsplit=1)
