@@ -45,9 +45,17 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 
 _NOTHING = Paragraph(())
 
+Placed = tuple[int, Block]
+"""Where a block begins, and the block."""
+
 
 def parse(text: str) -> tuple[Block, ...]:
     """The blocks `text` says as Markdown, in order; () for text without anything to see."""
+    return tuple([block for _, block in parse_placed(text)])
+
+
+def parse_placed(text: str) -> list[Placed]:
+    """As `parse`, each block with the place in the clean text where it begins; what stands there reads on by itself."""
     text = clean(text)
     if _SYNTAX.search(text) is None:
         return _plain_blocks(text)
@@ -56,7 +64,19 @@ def parse(text: str) -> tuple[Block, ...]:
     tokens = _parser().parse(text)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):  # the parser drops what lies deeper
         return _plain_blocks(text)
-    return _Reader(tokens, text).blocks() or _plain_blocks(text)
+    return _placed(_Reader(tokens, text).lines_and_blocks(), text) or _plain_blocks(text)
+
+
+def _placed(blocks: Sequence[tuple[int, Block]], text: str) -> list[Placed]:
+    """From the numbers of lines, which rise, to places in the text."""
+    placed = []
+    at = line = 0
+    for number, block in blocks:
+        while line < number:
+            at = text.index("\n", at) + 1
+            line += 1
+        placed.append((at, block))
+    return placed
 
 
 def blocks_in(text: str) -> int:
@@ -78,13 +98,17 @@ def _cells_in(text: str) -> int:
     return cells + columns * text.count("\n", begin, end)
 
 
-def _plain_blocks(text: str) -> tuple[Block, ...]:
-    if not text or text.isspace():
-        return ()
+def _plain_blocks(text: str) -> list[Placed]:
     if "\n" not in text:
-        return (Paragraph((Span(text.strip()),)),)
-    pieces = _BLANK_LINES.split(text.strip("\n").rstrip())
-    return tuple([Paragraph((Span(piece.rstrip()),)) for piece in pieces if piece and not piece.isspace()])
+        return [(0, Paragraph((Span(text.strip()),)))] if text and not text.isspace() else []
+    pieces = []
+    at = 0
+    for gap in _BLANK_LINES.finditer(text):
+        pieces.append((at, text[at : gap.start()]))
+        at = gap.end()
+    pieces.append((at, text[at:]))
+    seen = [(begin, piece) for begin, piece in pieces if piece and not piece.isspace()]
+    return [(begin, Paragraph((Span(piece.strip("\n").rstrip()),))) for begin, piece in seen]
 
 
 class _Markdown(MarkdownIt):
@@ -118,8 +142,17 @@ class _Reader:
         self._markup_left = MAX_MARKUP
         self._lines = text.split("\n") if "|" in text else []
 
-    def blocks(self, end: str = "") -> tuple[Block, ...]:
-        """The blocks up to the token of type `end`, or all of them; those without content are left out."""
+    def lines_and_blocks(self) -> list[tuple[int, Block]]:
+        """All blocks, each with the number of the line in which it begins; those without content are left out."""
+        found = []
+        for token in self._tokens:
+            block = self._block(token)
+            if token.map and not _is_empty(block):
+                found.append((token.map[0], block))
+        return found
+
+    def blocks(self, end: str) -> tuple[Block, ...]:
+        """The blocks up to the token of type `end`; those without content are left out."""
         blocks: list[Block] = []
         for token in self._tokens:
             if token.type == end:
