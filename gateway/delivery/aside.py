@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 AT_ONCE_CHARS = 3_000
@@ -12,11 +11,11 @@ T = TypeVar("T")
 
 
 class Aside:
-    """One thread for the long texts of everybody, in turn."""
+    """One thread at a time for the long texts of everybody, in turn."""
 
     def __init__(self) -> None:
-        """The thread begins with the first long text."""
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="long-texts")
+        """Nothing is worked on."""
+        self._turn = asyncio.Lock()
         self.under_way = 0  # texts that are worked on, or wait for it
 
     async def run(self, chars: int, work: Callable[[], T]) -> T:
@@ -25,6 +24,7 @@ class Aside:
             return work()
         self.under_way += 1
         try:
-            return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+            async with self._turn:
+                return await asyncio.to_thread(work)
         finally:
             self.under_way -= 1

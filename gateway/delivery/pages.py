@@ -53,11 +53,15 @@ class Pages:
         return self._turned(parts[:sure], text, current, chars)
 
     def _turned(self, sure: tuple[SplitPart, ...], text: str, current: Rendered | None, chars: int) -> "Pages":
-        """With these pages of the text behind the last cut between blocks, of which some stand already."""
+        """With these pages of the text behind the last cut between blocks, of which some stand already.
+
+        Where those would be cut in other places by now, all of that text is read again, up to the whole answer.
+        """
         full = self.full + sure[self.since :]
         before, since = self.before, len(sure)
+        as_they_stand = sure[: self.since] == self.full[len(self.full) - self.since :]
         for index in range(len(sure) - 1, self.since - 1, -1):
-            if (next_at := sure[index].next_at) is not None:
+            if as_they_stand and (next_at := sure[index].next_at) is not None:
                 before, since = text[: len(before) + next_at], len(sure) - index - 1
                 break
         return replace(self, full=full, current=current, read_chars=chars, before=before, since=since)

@@ -102,3 +102,79 @@ def test_what_nobody_sees_is_no_edit(
         assert 1 == len(here.texts())
 
     scene(tmp_path, platform, chat, on)
+
+
+CHATS = pytest.mark.parametrize(("platform", "chat", "size"), [("telegram", 1, 4096), ("discord", 1, 2000)])
+
+
+@CHATS
+def test_an_answer_that_ends_shorter_than_it_was_seen_leaves_nothing_behind(
+    tmp_path: Path, platform: str, chat: int | str, size: int
+) -> None:
+    """What was shown of a response that was void in the end stands nowhere."""
+
+    async def play(here: Scene) -> None:
+        await here.asked()
+        await here.stream(words(int(size * 2.4)), 40)
+        assert 3 == len(here.texts())
+        await here.finished("Shorter than it seemed.")
+        assert ["Shorter than it seemed."] == here.texts()
+
+    scene(tmp_path, platform, chat, play)
+
+
+@CHATS
+@pytest.mark.parametrize("other", [False, True], ids=["the same words", "other words"])
+def test_an_answer_of_many_messages_survives_a_death(
+    tmp_path: Path, platform: str, chat: int | str, size: int, other: bool
+) -> None:
+    """It is written anew, in the same words or others: in the end it stands there once, whole and in order (D2, D3)."""
+    answer = words(int(size * 2.4))
+    again = answer.replace("w", "v") + "\n\nAnd more." if other else answer
+
+    async def play(here: Scene) -> None:
+        await here.asked()
+        await here.stream(answer, 40)
+        assert 3 == len(here.texts())
+        await here.restarted()
+        await here.stream(again, 30)
+        await here.finished(again)
+        assert again.split() == all_words(here.texts())
+        assert [] == here.refusals()
+
+    scene(tmp_path, platform, chat, play)
+
+
+@CHATS
+def test_stopping_an_answer_of_many_messages_keeps_what_was_said(
+    tmp_path: Path, platform: str, chat: int | str, size: int
+) -> None:
+    """/stop in the third message: the first two stand, the third ends where it was."""
+    answer = words(int(size * 2.4))
+
+    async def play(here: Scene) -> None:
+        await here.asked()
+        await here.stream(answer, 40)
+        await here.said("/stop")
+        assert answer.split() == all_words(here.texts())[: len(answer.split())]
+        assert not [text for text in here.texts() if text.endswith("…")]
+
+    scene(tmp_path, platform, chat, play)
+
+
+def test_an_answer_goes_on_in_a_second_stream_of_its_thread(tmp_path: Path) -> None:
+    """On Slack each message is a stream of its own, closed under its key before the next one begins (decision 0011)."""
+    answer = words(int(12_000 * 1.4))
+
+    async def play(here: Scene) -> None:
+        root = here.simulator.say(here.chat, "hello")
+        await here.asked(thread=root)
+        await here.stream(answer, 60)
+        first, second = here.simulator.answers(here.chat)
+        assert (False, True) == (first.streaming, second.streaming)
+        assert first.metadata is not None
+        await here.finished(answer)
+        assert answer.split() == all_words(here.texts())
+        assert [] == here.refusals()
+
+    scene(tmp_path, "slack", "C1", play)

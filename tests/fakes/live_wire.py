@@ -142,6 +142,13 @@ class Scene:
         await self.spine.say("tell me everything", chat=address.chat, **more)
         await passes(0.1)
 
+    async def said(self, text: str) -> None:
+        """The same person says something else, and what follows from it goes out."""
+        sender = replace(self.spine.message("").sender, id=SENDER[self.address.channel])
+        more = {"channel": self.address.channel, "address": self.address, "sender": sender}
+        await self.spine.say(text, chat=self.address.chat, **more)
+        await passes(60.0)
+
     async def stream(self, text: str, seconds: float) -> None:
         """The model says this, ten pieces a second."""
         size = -(-len(text) // max(1, round(seconds * 10)))
@@ -153,6 +160,12 @@ class Scene:
         """The answer ends, and everything of it goes out."""
         self.spine.model.finish(text)
         await passes(120.0)
+
+    async def restarted(self) -> None:
+        """The process dies, and the next one takes the turn up until the model is asked again."""
+        await self.spine.kill()
+        await self.spine.begin()
+        await passes(1.0)
 
     def texts(self) -> list[str]:
         """What the bot said, as it reads now."""
@@ -204,8 +217,7 @@ async def _scene(loop: VirtualTimeLoop, path: Path, platform: str, chat: int | s
         channel.watch = watch
         spine = Spine(store, channel, live=DeliveryConfig(), clock=lambda: NOON + timedelta(seconds=loop.elapsed_s))
         await spine.begin()
-        aside = spine.delivery.aside
-        loop.busy = lambda: store.engine.under_way + watch.in_flight + aside.under_way > 0
+        loop.busy = lambda: store.engine.under_way + watch.in_flight + spine.delivery.aside.under_way > 0
         try:
             yield Scene(spine, watch, simulator, Address(platform, "main", str(chat)), chat)
         finally:
