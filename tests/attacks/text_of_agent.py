@@ -192,7 +192,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:find_day": Entry(find_day),
     "agent.coach.correction:read_correction": Entry(read_correction),
-    "agent.coach.intents:hear": Entry(intents.hear, 2000),
+    "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
     "agent.coach.hearing:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
     "agent.coach.offline:OfflineCoach.answer": Entry(offline),
     "agent.coach.offline:OfflineCoach.answer to many": Entry(many_messages),

@@ -14,6 +14,8 @@ from gateway.delivery.unfinished import closed
 from gateway.sessions.kinds import words_of
 from gateway.telemetry import Cleaner
 from tests.attacks.entries import Entry
+from tests.attacks.text_of_delivery import ENTRIES as OF_DELIVERY
+from tests.attacks.text_of_delivery import EXCUSED as DELIVERY_EXCUSED
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 ANA = Principal("u1", "default", "Ana", locale="en")
@@ -73,9 +75,11 @@ ENTRIES: dict[str, Entry] = {
     "gateway.sessions.kinds:words_of": Entry(words),
     "gateway.commands.table:CommandTable": Entry(commands),
     "gateway.delivery.unfinished:closed": Entry(closed),
+    **OF_DELIVERY,
 }
 
 EXCUSED: dict[str, str] = {
+    **DELIVERY_EXCUSED,
     "gateway.bench.": "measures a gateway from outside, with its own texts",
     "gateway.cli.": "the operator's own terminal and their own words",
     "gateway.demo.": "the demo shows what it says itself, in a process of its own",

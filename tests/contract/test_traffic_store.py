@@ -189,13 +189,14 @@ async def test_parked_lanes_are_no_open_lanes(store: Store) -> None:
     assert [True, False] == [await store.write(lambda c: attempts.unpark(c, CHAT.lane)) for _ in range(2)]
 
 
-async def test_the_placeholder_of_a_turn_is_found(store: Store) -> None:
-    """With its id once it was sent."""
-    assert await store.read(lambda c: attempts.placeholder_of(c, "t1")) is None
+async def test_what_stands_of_an_unfinished_answer_is_found(store: Store) -> None:
+    """Each part with its id once it was sent, with what it was told to say for good, and the number of what is next."""
+    assert [] == await store.read(lambda c: attempts.standing_of(c, "t1"))
     (row,) = await put(store, part(0, 0, Action.PLACEHOLDER))
     await store.write(lambda c: attempts.record_sent(c, row.id, "m7", NOON))
-    found = await store.read(lambda c: attempts.placeholder_of(c, "t1"))
-    assert attempts.Placeholder(State.SENT, "m7") == found
+    edit, _ = await put(store, part(0, 1, Action.EDIT), part(1, 0, Action.PLACEHOLDER))
+    found = await store.read(lambda c: attempts.standing_of(c, "t1"))
+    assert [attempts.Standing(2, "m7", edit.rendered), attempts.Standing(1, None, None)] == found
 
 
 # ---------------------------------------------------------------- journal
