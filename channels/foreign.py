@@ -9,8 +9,10 @@ import math
 import re
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from typing import Annotated, TypeVar
 
 import orjson
+from pydantic import BeforeValidator, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
 
 LONGEST_WAIT_S = 3600.0
 """A wait that a platform asks for is obeyed for so long; then it is asked again."""
@@ -102,3 +104,27 @@ def as_text(raw: object) -> str:
 def words_of(text: object, most_chars: int = MAX_WORDS) -> str:
     """A text in one line that every database takes and an operator can read: no NUL, no lone surrogate, bounded."""
     return " ".join(_UNSTORABLE.sub("\ufffd", str(text)[:most_chars]).split())
+
+
+# ---------------------------------------------------------------- in models of what comes in
+
+
+def _as_words(value: object) -> str | None:
+    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) else None
+
+
+def _or_none(value: object, read: ValidatorFunctionWrapHandler) -> object:
+    try:
+        return read(value)
+    except ValidationError:
+        return None
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_T = TypeVar("_T")
+
+Words = Annotated[str | None, BeforeValidator(_as_words)]
+"""What somebody else said or is called: where it is no text it is not read, and never makes a message unreadable."""
+
+Beside = Annotated[_T | None, WrapValidator(_or_none)]
+"""A part of what somebody else said: None where it is malformed, whatever the message itself is."""

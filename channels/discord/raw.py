@@ -3,9 +3,8 @@
 Source: discord.com/developers/docs (API v10, 2026-09). Strict: text is text, a number a number.
 """
 
-import re
 from datetime import datetime
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from pydantic import (
     AfterValidator,
@@ -18,34 +17,9 @@ from pydantic import (
     StrictFloat,
     StrictInt,
     StrictStr,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
 )
 
-from channels.foreign import in_our_time, whole_of
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-def _as_words(value: object) -> str | None:
-    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) else None
-
-
-def _or_none(value: object, read: ValidatorFunctionWrapHandler) -> object:
-    try:
-        return read(value)
-    except ValidationError:
-        return None
-
-
-_T = TypeVar("_T")
-Words = Annotated[str | None, BeforeValidator(_as_words)]
-"""What somebody else said: where it is no text it is not read, and never makes a message unreadable."""
-
-Beside = Annotated[_T | None, WrapValidator(_or_none)]
-"""A part of what somebody else said: None where it is malformed, whatever the message itself is."""
-
+from channels.foreign import Beside, Words, in_our_time, whole_of
 
 
 def _in_64_bits(snowflake: str) -> str:

@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictStr
 
-from channels.foreign import whole_of
+from channels.foreign import Words, whole_of
 
 Id = Annotated[StrictStr, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9]+$")]
 Ts = Annotated[StrictStr, Field(min_length=8, max_length=24, pattern=r"^[0-9]{1,11}\.[0-9]{1,9}$")]
@@ -54,18 +54,10 @@ class RawMetadata(_Raw):
     event_payload: dict[str, object] = {}
 
 
-def _as_words(value: object) -> str | None:
-    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) else None
-
-
 def _as_shares(value: object) -> list[object]:
     found = value if isinstance(value, list) else []
     return [one for one in found if isinstance(one, dict) and (one.get("is_share") or one.get("is_msg_unfurl"))]
 
-
-_SURROGATE = re.compile("[\ud800-\udfff]")
-Words = Annotated[str | None, BeforeValidator(_as_words)]
-"""What somebody else said or is called: where it is no text it is not read, and never makes a message unreadable."""
 
 
 class RawShared(_Raw):

@@ -5,8 +5,7 @@ that cannot be is refused. What only adorns (a size) is left out instead. aiogra
 twenty times as long.
 """
 
-import re
-from typing import Annotated, TypeVar
+from typing import Annotated
 
 from pydantic import (
     BaseModel,
@@ -17,12 +16,9 @@ from pydantic import (
     StrictBool,
     StrictInt,
     StrictStr,
-    ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
 )
 
-from channels.foreign import whole_of
+from channels.foreign import Beside, Words, whole_of
 
 Id = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)]
 UnixTime = Annotated[StrictInt, Field(ge=0, le=253_402_300_799)]  # up to the year 9999
@@ -30,26 +26,7 @@ Size = Annotated[int | None, BeforeValidator(whole_of)]
 Units = Annotated[StrictInt, Field(ge=0, lt=2**31)]  # UTF-16 code units
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
-
-def _as_words(value: object) -> str | None:
-    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) else None
-
-
-def _or_none(value: object, read: ValidatorFunctionWrapHandler) -> object:
-    try:
-        return read(value)
-    except ValidationError:
-        return None
-
-
-_T = TypeVar("_T")
-Words = Annotated[str | None, BeforeValidator(_as_words)]
-"""What somebody else said or is called: where it is no text it is not read, and never makes a message unreadable."""
-
-Beside = Annotated[_T | None, WrapValidator(_or_none)]
-"""A part that goes with what somebody else said: None where it is malformed, whatever the message itself is."""
 
 
 class _Raw(BaseModel):

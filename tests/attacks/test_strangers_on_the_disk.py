@@ -14,15 +14,21 @@ def on_disk(home: Path) -> bytes:
 
 
 async def test_flood_of_strangers_leaves_a_few_keys_and_no_word(tmp_path: Path):
-    """A stranger's 100 messages and a strange group's 100: told the code once, ten rows, no word of theirs anywhere."""
+    """A stranger's 100 messages and a strange group's 100: told the code once, ten rows, and no word of the group's.
+
+    Of the stranger's the one message is kept that is answered once they are let in, as long as they wait for that.
+    """
     async with house(tmp_path, access="pairing") as here:
         here.sim.add_chat(GROUP, "supergroup")
         for number in range(100):
             here.sim.say(1, f"{CANARY} {number}")
-            here.sim.say(GROUP, f"{CANARY} {number}", person=2)
+            here.sim.say(GROUP, f"{CANARY} in a group", person=2)
         await here.settled()
         codes = here.texts(1)
         rows = await here.rows("SELECT outcome, count(*) AS rows FROM inbox GROUP BY outcome")
+        words = await here.rows("SELECT count(*) AS words FROM inbox WHERE payload LIKE '%canary%'")
+        kept = await here.rows("SELECT count(*) AS kept FROM pairing_requests WHERE kept LIKE '%canary%'")
     assert 1 == len(codes)
     assert [{"outcome": "refused", "rows": 10}] == rows
-    assert CANARY.encode() not in on_disk(here.home)
+    assert ([{"words": 0}], [{"kept": 1}]) == (words, kept)
+    assert f"{CANARY} in a group".encode() not in on_disk(here.home)

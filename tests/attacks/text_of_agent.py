@@ -4,7 +4,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from agent import answers, context, responses, stuck
-from agent.coach import correction, intents, language, log_line, looks, practice, prefetch
+from agent.coach import correction, intents, language, log_line, looks, practice, prefetch, sentences
 from agent.coach.hearing import listen
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
@@ -64,6 +64,12 @@ def find_day(text: str) -> None:
     for said in (text, f"yesterday {text}", f"{text} monday"):
         with suppress(LogLineError):
             log_line.find_day(said, TODAY)
+
+
+def sentence(text: str) -> None:
+    """A sentence about practice, and one that has a duration in it."""
+    sentences.read_sentence(text, SKILLS)
+    sentences.shape_of(f"45m {text[:sentences.MAX_CHARS]}", SKILLS)
 
 
 def clean_name(text: str) -> None:
@@ -191,6 +197,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.log_line:parse_log": Entry(parse_log, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:find_day": Entry(find_day),
+    "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
     "agent.coach.correction:read_correction": Entry(read_correction),
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
     "agent.coach.hearing:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
@@ -224,7 +231,11 @@ EXCUSED: dict[str, str] = {
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
-    "agent.coach.offline:_holds": "compares what was logged with what is right, three fields each",
+    "agent.coach.sentences:_logs": "our own patterns, built once at the start",
+    "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
+    "agent.history": "loops over the turns that are kept, by their events",
+    "agent.tools.schemas": "the schemas of our own tools, built once at the start",
+    "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline_work:Work.reads": "loops over results of one turn, by the names of tools",
     "agent.coach.plan:_command": "loops over a person's skills, by their ids",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",

@@ -15,6 +15,7 @@ from channels.discord import translate as discord
 from channels.discord.config import DiscordAccount
 from channels.discord.render import DiscordRenderer
 from channels.discord.translate_interaction import translate_interaction
+from channels.foreign import words_of
 from channels.layout import lay_out
 from channels.markdown import Block, CodeBlock, ListBlock, ListItem, Paragraph, Quote, Span, Spans, Table, clean
 from channels.markdown_links import hides
@@ -130,8 +131,10 @@ def from_telegram(text: str) -> None:
     photo = {"message_id": 1, "date": 1, "chat": chat, "from": who, "caption": text, "document": {
         "file_id": text, "file_unique_id": "a", "file_name": text, "mime_type": text,
     }}  # fmt: skip
+    replied = {**message, "quote": {"text": text}, "reply_to_message": message, "forward_sender_name": text}
     press = {"id": "1", "from": who, "message": message, "chat_instance": "a", "data": text}
-    for update in ({"message": message}, {"edited_message": photo}, {"callback_query": press}, {"message": text}):
+    texts = ({"message": message}, {"message": replied}, {"message": text})
+    for update in (*texts, {"edited_message": photo}, {"callback_query": press}):
         telegram.translate({"update_id": 1, **update}, US_TELEGRAM, NOW)
 
 
@@ -144,6 +147,9 @@ def from_discord(text: str) -> None:
         "attachments": [{"id": "1", "filename": text, "size": 1, "content_type": text}],
     }  # fmt: skip
     near = discord.Surroundings(US_DISCORD, DISCORD_CONFIG)
+    snapshot = {"message": {"content": text, "attachments": []}}
+    message |= {"message_reference": {"message_id": "2", "channel_id": "5"}, "referenced_message": dict(message)}
+    message |= {"message_snapshots": [snapshot]}
     for event in ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE"):
         discord.translate(event, 1, message, near, NOW)
     discord.translate("MESSAGE_CREATE", 1, {"id": text, "content": text}, near, NOW)
@@ -157,7 +163,7 @@ def from_slack(text: str) -> None:
     """A message, its edit, a command, a press, and what is none of them."""
     message = {
         "type": "message", "channel": "C1", "ts": "1700000000.000200", "user": "U1", "text": f"<@U7> {text}",
-        "username": text,
+        "username": text, "attachments": [{"text": text, "author_name": text, "is_share": True, "is_msg_unfurl": True}],
     }  # fmt: skip
     edit = {"type": "message", "subtype": "message_changed", "channel": "C1", "ts": "1700000000.000300", "message": {
         **message, "edited": {"user": "U1", "ts": "1700000000.000400"},
@@ -231,6 +237,7 @@ ENTRIES: dict[str, Entry] = {
     "channels.views": Entry(from_the_page),
     "channels.console.drawing": Entry(on_a_terminal),
     "channels: names of files": Entry(file_names),
+    "channels.foreign:words_of": Entry(words_of),
 }
 
 EXCUSED: dict[str, str] = {
@@ -259,6 +266,8 @@ EXCUSED: dict[str, str] = {
     "channels.slack.reactions": "loops over the four reactions that are ours",
     "channels.slack.signatures": "one comparison of a signature over the bytes of a bounded body",
     "channels.screens": "loops over the views of one chat, eight at most",
+    "channels.web.seats": "loops over the pages that are open, of which there is a bounded number",
+    "channels.slack.raw:ts_of": "one match of twenty characters at most",
     "channels.web.attached": "loops over files that are kept, by their sizes",
     "channels.web.bounds": "loops over instants, not over text",
     "channels.web.history": "loops over what is kept of a chat, 200 messages at most",

@@ -11,6 +11,8 @@ from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.commands.zones import find_zone, near_zones
 from gateway.delivery.unfinished import closed
+from gateway.names import Known, Lookalikes
+from gateway.sessions.framing import framed
 from gateway.sessions.kinds import words_of
 from gateway.telemetry import Cleaner
 from tests.attacks.entries import Entry
@@ -64,6 +66,12 @@ def suspect(text: str) -> None:
     output.clean(f"@{text}\n\n{text}")
 
 
+def named(text: str) -> None:
+    """Somebody's name as lists show it."""
+    Lookalikes((Known("Ada", "owner"),)).introduced(text)
+    framed("attached document", text, text)
+
+
 ENTRIES: dict[str, Entry] = {
     "gateway.guard:find": Entry(guard.find, guard.MAX_LOOKED_AT_CHARS),
     "gateway.output:clean": Entry(output.clean),
@@ -75,6 +83,7 @@ ENTRIES: dict[str, Entry] = {
     "gateway.sessions.kinds:words_of": Entry(words),
     "gateway.commands.table:CommandTable": Entry(commands),
     "gateway.delivery.unfinished:closed": Entry(closed),
+    "gateway.names:Lookalikes": Entry(named),
     **OF_DELIVERY,
 }
 
@@ -88,6 +97,13 @@ EXCUSED: dict[str, str] = {
     "gateway.redaction:Redactor.__init__": "the secrets in use, read once at the start",
     "gateway.output:_Element.__init__": "our own names of tags, compiled once at the start",
     "gateway.watchdog": "the names of our own functions on a stack, a dozen",
+    "gateway.app:Gateway._accounts": "the operator's own configuration, read once at the start",
+    "gateway.invocation": "the command line this process was started with, read once at the start",
+    "gateway.operators": "loops over the accounts of the configuration",
+    "gateway.reception": "loops over the owners of an account, and compares counts",
+    "gateway.sessions.conversation": "loops over the turns that are kept, by the number of their events",
+    "gateway.sessions.waiting": "asks the store again, by the ids of rows",
+    "gateway.delivery.drafts:LiveAnswer.start": "loops over the parts that stand, of which there is a bounded number",
     "gateway.access.": "loops over people, requests and lists, whose ids and codes are short",
     "gateway.admission": "loops over the events of one batch",
     "gateway.intake": "loops over the events of one batch",
@@ -99,5 +115,6 @@ EXCUSED: dict[str, str] = {
     "gateway.delivery.boundaries": "measured with the splitting that asks for them",
     "gateway.delivery.splitting": "measured with the rendering of a platform, on the way there",
     "gateway.delivery.pacing": "chats by their ids, of which a bounded number is kept",
+    "gateway.delivery.pages:Pages._turned": "loops over the pages of one answer, of which there is a bounded number",
     "gateway.delivery.under_way": "the lanes that are at work, by their names",
 }
