@@ -6,7 +6,7 @@
     └── Unknown      it may have happened: the request may have arrived
 
 No retry lives here or in an adapter: `gateway.delivery` decides what follows. What a platform said comes in as it is
-and is bounded here, whoever wrote the adapter: words can be stored, a wait is no longer than `foreign.LONGEST_WAIT_S`.
+and is bounded here, whoever wrote the adapter: words can be stored, a wait is no longer than `foreign.MOST_SAID_S`.
 """
 
 from enum import StrEnum

@@ -17,6 +17,9 @@ from pydantic import BeforeValidator, ValidationError, ValidatorFunctionWrapHand
 LONGEST_WAIT_S = 3600.0
 """A wait that a platform asks for is obeyed for so long; then it is asked again."""
 
+MOST_SAID_S = 86_400.0
+"""A longer wait is not believed at all; what is said is kept up to here, for who is to read it."""
+
 MOST_ID = 2**63 - 1
 """The largest id: what a signed number of 64 bits holds. Telegram's, Discord's and a database's are such numbers."""
 
@@ -47,13 +50,13 @@ def _read(text: str) -> float | None:
         return None
 
 
-def seconds_of(value: object, most_s: float = LONGEST_WAIT_S) -> float | None:
+def seconds_of(value: object, most_s: float = MOST_SAID_S) -> float | None:
     """A wait in seconds, from 0 to `most_s`; None where it is no number."""
     number = number_of(value)
     return None if number is None else min(max(number, 0.0), most_s)
 
 
-def wait_of(header: object, now: datetime, most_s: float = LONGEST_WAIT_S) -> float | None:
+def wait_of(header: object, now: datetime, most_s: float = MOST_SAID_S) -> float | None:
     """The seconds of a `Retry-After` header, which may be a number or an HTTP date; as `seconds_of`."""
     seconds = seconds_of(header, most_s)
     if seconds is not None or not isinstance(header, str):

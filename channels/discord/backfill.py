@@ -18,7 +18,7 @@ from channels.discord.raw import RawChannel, RawMessage, RawThreads
 from channels.discord.translate import Surroundings, rejected, said, snowflake_at, validated, why
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, Retryable
-from channels.foreign import whole_of
+from channels.foreign import LONGEST_WAIT_S, whole_of
 from channels.messages import InboundEvent, Rejected
 
 HandIn = Callable[[Sequence[InboundEvent], Sequence[Rejected]], Awaitable[None]]
@@ -158,7 +158,7 @@ class Backfill:
             except ChannelError as error:
                 seen = str(error)
                 if isinstance(error, Retryable) and error.retry_after_s and wait_s is not None:
-                    wait_s = max(wait_s, error.retry_after_s)  # noqa: PLW2901  the longer of the two
+                    wait_s = max(wait_s, min(error.retry_after_s, LONGEST_WAIT_S))  # noqa: PLW2901  the longer of the two
             if wait_s is not None:
                 _log.warning("backfill_call_failed", path=path, attempt=attempt + 1, detail=seen)
                 await self._pause(wait_s)

@@ -5,6 +5,7 @@ from pydantic import JsonValue, ValidationError
 
 from channels.base import ChannelState, NotPersisted
 from channels.errors import ChannelError, Permanent, Retryable
+from channels.foreign import LONGEST_WAIT_S
 from channels.messages import InboundMessage
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, refused, where_to_mend
 from channels.slack.names import spoken_of
@@ -163,7 +164,7 @@ class Backfill:
             except ChannelError as unanswered:
                 failure = unanswered
             wait_s = failure.retry_after_s if isinstance(failure, Retryable) else None
-            await self._pause(max(pause_s, wait_s or 0.0))
+            await self._pause(max(pause_s, min(wait_s or 0.0, LONGEST_WAIT_S)))
         raise failure
 
 

@@ -4,7 +4,7 @@ import structlog
 
 from channels.base import ChannelState, Sink
 from channels.errors import ChannelError, ConfigRefused, Unknown
-from channels.foreign import words_of
+from channels.foreign import LONGEST_WAIT_S, words_of
 from channels.slack.config import SlackAccount
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, where_to_mend
 from channels.slack.receiving import Pause
@@ -50,7 +50,7 @@ async def introduce(config: SlackAccount, wire: SlackWire, sink: Sink, pause: Pa
             detail = f"Slack cannot be reached: {error}"
         except ConfigRefused as refused:
             raise _told(sink, refused) from None
-        pause_s = max(BACKOFF_S[min(failures, len(BACKOFF_S)) - 1], wait_s or 0.0)
+        pause_s = max(BACKOFF_S[min(failures, len(BACKOFF_S)) - 1], min(wait_s or 0.0, LONGEST_WAIT_S))
         sink.report(ChannelState.DEGRADED, detail)
         _log.warning("introduction_failed", account=config.name, detail=detail, retry_in_s=pause_s)
         await pause(pause_s)

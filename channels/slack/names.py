@@ -16,6 +16,7 @@ import structlog
 from pydantic import ValidationError
 
 from channels.errors import ChannelError
+from channels.foreign import LONGEST_WAIT_S
 from channels.slack.failures import MISSING_SCOPE, ApiRefusal, where_to_mend
 from channels.slack.markup import MENTION, clean, unescaped
 from channels.slack.raw import RawUserInfo
@@ -153,7 +154,7 @@ class Names:
         if refusal.error in _UNKNOWN:
             self._keep(user, _Known(None, frozenset(), self._now_s() + KEPT_S))
         elif refusal.error != MISSING_SCOPE:
-            self._pause(refusal.retry_after_s or PAUSE_S, str(refusal))
+            self._pause(min(refusal.retry_after_s or PAUSE_S, LONGEST_WAIT_S), str(refusal))
         else:
             self._resumes_s = self._now_s() + NO_SCOPE_PAUSE_S
             if not self._scope_told:

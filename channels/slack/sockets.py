@@ -16,6 +16,7 @@ from slack_bolt.app.async_app import AsyncApp
 
 from channels.base import ChannelState, NotPersisted
 from channels.errors import ChannelError, ConfigRefused
+from channels.foreign import LONGEST_WAIT_S
 from channels.slack.config import SlackAccount
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, socket_mode_off
 from channels.slack.receiving import Pause, Receiver, dispatched, its_time
@@ -131,7 +132,7 @@ class SocketMode:
                 if not self._doubtful:
                     self._report(ChannelState.READY)
                 return link
-            pause_s = max(BACKOFF_S[min(failures, len(BACKOFF_S)) - 1], wait_s or 0.0)
+            pause_s = max(BACKOFF_S[min(failures, len(BACKOFF_S)) - 1], min(wait_s or 0.0, LONGEST_WAIT_S))
             self._report(ChannelState.DEGRADED, detail)
             _log.warning("socket_failed", account=self._config.name, detail=detail, retry_in_s=pause_s)
             await self._pause(pause_s)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
+from channels.foreign import LONGEST_WAIT_S
 from channels.messages import OutboundPart
 from channels.slack.blocks import actions, content, keyed
 from channels.slack.failures import STREAMING, ApiRefusal, refused
@@ -150,7 +151,7 @@ class Streams:
     def _note(self, meaning: ChannelError, error: str, chat: str) -> None:
         """Learn from a refusal when not to ask again."""
         if isinstance(meaning, Retryable):
-            self._rests_until_s = self._now_s() + (meaning.retry_after_s or REST_S)
+            self._rests_until_s = self._now_s() + min(meaning.retry_after_s or REST_S, LONGEST_WAIT_S)
         elif error in _NEVER:
             self._wanted = False
         elif error in _NOT_HERE:

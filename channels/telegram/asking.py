@@ -8,7 +8,7 @@ from pydantic import JsonValue
 
 from channels.base import ChannelState, Sink
 from channels.errors import ChannelError, ConfigRefused, Retryable
-from channels.foreign import whole_of
+from channels.foreign import LONGEST_WAIT_S, whole_of
 from channels.telegram.config import TelegramAccount
 from channels.telegram.decoding import JsonObject
 from channels.telegram.failures import ApiRefusal
@@ -88,8 +88,8 @@ class Asker:
         return ConfigRefused(words)
 
     async def degraded(self, detail: str, failures: int, wait_s: float | None = None) -> None:
-        """Tell health and wait before the next try, at least as long as Telegram asks for."""
-        pause_s = max(step(BACKOFF_S, failures), wait_s or 0.0)
+        """Tell health and wait before the next try, at least as long as Telegram asks for, but for an hour at most."""
+        pause_s = max(step(BACKOFF_S, failures), min(wait_s or 0.0, LONGEST_WAIT_S))
         self._sink.report(ChannelState.DEGRADED, detail)
         _log.warning("telegram_call_failed", account=self._config.name, detail=detail, retry_in_s=pause_s)
         await self._pause(pause_s)

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from channels.foreign import LONGEST_WAIT_S
+from channels.foreign import LONGEST_WAIT_S, MOST_SAID_S
 
 
 class DeliveryConfig(BaseModel):
@@ -29,7 +29,7 @@ class DeliveryConfig(BaseModel):
     longest_wait_s: float = Field(
         default=LONGEST_WAIT_S,
         gt=0,
-        le=LONGEST_WAIT_S,
+        le=MOST_SAID_S,
         description="Seconds a chat waits at most because its platform says so; then it is tried again.",
     )
     lane_size: int = Field(default=100, ge=1, description="Parts of a chat kept in memory; the rest stay in the store.")

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from channels.base import Limits
+from channels.foreign import LONGEST_WAIT_S
 
 CHATS_KEPT = 10_000
 """Chats whose last call is remembered; the longest unused one is forgotten first."""
@@ -124,7 +125,7 @@ class Pacer:
         self._engaged = True
         bucket = self._bucket(chat, UNLIMITED_PER_S)
         if bucket:
-            bucket.pause(self._now_s() + retry_after_s)
+            bucket.pause(self._now_s() + min(retry_after_s, LONGEST_WAIT_S))
 
     def _buckets(self, chat: str) -> list[Bucket]:
         return [bucket for bucket in (self._overall, self._bucket(chat)) if bucket is not None]

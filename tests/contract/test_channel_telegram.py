@@ -384,3 +384,14 @@ async def test_a_proxys_404_is_waited_out_and_told():
     (detail, _) = rig.sink.details(ChannelState.DEGRADED)
     assert "HTTP 404 and no answer of the Bot API's" in detail
     assert "api_base" in detail
+
+
+async def test_a_poll_that_is_to_wait_for_ages_is_made_again_within_the_hour():
+    """F01: 31 years are no reason to be deaf for longer than an hour."""
+    body = '{"ok": false, "error_code": 429, "description": "slow down", "parameters": {"retry_after": 1000000000000}}'
+    async with telegram() as rig:
+        rig.simulator.faults.script(Fault(kind="raw", status=429, body=body, method="getUpdates"))
+        async with rig.running():
+            rig.simulator.say(1, "hello")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+    assert [3600.0] == [pause for pause in rig.pauses.asked_s if pause > 1]

@@ -7,7 +7,7 @@ import pytest
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, Rendered
-from gateway.delivery.verdict import BACKOFF_S, judge
+from gateway.delivery.verdict import BACKOFF_S, MOST_MOVES, PROMPT_TRIES, judge
 from gateway.store.outbox import Action, OutboxRow, State
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -100,3 +100,31 @@ def test_any_other_refusal_dead_letters_the_rest() -> None:
     """A permanent failure ends this reply, and only this."""
     verdict = judge(ROW, Permanent("chat is closed"), NOW, DAY_S)
     assert (State.DEAD, True) == (verdict.row.state, verdict.drop_rest)
+
+
+@pytest.mark.parametrize(
+    ("said_s", "longest_s", "wait_s"), [(1e12, 3600.0, 3600.0), (9e3, 3600.0, 3600.0), (60.0, 5.0, 5.0)]
+)
+def test_a_wait_of_ages_is_bounded(said_s: float, longest_s: float, wait_s: float) -> None:
+    """After the longest wait the operator allows, the platform is asked again."""
+    after = judge(ROW, Retryable("429", retry_after_s=said_s), NOW, DAY_S, longest_wait_s=longest_s).row
+    assert NOW + timedelta(seconds=wait_s) == after.not_before
+
+
+def test_who_refuses_again_and_again_without_a_wait_is_asked_once_a_second() -> None:
+    """The first few times it is believed: nothing, or less than that."""
+    waits = [
+        judge(replace(ROW, attempts=attempts), Retryable("429", retry_after_s=-5.0), NOW, DAY_S).row.not_before
+        for attempts in (1, PROMPT_TRIES, PROMPT_TRIES + 1)
+    ]
+    assert [NOW, NOW, NOW + timedelta(seconds=1)] == waits
+
+
+def test_a_chat_that_moves_in_circles_is_nowhere() -> None:
+    """To itself, or on and on: the part is refused, and the store is not busy with moves for ever."""
+    moved = Permanent("moved", PermanentKind.MOVED, moved_to="43")
+    to_itself = Permanent("moved", PermanentKind.MOVED, moved_to=ROW.address.chat)
+    assert "43" == judge(ROW, moved, NOW, DAY_S).moved_to
+    for row, failure in ((ROW, to_itself), (replace(ROW, attempts=MOST_MOVES + 1), moved)):
+        verdict = judge(row, failure, NOW, DAY_S)
+        assert (None, State.DEAD) == (verdict.moved_to, verdict.row.state)
