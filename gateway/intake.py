@@ -176,9 +176,10 @@ class Intake:
         counted = self._counted(event, decision)
         if counted is None or not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
             return Plan(event, decision)
-        waiting = self._waiting(session_key(event, event.kind))
+        talk = is_talk(event)
+        waiting = 0 if talk else self._waiting(session_key(event, event.kind))
         over = self._limits.take(counted, waiting)
-        if over is not None and is_talk(event):  # nobody asked the bot anything: it says nothing
+        if over is not None and talk:  # nobody asked the bot anything: it says nothing
             over = replace(over, tell=False)
         return Plan(event, decision, over, waiting, counted=counted)
 

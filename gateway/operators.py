@@ -54,7 +54,10 @@ def access_operations(
             snapshot.put(change.person)
         if change.told is not None:
             delivery.reread(change.told)
-            bus.reread()  # also what an earlier try of this commit may have taken in
+        if change.row is not None:
+            bus.publish(change.row)
+        elif change.told is not None:
+            bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have taken something in
         failpoint("pairing_approved")
 
     return AccessOperations(store, key, say, _utc_now, changed, take_up)

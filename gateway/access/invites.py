@@ -115,9 +115,11 @@ def redeem(
 ) -> Approved | None:
     """Let in whoever gives this code, once; None where it holds no more, or too many wrong ones came from them.
 
-    A wrong one is counted, in this same transaction. Somebody who is blocked is never asked about a code.
+    A wrong one is counted, in this same transaction. Somebody who is blocked uses none up.
     """
-    if _locked(connection, event.tenant, event.sender_key, now):
+    known = people.find_sender(connection, event.tenant, event.sender_key)
+    blocked = known is not None and known.role == Role.BLOCKED
+    if blocked or _locked(connection, event.tenant, event.sender_key, now):
         return None
     invite = rows.find(connection, event.tenant, code_mac(key, code))
     if invite is None:

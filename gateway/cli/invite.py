@@ -14,7 +14,10 @@ from gateway.cli.options import config_option
 @config_option
 @click.pass_context
 def command(context: click.Context, role: str, days: float, config_path: Path | None) -> None:
-    """Make an invitation: whoever brings its code first is let in at once. It is shown this once."""
+    """Make an invitation: whoever brings its code first is let in at once, wherever people are let in by pairing.
+
+    Its code is shown this once.
+    """
     if context.invoked_subcommand is not None:
         return
     from gateway.invocation import of_process  # noqa: PLC0415  with the store, which is heavy
