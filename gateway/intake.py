@@ -27,7 +27,7 @@ from gateway.sessions.key import session_key
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
-from gateway.telemetry import DUPLICATES, INBOUND, STRANGERS_LEFT_OUT, series
+from gateway.telemetry import DUPLICATES, INBOUND, series
 
 log = structlog.get_logger()
 
@@ -137,7 +137,6 @@ class Intake:
         if decision == policy.Silence(policy.GROUP_NOT_LISTED):
             self._note_unlisted(event)
         if not self._strangers.take(event, decision, self._person_of(event)):
-            series(STRANGERS_LEFT_OUT, event.address.channel).inc()
             return None
         if not (isinstance(decision, Admit) and isinstance(event, InboundMessage | CommandInvoked)):
             return Plan(event, decision)
