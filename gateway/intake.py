@@ -30,7 +30,7 @@ from gateway.sessions.key import session_key
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
-from gateway.telemetry import DUPLICATES, FAULTS, INBOUND, STRANGERS_LEFT_OUT, series
+from gateway.telemetry import DUPLICATES, FAULTS, INBOUND, series
 
 log = structlog.get_logger()
 
@@ -169,7 +169,6 @@ class Intake:
             self._note_unlisted(event)
         flood = isinstance(decision, policy.Pair) and self._flood.asked(_account(event))
         if not self._strangers.take(event, decision, self._person_of(event)):
-            series(STRANGERS_LEFT_OUT, event.address.channel).inc()
             return None
         if isinstance(decision, policy.Pair):
             return Plan(event, decision, flood=flood)

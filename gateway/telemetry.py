@@ -23,9 +23,6 @@ INBOUND = Counter(
     "tenk_inbound_events", "Events taken in that a turn or a command answers.", ["channel", "kind"], registry=REGISTRY
 )
 DUPLICATES = Counter("tenk_inbound_duplicates", "Redeliveries that found their row.", ["channel"], registry=REGISTRY)
-STRANGERS_LEFT_OUT = Counter(
-    "tenk_strangers_left_out", "Events of people who are not let in, over their bound.", ["channel"], registry=REGISTRY
-)
 OUTCOMES = Counter("tenk_inbox_outcomes", "Inbox rows by how they ended.", ["outcome"], registry=REGISTRY)
 TURNS = Counter("tenk_turns", "Turns by how they ended.", ["end_reason"], registry=REGISTRY)
 TURNS_RUNNING = Gauge("tenk_turns_running", "Turns in flight.", registry=REGISTRY)

@@ -9,11 +9,15 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import structlog
+
 from channels.messages import ChatMigrated, InboundEvent, MembershipChanged
 from gateway.access.config import StrangersConfig
 from gateway.access.policy import GROUP_NOT_LISTED, Admit, Decision, Enrol, Silence
 from gateway.access.roles import Role
 from gateway.store.people import Person
+
+log = structlog.get_logger()
 
 REMEMBERED = 10_000
 """Strangers of a process whose rate is known; beyond that whoever was silent longest is new again."""
@@ -33,6 +37,8 @@ class _Bucket:
         return True
 
 
+TELL_EVERY_S = 60.0
+
 ACCOUNT_BURST_MIN = 5
 """Minutes of an account's rate that may come at once."""
 
@@ -48,6 +54,7 @@ class StrangerBound:
         self._clock_s = clock_s
         self._of_each: OrderedDict[Key, _Bucket] = OrderedDict()
         self._of_accounts: dict[Key, _Bucket] = {}  # two an account of the configuration
+        self._untold: dict[str, tuple[int, float]] = {}  # an account's events since the log last said so, and when
 
     def take(self, event: InboundEvent, decision: Decision, person: Person | None) -> bool:
         """Count one event; False where nothing is to be written down of it. `person` is whose it is, if known."""
@@ -59,9 +66,19 @@ class StrangerBound:
         self._of_each[key] = bucket
         if len(self._of_each) > REMEMBERED:
             self._of_each.popitem(last=False)
-        if not bucket.take(now_s, self._config.messages_per_hour / 3600.0, self._config.burst_messages):
-            return False
-        return self._account_takes(event, newcomer=held is None, now_s=now_s)
+        taken = bucket.take(now_s, self._config.messages_per_hour / 3600.0, self._config.burst_messages)
+        if taken and self._account_takes(event, newcomer=held is None, now_s=now_s):
+            return True
+        self._left_out(f"{event.address.channel}:{event.address.account}", now_s)
+        return False
+
+    def _left_out(self, account: str, now_s: float) -> None:
+        """Tell the operator of it, at most once a minute an account."""
+        events, told_at_s = self._untold.get(account, (0, -TELL_EVERY_S))
+        if now_s - told_at_s >= TELL_EVERY_S:
+            log.warning("strangers_left_out", account=account, events=events + 1)
+            events, told_at_s = -1, now_s
+        self._untold[account] = (events + 1, told_at_s)
 
     def give_back(self, event: InboundEvent, decision: Decision, person: Person | None) -> None:
         """What was counted was not written down after all: it will be offered again."""

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from structlog.testing import capture_logs
 
 from channels.messages import ChatKind, InboundEvent, Membership, MembershipChanged
 from gateway.access.config import StrangersConfig
@@ -103,6 +104,18 @@ def test_memory_is_bounded():
     for sender in range(REMEMBERED + 500):
         door.taken(message(str(sender)))
     assert (1, 0) == (door.taken(message("0")), door.taken(message(str(REMEMBERED)), 5) - 4)
+
+
+def test_operator_is_told_once_a_minute_how_much_was_left_out():
+    """Of each account; never a word of what was said."""
+    door = Door()
+    with capture_logs() as logged:
+        for second in range(0, 121, 60):
+            door.now_s = float(second)
+            door.taken(message(text="canary"), 100)
+    assert [1, 95, 100] == [entry["events"] for entry in logged]
+    assert {"telegram:main"} == {entry["account"] for entry in logged}
+    assert "canary" not in str(logged)
 
 
 @given(st.lists(st.booleans(), max_size=40))

@@ -78,13 +78,3 @@ def test_pairing_code_holds_for_its_hour(jump: timedelta) -> None:
         machine.pass_s(20 * 60.0)
         code = codes.code_of(KEY, late.request.id)
         assert NotApproved(Why.EXPIRED) == pairing.approve_code(connection, KEY, code, "cli", machine.steady())
-
-
-def test_lock_on_guesses_ends_though_the_clock_was_set_back() -> None:
-    """A restart begins with the machine's clock: wrong codes from a day that is still to come lock nobody."""
-    machine = SetClock()
-    with database() as connection:
-        for _ in range(6):
-            pairing.approve_code(connection, KEY, "WRNGCDEX", "cli", machine.steady())
-        assert pairing.locked_until(connection, "cli", machine.steady()) is not None
-        assert pairing.locked_until(connection, "cli", machine.steady() - DAY) is None
