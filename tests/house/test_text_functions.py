@@ -2,6 +2,7 @@
 
 from cProfile import Profile
 from functools import cache
+from pathlib import Path
 from types import CodeType
 
 import pytest
@@ -65,6 +66,4 @@ def functions_run() -> frozenset[str]:
 
 def named(code: CodeType) -> str:
     """A function as `text_functions` calls it."""
-    from pathlib import Path  # noqa: PLC0415
-
     return f"{module_of(Path(code.co_filename))}:{code.co_qualname.replace('.<locals>', '')}"
