@@ -43,7 +43,7 @@ from gateway.commands.decisions import access_decisions
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.control import ControlServer, Handler
-from gateway.delivery.drafts import LiveTools
+from gateway.delivery.growing import LiveTools
 from gateway.delivery.outbox import Delivery
 from gateway.errors import GatewayError
 from gateway.failpoints import failpoint

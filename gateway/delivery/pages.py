@@ -31,28 +31,27 @@ class Pages:
     channel: Channel
     full: tuple[SplitPart, ...] = ()  # pages that will not change while the answer only grows
     current: Rendered | None = None  # of the page behind them; None: nothing to see there yet
-    read_chars: int = 0  # of the answer, so far
     before: str = ""  # the text up to the last cut between two blocks
     since: int = 0  # how many of the full pages are of the text behind that
 
-    def wants(self, chars: int) -> bool:
-        """Whether an answer of so many characters should be read on."""
+    def wants(self, chars: int, read_chars: int) -> bool:
+        """Whether an answer of so many characters, of which so many were read, should be read on."""
         behind = chars - len(self.before) - FREE_PAGES * self.channel.limits.max_text
-        return abs(chars - self.read_chars) >= max(1, chars // OFTEN, behind // OFTEN_BEHIND)
+        return abs(chars - read_chars) >= max(1, chars // OFTEN, behind // OFTEN_BEHIND)
 
     def read(self, text: str) -> "Pages":
         """The pages of a longer text; of another one than before only what stands already."""
-        text, chars = _plain(text), len(text)
+        text = _plain(text)
         if not text.startswith(self.before):
-            return replace(self, current=None, read_chars=chars)
+            return replace(self, current=None)
         parts = parts_of(
             self.channel, closed(text[len(self.before) :]), max(1, MAX_PARTS - len(self.full) + self.since)
         )
         sure = max(self.since, len(parts) - (1 if parts and self._is_enough(parts[-1]) else 2))
         current = parts[sure].rendered if sure < len(parts) else None
-        return self._turned(parts[:sure], text, current, chars)
+        return self._turned(parts[:sure], text, current)
 
-    def _turned(self, sure: tuple[SplitPart, ...], text: str, current: Rendered | None, chars: int) -> "Pages":
+    def _turned(self, sure: tuple[SplitPart, ...], text: str, current: Rendered | None) -> "Pages":
         """With these pages of the text behind the last cut between blocks, of which some stand already.
 
         Where those would be cut in other places by now, all of that text is read again, up to the whole answer.
@@ -64,7 +63,7 @@ class Pages:
             if as_they_stand and (next_at := sure[index].next_at) is not None:
                 before, since = text[: len(before) + next_at], len(sure) - index - 1
                 break
-        return replace(self, full=full, current=current, read_chars=chars, before=before, since=since)
+        return replace(self, full=full, current=current, before=before, since=since)
 
     def _is_enough(self, part: SplitPart) -> bool:
         return self.channel.limits.unit.measure(part.rendered.text) * ENOUGH_SHARE >= self.channel.limits.max_text

@@ -9,7 +9,7 @@ from agent.ports import Principal, Turn, TurnPort
 from agent.transcript import EndReason
 from channels.base import Channel
 from channels.messages import Address
-from gateway.delivery.drafts import LiveTools
+from gateway.delivery.growing import LiveTools
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.mailbox import KindOf
 from gateway.sessions.signs import Reacts

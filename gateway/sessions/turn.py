@@ -25,7 +25,8 @@ from agent.transcript import (
 )
 from channels.base import Channel, Sign
 from gateway.delivery.compose import Said, compose
-from gateway.delivery.drafts import LiveAnswer, Settled
+from gateway.delivery.drafts import LiveAnswer
+from gateway.delivery.growing import Settled
 from gateway.delivery.outbox import Delivery
 from gateway.failpoints import failpoint
 from gateway.sessions.conversation import Conversation

@@ -3,8 +3,10 @@
 from channels.base import Limits, TextUnit
 from channels.telegram.render import TelegramRenderer
 from gateway.delivery.boundaries import cut_before
+from gateway.delivery.pages import Pages
 from gateway.delivery.splitting import MAX_PARTS, split
 from tests.attacks.entries import Entry
+from tests.fakes.chat import FakeChannel
 
 TELEGRAM = TelegramRenderer()
 SMALL = Limits(max_text=400, unit=TextUnit.UTF16)
@@ -16,6 +18,12 @@ def in_parts(text: str) -> None:
     split(text, TELEGRAM, SMALL)
 
 
+def growing(text: str) -> None:
+    """The same while it is written, and in the end."""
+    half = len(text) // 2
+    Pages(FakeChannel(limits=SMALL, renderer=TELEGRAM)).read(text[:half]).read(text).all_of(text)
+
+
 def cut(text: str) -> None:
     """The best place to cut a text near its end."""
     cut_before(text, len(text) - 2)
@@ -25,9 +33,11 @@ def cut(text: str) -> None:
 ENTRIES: dict[str, Entry] = {
     "gateway.delivery.boundaries:cut_before": Entry(cut),
     "gateway.delivery.splitting:split": Entry(in_parts, MAX_PARTS * SMALL.max_text),
+    "gateway.delivery.pages:Pages": Entry(growing, MAX_PARTS * SMALL.max_text),
 }
 
 EXCUSED: dict[str, str] = {
+    "gateway.delivery.drafts:LiveAnswer.start": "loops over the parts of one answer, fifty at most",
     "gateway.delivery.pacing": "chats by their ids, of which a bounded number is kept",
     "gateway.delivery.under_way": "the lanes that are at work, by their names",
 }

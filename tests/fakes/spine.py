@@ -27,7 +27,7 @@ from gateway.commands.decisions import Decision
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.delivery.config import DeliveryConfig
-from gateway.delivery.drafts import LiveTools
+from gateway.delivery.growing import LiveTools
 from gateway.delivery.outbox import Delivery
 from gateway.guard import GuardConfig, InputGuard
 from gateway.serial import load_wanted

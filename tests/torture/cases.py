@@ -51,6 +51,11 @@ async def slow(world: World, chat: int) -> None:
     world.say(chat, "s")
 
 
+async def long_and_slow(world: World, chat: int) -> None:
+    """A question whose answer fills a message, and another one, while it is still being written."""
+    world.say(chat, "ls")
+
+
 async def burst(world: World, chat: int) -> None:
     """Six questions at once: more than the mailbox holds."""
     for _ in range(6):
@@ -125,7 +130,7 @@ SINGLE = (
     Case("result_pre", noting), Case("result_post", tools),
     Case("steer_pre", steering), Case("steer_post", steering),
     Case("placeholder_pre", slow), Case("placeholder_sent", slow), Case("placeholder_post", slow),
-    Case("live_edit", slow), Case("edit_done", slow),
+    Case("live_edit", slow), Case("edit_done", slow), Case("page_turned", long_and_slow),
     Case("send_pre", long), Case("send_done", long), Case("send_done", long, hit=2),
     Case("command_pre", command), Case("command_post", command),
     Case("result_pre", paying), Case("claim_post", burst), Case("shutdown_begun", terminate),

@@ -15,6 +15,8 @@ from tests.fakes.model_server import Call, Reply
 
 TOKEN = re.compile(r"\bm(\d+)([pilsu]*)\b")
 PARAGRAPHS = 130
+LONG_CHARS = 5_000
+LONGER = 4  # times as slow is what is long and slow: it fills a message, and another, while it is written
 FILLING = "slow steady work on one hard passage beats an hour of playing what goes well already, today too."
 
 TOOLS = {"p": "log_practice", "i": "note_down", "u": "pay"}
@@ -46,7 +48,8 @@ class Model:
         text = "\n\n".join(answer(number, kinds) for number, kinds in pending) or "yes"
         slow = any("s" in kinds for _, kinds in pending)
         size = max(12, len(text) // 10)
-        return Reply(text, delay_s=0.01, chunk_chars=size, chunk_delay_s=self.pace_s if slow else 0.0)
+        pace_s = self.pace_s * (LONGER if len(text) > LONG_CHARS else 1)
+        return Reply(text, delay_s=0.01, chunk_chars=size, chunk_delay_s=pace_s if slow else 0.0)
 
 
 def answer(number: str, kinds: str) -> str:

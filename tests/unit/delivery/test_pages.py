@@ -15,7 +15,7 @@ from tests.fakes.chat import FakeChannel
 from tests.fakes.markdown_documents import Document, documents
 from tests.fakes.telegram_entities import faults
 
-GENERATED = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+GENERATED = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
 RESERVE = len(RECOVERED_MARK)
 
 
@@ -101,9 +101,10 @@ def work(chars: int, unit: str) -> int:
     renderer = Weighed(TelegramRenderer())
     now = Pages(FakeChannel(limits=Limits(max_text=250, unit=TextUnit.UTF16), renderer=renderer))
     text = unit * (chars // len(unit))
+    read = 0
     for end in range(0, len(text), 50):
-        if now.wants(end):
-            now = now.read(text[:end])
+        if now.wants(end, read):
+            now, read = now.read(text[:end]), end
     return renderer.chars
 
 
