@@ -9,6 +9,7 @@ import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -42,7 +43,7 @@ from gateway.control import ControlServer, Handler
 from gateway.delivery.compose import Said, compose
 from gateway.delivery.drafts import LiveTools
 from gateway.delivery.outbox import Delivery
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.guard import InputGuard
 from gateway.http.mounts import Mounts
@@ -58,6 +59,7 @@ from gateway.sessions.items import Reader
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.shared import RunTurn, SessionTools
+from gateway.sessions.trials import Trials
 from gateway.sessions.turn import TurnTools
 from gateway.settings import Settings
 from gateway.standing import Standing, usage_calls
@@ -165,7 +167,10 @@ class Gateway:
         decisions = access_decisions(operations)
         known = Known(self._snapshot)
         commands = CommandRunner(
-            CommandTools(store, self._table, delivery, manager, known, apply_change, decisions, utc_now), tasks
+            CommandTools(
+                store, self._table, delivery, manager, known, apply_change, decisions, session_tools.trials, utc_now
+            ),
+            tasks,
         )
         router = Router(bus, session_tools, commands, tasks)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now)
@@ -183,10 +188,15 @@ class Gateway:
         for hint in settings.hints():
             log.info("hint", text=hint)
         await self._stop.wait()
-        await self._drain(reading, routing, router, delivery)
+        await self._drain(reading, routing, router, delivery, epoch)
 
     async def _drain(
-        self, reading: asyncio.Task[None], routing: asyncio.Task[None], router: Router, delivery: Delivery
+        self,
+        reading: asyncio.Task[None],
+        routing: asyncio.Task[None],
+        router: Router,
+        delivery: Delivery,
+        epoch: int,
     ) -> None:
         """Read nothing more, let what runs come to its end, leave the rest to the next start."""
         failpoint("shutdown_begun")
@@ -194,6 +204,8 @@ class Gateway:
         reading.cancel()
         routing.cancel()
         router.close()
+        with suppress(StoreUnavailable):  # then this end counts as a death, which harms nobody
+            await self._store.enqueue(partial(journal.let_go, epoch=epoch))
         await drained(
             lambda deadline: router.busy or delivery.works_before(deadline),
             utc_now,
@@ -237,7 +249,7 @@ class Gateway:
             people=Known(self._snapshot),
             agents=self._agents(),
             kind_of=self._kinds.kind_of,
-            slots=asyncio.Semaphore(settings.sessions.max_turns),
+            trials=Trials(self._store, settings.sessions.max_turns, tasks),
             epoch=epoch,
             deadline_s=settings.agent.deadline_s,
             sorry=_sorry,

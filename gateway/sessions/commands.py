@@ -27,6 +27,7 @@ from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window, load_wanted
 from gateway.sessions.kinds import words_of
 from gateway.sessions.rows import answering, missed_text
+from gateway.sessions.trials import Admitted, Trials
 from gateway.sessions.worker import Session
 from gateway.store import blobs, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
@@ -114,6 +115,7 @@ class CommandTools:
     people: People
     apply: ApplyChange
     decisions: Mapping[str, Decision]  # by the word in front of a button's data
+    trials: Trials  # what every command passes
     clock: Callable[[], datetime]
 
 
@@ -129,6 +131,7 @@ class CommandRunner:
         self._people = tools.people
         self._apply = tools.apply
         self._decisions = tools.decisions
+        self._trials = tools.trials
         self._clock = tools.clock
         self._tasks = tasks
         self._lanes: dict[_Lane, Drained[_Queued]] = {}
@@ -167,7 +170,7 @@ class CommandRunner:
         return [_Queued(row, session) for row in await load_wanted(load, wanted, after_id, limit)]
 
     async def _run(self, queued: _Queued) -> None:
-        for run in (self._execute, self._apologise):
+        for run in (self._tried, self._apologise):
             try:
                 await run(queued.session, queued.row)
                 break
@@ -177,6 +180,14 @@ class CommandRunner:
         lane = self._lanes.get(where)
         if lane is not None and not lane.window:
             del self._lanes[where]
+
+    async def _tried(self, session: Session, row: InboxRow) -> None:
+        """Run it, unless the process died of it again and again."""
+        await self._channels.loaded(row.event.address)  # it may never come, and nobody is to wait for that
+        command = self._parse(row)[0]
+        async with self._trials.command(row, urgent=command is not None and command.urgent) as admitted:
+            run = self._apologise if admitted is Admitted.GIVEN_UP else self._execute
+            await run(session, row)
 
     async def _apologise(self, session: Session, row: InboxRow) -> None:
         text = "Something went wrong with that command; nothing was changed. The operator can see it in the log."

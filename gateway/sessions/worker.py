@@ -23,6 +23,7 @@ from gateway.sessions.rows import answering, message_id_of, missed, new_turn
 from gateway.sessions.runner import TurnRunner
 from gateway.sessions.shared import SessionTools
 from gateway.sessions.signs import Signs
+from gateway.sessions.trials import Admitted
 from gateway.sessions.turn import Begun
 from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection
@@ -82,10 +83,10 @@ class Session:
         try:
             async with self._serial:
                 await self._tools.channels.loaded(open_turn.turn.address)  # no slot is held: it may never come
-                async with self._tools.slots:
+                async with self._tools.trials.turn(open_turn.turn) as admitted:
                     failpoint("recovery_turn")
                     if not self._closed:
-                        await self._runner.run(open_turn.turn, None)
+                        await self._runner.run(open_turn.turn, None, admitted)
         finally:
             self._runner.begun = None
             self.mailbox.release()
@@ -138,24 +139,23 @@ class Session:
         self._taking = [row]
         async with self._serial:
             await self._gather(row)  # no slot is held: a channel may never come
-            async with self._tools.slots:
+            async with self._tools.trials.rows(self._taking) as admitted:
                 if not self._closed:
-                    await self._answer()
+                    await self._answer(admitted)
 
-    async def _answer(self) -> None:
+    async def _answer(self, admitted: Admitted) -> None:
         rows = list(self._taking)
         try:
-            begun = await self._begin()
+            begun = await self._begin() if admitted is not Admitted.GIVEN_UP else await self._give_up(rows)
         except Fenced as fenced:
             log.error("turn_fenced", inbox_id=rows[0].id, session=self.key, error=str(fenced))
             self.conversation.forget()
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded here, and the person is told
             log.exception("turn_not_begun", inbox_id=rows[0].id, session=self.key)
-            text = self._tools.sorry(Principal(rows[0].user_id, rows[0].tenant))
-            await self._refuse(rows, "it could not begin", text, Outcome.FAILED)
+            await self._fail(rows, "it could not begin")
         else:
             if begun is not None:
-                await self._runner.run(begun.turn, begun)
+                await self._runner.run(begun.turn, begun, admitted)
         finally:
             self._runner.begun = None
             self.signs.waited([row.id for row in rows])
@@ -199,6 +199,15 @@ class Session:
                 await asyncio.sleep(min(wait_s, GATHER_EVERY_S))
             else:
                 break
+
+    async def _give_up(self, rows: Sequence[InboxRow]) -> None:
+        """Begin no turn for what the process dies of before there is one."""
+        log.error("message_given_up", inbox_id=rows[0].id, session=self.key)
+        await self._fail(rows, "the process died of it, again and again")
+
+    async def _fail(self, rows: Sequence[InboxRow], detail: str) -> None:
+        text = self._tools.sorry(Principal(rows[0].user_id, rows[0].tenant))
+        await self._refuse(rows, detail, text, Outcome.FAILED)
 
     async def _refuse(
         self, rows: Sequence[InboxRow], detail: str, text: str, outcome: Outcome = Outcome.REFUSED

@@ -18,6 +18,7 @@ from agent.tools.base import Tool
 from agent.transcript import EndReason, ModelResponded
 from channels.messages import Address, ChatKind, InboundMessage, MessageDeleted, Sender
 from gateway.bus import Bus
+from gateway.commands.base import Command
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.delivery.config import DeliveryConfig
@@ -31,6 +32,7 @@ from gateway.sessions.items import Reader
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.shared import SessionTools
+from gateway.sessions.trials import Trials
 from gateway.sessions.turn import TurnTools
 from gateway.store import inbox, journal
 from gateway.store.engine import Store
@@ -171,10 +173,13 @@ class Spine:
     reader: Reader = field(default_factory=lambda: Reader(InputGuard(GuardConfig())))
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
+    more_commands: tuple[Command, ...] = ()
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep  # of those who are suspected
 
     def __post_init__(self) -> None:
         self.channels = FakeChannels(self.channel)
         self._said = 0
+        self._epoch = 0
         self._main: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------ life
@@ -184,6 +189,11 @@ class Spine:
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._main = asyncio.ensure_future(self._live(begun))  # noqa: TID251  kill() ends it
         await asyncio.wait([self._main, begun], return_when=asyncio.FIRST_COMPLETED)
+
+    async def stop(self) -> None:
+        """End as told to, with whatever runs still undone."""
+        await self.store.write(partial(journal.let_go, epoch=self._epoch))
+        await self.kill()
 
     async def kill(self) -> None:
         """Drop everything that is in memory; what is queued in the store's writer still commits."""
@@ -202,8 +212,8 @@ class Spine:
 
     async def _live(self, begun: asyncio.Future[None]) -> None:
         async with asyncio.TaskGroup() as tasks:
-            epoch = await self.store.write(partial(journal.take_all_shards, owner="test"))
-            table = CommandTable(session_commands())
+            epoch = self._epoch = await self.store.write(partial(journal.take_all_shards, owner="test"))
+            table = CommandTable((*session_commands(), *self.more_commands))
             kinds = Kinds(table)
             clock = self.clock or (lambda: self.now)
             self.delivery = Delivery(self.store, self.channels, self.live, clock, lambda _ref, text: text, tasks)
@@ -217,14 +227,17 @@ class Spine:
                 people=self.people,
                 agents={"chat": self.agent or self._chat},
                 kind_of=kinds.kind_of,
-                slots=asyncio.Semaphore(self.sessions.max_turns),
+                trials=Trials(self.store, self.sessions.max_turns, tasks, self.pause),
                 epoch=epoch,
                 deadline_s=150.0,
                 sorry=lambda _principal: "Something broke.",
             )
             self.bus = Bus(self.sessions.bus_size, self._load, kinds.is_urgent)
             self.commands = CommandRunner(
-                CommandTools(self.store, table, self.delivery, self.channels, self.people, lambda *_: {}, {}, clock),
+                CommandTools(
+                    self.store, table, self.delivery, self.channels, self.people, lambda *_: {}, {},
+                    session_tools.trials, clock,
+                ),
                 tasks,
             )
             self.router = Router(self.bus, session_tools, self.commands, tasks)

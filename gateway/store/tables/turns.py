@@ -41,13 +41,24 @@ turns = sa.Table(
     sa.Column("reply_to", sa.String(128)),
     sa.Column("started_at", Instant, nullable=False),
     sa.Column("deadline_at", Instant, nullable=False),
-    sa.Column("attempts", sa.SmallInteger, nullable=False, default=1),
+    sa.Column("attempts", sa.SmallInteger, nullable=False, default=1),  # one more each time it broke by itself
     sa.Column("end_reason", sa.String(32)),  # None while it runs
     sa.Column("ended_at", Instant),
 )
 sa.Index(
     "ix_turns_open", turns.c.session_id, turns.c.id,
     sqlite_where=turns.c.end_reason.is_(None), postgresql_where=turns.c.end_reason.is_(None),
+)
+
+crashes = sa.Table(
+    "crashes",
+    metadata,
+    sa.Column("work", sa.String(64), primary_key=True),  # "turn:ID", or "row:ID" of the inbox
+    tenant_column(),
+    sa.Column("at_work", sa.SmallInteger, nullable=False),  # see gateway.store.crashes.AtWork
+    sa.Column("deaths", sa.SmallInteger, nullable=False),  # of the process while it was at work, since its last progress
+    sa.Column("alone", sa.SmallInteger, nullable=False),  # so many of them while nothing else was
+    sa.Column("events", sa.Integer, nullable=False),  # of a turn: the length of its journal at the last start
 )
 
 events = sa.Table(
