@@ -55,6 +55,15 @@ class ChannelState(StrEnum):
     FAILED = "failed"  # it needs the operator; the detail says what to mend
 
 
+@dataclass(frozen=True, slots=True)
+class KnownChat:
+    """A chat or thread where somebody who is let in talks to the bot."""
+
+    chat: str
+    thread: str | None = None
+    direct: bool = False
+
+
 class Sink(Protocol):
     """What an adapter is given: the one way in."""
 
@@ -74,8 +83,22 @@ class Sink(Protocol):
         """The last committed resume point; None before the first."""
         ...
 
+    async def chats(self) -> Sequence[KnownChat]:
+        """Where people who are let in talk to the bot on this account, those heard last first.
+
+        For what a platform lists nowhere: an adapter keeps no such list of its own, which would have a bound.
+        """
+        ...
+
     def report(self, state: ChannelState, detail: str = "") -> None:
         """Tell health how this channel is doing. READY also says: it was really heard just now."""
+        ...
+
+    def report_missing(self, detail: str) -> None:
+        """Tell health what was said and could not be read; "" once nothing is missing any more.
+
+        As long as something is, a channel that reports READY is shown as DEGRADED, with these words.
+        """
         ...
 
 

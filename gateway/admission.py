@@ -4,7 +4,7 @@ Plain work over a connection, in the writer's transaction: rows, replies that en
 moved chats. What is committed is announced by `gateway.intake`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -31,7 +31,7 @@ from gateway.access.policy import AccessSnapshot, Admit, Decision, Enrol, Pair
 from gateway.access.roles import Role
 from gateway.delivery.compose import Said, compose
 from gateway.sessions.key import group_key, session_key
-from gateway.store import attempts, inbox, moves, outbox, people
+from gateway.store import attempts, chats, inbox, moves, outbox, people
 from gateway.store import pairing as pairing_rows
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
@@ -68,6 +68,7 @@ class Committed:
     parked: list[str] = field(default_factory=list)
     unparked: list[str] = field(default_factory=list)
     moved: list[tuple[Address, str]] = field(default_factory=list)  # where a chat was, and its new id
+    noted: list[Address] = field(default_factory=list)  # chats that were written down
     duplicates: int = 0
 
 
@@ -75,13 +76,20 @@ class Admission:
     """One commit's work; made anew for each, so that a repeated job begins afresh."""
 
     def __init__(
-        self, connection: Connection, channel: Channel, snapshot: AccessSnapshot, parked: frozenset[str], now: datetime
+        self,
+        connection: Connection,
+        channel: Channel,
+        snapshot: AccessSnapshot,
+        parked: frozenset[str],
+        noted: Mapping[Address, datetime],
+        now: datetime,
     ) -> None:
-        """`parked` are lanes of people who could not be reached, as known before the commit."""
+        """`parked` are lanes of people who could not be reached, `noted` chats that were written down lately."""
         self._connection = connection
         self._channel = channel
         self._snapshot = snapshot
         self._parked = parked
+        self._noted = noted
         self._now = now
         self.done = Committed(channel.name)
 
@@ -93,6 +101,8 @@ class Admission:
             self.done.duplicates += 1
             return
         self._note_reachable(plan.event)
+        if row.user_id is not None:
+            self._note_chat(plan.event, row.user_id, row.session_key)
         if isinstance(plan.decision, Pair):
             self._pair(plan.event, id_)
         elif row.outcome is None and row.user_id is not None and row.session_key is not None:
@@ -143,6 +153,7 @@ class Admission:
             self.done.people.append(asked.person)
             row = _open(event, asked.person)
             inbox.reopen(self._connection, id_, asked.person.user_id, row.session_key)
+            self._note_chat(event, asked.person.user_id, row.session_key)
             if row.session_key is not None:
                 self._admitted(event, id_, asked.person.user_id, row.session_key)
 
@@ -164,6 +175,16 @@ class Admission:
 
     def _say(self, tenant: str, said: Said) -> None:
         self.done.replies += outbox.put(self._connection, tenant, compose(self._channel, said), self._now)
+
+    def _note_chat(self, event: InboundEvent, user_id: str, key: str | None) -> None:
+        """Remember where somebody who is let in talks to the bot; in a group, where it is meant."""
+        if not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
+            return
+        direct = event.kind is ChatKind.DIRECT
+        noted_at = self._noted.get(event.address)
+        if (direct or key is not None) and (noted_at is None or self._now - noted_at > chats.NOTED_FOR):
+            chats.note(self._connection, event.tenant, event.address, user_id, self._now, direct=direct)
+            self.done.noted.append(event.address)
 
     def _note_reachable(self, event: InboundEvent) -> None:
         """Who blocked the bot parks their lane, who is heard from again lets it go on; a chat may go on elsewhere."""

@@ -13,7 +13,7 @@ from typing import Protocol
 import structlog
 
 from channels.base import Channel, NotPersisted
-from channels.messages import CommandInvoked, InboundEvent, InboundMessage, Rejected
+from channels.messages import Address, CommandInvoked, InboundEvent, InboundMessage, Rejected
 from gateway.access import policy
 from gateway.access.config import AccessConfig
 from gateway.access.limits import PersonLimits
@@ -31,6 +31,10 @@ log = structlog.get_logger()
 
 UNLISTED_TOLD = 1_000
 """Groups of which the operator is told; then it is enough."""
+
+
+NOTED_AT_MOST = 50_000
+"""Chats of which is kept in memory that they were written down; one that is not known is written down once more."""
 
 
 class Announced(Protocol):
@@ -71,6 +75,7 @@ class Intake:
         self._waiting = waiting
         self._clock = clock
         self._limits = PersonLimits(access.limits, time.monotonic)
+        self._noted: dict[Address, datetime] = {}  # chats that were written down lately
         self._unlisted: set[str] = set()  # groups of which the operator was told
 
     async def receive(
@@ -149,7 +154,7 @@ class Intake:
         tenant: str,
     ) -> Committed:
         """The whole of one commit, in the writer."""
-        admission = Admission(connection, channel, self._snapshot, self._delivery.parked, self._clock())
+        admission = Admission(connection, channel, self._snapshot, self._delivery.parked, self._noted, self._clock())
         for plan in plans:
             admission.admit(plan)
         admission.quarantine(rejected, tenant)
@@ -161,6 +166,9 @@ class Intake:
         """Tell everybody, in the event loop, right after the commit."""
         for person in done.people:
             self._snapshot.put(person)
+        if len(self._noted) + len(done.noted) > NOTED_AT_MOST:
+            self._noted.clear()
+        self._noted.update(dict.fromkeys(done.noted, self._clock()))
         for old, new_chat in done.moved:
             self._snapshot.chat_moved(old.channel, old.chat, new_chat)
             self._delivery.moved(old, new_chat)

@@ -15,9 +15,9 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from channels.base import ChannelState, NotPersisted, Sink
 from channels.discord.answers import Answers
-from channels.discord.backfill import Backfill, Pause
+from channels.discord.backfill import Backfill, Found, Pause
 from channels.discord.connection import step
-from channels.discord.cursor import Cursor, Direct, Session, write_cursor
+from channels.discord.cursor import Cursor, Session, write_cursor
 from channels.discord.failures import ApiRefusal
 from channels.discord.places import Place, place_of
 from channels.discord.raw import RawChannel, RawReady
@@ -27,12 +27,13 @@ from channels.discord.translate_interaction import Interaction, translate_intera
 from channels.discord.waiting import INTERACTION, STATE_EVENTS, Dispatch, Echoes, Waiting
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError
-from channels.messages import ChatKind, InboundEvent, InboundMessage, Rejected
+from channels.messages import InboundEvent, InboundMessage, Rejected
 
 Clock = Callable[[], datetime]
 
 STORE_BACKOFF_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 FILLING = "fetching what was said while it was away; what is said now is answered after that"
+READ_ON_S = (30.0, 60.0, 120.0, 300.0, 600.0)  # between tries of what could not be read after a gap
 ASK_BACKOFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 _CHANNEL = TypeAdapter(RawChannel)
 
@@ -47,7 +48,7 @@ class Hearing:
         wire: DiscordWire,
         sink: Sink,
         near: Surroundings,
-        resume: tuple[Cursor, Direct],
+        resume: Cursor,
         answers: Answers,
         echoes: Echoes,
         pause: Pause,
@@ -57,7 +58,7 @@ class Hearing:
         self._wire = wire
         self._sink = sink
         self._near = near
-        self._cursor, self._direct = resume
+        self._cursor = resume
         self._answers = answers
         self._echoes = echoes
         self._pause = pause
@@ -67,8 +68,7 @@ class Hearing:
         self._up = False
         self._opened_at = 0  # the least message id since the session was opened
         self._tasks: asyncio.TaskGroup | None = None
-        for channel in self._direct.channels:
-            near.places.put(Place(channel))
+        self._reading_on: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------ the listener
 
@@ -101,8 +101,8 @@ class Hearing:
         """Commit what waits, for ever."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
-            if self._cursor.gap:  # older than whatever the session replays
-                self._hold(self._fill())
+            if (since := self._cursor.unread_from) is not None:  # older than whatever the session replays
+                self._hold(self._fill(since))
             while True:
                 await self._waiting.news.wait()
                 self._waiting.news.clear()
@@ -139,9 +139,6 @@ class Hearing:
             return
         found = list(_understood(batch, self._near, self._clock()))
         events = [one for one in found if not isinstance(one, Rejected)]
-        for event in events:
-            if isinstance(event, InboundMessage | Interaction) and event.kind is ChatKind.DIRECT:
-                self._direct.add(event.address.chat)
         cursor = None if self._held else self._moved(batch, events)
         ways = [Way.of(one.route) for one in events if isinstance(one, Interaction) and one.route is not None]
         for way in ways:
@@ -161,7 +158,7 @@ class Hearing:
             if isinstance(event, InboundMessage):
                 cursor = replace(cursor, last=max(cursor.last, int(event.message_id)))
         self._cursor = cursor
-        return write_cursor(cursor, self._direct)
+        return write_cursor(cursor)
 
     async def _hand_in(
         self, events: Sequence[InboundEvent], bad: Sequence[Rejected] = (), cursor: str | None = None
@@ -193,22 +190,44 @@ class Hearing:
             first = self._cursor.last == 0
             self._opened_at = snowflake_at(time.time() * 1000)
             last = self._opened_at if first else self._cursor.last
-            self._cursor = Cursor(session, last, gap=not first)
+            self._cursor = Cursor(session, last, gap=not first, behind=self._cursor.behind)
         elif dispatch.seq is not None:
             self._cursor = self._cursor.at(dispatch.seq)
-        await self._hand_in((), cursor=write_cursor(self._cursor, self._direct))
+        await self._hand_in((), cursor=write_cursor(self._cursor))
         if self._cursor.gap:
             self.alive()
-            self._hold(self._fill())
+            self._hold(self._fill(self._cursor.unread_from or 0))
 
-    async def _fill(self) -> None:
-        """Fetch what was said between the last committed message and this session."""
-        backfill = Backfill(self._wire, self._sink, self._near, self._hand_in, self._pause)
-        found = await backfill.run(self._cursor.last, list(self._direct.channels), time.time() * 1000)
-        self._cursor = replace(self._cursor, gap=False, last=max(self._cursor.last, self._opened_at))
-        await self._hand_in((), cursor=write_cursor(self._cursor, self._direct))
-        if not found.cut and not found.failed:  # else health keeps what is missing until more is heard
-            self.alive()
+    async def _fill(self, since: int) -> None:
+        """Fetch what was said between this message and this session."""
+        if self._reading_on is not None:
+            self._reading_on.cancel()
+        known = await self._sink.chats()
+        backfill = Backfill(self._wire, self._near, self._hand_in, self._pause, known)
+        found = await backfill.run(since, time.time() * 1000)
+        behind = 0 if found.whole else since
+        self._cursor = replace(self._cursor, gap=False, last=max(self._cursor.last, self._opened_at), behind=behind)
+        await self._hand_in((), cursor=write_cursor(self._cursor))
+        self._sink.report_missing(found.words)
+        self.alive()
+        if behind:
+            assert self._tasks is not None, "run has begun"
+            self._reading_on = self._tasks.create_task(self._read_on(backfill, found, since))
+
+    async def _read_on(self, backfill: Backfill, found: Found, since: int) -> None:
+        """Try what could not be read again and again, until it is older than anything that is fetched."""
+        attempt, oldest = 0, 0
+        while not found.whole and oldest < since:
+            attempt += 1
+            await self._pause(step(READ_ON_S, attempt))
+            now_ms = time.time() * 1000
+            oldest = snowflake_at(now_ms - self._near.config.backfill_hours * 3_600_000)
+            found = await backfill.again(found, since, now_ms)
+            self._sink.report_missing(found.words)
+        if not found.whole:
+            log.error("gap_given_up", account=self._near.us.account, detail=found.words)
+        self._cursor = replace(self._cursor, behind=0)
+        await self._hand_in((), cursor=write_cursor(self._cursor))
 
     async def _ask_for(self, channel: str) -> None:
         """Ask where a channel is; one that is hidden from us counts as a plain channel of a server."""

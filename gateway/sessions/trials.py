@@ -67,9 +67,7 @@ def worst(records: Iterable[Record]) -> Record:
 class Trials:
     """The one gate of a gateway that every turn and command passes; open but while a suspect is tried."""
 
-    def __init__(
-        self, store: Store, most_turns: int, tasks: asyncio.TaskGroup, pause: Pause = asyncio.sleep
-    ) -> None:
+    def __init__(self, store: Store, most_turns: int, tasks: asyncio.TaskGroup, pause: Pause = asyncio.sleep) -> None:
         """Nothing is known before `look_back`; `tasks` is the parent of what ends a trial's solitude.
 
         `pause` is what a suspect waits with, and is for tests.

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from agent.tools.base import Effect, ToolContext, tool
 
-
 FELL = 139
 """The status of a process that died of a tool, as of a fault in native code."""
 

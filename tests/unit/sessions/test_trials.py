@@ -97,7 +97,7 @@ def test_pauses_grow_and_are_bounded() -> None:
 
 
 def test_what_kills_the_process_each_time_is_given_up_after_three_deaths_alone(tmp_path: Path) -> None:
-    """Three deaths among others, three alone after 1, 2 and 4 s; then its person is told, and all others are answered."""
+    """Three deaths among others, three alone after 1, 2 and 4 s; then its person is told, all others are answered."""
 
     async def play(spine: Spine, fate: Fate) -> None:
         await spine.say("long 50", "p2", "c2")

@@ -26,7 +26,9 @@ def upgrade() -> None:
         sa.Column("heard_at", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("channel", "account", "chat", "thread", name=op.f("pk_chats")),
     )
-    op.create_index(op.f("ix_chats_channel_account_heard_at"), "chats", ["channel", "account", "heard_at"], unique=False)
+    op.create_index(
+        op.f("ix_chats_channel_account_heard_at"), "chats", ["channel", "account", "heard_at"], unique=False
+    )
     op.create_table(
         "crashes",
         sa.Column("work", sa.String(length=64), nullable=False),
