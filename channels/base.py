@@ -6,6 +6,7 @@ Abilities beyond sending are Protocols, found at run time with `isinstance`; lim
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -62,6 +63,7 @@ class KnownChat:
     chat: str
     thread: str | None = None
     direct: bool = False
+    heard_at: datetime | None = None  # aware UTC, within an hour; None: they were let in and have said nothing since
 
 
 class Sink(Protocol):

@@ -64,6 +64,31 @@ class _Held:
     pacer: Pacer | None = None
     failures: int = field(default=0)
 
+    def note(self, state: ChannelState, detail: str, now: datetime) -> None:
+        """Keep how the channel says it is doing."""
+        self.reported = (state, detail)
+        if state is ChannelState.READY:
+            self.heard_at = now
+            self.failures = 0
+            CHANNEL_HEARD_AT.labels(self.spec.channel, self.spec.account).set(now.timestamp())
+        self._show()
+
+    def note_missing(self, detail: str) -> None:
+        """Keep what the channel could not read; it is shown instead of READY."""
+        self.missing = detail
+        self._show()
+
+    def _show(self) -> None:
+        """What health shows; a change is logged."""
+        state, detail = self.reported
+        if self.missing and state is ChannelState.READY:
+            state, detail = ChannelState.DEGRADED, self.missing
+        if (state, detail) != (self.state, self.detail):
+            tell = {ChannelState.FAILED: log.error, ChannelState.DEGRADED: log.warning}.get(state, log.info)
+            tell("channel_state", channel=self.spec.channel, account=self.spec.account, state=state, detail=detail)
+            self.state, self.detail = state, detail
+            CHANNEL_READY.labels(self.spec.channel, self.spec.account).set(state is ChannelState.READY)
+
 
 class AccountSink:
     """What one adapter is given: the way in for its account."""
@@ -91,7 +116,7 @@ class AccountSink:
 
     def report_missing(self, detail: str) -> None:
         """Tell health what could not be read."""
-        self._manager.note_missing(self._held, detail)
+        self._held.note_missing(detail)
 
     def report(self, state: ChannelState, detail: str = "") -> None:
         """Tell health how this channel is doing."""
@@ -154,30 +179,9 @@ class ChannelManager:
         query = partial(chats.of_account, channel=spec.channel, account=spec.account)
         return await self._store.read(query, lasting=True)
 
-    def note_missing(self, held: _Held, detail: str) -> None:
-        """Keep what a channel could not read; it is shown instead of READY."""
-        held.missing = detail
-        self._show(held)
-
     def note(self, held: _Held, state: ChannelState, detail: str) -> None:
         """Keep how a channel is doing."""
-        held.reported = (state, detail)
-        self._show(held)
-        if state is ChannelState.READY:
-            held.heard_at = self._clock()
-            held.failures = 0
-            CHANNEL_HEARD_AT.labels(held.spec.channel, held.spec.account).set(held.heard_at.timestamp())
-
-    def _show(self, held: _Held) -> None:
-        """What health shows; a change is logged."""
-        state, detail = held.reported
-        if held.missing and state is ChannelState.READY:
-            state, detail = ChannelState.DEGRADED, held.missing
-        if (state, detail) != (held.state, held.detail):
-            tell = {ChannelState.FAILED: log.error, ChannelState.DEGRADED: log.warning}.get(state, log.info)
-            tell("channel_state", channel=held.spec.channel, account=held.spec.account, state=state, detail=detail)
-            held.state, held.detail = state, detail
-            CHANNEL_READY.labels(held.spec.channel, held.spec.account).set(state is ChannelState.READY)
+        held.note(state, detail, self._clock())
 
     # ------------------------------------------------------------ hop 8: out
 

@@ -201,8 +201,8 @@ class Backfill:
             try:
                 await self._pages(place, after, messages, found)
             except FAILURES as failure:
-                hidden = isinstance(failure, ApiRefusal) and place.kind is ChatKind.GROUP and place.id not in self._heard
-                if not hidden:  # what we may not see we never heard
+                heard = place.kind is ChatKind.DIRECT or place.id in self._heard
+                if heard or not isinstance(failure, ApiRefusal):  # else it is hidden from us, as it was before
                     found.unread[place] = _why(failure)
             found.messages += len(messages)
             found.channels += bool(messages)

@@ -15,10 +15,11 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from channels.base import ChannelState, NotPersisted, Sink
 from channels.discord.answers import Answers
-from channels.discord.backfill import Backfill, Found, Pause
+from channels.discord.backfill import Pause
 from channels.discord.connection import step
 from channels.discord.cursor import Cursor, Session, write_cursor
 from channels.discord.failures import ApiRefusal
+from channels.discord.gap import Gap
 from channels.discord.places import Place, place_of
 from channels.discord.raw import RawChannel, RawReady
 from channels.discord.routes import Way
@@ -33,7 +34,6 @@ Clock = Callable[[], datetime]
 
 STORE_BACKOFF_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
 FILLING = "fetching what was said while it was away; what is said now is answered after that"
-READ_ON_S = (30.0, 60.0, 120.0, 300.0, 600.0)  # between tries of what could not be read after a gap
 ASK_BACKOFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
 _CHANNEL = TypeAdapter(RawChannel)
 
@@ -199,33 +199,20 @@ class Hearing:
             self._hold(self._fill(self._cursor.unread_from or 0))
 
     async def _fill(self, since: int) -> None:
-        """Fetch what was said between this message and this session."""
+        """Fetch what was said between this message and this session; what cannot be read now, beside what comes."""
         if self._reading_on is not None:
             self._reading_on.cancel()
-        known = await self._sink.chats()
-        backfill = Backfill(self._wire, self._near, self._hand_in, self._pause, known)
-        found = await backfill.run(since, time.time() * 1000)
-        behind = 0 if found.whole else since
+        gap = Gap(self._wire, self._sink, self._near, self._hand_in, self._pause, since)
+        behind = 0 if await gap.fill() else since
         self._cursor = replace(self._cursor, gap=False, last=max(self._cursor.last, self._opened_at), behind=behind)
         await self._hand_in((), cursor=write_cursor(self._cursor))
-        self._sink.report_missing(found.words)
         self.alive()
         if behind:
             assert self._tasks is not None, "run has begun"
-            self._reading_on = self._tasks.create_task(self._read_on(backfill, found, since))
+            self._reading_on = self._tasks.create_task(self._read_on(gap))
 
-    async def _read_on(self, backfill: Backfill, found: Found, since: int) -> None:
-        """Try what could not be read again and again, until it is older than anything that is fetched."""
-        attempt, oldest = 0, 0
-        while not found.whole and oldest < since:
-            attempt += 1
-            await self._pause(step(READ_ON_S, attempt))
-            now_ms = time.time() * 1000
-            oldest = snowflake_at(now_ms - self._near.config.backfill_hours * 3_600_000)
-            found = await backfill.again(found, since, now_ms)
-            self._sink.report_missing(found.words)
-        if not found.whole:
-            log.error("gap_given_up", account=self._near.us.account, detail=found.words)
+    async def _read_on(self, gap: Gap) -> None:
+        await gap.read_on()
         self._cursor = replace(self._cursor, behind=0)
         await self._hand_in((), cursor=write_cursor(self._cursor))
 

@@ -41,6 +41,10 @@ Pause = Callable[[float], Awaitable[None]]
 """Wait so many seconds."""
 
 
+class GivenUp(Exception):
+    """The process died of it again and again: it is not tried any more."""
+
+
 class Admitted(Enum):
     """As what somebody works."""
 

@@ -23,7 +23,7 @@ from gateway.sessions.rows import answering, message_id_of, missed, new_turn
 from gateway.sessions.runner import TurnRunner
 from gateway.sessions.shared import SessionTools
 from gateway.sessions.signs import Signs
-from gateway.sessions.trials import Admitted
+from gateway.sessions.trials import Admitted, GivenUp
 from gateway.sessions.turn import Begun
 from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection
@@ -146,13 +146,14 @@ class Session:
     async def _answer(self, admitted: Admitted) -> None:
         rows = list(self._taking)
         try:
-            begun = await self._begin() if admitted is not Admitted.GIVEN_UP else await self._give_up(rows)
+            begun = await self._begin(admitted)
         except Fenced as fenced:
             log.error("turn_fenced", inbox_id=rows[0].id, session=self.key, error=str(fenced))
             self.conversation.forget()
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded here, and the person is told
             log.exception("turn_not_begun", inbox_id=rows[0].id, session=self.key)
-            await self._fail(rows, "it could not begin")
+            text = self._tools.sorry(Principal(rows[0].user_id, rows[0].tenant))
+            await self._refuse(rows, "it could not begin", text, Outcome.FAILED)
         else:
             if begun is not None:
                 await self._runner.run(begun.turn, begun, admitted)
@@ -160,8 +161,10 @@ class Session:
             self._runner.begun = None
             self.signs.waited([row.id for row in rows])
 
-    async def _begin(self) -> Begun | None:
+    async def _begin(self, admitted: Admitted) -> Begun | None:
         """Claim the message as it stands now; None where it is refused, or was taken back meanwhile."""
+        if admitted is Admitted.GIVEN_UP:
+            raise GivenUp
         state = await self.conversation.loaded()
         while rows := list(self._taking):
             row = joined(rows)
@@ -199,15 +202,6 @@ class Session:
                 await asyncio.sleep(min(wait_s, GATHER_EVERY_S))
             else:
                 break
-
-    async def _give_up(self, rows: Sequence[InboxRow]) -> None:
-        """Begin no turn for what the process dies of before there is one."""
-        log.error("message_given_up", inbox_id=rows[0].id, session=self.key)
-        await self._fail(rows, "the process died of it, again and again")
-
-    async def _fail(self, rows: Sequence[InboxRow], detail: str) -> None:
-        text = self._tools.sorry(Principal(rows[0].user_id, rows[0].tenant))
-        await self._refuse(rows, detail, text, Outcome.FAILED)
 
     async def _refuse(
         self, rows: Sequence[InboxRow], detail: str, text: str, outcome: Outcome = Outcome.REFUSED

@@ -34,18 +34,18 @@ def of_account(connection: sa.Connection, channel: str, account: str) -> list[Kn
     Somebody who was let in and has said nothing since is found where they asked to be.
     """
     heard = connection.execute(
-        sa.select(chats.c.chat, chats.c.thread, chats.c.direct)
+        sa.select(chats.c.chat, chats.c.thread, chats.c.direct, chats.c.heard_at)
         .join(users, users.c.id == chats.c.user_id)
         .where(chats.c.channel == channel, chats.c.account == account, users.c.role != "blocked")
         .order_by(chats.c.heard_at.desc(), chats.c.chat, chats.c.thread)
     )
-    found = [KnownChat(chat, thread or None, direct=direct) for chat, thread, direct in heard]
+    found = [KnownChat(chat, thread or None, direct, heard_at) for chat, thread, direct, heard_at in heard]
     there = {one.chat for one in found if one.direct}
     asked = connection.execute(_let_in(channel, account)).scalars()
     return found + [KnownChat(chat, None, direct=True) for chat in dict.fromkeys(asked) if chat not in there]
 
 
-def _let_in(channel: str, account: str) -> sa.Select[tuple[str]]:
+def _let_in(channel: str, account: str) -> sa.Select[str]:
     """The chats in which people asked who are let into the account by now."""
     asked, own = pairing_requests.c, identities.c
     scoped = sa.case((own.scope == "", own.channel), else_=own.channel + ":" + own.scope)

@@ -221,7 +221,7 @@ async def test_a_conversation_of_commands_alone_is_looked_into_after_a_gap():
 
 
 async def test_a_direct_chat_that_cannot_be_read_back_is_named_and_read_as_soon_as_it_can_be():
-    """403: health says which and why, others are read; the resume point keeps where it is behind, over a restart too."""
+    """403: health says which and why, others are read; the resume point keeps where it is behind, a restart on."""
     async with discord() as rig:
         async with rig.running():
             for chat in (1, 2):

@@ -103,4 +103,5 @@ async def test_what_cannot_be_read_back_is_shown_until_it_is(tmp_path: Path) -> 
             sim.say(first, "/help")
             await sim.until(lambda: bot.answered(first) == 2)
             status = await bot.operator("status")
-        assert status["parts"]["discord:main"].startswith("degraded (after a gap 1 were not read: direct chat 1002 (403")
+        words = "degraded (after a gap 1 were not read: direct chat 1002 (403"
+        assert status["parts"]["discord:main"].startswith(words)

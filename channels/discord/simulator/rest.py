@@ -20,8 +20,8 @@ Operation = Callable[[Bot, Call], JsonValue]
 
 _ID = r"(?P<{}>[^/]+)"
 _READS = """
-getMe getApplication getGuilds getChannels getThreads getArchived getChannel getMessages getMessage getGateway getCommands
-getOriginal
+getMe getApplication getGuilds getChannels getThreads getArchived getChannel getMessages getMessage getGateway
+getCommands getOriginal
 """
 _UNRECORDED = frozenset(_READS.split())
 

@@ -56,7 +56,7 @@ crashes = sa.Table(
     sa.Column("work", sa.String(64), primary_key=True),  # "turn:ID", or "row:ID" of the inbox
     tenant_column(),
     sa.Column("at_work", sa.SmallInteger, nullable=False),  # see gateway.store.crashes.AtWork
-    sa.Column("deaths", sa.SmallInteger, nullable=False),  # of the process while it was at work, since its last progress
+    sa.Column("deaths", sa.SmallInteger, nullable=False),  # of the process while it was at work and got nowhere
     sa.Column("alone", sa.SmallInteger, nullable=False),  # so many of them while nothing else was
     sa.Column("events", sa.Integer, nullable=False),  # of a turn: the length of its journal at the last start
 )

@@ -53,6 +53,11 @@ class Fate:
         return EndReason.COMPLETED
 
 
+def shown(spine: Spine, chat: str = "c1") -> list[str]:
+    """What a chat shows, without the mark of what a death may have doubled."""
+    return [text.partition("\n\n(↻")[0] for text in spine.channel.shown(chat)]
+
+
 async def live(spine: Spine, fate: Fate) -> None:
     """Begin again after each death, until nothing dies any more."""
     while True:
@@ -105,8 +110,8 @@ def test_what_kills_the_process_each_time_is_given_up_after_three_deaths_alone(t
         await live(spine, fate)
         assert SUSPECT_AFTER + GIVEN_UP_AFTER == len(fate.deaths_s)
         waited = [round(second) for second in fate.deaths_s[SUSPECT_AFTER:]]
-        assert [BROKEN] == spine.channel.shown("c1")
-        assert ["done: long 50"] == spine.channel.shown("c2")
+        assert [BROKEN] == shown(spine, "c1")
+        assert ["done: long 50"] == shown(spine, "c2")
         assert [2, 4] == waited[1:]
         assert 1 <= waited[0] <= 1 + 50  # the other suspect may have been tried first
 
@@ -121,8 +126,8 @@ def test_who_only_stood_beside_is_answered(tmp_path: Path) -> None:
             await spine.say(f"long 5 of {number}", "p2", f"g{number}")
         await spine.say("poison")
         await live(spine, fate)
-        assert [BROKEN] == spine.channel.shown("c1")
-        answers = [spine.channel.shown(f"g{number}") for number in range(5)]
+        assert [BROKEN] == shown(spine, "c1")
+        answers = [shown(spine, f"g{number}") for number in range(5)]
         assert [[f"done: long 5 of {number}"] for number in range(5)] == answers
 
     scene(tmp_path, play)
@@ -136,7 +141,7 @@ def test_a_turn_that_gets_on_is_never_given_up(tmp_path: Path) -> None:
         await live(spine, fate)
         assert 7 == len(fate.deaths_s)
         assert [0.0] * 7 == [round(second, 1) for second in fate.deaths_s]
-        assert ["done: progress"] == spine.channel.shown()
+        assert ["done: progress"] == shown(spine)
 
     scene(tmp_path, play)
 
@@ -152,7 +157,7 @@ def test_a_stop_that_was_asked_for_is_no_death(tmp_path: Path) -> None:
         await spine.quiet()
         assert 11 == len(fate.runs)  # at once each time, without a pause
         await passes(10)
-        assert ["done: long 9"] == spine.channel.shown()
+        assert ["done: long 9"] == shown(spine)
 
     scene(tmp_path, play)
 
@@ -170,7 +175,7 @@ def test_deaths_before_it_came_to_its_turn_are_not_counted(tmp_path: Path) -> No
             await again(spine, fate)
         assert SUSPECT_AFTER == len(fate.runs)
         await passes(20)
-        assert ["done: long 9"] == spine.channel.shown()
+        assert ["done: long 9"] == shown(spine)
 
     scene(tmp_path, play)
 
@@ -186,11 +191,11 @@ def test_others_wait_for_a_suspect_but_not_for_ever(tmp_path: Path) -> None:
         await passes(pause_s(SUSPECT_AFTER) + 0.5)
         await spine.say("hello", "p2", "c2")
         await passes(ALONE_S[0] - 1)
-        assert [] == spine.channel.shown("c2")
+        assert [] == shown(spine, "c2")
         await passes(1)
-        assert ["done: hello"] == spine.channel.shown("c2")
+        assert ["done: hello"] == shown(spine, "c2")
         await passes(300)
-        assert ["done: long 300"] == spine.channel.shown("c1")
+        assert ["done: long 300"] == shown(spine, "c1")
 
     scene(tmp_path, play)
 
@@ -207,11 +212,11 @@ def test_a_suspect_waits_for_quiet_but_nobody_waits_long_for_that(tmp_path: Path
         await passes(pause_s(SUSPECT_AFTER) + 0.5)
         await spine.say("kept", "p2", "g3")
         await passes(QUIET_S[0] - 1)
-        assert [] == spine.channel.shown("g3")
+        assert [] == shown(spine, "g3")
         await passes(1)
-        assert ["done: kept"] == spine.channel.shown("g3")
+        assert ["done: kept"] == shown(spine, "g3")
         await passes(2 * sum(QUIET_S) + 10)
-        assert ["done: long 2"] == spine.channel.shown("c1")
+        assert ["done: long 2"] == shown(spine, "c1")
 
     scene(tmp_path, play)
 
@@ -231,8 +236,8 @@ def test_a_message_that_kills_the_process_before_there_is_a_turn_is_given_up(tmp
         row = await spine.say("deadly")
         other = await spine.say("hello", "p2", "c2")
         await live(spine, fate)
-        assert [BROKEN] == spine.channel.shown("c1")
-        assert ["done: hello"] == spine.channel.shown("c2")
+        assert [BROKEN] == shown(spine, "c1")
+        assert ["done: hello"] == shown(spine, "c2")
         assert {row: "failed", other: "answered"} == await spine.outcomes()
         assert 1 + SUSPECT_AFTER + GIVEN_UP_AFTER == len(fate.deaths_s)  # the first process knew nothing of it
 
@@ -254,6 +259,6 @@ def test_a_command_that_kills_the_process_is_given_up(tmp_path: Path) -> None:
         after = await spine.say("hello")
         await passes(1)
         assert {row: "failed", after: "answered"} == await spine.outcomes()
-        assert ["done: hello"] == spine.channel.shown("c1")[1:]
+        assert ["done: hello"] == shown(spine, "c1")[1:]
 
     scene(tmp_path, play, more_commands=(Command("deadly", {"en": "Kills"}, deadly),))
