@@ -3,8 +3,8 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -24,9 +24,18 @@ from tests.contract.stores import StoreCase, note, subjects
 from tests.fakes.postgres import PostgresServer
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[sa.Connection]:
+    """A transaction on an SQLite file, which is closed afterwards."""
+    engine = sa.create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()
+
+
 def definitions(path: Path) -> list[list[str]]:
     """Every table and index of an SQLite file as it was declared; constraints in any order, names without quotes."""
-    with sa.create_engine(f"sqlite:///{path}").connect() as connection:
+    with opened(path) as connection:
         rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
         declared = [" ".join(sql.replace('"', "").split()).removesuffix(" )") for (sql,) in rows]
     return [sorted(sql.split(", CONSTRAINT ")) for sql in declared]
@@ -56,12 +65,11 @@ class TestSchema:
     async def test_migrations_lead_to_the_same_sqlite_file_as_creation(self, tmp_path: Path) -> None:
         """Declared alike, with the same first rows."""
         await upgrade(f"sqlite:///{tmp_path}/created.db")
-        migrated, created = (sa.create_engine(f"sqlite:///{tmp_path}/{name}.db") for name in ("migrated", "created"))
-        with migrated.begin() as connection:
+        with opened(tmp_path / "migrated.db") as connection:
             migrate.upgrade(connection, None)
             assert [] == compare_metadata(MigrationContext.configure(connection), whole)
             expected = seeded(connection)
-        with created.connect() as connection:
+        with opened(tmp_path / "created.db") as connection:
             assert expected == seeded(connection)
         assert definitions(tmp_path / "created.db") == definitions(tmp_path / "migrated.db")
 
