@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test run check bench torture browser lock clean
+.PHONY: help install demo test quick run check bench torture browser lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile
@@ -37,6 +37,10 @@ run: install  ## the gateway; the environment or config/ says with what
 test: install  ## every test but the long ones
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
 
+quick: install  ## the tests without servers; another Python: make quick PYTHON=python3.13 VENV=.venv-3.13
+	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit \
+		$(wildcard tests/contract/test_*_store.py tests/contract/test_store_*.py) tests/contract/test_model_contract.py $(ARGS)
+
 check: install  ## lint, types, import contracts, house rules
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -57,5 +61,5 @@ lock:  ## renew requirements.lock; needs uv, takes nothing younger than a week
 		--python-version 3.11 --universal --all-extras pyproject.toml -o requirements.lock
 
 clean:  ## remove what was made, but not var/
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
+	rm -rf .venv .venv-* dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .grimp_cache
 	find gateway channels agent tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -6,6 +6,7 @@ Abilities beyond sending are Protocols, found at run time with `isinstance`; lim
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -56,6 +57,16 @@ class ChannelState(StrEnum):
     FAILED = "failed"  # it needs the operator; the detail says what to mend
 
 
+@dataclass(frozen=True, slots=True)
+class KnownChat:
+    """A chat or thread where somebody who is let in talks to the bot."""
+
+    chat: str
+    thread: str | None = None
+    direct: bool = False
+    heard_at: datetime | None = None  # aware UTC, within an hour; None: they were let in and have said nothing since
+
+
 class Sink(Protocol):
     """What an adapter is given: the one way in."""
 
@@ -75,8 +86,22 @@ class Sink(Protocol):
         """The last committed resume point; None before the first."""
         ...
 
+    async def chats(self) -> Sequence[KnownChat]:
+        """Where people who are let in talk to the bot on this account, those heard last first.
+
+        For what a platform lists nowhere: an adapter keeps no such list of its own, which would have a bound.
+        """
+        ...
+
     def report(self, state: ChannelState, detail: str = "") -> None:
         """Tell health how this channel is doing. READY also says: it was really heard just now."""
+        ...
+
+    def report_missing(self, detail: str) -> None:
+        """Tell health what was said and could not be read; "" once nothing is missing any more.
+
+        As long as something is, a channel that reports READY is shown as DEGRADED, with these words.
+        """
         ...
 
 

@@ -4,7 +4,7 @@ Plain work over a connection, in the writer's transaction: rows, replies that en
 moved chats. What is committed is announced by `gateway.intake`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
@@ -28,7 +28,7 @@ from gateway.delivery.compose import Said, compose
 from gateway.delivery.parked import Parked
 from gateway.reception import Doorway, Received, Reception, open_row
 from gateway.sessions.key import group_key
-from gateway.store import attempts, inbox, moves, outbox, people
+from gateway.store import attempts, chats, inbox, moves, outbox, people
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
@@ -55,6 +55,7 @@ class Committed(Received):
     parked: list[str] = field(default_factory=list)
     unparked: list[str] = field(default_factory=list)
     moved: list[tuple[Address, str]] = field(default_factory=list)  # where a chat was, and its new id
+    noted: list[Address] = field(default_factory=list)  # chats that were written down
     duplicates: int = 0
 
 
@@ -62,13 +63,20 @@ class Admission:
     """One commit's work; made anew for each, so that a repeated job begins afresh."""
 
     def __init__(
-        self, connection: Connection, channel: Channel, doorway: Doorway, parked: Parked, now: datetime
+        self,
+        connection: Connection,
+        channel: Channel,
+        doorway: Doorway,
+        parked: Parked,
+        noted: Mapping[Address, datetime],
+        now: datetime,
     ) -> None:
-        """`parked` are lanes of people who could not be reached, as known before the commit."""
+        """`parked` are lanes of people who could not be reached, `noted` chats that were written down lately."""
         self._connection = connection
         self._channel = channel
         self._doorway = doorway
         self._parked = parked
+        self._noted = noted
         self._now = now
         self.done = Committed(channel=channel.name)
         self._reception = Reception(connection, channel, doorway, self._put, now, self.done)
@@ -84,8 +92,13 @@ class Admission:
             self.done.duplicates += 1
             return
         self._note_reachable(plan.event)
+        if row.user_id is not None:
+            self._note_chat(plan.event, row.user_id, row.session_key)
         if isinstance(plan.decision, Pair):
+            before = len(self.done.people)
             self._reception.receive(plan.event, id_, code, flood=plan.flood)
+            for person in self.done.people[before:]:
+                self._note_chat(plan.event, person.user_id, None)
         elif row.outcome is None and row.user_id is not None and row.session_key is not None:
             self.done.admitted.append(
                 InboxRow(id_, plan.event.tenant, row.session_key, row.user_id, plan.event, self._now)
@@ -140,6 +153,16 @@ class Admission:
 
     def _put(self, tenant: str, said: Said) -> None:
         self.done.replies += outbox.put(self._connection, tenant, compose(self._channel, said), self._now)
+
+    def _note_chat(self, event: InboundEvent, user_id: str, key: str | None) -> None:
+        """Remember where somebody who is let in talks to the bot; in a group, where it is meant."""
+        if not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
+            return
+        direct = event.kind is ChatKind.DIRECT
+        noted_at = self._noted.get(event.address)
+        if (direct or key is not None) and (noted_at is None or self._now - noted_at > chats.NOTED_FOR):
+            chats.note(self._connection, event.tenant, event.address, user_id, self._now, direct=direct)
+            self.done.noted.append(event.address)
 
     def _note_reachable(self, event: InboundEvent) -> None:
         """Who blocked the bot parks their lane; one that is parked is tried again when somebody wants something of it.

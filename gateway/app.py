@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -45,7 +46,7 @@ from gateway.commands.table import CommandTable
 from gateway.control import ControlServer, Handler
 from gateway.delivery.growing import LiveTools
 from gateway.delivery.outbox import Delivery
-from gateway.errors import GatewayError
+from gateway.errors import GatewayError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.guard import InputGuard
 from gateway.http.mounts import Mounts
@@ -64,6 +65,7 @@ from gateway.sessions.items import Reader
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.shared import RunTurn, SessionTools
+from gateway.sessions.trials import Trials
 from gateway.sessions.turn import TurnTools
 from gateway.sessions.waiting import read_waiting
 from gateway.settings import Settings
@@ -205,7 +207,8 @@ class Gateway:
         decisions, buttons = access_decisions(operations), SealedButtons(keys.buttons)
         known = Known(self._snapshot)
         shared = CommandTools(
-            store, self._table, delivery, manager, known, apply_change, decisions, utc_now, buttons, dates=wall_now
+            store, self._table, delivery, manager, known, apply_change, decisions, session_tools.trials, utc_now,
+            buttons, dates=wall_now,
         )
         commands = CommandRunner(shared, tasks)
         router = Router(bus, session_tools, commands, tasks)
@@ -231,10 +234,15 @@ class Gateway:
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
-        await self._drain(reading, routing, router, delivery)
+        await self._drain(reading, routing, router, delivery, epoch)
 
     async def _drain(
-        self, reading: asyncio.Task[None], routing: asyncio.Task[None], router: Router, delivery: Delivery
+        self,
+        reading: asyncio.Task[None],
+        routing: asyncio.Task[None],
+        router: Router,
+        delivery: Delivery,
+        epoch: int,
     ) -> None:
         """Read nothing more, let what runs come to its end, leave the rest to the next start."""
         failpoint("shutdown_begun")
@@ -242,6 +250,8 @@ class Gateway:
         reading.cancel()
         routing.cancel()
         router.close()
+        with suppress(StoreUnavailable):  # then this end counts as a death, which harms nobody
+            await self._store.enqueue(partial(journal.let_go, epoch=epoch))
         await drained(
             lambda deadline: router.busy or delivery.works_before(deadline),
             utc_now,
@@ -303,7 +313,7 @@ class Gateway:
             people=Known(self._snapshot),
             agents=self._agents(),
             kind_of=self._kinds.kind_of,
-            slots=asyncio.Semaphore(settings.sessions.max_turns),
+            trials=Trials(self._store, settings.sessions.max_turns, tasks),
             epoch=epoch,
             deadline_s=settings.agent.deadline_s,
             sorry=_sorry,

@@ -13,7 +13,7 @@ from typing import Protocol
 import structlog
 
 from channels.base import Channel, NotPersisted
-from channels.messages import ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
+from channels.messages import Address, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
 from gateway.access import policy, words
 from gateway.access.config import AccessConfig
 from gateway.access.flood import FloodWatch
@@ -36,6 +36,10 @@ log = structlog.get_logger()
 
 UNLISTED_TOLD = 1_000
 """Groups of which the operator is told; then it is enough."""
+
+
+NOTED_AT_MOST = 50_000
+"""Chats of which is kept in memory that they were written down; one that is not known is written down once more."""
 
 
 class Announced(Protocol):
@@ -80,6 +84,7 @@ class Intake:
         self._limits = PersonLimits(access.limits, self._doorway.clock_s)
         self._strangers = StrangerBound(access.strangers, self._doorway.clock_s)
         self._flood = FloodWatch(self._doorway.clock_s)
+        self._noted: dict[Address, datetime] = {}  # chats that were written down lately
         self._unlisted: set[str] = set()  # groups of which the operator was told
 
     async def receive(
@@ -214,7 +219,8 @@ class Intake:
         tenant: str,
     ) -> Committed:
         """The whole of one commit, in the writer."""
-        admission = Admission(connection, channel, self._doorway, self._delivery.parked, self._clock())
+        parked, noted = self._delivery.parked, self._noted
+        admission = Admission(connection, channel, self._doorway, parked, noted, self._clock())
         for plan in plans:
             admission.admit(plan)
         admission.quarantine(rejected, tenant)
@@ -224,10 +230,7 @@ class Intake:
 
     def _announce(self, done: Committed) -> None:
         """Tell everybody, in the event loop, right after the commit."""
-        for person in done.people:
-            self._snapshot.put(person)
-            for sender in person.identities:
-                self._limits.rename(newcomer_key(person.tenant, sender), person.user_id)
+        self._know(done)
         self._tell_operator(done)
         for old, new_chat in done.moved:
             self._snapshot.chat_moved(old.channel, old.chat, new_chat)
@@ -243,6 +246,16 @@ class Intake:
         if done.duplicates:
             series(DUPLICATES, done.channel).inc(done.duplicates)
             log.info("duplicates_ignored", count=done.duplicates)
+
+    def _know(self, done: Committed) -> None:
+        """Remember who was let in, and which chats were written down."""
+        for person in done.people:
+            self._snapshot.put(person)
+            for sender in person.identities:
+                self._limits.rename(newcomer_key(person.tenant, sender), person.user_id)
+        if len(self._noted) + len(done.noted) > NOTED_AT_MOST:
+            self._noted.clear()
+        self._noted.update(dict.fromkeys(done.noted, self._clock()))
 
     def _tell_operator(self, done: Committed) -> None:
         """Show who asks and what lets them in, on the terminal or in the log; in numbers, that they do."""

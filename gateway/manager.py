@@ -13,7 +13,7 @@ from functools import partial
 
 import structlog
 
-from channels.base import Channel, ChannelState, HasCommands, Reacts, Sign
+from channels.base import Channel, ChannelState, HasCommands, KnownChat, Reacts, Sign
 from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address, InboundEvent, Rejected
 from channels.registry import ChannelNotInstalled
@@ -21,7 +21,7 @@ from gateway.delivery.calls import call
 from gateway.delivery.pacing import Pacer
 from gateway.failpoints import failpoint
 from gateway.intake import Intake
-from gateway.store import inbox
+from gateway.store import chats, inbox
 from gateway.store.engine import Store
 from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY, FAULTS, series
 
@@ -58,9 +58,36 @@ class _Held:
     ready: "asyncio.Future[Channel]"
     state: ChannelState = ChannelState.STARTING
     detail: str = ""
+    reported: tuple[ChannelState, str] = (ChannelState.STARTING, "")  # by the channel itself
+    missing: str = ""  # what was said and could not be read
     heard_at: datetime | None = None
     pacer: Pacer | None = None
     failures: int = field(default=0)
+
+    def note(self, state: ChannelState, detail: str, now: datetime) -> None:
+        """Keep how the channel says it is doing."""
+        self.reported = (state, detail)
+        if state is ChannelState.READY:
+            self.heard_at = now
+            self.failures = 0
+            CHANNEL_HEARD_AT.labels(self.spec.channel, self.spec.account).set(now.timestamp())
+        self._show()
+
+    def note_missing(self, detail: str) -> None:
+        """Keep what the channel could not read; it is shown instead of READY."""
+        self.missing = detail
+        self._show()
+
+    def _show(self) -> None:
+        """What health shows; a change is logged."""
+        state, detail = self.reported
+        if self.missing and state is ChannelState.READY:
+            state, detail = ChannelState.DEGRADED, self.missing
+        if (state, detail) != (self.state, self.detail):
+            tell = {ChannelState.FAILED: log.error, ChannelState.DEGRADED: log.warning}.get(state, log.info)
+            tell("channel_state", channel=self.spec.channel, account=self.spec.account, state=state, detail=detail)
+            self.state, self.detail = state, detail
+            CHANNEL_READY.labels(self.spec.channel, self.spec.account).set(state is ChannelState.READY)
 
 
 class AccountSink:
@@ -82,6 +109,14 @@ class AccountSink:
     async def cursor(self) -> str | None:
         """The last committed resume point."""
         return await self._manager.cursor(self._held.spec)
+
+    async def chats(self) -> Sequence[KnownChat]:
+        """Where people who are let in talk to the bot."""
+        return await self._manager.chats(self._held.spec)
+
+    def report_missing(self, detail: str) -> None:
+        """Tell health what could not be read."""
+        self._held.note_missing(detail)
 
     def report(self, state: ChannelState, detail: str = "") -> None:
         """Tell health how this channel is doing."""
@@ -139,17 +174,14 @@ class ChannelManager:
         """The committed resume point of an account."""
         return await self._store.read(partial(inbox.cursor_of, channel=spec.channel, account=spec.account))
 
+    async def chats(self, spec: ChannelAccount) -> Sequence[KnownChat]:
+        """Where people who are let in talk to the bot of an account."""
+        query = partial(chats.of_account, channel=spec.channel, account=spec.account)
+        return await self._store.read(query, lasting=True)
+
     def note(self, held: _Held, state: ChannelState, detail: str) -> None:
-        """Keep how a channel is doing; a change is logged."""
-        if (state, detail) != (held.state, held.detail):
-            tell = {ChannelState.FAILED: log.error, ChannelState.DEGRADED: log.warning}.get(state, log.info)
-            tell("channel_state", channel=held.spec.channel, account=held.spec.account, state=state, detail=detail)
-            held.state, held.detail = state, detail
-            CHANNEL_READY.labels(held.spec.channel, held.spec.account).set(state is ChannelState.READY)
-        if state is ChannelState.READY:
-            held.heard_at = self._clock()
-            held.failures = 0
-            CHANNEL_HEARD_AT.labels(held.spec.channel, held.spec.account).set(held.heard_at.timestamp())
+        """Keep how a channel is doing."""
+        held.note(state, detail, self._clock())
 
     # ------------------------------------------------------------ hop 8: out
 

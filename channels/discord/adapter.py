@@ -72,10 +72,9 @@ class DiscordChannel:
         """
         sink.report(ChannelState.STARTING)
         near = Surroundings(await introduced(self._config, self._wire, sink, self._pause), self._config)
-        cursor, direct = read_cursor(await sink.cursor())
-        resume = (cursor, direct)
+        cursor = read_cursor(await sink.cursor())
         hearing = Hearing(
-            self._wire, sink, near, resume, self._answers, self._echoes, pause=self._pause, clock=self._clock
+            self._wire, sink, near, cursor, self._answers, self._echoes, pause=self._pause, clock=self._clock
         )
         connection = Connection(self._config, self._wire, sink, hearing, cursor.session, self._pause)
         try:

@@ -1,16 +1,17 @@
 """Fetches what was said while no session could be resumed: every channel, thread and known direct conversation.
 
-Discord keeps no queue: after a new session only its REST history knows. What the messages mean is `translate`'s.
+Discord keeps no queue: after a new session only its REST history knows. What the messages mean is `translate`'s, when
+something is tried again is `hearing`'s.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import structlog
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from channels.base import ChannelState, Sink
+from channels.base import KnownChat
 from channels.discord.config import Wake
 from channels.discord.failures import ApiRefusal
 from channels.discord.places import READ_TYPES, Place, place_of
@@ -19,15 +20,24 @@ from channels.discord.translate import Surroundings, rejected, said, snowflake_a
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, Retryable
 from channels.foreign import LONGEST_WAIT_S, whole_of
-from channels.messages import InboundEvent, Rejected
+from channels.messages import ChatKind, InboundEvent, Rejected
 
 HandIn = Callable[[Sequence[InboundEvent], Sequence[Rejected]], Awaitable[None]]
 Pause = Callable[[float], Awaitable[None]]
 
 PAGE = 100
+GUILDS_PAGE = 200
+ARCHIVE_PAGES = 10  # of one channel's archived threads
 AT_ONCE = 4
+BATCH = 200  # messages handed in together
+SORTED_AT_MOST = 5_000  # messages kept, to be handed in by their ids
 TRIES_S = (0.5, 1.0, 2.0, 4.0, 8.0)
 OVERLAP_MS = 60_000  # ids of different machines of Discord's are not in perfect order; dedupe takes the rest
+NAMED = 5  # channels that health names; the log has more
+WITH_THREADS = frozenset({0, 5, 15, 16})  # text, announcements, forum, media
+
+ALL = "all"  # in place of a server: the list of them
+FAILURES = (ApiRefusal, ChannelError, ValidationError)
 
 _CHANNELS = TypeAdapter(list[RawChannel])
 _THREADS = TypeAdapter(RawThreads)
@@ -41,119 +51,216 @@ class Found:
     channels: int = 0  # that had something
     messages: int = 0
     cut: list[str] = field(default_factory=list)  # channels that had more than is fetched
-    failed: list[str] = field(default_factory=list)  # channels that could not be read
+    unread: dict[Place, str] = field(default_factory=dict)  # channels that could not be read, and why
+    unlisted: dict[str, str] = field(default_factory=dict)  # servers that did not list their channels, and why
+
+    @property
+    def whole(self) -> bool:
+        """Whether there is nothing to be tried again."""
+        return not self.unread and not self.unlisted
+
+    @property
+    def words(self) -> str:
+        """What is missing, for health; "" where nothing is."""
+        missing = []
+        if self.cut:
+            missing.append(f"{len(self.cut)} channels had more than is fetched: {_some(self.cut)}")
+        if self.unread:
+            named = (f"{_kind(place)} {place.id} ({reason})" for place, reason in self.unread.items())
+            missing.append(f"{len(self.unread)} were not read: {_some(named)}")
+        if self.unlisted:
+            named = (f"{guild} ({reason})" for guild, reason in self.unlisted.items())
+            missing.append(f"{len(self.unlisted)} servers did not list their channels: {_some(named)}")
+        return f"after a gap {'; '.join(missing)}" if missing else ""
 
 
 class Backfill:
     """One gap of one bot."""
 
-    def __init__(self, wire: DiscordWire, sink: Sink, near: Surroundings, hand_in: HandIn, pause: Pause) -> None:
+    def __init__(
+        self, wire: DiscordWire, near: Surroundings, hand_in: HandIn, pause: Pause, known: Sequence[KnownChat]
+    ) -> None:
+        """`known` are the chats where people talk to us."""
         self._wire = wire
-        self._sink = sink
         self._near = near
         self._hand_in = hand_in
         self._pause = pause
+        self._direct = [one.chat for one in known if one.direct and one.chat.isdigit()]
+        self._heard = frozenset(one.thread or one.chat for one in known if not one.direct)
         self._slots = asyncio.Semaphore(AT_ONCE)
+        self._in_turn = asyncio.Lock()
+        self._read_events: list[tuple[int, InboundEvent]] = []  # by message id
+        self._read_bad: list[Rejected] = []
 
-    async def run(self, last: int, direct: Sequence[str], now_ms: float) -> Found:
-        """Hand in everything after message `last`, each channel in its order; returns when all of it is committed.
-
-        Raises:
-            Retryable: Discord could not be asked; the gap is still there.
-        """
-        oldest = snowflake_at(now_ms - self._near.config.backfill_hours * 3_600_000)
-        after = max(oldest, last - (OVERLAP_MS << 22))
-        places = [Place(channel) for channel in direct] + await self._places(after)
-        found = Found()
-        async with asyncio.TaskGroup() as tasks:
-            for place in places:
-                tasks.create_task(self._channel(place, self._after(place, after), found))
+    async def run(self, last: int, now_ms: float) -> Found:
+        """Hand in everything after message `last`, in the order of its ids; returns when all of it is committed."""
+        after, found = self._oldest(last, now_ms), Found()
+        places = [Place(channel) for channel in self._direct]
+        places += await self._in_servers([ALL], after, found)
+        await self._read_all(places, after, found)
         _log.info("gap_backfilled", channels=found.channels, messages=found.messages, asked=len(places))
-        if found.cut or found.failed:
-            words = f"after a gap {len(found.cut)} channels had more than is fetched, {len(found.failed)} were not read"
-            _log.warning("gap_not_filled", cut=found.cut[:20], failed=found.failed[:20])
-            self._sink.report(ChannelState.READY, words)
         return found
+
+    async def again(self, before: Found, last: int, now_ms: float) -> Found:
+        """The same for what could not be read before."""
+        after, found = self._oldest(last, now_ms), Found(cut=before.cut)
+        places = [*before.unread, *await self._in_servers(before.unlisted, after, found)]
+        await self._read_all(places, after, found)
+        return found
+
+    def _oldest(self, last: int, now_ms: float) -> int:
+        oldest = snowflake_at(now_ms - self._near.config.backfill_hours * 3_600_000)
+        return max(oldest, last - (OVERLAP_MS << 22))
+
+    async def _read_all(self, places: Iterable[Place], after: int, found: Found) -> None:
+        async with asyncio.TaskGroup() as tasks:
+            for place in dict.fromkeys(places):
+                tasks.create_task(self._channel(place, self._after(place, after), found))
+        await self._hand_over()
+        if found.words:
+            _log.warning("gap_not_filled", detail=found.words, cut=found.cut[:20], unread=_ids(found.unread)[:20])
 
     def _after(self, place: Place, after: int) -> int:
         """In a server we came to lately, only what was said since."""
         return max(after, snowflake_at(self._near.places.joined_ms.get(place.guild or "", 0)))
 
-    async def _places(self, after: int) -> list[Place]:
-        """The channels and threads of all servers that have something newer."""
-        found: list[Place] = []
-        for guild in await self._guilds():
-            channels = await self._read(f"/guilds/{guild}/channels")
-            threads = await self._read(f"/guilds/{guild}/threads/active")
+    # ------------------------------------------------------------ where
+
+    async def _in_servers(self, guilds: Iterable[str], after: int, found: Found) -> list[Place]:
+        """The places of these servers; one that does not list them holds up no other."""
+        places: list[Place] = []
+        for asked in guilds:
             try:
-                described = _CHANNELS.validate_python(channels or [])
-                described += _THREADS.validate_python(threads or {}).threads
-            except ValidationError as error:
-                raise Retryable(f"the channels of server {guild} cannot be read: {why(error)}") from None
-            for raw in described:
-                place = place_of(raw, guild)
-                self._near.places.put(place)
-                wake = self._near.config.wake_in(place.id, place.parent)
-                if raw.type in READ_TYPES and wake is not Wake.OFF and place.last_message > after:
-                    found.append(place)
-        return found
+                for guild in await self._guilds() if asked == ALL else [asked]:
+                    try:
+                        places += await self._places(guild, after, found)
+                    except FAILURES as failure:
+                        found.unlisted[guild] = _why(failure)
+            except FAILURES as failure:
+                found.unlisted[asked] = _why(failure)
+        return places
 
     async def _guilds(self) -> list[str]:
         """The servers we are in."""
         found: list[str] = []
         while True:
-            page = await self._read("/users/@me/guilds", limit="200", after=found[-1] if found else "0")
+            after = found[-1] if found else "0"
+            page = await self._read("/users/@me/guilds", limit=str(GUILDS_PAGE), after=after)
             ids = [str(one["id"]) for one in _objects(page) if "id" in one]
-            news = [one for one in ids if one not in found]
-            found += news
-            if len(ids) < 200 or not news:
+            fresh = [one for one in ids if one not in found]
+            found += fresh
+            if len(ids) < GUILDS_PAGE or not fresh:
                 return found
 
-    async def _channel(self, place: Place, after: int, found: Found) -> None:
-        """One channel's messages, page by page, oldest first."""
-        async with self._slots:
-            count = 0
-            while True:
-                try:
-                    page = await self._read(f"/channels/{place.id}/messages", limit=str(PAGE), after=str(after))
-                except ChannelError:
-                    found.failed.append(place.id)
-                    return
-                newest_first = _objects(page)
-                await self._take(place, newest_first[::-1])
-                count += len(newest_first)
-                after = max([after, *(_id_of(one) for one in newest_first)])
-                if len(newest_first) < PAGE:
-                    break
-                if count >= self._near.config.backfill_messages:
-                    found.cut.append(place.id)
-                    break
-            found.messages += count
-            found.channels += bool(count)
+    async def _places(self, guild: str, after: int, found: Found) -> list[Place]:
+        """The channels and threads of a server that may have something newer."""
+        channels = _CHANNELS.validate_python(await self._read(f"/guilds/{guild}/channels") or [])
+        threads = _THREADS.validate_python(await self._read(f"/guilds/{guild}/threads/active") or {}).threads
+        for raw in channels:
+            self._near.places.put(place_of(raw, guild))
+        for raw in channels:
+            if raw.type in WITH_THREADS and self._near.config.wake_in(raw.id, None) is not Wake.OFF:
+                threads += await self._archived(raw.id, after, found)
+        return [place for raw in (*channels, *threads) if (place := self._wanted(raw, guild, after)) is not None]
 
-    async def _take(self, place: Place, page: list[dict[str, JsonValue]]) -> None:
-        """Hand in one page."""
+    def _wanted(self, raw: RawChannel, guild: str, after: int) -> Place | None:
+        """The place, if it is read at all and something newer may be there; what is unknown may be."""
+        place = place_of(raw, guild)
         self._near.places.put(place)
-        events: list[InboundEvent] = []
-        bad: list[Rejected] = []
-        for one in page:
+        is_off = raw.type not in READ_TYPES or self._near.config.wake_in(place.id, place.parent) is Wake.OFF
+        return None if is_off or 0 < place.last_message <= after else place
+
+    async def _archived(self, channel: str, after: int, found: Found) -> list[RawChannel]:
+        """Threads that fell asleep during the gap: they are not among the active ones. The latest archived come first.
+
+        Where we may not look nothing was ever heard, either.
+        """
+        threads: list[RawChannel] = []
+        query = {"limit": str(PAGE)}
+        for _ in range(ARCHIVE_PAGES):
             try:
-                event = said(validated(RawMessage, one), self._near)
+                page = await self._read(f"/channels/{channel}/threads/archived/public", **query)
+                fresh = [one for one in _THREADS.validate_python(page or {}).threads if _newest(one) > after]
+            except (ApiRefusal, ValidationError):
+                return threads
+            threads += fresh
+            listed = _objects(page.get("threads")) if isinstance(page, dict) else []
+            details = listed[-1].get("thread_metadata") if listed else None
+            before = details.get("archive_timestamp") if isinstance(details, dict) else None
+            if not fresh or not isinstance(before, str) or not (isinstance(page, dict) and page.get("has_more")):
+                return threads
+            query["before"] = before
+        found.cut.append(channel)
+        return threads
+
+    # ------------------------------------------------------------ what
+
+    async def _channel(self, place: Place, after: int, found: Found) -> None:
+        """One channel's messages; why, where it cannot be read."""
+        async with self._slots:
+            messages: dict[int, dict[str, JsonValue]] = {}
+            try:
+                await self._pages(place, after, messages, found)
+            except FAILURES as failure:
+                heard = place.kind is ChatKind.DIRECT or place.id in self._heard
+                if heard or not isinstance(failure, ApiRefusal):  # else it is hidden from us, as it was before
+                    found.unread[place] = _why(failure)
+            found.messages += len(messages)
+            found.channels += bool(messages)
+            self._take(place, messages)
+        if len(self._read_events) >= SORTED_AT_MOST:
+            await self._hand_over()
+
+    async def _pages(self, place: Place, after: int, read: dict[int, dict[str, JsonValue]], found: Found) -> None:
+        """Everything after an id, page by page, in whatever order a page has it."""
+        while True:
+            page = _objects(await self._read(f"/channels/{place.id}/messages", limit=str(PAGE), after=str(after)))
+            before = len(read)
+            for number, one in enumerate(page):
+                read.setdefault(_id_of(one) or -(before + number + 1), one)
+            newest = max(read, default=after)
+            if len(page) < PAGE or newest <= after:
+                return
+            if len(read) >= self._near.config.backfill_messages:
+                found.cut.append(place.id)
+                return
+            after = newest
+
+    def _take(self, place: Place, messages: dict[int, dict[str, JsonValue]]) -> None:
+        """Understand what was read of one channel."""
+        self._near.places.put(place)
+        for id_ in sorted(messages):
+            try:
+                event = said(validated(RawMessage, messages[id_]), self._near)
             except ValidationError as error:
-                bad.append(rejected("MESSAGE_CREATE", None, one, why(error)))
+                self._read_bad.append(rejected("MESSAGE_CREATE", None, messages[id_], why(error)))
             else:
-                events += [] if event is None else [event]
-        if events or bad:
-            await self._hand_in(events, bad)
+                self._read_events += [] if event is None else [(id_, event)]
+
+    async def _hand_over(self) -> None:
+        """Hand in what was read so far, in the order of the ids."""
+        async with self._in_turn:
+            read, self._read_events = self._read_events, []
+            bad, self._read_bad = self._read_bad, []
+            events = [event for _, event in sorted(read, key=lambda one: one[0])]
+            for begin in range(0, len(events), BATCH):
+                await self._hand_in(events[begin : begin + BATCH], ())
+            if bad:
+                await self._hand_in((), bad)
 
     async def _read(self, path: str, **query: str) -> JsonValue:
-        """A GET, insisted on; None where we may not look."""
+        """A GET, insisted on.
+
+        Raises:
+            ApiRefusal: we may not look there, or it is gone.
+            Retryable: no answer, however often it was asked.
+        """
         for attempt, wait_s in enumerate((*TRIES_S, None)):
             try:
                 return await self._wire.call("GET", path, query=query)
             except ApiRefusal as refusal:
                 if refusal.status in (403, 404):
-                    return None
+                    raise
                 seen = str(refusal)
             except ChannelError as error:
                 seen = str(error)
@@ -162,7 +269,7 @@ class Backfill:
             if wait_s is not None:
                 _log.warning("backfill_call_failed", path=path, attempt=attempt + 1, detail=seen)
                 await self._pause(wait_s)
-        raise Retryable(f"GET {path}: {seen}")
+        raise Retryable(seen)
 
 
 def _objects(page: JsonValue) -> list[dict[str, JsonValue]]:
@@ -171,3 +278,27 @@ def _objects(page: JsonValue) -> list[dict[str, JsonValue]]:
 
 def _id_of(message: dict[str, JsonValue]) -> int:
     return whole_of(message.get("id")) or 0
+
+
+def _why(failure: Exception) -> str:
+    if isinstance(failure, ApiRefusal):
+        return str(failure.status)
+    return why(failure) if isinstance(failure, ValidationError) else str(failure)[:80]
+
+
+def _newest(raw: RawChannel) -> int:
+    return int(raw.last_message_id or raw.id)
+
+
+def _kind(place: Place) -> str:
+    return "direct chat" if place.kind is ChatKind.DIRECT else "channel"
+
+
+def _ids(places: Iterable[Place]) -> list[str]:
+    return [place.id for place in places]
+
+
+def _some(named: Iterable[str]) -> str:
+    """The first of them, and whether there are more."""
+    names = list(named)
+    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")

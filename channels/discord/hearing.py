@@ -14,10 +14,11 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from channels.base import ChannelState, NotPersisted, Sink
 from channels.discord.answers import Answers
-from channels.discord.backfill import Backfill, Pause
+from channels.discord.backfill import Pause
 from channels.discord.connection import step
-from channels.discord.cursor import Cursor, Direct, Session, write_cursor
+from channels.discord.cursor import Cursor, Session, write_cursor
 from channels.discord.failures import ApiRefusal
+from channels.discord.gap import Gap
 from channels.discord.places import Place, place_of
 from channels.discord.raw import RawChannel, RawReady
 from channels.discord.routes import Way
@@ -26,7 +27,7 @@ from channels.discord.translate_interaction import Interaction, translate_intera
 from channels.discord.waiting import INTERACTION, STATE_EVENTS, Dispatch, Echoes, Waiting
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError
-from channels.messages import ChatKind, InboundEvent, InboundMessage, Rejected
+from channels.messages import InboundEvent, InboundMessage, Rejected
 
 Clock = Callable[[], datetime]
 
@@ -47,7 +48,7 @@ class Hearing:
         wire: DiscordWire,
         sink: Sink,
         near: Surroundings,
-        resume: tuple[Cursor, Direct],
+        resume: Cursor,
         answers: Answers,
         echoes: Echoes,
         pause: Pause,
@@ -57,7 +58,7 @@ class Hearing:
         self._wire = wire
         self._sink = sink
         self._near = near
-        self._cursor, self._direct = resume
+        self._cursor = resume
         self._answers = answers
         self._echoes = echoes
         self._pause = pause
@@ -67,8 +68,7 @@ class Hearing:
         self._up = False
         self._opened_at = 0  # the least message id since the session was opened
         self._tasks: asyncio.TaskGroup | None = None
-        for channel in self._direct.channels:
-            near.places.put(Place(channel))
+        self._reading_on: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------ the listener
 
@@ -101,8 +101,8 @@ class Hearing:
         """Commit what waits, for ever."""
         async with asyncio.TaskGroup() as tasks:
             self._tasks = tasks
-            if self._cursor.gap:  # older than whatever the session replays
-                self._hold(self._fill())
+            if (since := self._cursor.unread_from) is not None:  # older than whatever the session replays
+                self._hold(self._fill(since))
             while True:
                 await self._waiting.news.wait()
                 self._waiting.news.clear()
@@ -139,9 +139,6 @@ class Hearing:
             return
         found = list(_understood(batch, self._near, self._clock()))
         events = [one for one in found if not isinstance(one, Rejected)]
-        for event in events:
-            if isinstance(event, InboundMessage | Interaction) and event.kind is ChatKind.DIRECT:
-                self._direct.add(event.address.chat)
         cursor = None if self._held else self._moved(batch, events)
         ways = [Way.of(one.route) for one in events if isinstance(one, Interaction) and one.route is not None]
         for way in ways:
@@ -165,7 +162,7 @@ class Hearing:
             if isinstance(event, InboundMessage) and int(event.message_id) < self._ahead():
                 cursor = replace(cursor, last=max(cursor.last, int(event.message_id)))
         self._cursor = cursor
-        return write_cursor(cursor, self._direct)
+        return write_cursor(cursor)
 
     async def _hand_in(
         self, events: Sequence[InboundEvent], bad: Sequence[Rejected] = (), cursor: str | None = None
@@ -197,22 +194,31 @@ class Hearing:
             first = self._cursor.last == 0
             self._opened_at = snowflake_at(1000 * self._clock().timestamp())
             last = self._opened_at if first else self._cursor.last
-            self._cursor = Cursor(session, last, gap=not first)
+            self._cursor = Cursor(session, last, gap=not first, behind=self._cursor.behind)
         elif dispatch.seq is not None:
             self._cursor = self._cursor.at(dispatch.seq)
-        await self._hand_in((), cursor=write_cursor(self._cursor, self._direct))
+        await self._hand_in((), cursor=write_cursor(self._cursor))
         if self._cursor.gap:
             self.alive()
-            self._hold(self._fill())
+            self._hold(self._fill(self._cursor.unread_from or 0))
 
-    async def _fill(self) -> None:
-        """Fetch what was said between the last committed message and this session."""
-        backfill = Backfill(self._wire, self._sink, self._near, self._hand_in, self._pause)
-        found = await backfill.run(self._cursor.last, list(self._direct.channels), 1000 * self._clock().timestamp())
-        self._cursor = replace(self._cursor, gap=False, last=max(self._cursor.last, self._opened_at))
-        await self._hand_in((), cursor=write_cursor(self._cursor, self._direct))
-        if not found.cut and not found.failed:  # else health keeps what is missing until more is heard
-            self.alive()
+    async def _fill(self, since: int) -> None:
+        """Fetch what was said between this message and this session; what cannot be read now, beside what comes."""
+        if self._reading_on is not None:
+            self._reading_on.cancel()
+        gap = Gap(self._wire, self._sink, self._near, self._hand_in, self._pause, since)
+        behind = 0 if await gap.fill() else since
+        self._cursor = replace(self._cursor, gap=False, last=max(self._cursor.last, self._opened_at), behind=behind)
+        await self._hand_in((), cursor=write_cursor(self._cursor))
+        self.alive()
+        if behind:
+            assert self._tasks is not None, "run has begun"
+            self._reading_on = self._tasks.create_task(self._read_on(gap))
+
+    async def _read_on(self, gap: Gap) -> None:
+        await gap.read_on()
+        self._cursor = replace(self._cursor, behind=0)
+        await self._hand_in((), cursor=write_cursor(self._cursor))
 
     async def _ask_for(self, channel: str) -> None:
         """Ask where a channel is; one that is hidden from us counts as a plain channel of a server."""

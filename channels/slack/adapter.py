@@ -86,13 +86,12 @@ class SlackChannel:
         self._sink = sink
         sink.report(ChannelState.STARTING)
         us = self._us = await introduce(self._config, self._wire, sink, self._pause)
-        self._places = Places(await sink.cursor(), self._unix_s)
+        self._places = Places(await sink.cursor(), await sink.chats(), self._unix_s)
         receiver = Receiver(us, sink, self._places, Names(self._wire, us), self._clock)
         app = bolt_app(self._wire.client, receiver)
         backfill = Backfill(self._wire, receiver, self._pause)
         if self._config.mode == "socket":
-            after_gap = backfill.run
-            await SocketMode(self._config, self._wire, app, receiver, pause=self._pause, after_gap=after_gap).run()
+            await SocketMode(self._config, self._wire, app, receiver, backfill, pause=self._pause).run()
         elif self._webhook is not None:
             backfill_s = self._config.backfill_s
             await self._webhook.run(app, receiver, backfill, pause=self._pause, backfill_s=backfill_s)

@@ -1,9 +1,15 @@
 """After a gap: what was said meanwhile, out of the chats' histories. Which part of it is new, the inbox decides."""
 
+import asyncio
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
 import structlog
 from pydantic import JsonValue, ValidationError
 
-from channels.base import ChannelState, NotPersisted
+from channels.base import KnownChat, NotPersisted
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.foreign import LONGEST_WAIT_S
 from channels.messages import InboundMessage
@@ -12,66 +18,135 @@ from channels.slack.names import spoken_of
 from channels.slack.places import later
 from channels.slack.raw import RawMessage
 from channels.slack.receiving import Pause, Receiver
-from channels.slack.translate import is_ours, thread_key, translate_edit, translate_message
+from channels.slack.translate import is_ours, translate_edit, translate_message
 from channels.slack.wire import JsonObject, SlackWire
 
 OVERLAP_S = 120.0  # read again before the resume point: what came out of order was perhaps not committed
-CHATS_AT_MOST = 200
 PAGE = 200
 PAGES_AT_MOST = 10  # of one chat or thread
+LISTED_PAGES = 100  # of the chats we are in
+NAMED = 5  # chats that health names; the log has more
 STORE_PAUSE_S = 0.5
 PAUSES_S = (0.5, 2.0, 5.0, 15.0, 30.0)  # after each try of a call
+READ_ON_S = (30.0, 60.0, 120.0, 300.0, 600.0)  # between tries of what could not be read
+READ_ON_TIMES = 144  # a day of them
+ASLEEP = timedelta(days=30)  # a thread that was not heard for so long is not looked into: each costs a call
 
 TYPES = ("public_channel", "private_channel", "mpim", "im")  # each needs a scope of its own
+CHATS = "the list of our chats"  # in place of a chat
 
 Arguments = dict[str, str | int | bool]
 
 _log = structlog.get_logger()
 
 
+@dataclass(slots=True)
+class _Missing:
+    """What could not be read after gaps."""
+
+    unread: dict[str, tuple[str, str]] = field(default_factory=dict)  # chat -> from which ts on, and why
+    cut: dict[str, None] = field(default_factory=dict)  # chats or threads that had more than is read
+    gaps: ExitStack = field(default_factory=ExitStack)  # holds the resume point where they begin
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def words(self) -> str:
+        """For health; "" where nothing is missing."""
+        missing = []
+        if self.unread:
+            named = [f"{chat} ({why})" for chat, (_, why) in self.unread.items()]
+            missing.append(f"{len(named)} chats could not be read: {_some(named)}")
+        if self.cut:
+            most = PAGES_AT_MOST * PAGE
+            missing.append(f"{len(self.cut)} chats had more than {most} messages: {_some(list(self.cut))}")
+        return f"what was said meanwhile could not be read: {'; '.join(missing)}" if missing else ""
+
+
 class Backfill:
-    """Asks for what was missed."""
+    """Asks for what was missed, and goes on asking for what could not be read."""
 
     def __init__(self, wire: SlackWire, receiver: Receiver, pause: Pause) -> None:
         self._wire = wire
         self._receiver = receiver
         self._pause = pause
+        self._missing = _Missing()
 
     async def run(self, since: str | None = None) -> None:
         """Offer everything since a ts; None: since the resume point, and nothing at first contact.
 
-        A chat that cannot be read is told.
+        What cannot be read is told, and left to `read_on`.
         """
         since = since or self._receiver.places.ts
         if since == "0":
             return
+        self._missing.cut.clear()
         with self._receiver.places.filling(since):
-            await self._fill(f"{max(0.0, float(since) - OVERLAP_S):.6f}")
+            await self._fill([CHATS], f"{max(0.0, float(since) - OVERLAP_S):.6f}")
+            if self._missing.unread:
+                self._missing.gaps.enter_context(self._receiver.places.filling(since))
+        self._tell()
+        self._missing.news.set()
 
-    async def _fill(self, oldest: str) -> None:
-        chats = await self._chats()
-        for chat in chats[:CHATS_AT_MOST]:
-            try:
-                await self._chat(chat, oldest)
-            except ApiRefusal as refusal:
-                _log.info("backfill_refused", account=self._receiver.us.account, chat=chat, error=str(refusal))
-            except ChannelError as failure:
-                self._told(f"what was said meanwhile could not be read: {failure}")
-        if len(chats) > CHATS_AT_MOST:
-            self._told(f"of {len(chats)} chats only {CHATS_AT_MOST} were read after the gap")
+    async def read_on(self) -> None:
+        """Try again what could not be read, for ever; until it is, the resume point stays where the gap begins."""
+        while True:
+            await self._missing.news.wait()
+            for time in range(READ_ON_TIMES):
+                if not self._missing.unread:
+                    break
+                await self._pause(READ_ON_S[min(time, len(READ_ON_S) - 1)])
+                unread, self._missing.unread = self._missing.unread, {}
+                for chat, (oldest, _) in unread.items():
+                    await self._fill([chat], oldest)
+                self._tell()
+            else:
+                _log.error("gap_given_up", account=self._receiver.us.account, detail=self._missing.words)
+                self._missing.unread = {}  # health keeps it until the next gap
+            self._missing.news.clear()
+            self._missing.gaps.close()
 
-    def _told(self, detail: str) -> None:
-        _log.warning("backfill_incomplete", account=self._receiver.us.account, detail=detail)
-        self._receiver.sink.report(ChannelState.DEGRADED, detail)
+    def _tell(self) -> None:
+        words = self._missing.words
+        if words:
+            unread = list(self._missing.unread)[:50]
+            _log.warning("backfill_incomplete", account=self._receiver.us.account, detail=words, unread=unread)
+        self._receiver.sink.report_missing(words)
 
-    async def _chats(self) -> list[str]:
-        """The chats last heard from, newest first, then all others we are in."""
-        chats = dict.fromkeys(reversed(self._receiver.places.chats))
+    async def _fill(self, chats: list[str], oldest: str) -> None:
+        """Read these; one that cannot be read holds up no other."""
+        known = await self._receiver.sink.chats()
+        threads = _threads([*_awake(known, datetime.now(UTC)), *self._receiver.places.lately()])
+        for asked in chats:
+            for chat in await self._chats(known, oldest) if asked == CHATS else [asked]:
+                try:
+                    await self._chat(chat, oldest, threads.get(chat, []))
+                except ApiRefusal as refusal:
+                    self._refused(chat, oldest, refusal)
+                except ChannelError as failure:
+                    self._missing.unread[chat] = (oldest, str(failure)[:80])
+
+    def _refused(self, chat: str, oldest: str, refusal: ApiRefusal) -> None:
+        if refusal.error == MISSING_SCOPE:  # then its events do not come, either
+            why = where_to_mend(refusal)
+            _log.info("backfill_refused", account=self._receiver.us.account, chat=chat, error=why)
+        else:
+            self._missing.unread[chat] = (oldest, refusal.error)
+
+    # ------------------------------------------------------------ where
+
+    async def _chats(self, known: Sequence[KnownChat], oldest: str) -> list[str]:
+        """The chats last heard from, newest first, then all others we are in; none that we have left."""
+        heard = dict.fromkeys(one.chat for one in known)
+        heard |= dict.fromkeys(reversed(self._receiver.places.chats))
         try:
-            chats |= dict.fromkeys(await self._memberships())
+            listed = dict.fromkeys(await self._memberships())
+        except ApiRefusal as refusal:
+            self._missing.unread[CHATS] = (oldest, refusal.error)
         except ChannelError as failure:
-            self._told(f"which chats there are could not be read: {failure}")
-        return list(chats)
+            self._missing.unread[CHATS] = (oldest, str(failure)[:80])
+        else:
+            heard = {chat: None for chat in heard if chat in listed or chat.startswith("D")} | listed
+        return list(heard)
 
     async def _memberships(self) -> list[str]:
         """The chats we are in; where a scope is missing, those of the kinds that we may ask for."""
@@ -79,13 +154,14 @@ class Backfill:
             return await self._listed(",".join(TYPES))
         except ApiRefusal as refusal:
             if refusal.error != MISSING_SCOPE:
-                _log.info("backfill_refused", account=self._receiver.us.account, error=str(refusal))
-                return []
+                raise
         found: list[str] = []
         for kind in TYPES:
             try:
                 found += await self._listed(kind)
             except ApiRefusal as refusal:
+                if refusal.error != MISSING_SCOPE:
+                    raise
                 _log.info(
                     "backfill_refused", account=self._receiver.us.account, kind=kind, error=where_to_mend(refusal)
                 )
@@ -93,37 +169,58 @@ class Backfill:
 
     async def _listed(self, kinds: str) -> list[str]:
         arguments: Arguments = {"types": kinds, "exclude_archived": True, "limit": PAGE}
-        answer = await self._asked("users.conversations", arguments)
-        metadata = answer.get("response_metadata")
-        if isinstance(metadata, dict) and metadata.get("next_cursor"):
-            self._told(f"we are in more than {PAGE} chats; after the gap only those last heard from were read besides")
-        found = answer.get("channels")
-        ids = [one.get("id") for one in found if isinstance(one, dict)] if isinstance(found, list) else []
-        return [one for one in ids if isinstance(one, str)]
+        found: list[str] = []
+        for _ in range(LISTED_PAGES):
+            answer = await self._asked("users.conversations", arguments)
+            listed = answer.get("channels")
+            ids = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
+            found += [one for one in ids if isinstance(one, str)]
+            cursor = _next(answer)
+            if not cursor:
+                return found
+            arguments["cursor"] = cursor
+        self._missing.cut[CHATS] = None
+        return found
 
-    async def _chat(self, chat: str, oldest: str) -> None:
+    # ------------------------------------------------------------ what
+
+    async def _chat(self, chat: str, oldest: str, known: list[str]) -> None:
+        """One chat and its threads: those that are known, and all that were begun in the gap."""
         said = await self._pages("conversations.history", {"channel": chat, "oldest": oldest, "inclusive": True})
         places = self._receiver.places
         for message in said:
             if message.thread_ts is not None and self._receiver.us.user in message.reply_users:
                 places.joined(chat, message.thread_ts)
-        known = [key.partition(":")[2] for key in list(places.threads) if key.startswith(thread_key(chat, ""))]
-        for thread in known:
-            arguments: Arguments = {"channel": chat, "ts": thread, "oldest": oldest, "inclusive": True}
-            said += [one for one in await self._pages("conversations.replies", arguments) if one.ts != thread]
+        begun = [message.ts for message in said if message.reply_users]
+        for thread in dict.fromkeys([*begun, *known]):
+            said += await self._replies(chat, thread, oldest)
         spoken = [user for one in said for user in spoken_of(one.user, one.text)]
         await self._receiver.names.learn(dict.fromkeys(spoken))
-        said.sort(key=lambda message: float(message.ts))
-        await self._hand_in([event for message in said for event in self._events(message, chat, oldest)])
+        in_order = sorted({one.ts: one for one in said}.values(), key=lambda message: float(message.ts))
+        await self._hand_in([event for message in in_order for event in self._events(message, chat, oldest)])
+
+    async def _replies(self, chat: str, thread: str, oldest: str) -> list[RawMessage]:
+        """What was said in a thread, without its root; nothing of one that was deleted."""
+        arguments: Arguments = {"channel": chat, "ts": thread, "oldest": oldest, "inclusive": True}
+        try:
+            return [one for one in await self._pages("conversations.replies", arguments) if one.ts != thread]
+        except ApiRefusal as refusal:
+            if refusal.error in ("thread_not_found", "message_not_found"):
+                return []
+            raise
 
     def _events(self, message: RawMessage, chat: str, oldest: str) -> list[InboundMessage]:
-        """What a message of the history says: itself, and a change of it since."""
+        """What a message of the history says: itself, and a change of it since. A thread it calls us to is ours."""
         us, known = self._receiver.us, self._receiver.known
         if is_ours(message, us):
             return []
         said = translate_message(message, chat, us, known) if later(message.ts, oldest) else None
         changed = translate_edit(message, chat, us, known)
-        return [event for event in (said, changed) if event is not None]
+        events = [event for event in (said, changed) if event is not None]
+        for event in events:
+            if event.mentions_bot and event.address.thread is not None:
+                self._receiver.places.joined(chat, event.address.thread)  # what comes behind it is meant for us, too
+        return events
 
     async def _hand_in(self, events: list[InboundMessage]) -> None:
         for begin in range(0, len(events), PAGE):
@@ -144,11 +241,10 @@ class Backfill:
                 asked["cursor"] = cursor
             answer = await self._asked(method, asked)
             found += _messages(answer.get("messages"))
-            metadata = answer.get("response_metadata")
-            cursor = str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
+            cursor = _next(answer)
             if not cursor:
                 return found
-        self._told(f"more than {PAGES_AT_MOST * PAGE} messages in one chat during the gap")
+        self._missing.cut[str(arguments["channel"])] = None
         return found
 
     async def _asked(self, method: str, arguments: Arguments) -> JsonObject:
@@ -168,6 +264,27 @@ class Backfill:
         raise failure
 
 
+def _awake(known: Iterable[KnownChat], now: datetime) -> Iterable[tuple[str, str]]:
+    """The threads of groups that are worth a look, as chat and thread."""
+    for one in known:
+        if one.thread is not None and not one.direct and (one.heard_at is None or now - one.heard_at < ASLEEP):
+            yield one.chat, one.thread
+
+
+def _threads(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Threads by chat, each once."""
+    found: dict[str, list[str]] = {}
+    for chat, thread in dict.fromkeys(named):
+        found.setdefault(chat, []).append(thread)
+    return found
+
+
+def _next(answer: JsonObject) -> str:
+    """Where the next page begins; "" behind the last."""
+    metadata = answer.get("response_metadata")
+    return str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
+
+
 def _messages(raw: JsonValue) -> list[RawMessage]:
     found = []
     for one in raw if isinstance(raw, list) else []:
@@ -176,3 +293,8 @@ def _messages(raw: JsonValue) -> list[RawMessage]:
         except ValidationError:
             _log.warning("history_unreadable")
     return found
+
+
+def _some(names: list[str]) -> str:
+    """The first of them, and whether there are more."""
+    return ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")

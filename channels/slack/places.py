@@ -1,23 +1,24 @@
 """What the resume point keeps: how far we heard, in which chats, and which threads we take part in.
 
-Small on purpose, for it is written with every commit: the newest of each are kept, what fell out is found again by
-asking Slack after a gap. The chats and threads are turned to JSON only when there is a new one.
+Small on purpose, for it is written with every commit: the newest of each are kept. All chats and threads in which
+people who are let in talk to us are rows of the sink's, and are learned from it at the start and after a gap.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from channels.base import KnownChat
 from channels.foreign import number_of
 from channels.messages import ChatKind, InboundEvent, InboundMessage
 from channels.slack.translate import thread_key
 
 CHATS_KEPT = 60
 THREADS_KEPT = 60
-THREADS_REMEMBERED = 5_000  # while we run
+THREADS_REMEMBERED = 50_000  # in memory, those last heard from; in any other a mention is needed again
 AHEAD_S = 86_400.0  # clocks differ by less
 
 
@@ -32,18 +33,35 @@ class _Saved(BaseModel):
 class Places:
     """Where we are. A late event does not turn it back; only a gap that is being filled holds it where it begins."""
 
-    def __init__(self, cursor: str | None, now_s: Callable[[], float] = time.time) -> None:
-        """From a committed resume point; what is none counts as none. `now_s` is Unix time, for tests."""
+    def __init__(
+        self, cursor: str | None, known: Iterable[KnownChat] = (), now_s: Callable[[], float] = time.time
+    ) -> None:
+        """From a committed resume point, where what is none counts as none, and what is known besides, latest first.
+
+        `now_s` is Unix time, for tests.
+        """
         try:
             saved = _Saved.model_validate_json(cursor or "{}")
         except ValidationError:
             saved = _Saved()
         self._now_s = now_s
         self.ts = saved.ts if self._has_been(saved.ts) else f"{now_s() - AHEAD_S:.6f}"
-        self.chats: dict[str, None] = dict.fromkeys(saved.chats)
-        self.threads: dict[str, None] = dict.fromkeys(saved.threads)
+        older = list(known)[::-1]
+        self.chats: dict[str, None] = dict.fromkeys(one.chat for one in older if one.thread is None)
+        self.chats |= dict.fromkeys(saved.chats)
+        self.threads: dict[str, None] = dict.fromkeys(
+            thread_key(one.chat, one.thread) for one in older if one.thread is not None and not one.direct
+        )
+        self.threads |= dict.fromkeys(saved.threads)
         self._tail: str | None = None
+        self._forget()
         self._gaps: list[str] = []  # where gaps begin that are being filled
+
+    def lately(self) -> Iterable[tuple[str, str]]:
+        """The threads heard last, as chat and thread: few of them, whoever spoke there."""
+        for key in list(self.threads)[-THREADS_KEPT:]:
+            chat, _, thread = key.partition(":")
+            yield chat, thread
 
     @contextmanager
     def filling(self, since: str) -> Iterator[None]:
@@ -74,11 +92,14 @@ class Places:
     def joined(self, chat: str, thread: str) -> None:
         """We take part in this thread."""
         key = thread_key(chat, thread)
-        if key not in self.threads:
-            self.threads[key] = None
-            self._tail = None
-            while len(self.threads) > THREADS_REMEMBERED:
-                del self.threads[next(iter(self.threads))]
+        self.threads.pop(key, None)
+        self.threads[key] = None  # the one heard last is forgotten last
+        self._forget()
+
+    def _forget(self) -> None:
+        self._tail = None
+        while len(self.threads) > THREADS_REMEMBERED:
+            del self.threads[next(iter(self.threads))]
 
     def knows_direct(self, chat: str) -> bool:
         """Whether this is a direct message with us, and not one between two people."""

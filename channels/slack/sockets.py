@@ -6,7 +6,6 @@ Source: docs.slack.dev/apis/events-api/using-socket-mode (read 2026-11).
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine
 
 import orjson
 import structlog
@@ -17,6 +16,7 @@ from slack_bolt.app.async_app import AsyncApp
 from channels.base import ChannelState, NotPersisted
 from channels.errors import ChannelError, ConfigRefused
 from channels.foreign import LONGEST_WAIT_S
+from channels.slack.backfill import Backfill
 from channels.slack.config import SlackAccount
 from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, socket_mode_off
 from channels.slack.receiving import Pause, Receiver, dispatched, its_time
@@ -58,18 +58,18 @@ class SocketMode:
         wire: SlackWire,
         app: AsyncApp,
         receiver: Receiver,
+        backfill: Backfill,
         *,
         pause: Pause,
-        after_gap: Callable[[], Coroutine[None, None, None]],
     ) -> None:
-        """`after_gap` runs whenever for a time there was no socket; events wait for it, for a while."""
+        """`backfill` runs whenever for a time there was no socket; events wait for it, for a while."""
         self._config = config
         self._wire = wire
         self._app = app
         self._receiver = receiver
         self._report = receiver.sink.report
         self._pause = pause
-        self._after_gap = after_gap
+        self._backfill = backfill
         self._doubtful = False  # Slack said that Socket Mode may be off
 
     async def run(self) -> None:
@@ -82,6 +82,7 @@ class SocketMode:
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._receiver.names.run())
+                tasks.create_task(self._backfill.read_on())
                 await self._keep(tasks)
         except* ConfigRefused as found:
             refused = next(one for one in found.exceptions if isinstance(one, ConfigRefused))
@@ -98,7 +99,7 @@ class SocketMode:
             ready, begun_s = asyncio.Event(), asyncio.get_running_loop().time()
             link = await self._opened(tasks, ready, believed=1 if old is None else REFUSALS_BELIEVED)
             if old is None or old.gone:
-                catching_up = tasks.create_task(self._after_gap())
+                catching_up = tasks.create_task(self._backfill.run())
                 await asyncio.wait([catching_up], timeout=self._config.backfill_s)
             ready.set()
             if old is not None:

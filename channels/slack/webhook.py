@@ -53,6 +53,7 @@ class Webhook:
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(receiver.names.run())
+                tasks.create_task(backfill.read_on())
                 self._app = app
                 receiver.sink.report(ChannelState.READY)
                 catching_up = tasks.create_task(backfill.run())

@@ -29,6 +29,7 @@ from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window, load_wanted
 from gateway.sessions.kinds import words_of
 from gateway.sessions.rows import answering, missed_text
+from gateway.sessions.trials import Admitted, Trials
 from gateway.sessions.waiting import read_waiting
 from gateway.sessions.worker import Session
 from gateway.store import blobs, inbox, journal, outbox, people
@@ -118,6 +119,7 @@ class CommandTools:
     people: People
     apply: ApplyChange
     decisions: Mapping[str, Decision]  # by the word that a button carries
+    trials: Trials  # what every command passes
     clock: Callable[[], datetime]
     buttons: SealedButtons = field(default_factory=lambda: SealedButtons(AccessKeys.fresh().buttons))
     """Opens what comes back with a press; by default no button holds."""
@@ -136,6 +138,7 @@ class CommandRunner:
         self._people = tools.people
         self._apply = tools.apply
         self._decisions = tools.decisions
+        self._trials = tools.trials
         self._clock = tools.clock
         self._buttons = tools.buttons
         self._dates = tools.dates or tools.clock
@@ -176,7 +179,7 @@ class CommandRunner:
         return [_Queued(row, session) for row in await load_wanted(load, wanted, after_id, limit)]
 
     async def _run(self, queued: _Queued) -> None:
-        for run in (self._execute, self._apologise):
+        for run in (self._tried, self._apologise):
             try:
                 await run(queued.session, queued.row)
                 break
@@ -186,6 +189,14 @@ class CommandRunner:
         lane = self._lanes.get(where)
         if lane is not None and not lane.window:
             del self._lanes[where]
+
+    async def _tried(self, session: Session, row: InboxRow) -> None:
+        """Run it, unless the process died of it again and again."""
+        await self._channels.loaded(row.event.address)  # it may never come, and nobody is to wait for that
+        command = self._parse(row)[0]
+        async with self._trials.command(row, urgent=command is not None and command.urgent) as admitted:
+            run = self._apologise if admitted is Admitted.GIVEN_UP else self._execute
+            await run(session, row)
 
     async def _apologise(self, session: Session, row: InboxRow) -> None:
         text = "Something went wrong with that command; nothing was changed. The operator can see it in the log."

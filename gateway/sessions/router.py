@@ -59,6 +59,7 @@ class Router:
     async def recover(self) -> None:
         """Take up the turns that were running when the process ended; before anything is routed."""
         failpoint("recovery_begun")
+        await self._tools.trials.look_back()
         for open_turn in await self._store.read(journal.open_turns, lasting=True):
             if not self._tools.channels.configured(open_turn.turn.address):
                 continue  # its account was taken out of the configuration: it waits until that is back

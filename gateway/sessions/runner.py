@@ -20,6 +20,7 @@ from gateway.failpoints import failpoint
 from gateway.sessions.rows import joins, missed, missed_text
 from gateway.sessions.shared import SessionTools
 from gateway.sessions.stops import Stops
+from gateway.sessions.trials import Admitted
 from gateway.sessions.turn import Begun, RunningTurn, Surroundings
 from gateway.store import attempts, inbox, journal
 from gateway.store.inbox import InboxRow
@@ -29,7 +30,10 @@ from gateway.telemetry import TURNS_RUNNING
 log = structlog.get_logger()
 
 MAX_ATTEMPTS = 3
-"""Times a turn is begun; after that it is failed and the person is told."""
+"""Times a turn that breaks by itself is begun; after that it is failed and the person is told.
+
+How often the process died around it is counted apart: see `gateway.sessions.trials`.
+"""
 
 
 class Owner(Surroundings, Protocol):
@@ -63,29 +67,32 @@ class TurnRunner:
             self.turn.stop(reason)
         return True
 
-    async def run(self, turn: TurnRow, begun: Begun | None) -> None:
+    async def run(self, turn: TurnRow, begun: Begun | None, admitted: Admitted) -> None:
         """Run a turn to its end; an unexpected error begins it again from its journal, a few times."""
         attempts = min(turn.attempts, MAX_ATTEMPTS)  # one that was abandoned is apologised for at the next start
+        broke = False
         while attempts <= MAX_ATTEMPTS + 1:
             try:
-                begun = self.begun = begun or await self._take_up(turn)
+                begun = self.begun = begun or await self._take_up(turn, broke=broke)
                 attempts = begun.turn.attempts
                 with TURNS_RUNNING.track_inprogress():
-                    await self._attempt(begun)
+                    await self._attempt(begun, admitted)
             except Fenced as fenced:
                 log.error("turn_fenced", turn_id=turn.id, session=self._session.key, error=str(fenced))
                 self._session.conversation.forget()
             except Exception:  # noqa: BLE001  one turn: recorded here, begun again, told after three times
                 log.exception("turn_broken", turn_id=turn.id, attempts=attempts)
                 attempts += 1
-                begun = None
+                begun, broke = None, True
                 continue
             return
         log.error("turn_abandoned", turn_id=turn.id, session=self._session.key)
 
-    async def _take_up(self, turn: TurnRow) -> Begun:
-        """Count the attempt and read what the turn had come to."""
-        attempts = await self._store.write(partial(journal.count_attempt, turn_id=turn.id))
+    async def _take_up(self, turn: TurnRow, *, broke: bool) -> Begun:
+        """Read what the turn had come to; an attempt that broke it is counted."""
+        attempts = turn.attempts
+        if broke:
+            attempts = await self._store.write(partial(journal.count_attempt, turn_id=turn.id))
         await self._session.conversation.reload()
         next_seq = await self._store.read(partial(journal.next_seq, session_id=turn.session_id), lasting=True)
         self._session.conversation.number_from(turn.session_id, next_seq)
@@ -96,9 +103,9 @@ class TurnRunner:
             self._stops.add(first_id + 1, turn.user_id)  # `/stop` was committed, the turn's own end was not
         answers = first_id if inbox.route_of(event) is not None else None
         message_id = getattr(event, "message_id", None)
-        return Begun(replace(turn, attempts=attempts), first_id, message_id, answers, events)
+        return Begun(replace(turn, attempts=attempts), first_id, message_id, answers, events, resumed=True)
 
-    async def _attempt(self, begun: Begun) -> None:
+    async def _attempt(self, begun: Begun, admitted: Admitted) -> None:
         if not begun.resumed:
             failpoint("claim_post")
         tools, turn = self._tools, begun.turn
@@ -107,14 +114,14 @@ class TurnRunner:
         answer = Said(turn.address, turn.id, "", turn.reply_to, answers=begun.answers)
         live = LiveAnswer(tools.live, channel, turn.tenant, answer, still_working(principal.locale))
         port = RunningTurn(tools.turns, self._session, channel, live, begun, self._fence, principal)
-        port.steers = self._session.conversation.mode == "steer"
+        port.steers = self._session.conversation.mode == "steer" and admitted is Admitted.BESIDE
         self.turn = port
         if self._stops.cover(begun.first_id, turn.user_id):
             port.stop(EndReason.STOPPED)
         try:
             live.start(begun.message_id, await self._standing(begun))
             live.go_on_from(spoken(begun.events))
-            if turn.attempts > MAX_ATTEMPTS:
+            if turn.attempts > MAX_ATTEMPTS or admitted is Admitted.GIVEN_UP:
                 await port.finish(EndReason.MODEL_ERROR, tools.sorry(principal), None)
             elif missed(turn.started_at, now := tools.turns.clock(), tools.config):
                 await port.finish(EndReason.TIMEOUT, missed_text(now - turn.started_at), None)

@@ -1,6 +1,5 @@
 """What every session of a gateway shares, and what it needs of the people and the channels. Nothing happens here."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -13,6 +12,7 @@ from gateway.delivery.growing import LiveTools
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.mailbox import KindOf
 from gateway.sessions.signs import Reacts
+from gateway.sessions.trials import Trials
 from gateway.sessions.turn import TurnTools
 
 RunTurn = Callable[[Turn, TurnPort], Awaitable[EndReason]]
@@ -54,7 +54,7 @@ class SessionTools:
     people: People
     agents: Mapping[str, RunTurn]  # by kind of turn
     kind_of: KindOf
-    slots: asyncio.Semaphore  # turns in flight
+    trials: Trials  # what every turn passes before it begins
     epoch: int
     deadline_s: float  # a turn's own limit
     sorry: Callable[[Principal], str]  # what a person reads when a turn failed for good

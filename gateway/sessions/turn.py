@@ -84,11 +84,7 @@ class Begun:
     message_id: str | None
     answers: int | None  # the inbox row whose own way to answer it may use
     events: tuple[JournalEvent, ...]
-
-    @property
-    def resumed(self) -> bool:
-        """Whether an earlier attempt may have left traces."""
-        return self.turn.attempts > 1
+    resumed: bool = False  # whether an earlier attempt may have left traces
 
 
 OUTCOMES = {

@@ -23,6 +23,7 @@ from gateway.sessions.rows import answering, message_id_of, missed, new_turn
 from gateway.sessions.runner import TurnRunner
 from gateway.sessions.shared import SessionTools
 from gateway.sessions.signs import Signs
+from gateway.sessions.trials import Admitted, GivenUp
 from gateway.sessions.turn import Begun
 from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection
@@ -80,10 +81,10 @@ class Session:
         try:
             async with self._serial:
                 await self._tools.channels.loaded(open_turn.turn.address)  # no slot is held: it may never come
-                async with self._tools.slots:
+                async with self._tools.trials.turn(open_turn.turn) as admitted:
                     failpoint("recovery_turn")
                     if not self._closed:
-                        await self._runner.run(open_turn.turn, None)
+                        await self._runner.run(open_turn.turn, None, admitted)
         finally:
             self._runner.begun = None
             self.mailbox.release()
@@ -134,14 +135,14 @@ class Session:
         self._taking = [row]
         async with self._serial:
             await self._gather(row)  # no slot is held: a channel may never come
-            async with self._tools.slots:
+            async with self._tools.trials.rows(self._taking) as admitted:
                 if not self._closed:
-                    await self._answer()
+                    await self._answer(admitted)
 
-    async def _answer(self) -> None:
+    async def _answer(self, admitted: Admitted) -> None:
         rows = list(self._taking)
         try:
-            begun = await self._begin()
+            begun = await self._begin(admitted)
         except Fenced as fenced:
             log.error("turn_fenced", inbox_id=rows[0].id, session=self.key, error=str(fenced))
             self.conversation.forget()
@@ -150,7 +151,7 @@ class Session:
             await self._give_up(rows, self._tools.sorry(Principal(rows[0].user_id, rows[0].tenant)))
         else:
             if begun is not None:
-                await self._runner.run(begun.turn, begun)
+                await self._runner.run(begun.turn, begun, admitted)
         finally:
             self._runner.begun = None
             self.signs.waited([row.id for row in rows])
@@ -163,8 +164,10 @@ class Session:
             log.exception("apology_broken", inbox_id=rows[0].id, session=self.key)
             await self._refuse(rows, "it could not begin, and nobody could be told", "", Outcome.FAILED)
 
-    async def _begin(self) -> Begun | None:
+    async def _begin(self, admitted: Admitted) -> Begun | None:
         """Claim the message as it stands now; None where it is refused, or was taken back meanwhile."""
+        if admitted is Admitted.GIVEN_UP:
+            raise GivenUp
         state = await self.conversation.loaded()
         while rows := list(self._taking):
             row = joined(rows)

@@ -14,6 +14,7 @@ from agent.errors import Fenced
 from agent.history import PastTurn
 from agent.transcript import JOURNAL_EVENT, EndReason, JournalEvent, ModelResponded, ToolReturned
 from channels.messages import Address
+from gateway.store import crashes
 from gateway.store.dialect import insert_new
 from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import SHARDS, events, sessions, shards, turns, usage
@@ -35,10 +36,20 @@ def shard_of(session_key: str) -> int:
 
 
 def take_all_shards(connection: sa.Connection, owner: str) -> int:
-    """Own every shard from now on; earlier owners are fenced. The epoch that holds for all."""
+    """Own every shard from now on; earlier owners are fenced. The epoch that holds for all.
+
+    An owner that had not let go has died: what was at work then is counted.
+    """
+    held = connection.execute(sa.select(shards.c.shard).where(shards.c.owner.is_not(None)).limit(1)).first()
+    crashes.look_back(connection, died=held is not None)
     epoch = int(connection.execute(sa.select(sa.func.coalesce(sa.func.max(shards.c.epoch), 0))).scalar_one()) + 1
     connection.execute(sa.update(shards).values(owner=owner, epoch=epoch))
     return epoch
+
+
+def let_go(connection: sa.Connection, epoch: int) -> None:
+    """End as told to: what the process leaves undone from now on died of nothing."""
+    connection.execute(sa.update(shards).where(shards.c.epoch == epoch).values(owner=None))
 
 
 _holds = sa.select(shards.c.shard).where(
@@ -180,7 +191,7 @@ def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
 
 
 def count_attempt(connection: sa.Connection, turn_id: str) -> int:
-    """Count one more attempt at a turn; how many there are now."""
+    """Count one more attempt at a turn that broke by itself; how many there are now."""
     return int(
         connection.execute(
             sa.update(turns)

@@ -54,6 +54,7 @@ def write_revision(message: str) -> Path:
         written = command.revision(
             config, message, autogenerate=True, rev_id=number, process_revision_directives=_seed if first else None
         )
+    engine.dispose()
     assert isinstance(written, Script), "one revision was asked for"
     return Path(written.path)
 

@@ -36,7 +36,6 @@ async def test_sequence_is_committed_with_the_message():
         (session,) = rig.sessions.live()
         assert f'"id":"{session.id}"' in (rig.sink.committed or "")
         assert f'"seq":{session.seq}' in (rig.sink.committed or "")
-        assert '"direct":["1"]' in (rig.sink.committed or "")
 
 
 async def test_killed_before_the_commit_gets_the_message_again():

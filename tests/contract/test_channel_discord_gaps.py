@@ -44,7 +44,7 @@ async def test_a_gap_that_was_not_filled_before_a_kill_is_filled_after_it():
         rig.simulator.forget_sessions()
         rig.simulator.say(1, "in the gap")
         await rig.restarted()
-        rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=5))
+        rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=2))
         async with rig.running(wait=False):
             await rig.sink.until(lambda: '"gap":true' in (rig.sink.committed or ""))
         assert [] == texts(rig)
@@ -64,7 +64,7 @@ async def test_what_a_resumed_session_replays_waits_for_an_older_gap():
         rig.simulator.forget_sessions()
         rig.simulator.say(1, "in the gap")
         await rig.restarted()
-        rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=5))
+        rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=2))
         async with rig.running(wait=False):
             await rig.sink.until(lambda: '"gap":true' in (rig.sink.committed or ""))
         rig.simulator.say(1, "after it")
@@ -195,7 +195,7 @@ async def test_health_says_that_it_hears_while_a_gap_is_being_filled():
         rig.simulator.say(1, "in the gap")
         for _ in range(2):
             await rig.restarted()
-            rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=5))
+            rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=2))
             async with rig.running(wait=False):
                 await rig.sink.until(lambda: '"gap":true' in (rig.sink.committed or ""))
                 await rig.sink.until(lambda: (ChannelState.READY, FILLING) in rig.sink.states)
@@ -213,9 +213,108 @@ async def test_a_conversation_of_commands_alone_is_looked_into_after_a_gap():
         async with rig.running():
             rig.simulator.command(2, "stats")
             await rig.sink.until(lambda: bool(rig.sink.events))
-            await rig.sink.until(lambda: '"direct":["2"]' in (rig.sink.committed or ""))
         rig.simulator.forget_sessions()
         rig.simulator.say(2, "in the gap")
         await rig.restarted()
         async with rig.running(wait=False):
             await rig.sink.until(lambda: texts(rig) == ["in the gap"])
+
+
+async def test_a_direct_chat_that_cannot_be_read_back_is_named_and_read_as_soon_as_it_can_be():
+    """403: health says which and why, others are read; the resume point keeps where it is behind, a restart on."""
+    async with discord() as rig:
+        async with rig.running():
+            for chat in (1, 2):
+                rig.simulator.say(chat, "known")
+            await rig.sink.until(lambda: len(rig.sink.events) == 2)
+        rig.simulator.forget_sessions()
+        for chat in (1, 2):
+            rig.simulator.say(chat, f"in the gap, {chat}")
+        rig.simulator.world.channels[2].readable = False
+        for _ in range(2):
+            await rig.restarted()
+            async with rig.running(wait=False):
+                await rig.sink.until(lambda: "in the gap, 1" in texts(rig))
+                await rig.sink.until(lambda: "1 were not read: direct chat 2 (403)" in rig.sink.missing)
+                assert '"behind":0' not in (rig.sink.committed or "")
+                rig.simulator.say(1, "live")
+                await rig.sink.until(lambda: "live" in texts(rig))
+        rig.simulator.world.channels[2].readable = True
+        await rig.restarted()
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: "in the gap, 2" in texts(rig))
+            await rig.sink.until(lambda: '"behind":0' in (rig.sink.committed or ""))
+        assert "" == rig.sink.missing
+
+
+async def test_what_fails_for_a_while_is_read_later_beside_what_is_said_now():
+    """A chat that answers 500 holds up nobody for long; what was said there comes once it answers."""
+    async with discord() as rig:
+        async with rig.running():
+            rig.simulator.say(1, "known")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.forget_sessions()
+        rig.simulator.say(1, "in the gap")
+        rig.simulator.faults.script(Fault(kind="status", method="getMessages", chat=1, times=None))
+        await rig.restarted()
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: "direct chat 1 (HTTP 500)" in rig.sink.missing)
+            rig.simulator.say(3, "live")
+            await rig.sink.until(lambda: texts(rig) == ["live"])
+            rig.simulator.faults.clear()
+            await rig.sink.until(lambda: texts(rig) == ["live", "known", "in the gap"])
+            await rig.sink.until(lambda: '"behind":0' in (rig.sink.committed or ""))
+        assert "" == rig.sink.missing
+
+
+@pytest.mark.parametrize("method", ["getGuilds", "getChannels", "getThreads"])
+async def test_a_server_that_does_not_list_its_channels_holds_up_no_direct_chat(method: str):
+    """It is named, and asked again until it does."""
+    async with discord() as rig:
+        async with rig.running():
+            rig.simulator.say(1, "known")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.forget_sessions()
+        rig.simulator.say(1, "direct")
+        rig.simulator.say(ROOM, f"{MENTION} room", person=7)
+        rig.simulator.faults.script(Fault(kind="status", method=method, status=403, times=2))
+        await rig.restarted()
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: "direct" in texts(rig))
+            await rig.sink.until(lambda: "1 servers did not list their channels" in rig.sink.missing)
+            await rig.sink.until(lambda: "room" in texts(rig))
+            await rig.sink.until(lambda: rig.sink.missing == "")
+
+
+async def test_what_a_gap_holds_comes_in_the_order_it_was_said_however_the_pages_are_sorted():
+    """Sorted by id across pages and channels: an emulator, or another version of Discord, may list in any order."""
+    async with discord() as rig:
+        async with rig.running():
+            rig.simulator.say(1, "known")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.forget_sessions()
+        rig.simulator.world.pages_sorted = False
+        said = [f"m{n}" for n in range(230)]
+        for number, text in enumerate(said):
+            rig.simulator.say((1, 1, ROOM)[number % 3], text, person=7)
+        await rig.restarted()
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: len(texts(rig)) == 231)
+        assert ["known", *said] == texts(rig)
+
+
+async def test_a_thread_that_fell_asleep_in_the_gap_is_read():
+    """It is not among the active ones any more; those that fell asleep before are not read."""
+    async with discord() as rig:
+        rig.simulator.add_thread(6_001, ROOM)
+        rig.simulator.add_thread(6_002, ROOM).archived = True
+        async with rig.running():
+            rig.simulator.say(1, "known")
+            await rig.sink.until(lambda: bool(rig.sink.events))
+        rig.simulator.forget_sessions()
+        rig.simulator.say(6_001, f"{MENTION} in the gap", person=7)
+        rig.simulator.world.channels[6_001].archived = True
+        await rig.restarted()
+        async with rig.running(wait=False):
+            await rig.sink.until(lambda: "in the gap" in texts(rig))
+        assert ("5001", "6001") == (rig.sink.events[-1].address.chat, rig.sink.events[-1].address.thread)

@@ -4,6 +4,7 @@ import pytest
 
 from channels.base import (
     ChannelState,
+    KnownChat,
 )
 from channels.messages import (
     Address,
@@ -153,6 +154,61 @@ async def test_backfill_that_is_refused_holds_up_nothing():
             await rig.sink.until(lambda: bool(rig.sink.events))
         assert 7.0 in rig.pauses.asked_s
         assert any("meanwhile could not be read" in told for told in rig.sink.details(ChannelState.DEGRADED))
+
+
+async def test_every_chat_is_read_after_a_gap_however_many_there_are():
+    """230 direct messages and 30 channels: more than a page of them, and more than were ever kept in a resume point."""
+    chats = [f"D{number}" for number in range(230)] + [f"C{number}" for number in range(30)]
+    async with slack(RecordingSink('{"ts":"1700000000.000001"}')) as rig:
+        for chat in chats:
+            rig.simulator.say(chat, f"<@{BOT}> in {chat}", deliver=False)
+        async with rig.running():
+            await rig.sink.until(lambda: {*chats} == {event.address.chat for event in rig.sink.events})
+        assert "" == rig.sink.missing
+
+
+async def test_what_cannot_be_read_is_told_until_it_can_be():
+    """Also what Slack refuses outright; what was said there is read later, and the resume point waits for it."""
+    old = "1700000000.000001"
+    async with slack(RecordingSink(f'{{"ts":"{old}"}}')) as rig:
+        for chat in ("D1", "D2"):
+            rig.simulator.say(chat, f"in {chat}", deliver=False)
+        refusal = Fault(kind="error", error="channel_not_found", method="conversations.history", chat="D2", times=None)
+        rig.simulator.faults.script(refusal)
+        async with rig.running():
+            await rig.sink.until(lambda: "1 chats could not be read: D2 (channel_not_found)" in rig.sink.missing)
+            rig.simulator.say("D1", "live")
+            await rig.sink.until(lambda: {"in D1", "live"} == {event.text for event in rig.sink.events})
+            assert old in str(rig.sink.committed)
+            rig.simulator.faults.clear()
+            await rig.sink.until(lambda: "in D2" in {event.text for event in rig.sink.events})
+            await rig.sink.until(lambda: rig.sink.missing == "")
+            rig.simulator.say("D1", "later")
+            await rig.sink.until(lambda: old not in str(rig.sink.committed))
+
+
+async def test_threads_are_known_after_a_restart_however_many_there_are():
+    """Rows of the sink's say where we take part, 500 threads here: it goes on there without a mention."""
+    async with slack() as rig:
+        roots = [rig.simulator.say("C1", "root", deliver=False) for _ in range(500)]
+        rig.sink = RecordingSink(known=[KnownChat("C1", root) for root in roots])
+        async with rig.running():
+            for root in (roots[0], roots[499]):
+                rig.simulator.say("C1", "please", thread=root)
+            await rig.sink.until(lambda: len(rig.sink.events) == 2)
+        assert [True, True] == [one.mentions_bot for one in rig.sink.events]
+
+
+async def test_a_mention_in_a_thread_that_was_begun_in_the_gap_is_read():
+    """It stands in no channel's history; and what follows it there is meant for us, too."""
+    async with slack(RecordingSink('{"ts":"1700000000.000001"}')) as rig:
+        root = rig.simulator.say("C1", "among us", deliver=False)
+        rig.simulator.say("C1", "before", thread=root, deliver=False)
+        rig.simulator.say("C1", f"<@{BOT}> help", thread=root, deliver=False)
+        rig.simulator.say("C1", "please", thread=root, deliver=False)
+        async with rig.running():
+            await rig.sink.until(lambda: len(rig.sink.events) == 4)
+        assert [False, False, True, True] == [one.mentions_bot for one in rig.sink.events]
 
 
 async def test_an_event_that_overtakes_the_backfill_does_not_move_the_resume_point():

@@ -3,8 +3,8 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
@@ -17,14 +17,25 @@ from gateway.errors import SchemaTooNew, SettingsError, StoreUnavailable
 from gateway.store import migrate
 from gateway.store.engine import Store, upgrade
 from gateway.store.schema import HEAD, version, whole
+from gateway.store.tables.base import EPOCH, MICROSECOND
+from gateway.store.tables.traffic import chats
 from gateway.store.tables.turns import shards, usage
 from tests.contract.stores import StoreCase, note, subjects
 from tests.fakes.postgres import PostgresServer
 
 
+@contextmanager
+def opened(path: Path) -> Iterator[sa.Connection]:
+    """A transaction on an SQLite file, which is closed afterwards."""
+    engine = sa.create_engine(f"sqlite:///{path}")
+    with engine.begin() as connection:
+        yield connection
+    engine.dispose()
+
+
 def definitions(path: Path) -> list[list[str]]:
     """Every table and index of an SQLite file as it was declared; constraints in any order, names without quotes."""
-    with sa.create_engine(f"sqlite:///{path}").connect() as connection:
+    with opened(path) as connection:
         rows = connection.exec_driver_sql("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type, name")
         declared = [" ".join(sql.replace('"', "").split()).removesuffix(" )") for (sql,) in rows]
     return [sorted(sql.split(", CONSTRAINT ")) for sql in declared]
@@ -54,12 +65,11 @@ class TestSchema:
     async def test_migrations_lead_to_the_same_sqlite_file_as_creation(self, tmp_path: Path) -> None:
         """Declared alike, with the same first rows."""
         await upgrade(f"sqlite:///{tmp_path}/created.db")
-        migrated, created = (sa.create_engine(f"sqlite:///{tmp_path}/{name}.db") for name in ("migrated", "created"))
-        with migrated.begin() as connection:
+        with opened(tmp_path / "migrated.db") as connection:
             migrate.upgrade(connection, None)
             assert [] == compare_metadata(MigrationContext.configure(connection), whole)
             expected = seeded(connection)
-        with created.connect() as connection:
+        with opened(tmp_path / "created.db") as connection:
             assert expected == seeded(connection)
         assert definitions(tmp_path / "created.db") == definitions(tmp_path / "migrated.db")
 
@@ -96,6 +106,32 @@ class TestSchema:
         found = await store.read(lambda c: [tuple(row) for row in c.execute(query)])
         await store.aclose()
         assert [("a", 0, 5), ("b", 0, 5), ("a", 1, 5), ("a", 2, 5)] == found
+
+    async def test_direct_chats_from_before_are_known_after_the_upgrade(self, case: StoreCase) -> None:
+        """0005: out of the inbox, strangers and commands in a server's channel left out."""
+        row = {
+            "tenant_id": "t", "channel": "discord", "account": "main", "kind": "message", "sender": "s", "attempts": 0,
+            "received_at": 1,
+        }  # fmt: skip
+        direct, group = '{"kind":"direct"}', '{"kind":"group","text":"\\"kind\\":\\"direct\\""}'
+        said = [
+            ("1", "c1", "u1", "agent:coach:discord:main:direct:p1", direct, 5),
+            ("2", "c1", "u1", "agent:coach:discord:main:direct:p1", direct, 9),
+            ("3", "c2", None, None, direct, 5),
+            ("4", "room", "u1", "agent:coach:discord:main:direct:p1", group, 5),  # what only its asker saw answered
+            ("5", "room", "u1", "agent:coach:discord:main:group:room", group, 5),
+        ]
+        old = sa.table("inbox", *map(sa.column, (*row, "event_id", "chat", "user_id", "session_key", "payload")))
+        old.append_column(sa.column("admitted_at"))
+        names = ("event_id", "chat", "user_id", "session_key", "payload", "admitted_at")
+        async with at_revision(case.url, "0002") as connection:
+            await connection.execute(sa.insert(old), [row | dict(zip(names, one, strict=True)) for one in said])
+        await upgrade(case.url)
+        store = await case.open()
+        query = sa.select(chats.c.chat, chats.c.thread, chats.c.direct, chats.c.user_id, chats.c.heard_at)
+        found = await store.read(lambda c: [tuple(row) for row in c.execute(query)])
+        await store.aclose()
+        assert [("c1", "", True, "u1", EPOCH + 9 * MICROSECOND)] == found
 
     async def test_a_database_of_a_newer_version_is_refused_and_left_alone(self, case: StoreCase) -> None:
         """The error says what to do; nothing was changed."""

@@ -73,7 +73,7 @@ class Rig:
         """Another process: a new channel over what was committed."""
         await self.channel.aclose()
         self.channel = DiscordChannel(self.config, pause=self.pauses)
-        self.sink = sink if sink is not None else RecordingSink(self.sink.committed)
+        self.sink = sink if sink is not None else RecordingSink(self.sink.committed, self.sink.known)
 
 
 def account(simulator: DiscordSimulator, token: str = TOKEN, **more: object) -> DiscordAccount:

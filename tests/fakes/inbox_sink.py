@@ -7,7 +7,7 @@ from functools import partial
 
 import sqlalchemy as sa
 
-from channels.base import ChannelState, NotPersisted
+from channels.base import ChannelState, KnownChat, NotPersisted
 from channels.messages import INBOUND_EVENT, InboundEvent, InboundMessage, Rejected
 from gateway.store import inbox
 from gateway.store.engine import Connection, Store
@@ -62,6 +62,15 @@ class InboxSink:
     async def cursor(self) -> str | None:
         """As the port says."""
         return await self._store.read(partial(inbox.cursor_of, channel=self._channel, account=self._account))
+
+    async def chats(self) -> Sequence[KnownChat]:
+        """As the port says: nobody is let in here."""
+        return ()
+
+    def report_missing(self, detail: str) -> None:
+        """As the port says."""
+        if detail:
+            self.report(ChannelState.DEGRADED, detail)
 
     def report(self, state: ChannelState, detail: str = "") -> None:
         """As the port says."""

@@ -1,16 +1,29 @@
 """A sink that remembers: what an adapter handed in, and what it told health."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
-from channels.base import ChannelState, NotPersisted
-from channels.messages import InboundEvent, Rejected
+from channels.base import ChannelState, KnownChat, NotPersisted
+from channels.messages import ButtonPressed, ChatKind, CommandInvoked, InboundEvent, InboundMessage, Rejected
+
+
+def chat_of(event: InboundEvent) -> KnownChat | None:
+    """Where it was said, if it is meant for the bot: everybody here is let in."""
+    if not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
+        return None
+    direct = event.kind is ChatKind.DIRECT
+    if isinstance(event, InboundMessage) and not (direct or event.mentions_bot):
+        return None
+    return KnownChat(event.address.chat, event.address.thread, direct=direct)
 
 
 class RecordingSink:
     """Keeps everything in order; can be told to be down, or to hold a batch back before it counts as committed."""
 
-    def __init__(self, cursor: str | None = None) -> None:
+    def __init__(self, cursor: str | None = None, known: Iterable[KnownChat] = ()) -> None:
+        """`known` are chats of people who are let in; whoever is heard joins them."""
+        self.known = dict.fromkeys(known)
+        self.missing = ""  # what could not be read, as told last
         self.events: list[InboundEvent] = []
         self.rejected: list[Rejected] = []
         self.batches: list[list[str]] = []  # the event ids of each offer, also of those refused
@@ -34,6 +47,7 @@ class RecordingSink:
             self._tell()
             raise NotPersisted
         self.events.extend(events)
+        self.known |= dict.fromkeys(chat for event in events if (chat := chat_of(event)) is not None)
         self.rejected.extend(rejected)
         if cursor is not None:
             self.committed = cursor
@@ -42,6 +56,17 @@ class RecordingSink:
     async def cursor(self) -> str | None:
         """As the port says."""
         return self.committed
+
+    async def chats(self) -> Sequence[KnownChat]:
+        """As the port says."""
+        return tuple(reversed(self.known))
+
+    def report_missing(self, detail: str) -> None:
+        """As the port says."""
+        self.missing = detail
+        if detail:
+            self.states.append((ChannelState.DEGRADED, detail))
+        self._tell()
 
     def report(self, state: ChannelState, detail: str = "") -> None:
         """As the port says."""

@@ -22,6 +22,7 @@ from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, In
 from gateway.access.buttons import SealedButtons
 from gateway.app import apply_change, apply_command
 from gateway.bus import Bus
+from gateway.commands.base import Command
 from gateway.commands.coach import coach_commands
 from gateway.commands.decisions import Decision
 from gateway.commands.session import session_commands
@@ -38,6 +39,7 @@ from gateway.sessions.key import session_key
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.shared import SessionTools
+from gateway.sessions.trials import Trials
 from gateway.sessions.turn import TurnTools
 from gateway.sessions.waiting import read_waiting
 from gateway.store import inbox, journal
@@ -185,6 +187,8 @@ class Spine:
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
     decisions: Mapping[str, Decision] = field(default_factory=dict)
     buttons: SealedButtons = field(default_factory=lambda: SealedButtons(bytes(32)))
+    more_commands: tuple[Command, ...] = ()
+    pause: Callable[[float], Awaitable[None]] = asyncio.sleep  # of those who are suspected
 
     def __post_init__(self) -> None:
         self.channels = FakeChannels(self.channel)
@@ -193,6 +197,7 @@ class Spine:
         self.breaks = False  # whether something is to break; else whatever does fails the test
         self.rested_s: list[float] = []
         self.rested = asyncio.Event()  # set: what broke is tried again
+        self._epoch = 0
         self._main: asyncio.Task[None] | None = None
         self._made: Agent | None = None
 
@@ -203,6 +208,11 @@ class Spine:
         begun: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._main = asyncio.ensure_future(self._live(begun))  # noqa: TID251  kill() ends it
         await asyncio.wait([self._main, begun], return_when=asyncio.FIRST_COMPLETED)
+
+    async def stop(self) -> None:
+        """End as told to, with whatever runs still undone."""
+        await self.store.write(partial(journal.let_go, epoch=self._epoch))
+        await self.kill()
 
     async def kill(self) -> None:
         """Drop everything that is in memory; what is queued in the store's writer still commits."""
@@ -227,9 +237,9 @@ class Spine:
 
     async def _live(self, begun: asyncio.Future[None]) -> None:
         async with Supervised(self.faults, self.rest) as tasks:
-            epoch = await self.store.write(partial(journal.take_all_shards, owner="test"))
+            epoch = self._epoch = await self.store.write(partial(journal.take_all_shards, owner="test"))
             coach = coach_commands(StoredPractice(self.store)) if self.practice else ()
-            table = CommandTable((*coach, *session_commands()))
+            table = CommandTable((*coach, *session_commands(), *self.more_commands))
             applied = apply_command if self.practice else _applied
             change = apply_change if self.practice else _nothing
             kinds = Kinds(table)
@@ -245,7 +255,7 @@ class Spine:
                 people=self.people,
                 agents={"chat": self.agent or self._chat, "plan": self._plan},
                 kind_of=kinds.kind_of,
-                slots=asyncio.Semaphore(self.sessions.max_turns),
+                trials=Trials(self.store, self.sessions.max_turns, tasks, self.pause),
                 epoch=epoch,
                 deadline_s=150.0,
                 sorry=lambda _principal: "Something broke.",
@@ -253,8 +263,8 @@ class Spine:
             self.bus = Bus(self.sessions.bus_size, self._load, kinds.is_urgent)
             self.commands = CommandRunner(
                 CommandTools(
-                    self.store, table, self.delivery, self.channels, self.people, change, self.decisions, clock,
-                    self.buttons,
+                    self.store, table, self.delivery, self.channels, self.people, change, self.decisions,
+                    session_tools.trials, clock, self.buttons,
                 ),
                 tasks,
             )

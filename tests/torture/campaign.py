@@ -19,7 +19,7 @@ from tests.torture.world import OWN_COMMANDS, NotSettled, World
 KINDS = ("", "", "p", "i", "u", "pi", "l", "s", "s", "sp", "ls", "piu")
 LIVES_S = (0.1, 2.0)
 CATCHING_UP_LIVES_S = (0.5, 2.5)
-"""Where a gateway first has to read what it missed: shorter lives, and most turns end after three of them (D5)."""
+"""Where a gateway first has to read what it missed: in shorter lives hardly a turn would begin."""
 FORGOTTEN = 0.25
 """How often a platform that forgets has done so when the gateway comes back."""
 USED = 0.1

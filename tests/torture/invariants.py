@@ -30,7 +30,7 @@ class Verdict:
     wrong: list[str] = field(default_factory=list)  # any other broken promise, each with its number
     marked: int = 0  # parts under a recovery mark
     marked_commands: int = 0  # answers under it to commands of the platform's own
-    told: int = 0  # given up after three tries, and said so
+    told: int = 0  # given up, and said so: alone at work in three deaths, or broken by itself three times
     unknown: int = 0  # parts whose second attempt was cut too: recorded for the operator
     strays: int = 0  # placeholders left behind
     repeats: int = 0  # idempotent requests made again with their key
@@ -104,7 +104,7 @@ class _Store:
     def told(self, row: sqlite3.Row) -> bool:
         """Whether this message was given up, and its person was told so."""
         turn = self.turns.get(row["turn_id"])
-        given_up = row["outcome"] == "failed" or (turn is not None and turn["attempts"] > 3)
+        given_up = row["outcome"] == "failed" or (turn is not None and turn["end_reason"] == "model_error")
         cause = row["turn_id"] or f"inbox:{row['id']}"
         return given_up and any(part["cause"] == cause and part["state"] == "sent" for part in self.outbox)
 

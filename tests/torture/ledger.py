@@ -11,6 +11,9 @@ from pydantic import BaseModel
 
 from agent.tools.base import Effect, ToolContext, tool
 
+FELL = 139
+"""The status of a process that died of a tool, as of a fault in native code."""
+
 
 class Ledger:
     """What was done, by whom it was asked. An idempotent deed counts once a key; repeats are remembered."""
@@ -81,6 +84,11 @@ class LedgerTools:
     async def pay(self, context: ToolContext, arguments: Deed) -> object:
         """Pay; every request pays again."""
         return await self._post("pay", {"ref": arguments.ref})
+
+    @tool(Deed, effect=Effect.IDEMPOTENT)
+    async def fall(self, context: ToolContext, arguments: Deed) -> object:
+        """Take the whole process along, each time it is tried."""
+        os._exit(FELL)
 
     async def _post(self, what: str, asked: Mapping[str, str]) -> object:
         async with aiohttp.ClientSession() as session, session.post(f"{self._url}/{what}", json=asked) as answer:

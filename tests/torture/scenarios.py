@@ -4,7 +4,7 @@ import sqlite3
 
 from channels.telegram.simulator.faults import Fault
 from tests.torture.platforms import TelegramPlatform
-from tests.torture.world import World
+from tests.torture.world import NotSettled, World
 
 
 async def take_over(world: World) -> None:
@@ -40,6 +40,28 @@ async def deliver_twice(world: World) -> None:
     world.say(1)
     world.say(2, "pi")
     await world.settle(10)
+
+
+async def die_of_one(world: World, *, starts: int) -> int:
+    """One message kills the gateway whenever it is tried, while others write; it is started again until that ends.
+
+    Raises:
+        AssertionError: it still died after so many starts.
+    """
+    world.say(1, "x")
+    for number in range(starts):
+        for chat in range(2, 8):
+            world.say(chat, ("", "s", "p")[(chat + number) % 3])
+        try:
+            await world.settle(60)
+        except NotSettled:
+            if world.gateway.running:
+                raise
+        else:
+            return number
+        world.note_death()
+        await world.start(arrives=False)
+    raise AssertionError(f"it died {starts} times: {world.gateway.tail()}")
 
 
 async def die_in_a_gap(world: World) -> None:

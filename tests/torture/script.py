@@ -1,7 +1,8 @@
 """What people say and what the model makes of it: everything follows from the words of a message.
 
 A message is a token such as `m17pil`: its number and its kinds. `p` logs a minute of practice (a local effect), `i` and
-`u` have the ledger do something (idempotent, unsafe), `l` is answered at length, `s` slowly. The answer holds `re:m17`,
+`u` have the ledger do something (idempotent, unsafe), `x` kills the gateway each time it is tried, `l` is answered at
+length, `s` slowly. The answer holds `re:m17`,
 a long one its numbered paragraphs `m17.1` to `m17.130`, too.
 """
 
@@ -13,13 +14,13 @@ from typing import Any
 from agent.transcript import SKIPPED, AssistantItem, Item, ToolItem
 from tests.fakes.model_server import Call, Reply
 
-TOKEN = re.compile(r"\bm(\d+)([pilsu]*)\b")
+TOKEN = re.compile(r"\bm(\d+)([pilsux]*)\b")
 PARAGRAPHS = 130
 LONG_CHARS = 5_000
 LONGER = 4  # times as slow is what is long and slow: it fills a message, and another, while it is written
 FILLING = "slow steady work on one hard passage beats an hour of playing what goes well already, today too."
 
-TOOLS = {"p": "log_practice", "i": "note_down", "u": "pay"}
+TOOLS = {"p": "log_practice", "i": "note_down", "u": "pay", "x": "fall"}
 
 
 class Model:

@@ -172,7 +172,7 @@ BUGS = (
     ),
     Bug(
         21, "a session replayed before an older gap is filled", "channels/discord/hearing.py",
-        "            if self._cursor.gap:", "            if False:",
+        "if (since := self._cursor.unread_from) is not None:", "if (since := 0):",
         die_in_a_gap, platform="discord",
     ),
     Bug(

@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from gateway.sessions.trials import GIVEN_UP_AFTER, SUSPECT_AFTER
 from tests.torture.campaign import PLATFORMS, run_campaign
+from tests.torture.invariants import examine
+from tests.torture.scenarios import die_of_one
+from tests.torture.world import World
 
 HUNDREDS = int(os.environ.get("TORTURE_KILLS", "150"))
 """Kills of one long campaign; from the environment, because `make torture` is run with more at night."""
@@ -37,6 +41,19 @@ async def test_six_kills_on_another_platform_double_nothing_at_all(
     record_property("campaign", verdict.line())
     assert ([], 0) == (verdict.broken, verdict.marked), verdict.line()
     assert 6 == verdict.kills
+
+
+@pytest.mark.long
+@pytest.mark.timeout(300)
+async def test_what_kills_the_gateway_each_time_is_told_and_everybody_else_is_answered(tmp_path: Path) -> None:
+    """D5: three deaths beside others, three alone, then its person is told; nobody pays for having stood beside it."""
+    async with World(tmp_path, pace_s=0.05) as world:
+        await world.start()
+        deaths = await die_of_one(world, starts=SUSPECT_AFTER + GIVEN_UP_AFTER + 1)
+        await world.gateway.kill()
+        verdict = examine(world)
+    assert ([], 1) == (verdict.broken, verdict.told), verdict.line()
+    assert SUSPECT_AFTER + GIVEN_UP_AFTER == deaths
 
 
 @pytest.mark.long

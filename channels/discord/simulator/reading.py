@@ -77,6 +77,13 @@ class Reading:
         threads = [one for one in self._of_guild(bot, call) if one.type == PUBLIC_THREAD and not one.archived]
         return {"threads": [as_channel(one) for one in threads if one.readable], "members": []}
 
+    def archived_threads(self, bot: Bot, call: Call) -> JsonValue:
+        """GET /channels/{channel}/threads/archived/public, all on one page."""
+        parent = self._world.channel(bot, call.number("channel"))
+        asleep = [one for one in self._world.channels.values() if one.parent_id == parent.id and one.archived]
+        threads: list[JsonValue] = [as_channel(one) for one in asleep]
+        return {"threads": threads, "members": [], "has_more": False}
+
     def _of_guild(self, bot: Bot, call: Call) -> list[Channel]:
         guild = self._world.guilds.get(call.number("guild"))
         if guild is None or bot.id not in guild.bots:
@@ -98,7 +105,10 @@ class Reading:
         else:
             before = int(call.query.get("before", 2**63))
             page = [one for one in there if one.message_id < before][-limit:]
-        return [as_message(self._world, one) for one in reversed(page)]
+        newest_first = page[::-1]
+        if not self._world.pages_sorted:
+            newest_first = newest_first[1::2] + newest_first[::2]
+        return [as_message(self._world, one) for one in newest_first]
 
     def message(self, bot: Bot, call: Call) -> JsonValue:
         """GET /channels/{channel}/messages/{message}."""

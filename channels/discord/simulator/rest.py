@@ -20,8 +20,8 @@ Operation = Callable[[Bot, Call], JsonValue]
 
 _ID = r"(?P<{}>[^/]+)"
 _READS = """
-getMe getApplication getGuilds getChannels getThreads getChannel getMessages getMessage getGateway getCommands
-getOriginal
+getMe getApplication getGuilds getChannels getThreads getArchived getChannel getMessages getMessage getGateway
+getCommands getOriginal
 """
 _UNRECORDED = frozenset(_READS.split())
 
@@ -41,6 +41,7 @@ def _paths(
         ("POST", "/users/@me/channels", "openDm", o.open_dm, True),
         ("GET", "/guilds/<guild>/channels", "getChannels", r.guild_channels, True),
         ("GET", "/guilds/<guild>/threads/active", "getThreads", r.active_threads, True),
+        ("GET", f"{channel}/threads/archived/public", "getArchived", r.archived_threads, True),
         ("GET", channel, "getChannel", r.channel, True),
         ("GET", f"{channel}/messages", "getMessages", r.messages, True),
         ("POST", f"{channel}/messages", "createMessage", o.create_message, True),

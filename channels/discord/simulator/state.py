@@ -186,6 +186,7 @@ class World(BotWorld[Bot, Person]):
         self.guilds: dict[int, Guild] = {}
         self.channels: dict[int, Channel] = {}
         self.files: dict[int, File] = {}
+        self.pages_sorted = True  # False: a page of a history has its messages in any order, as an emulator's may
         self.nonce_window_s = 300.0
         self.resume_window_s = 60.0
         self._any_token = any_token

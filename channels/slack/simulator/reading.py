@@ -57,8 +57,11 @@ class ReadingMethods:
         for kind in kinds:
             self._world.the_app().must_have(f"{kind}:read")
         ours = [chat for chat in self._world.chats.values() if us in chat.members and chat.scope in kinds]
-        found: list[JsonValue] = [as_chat(chat) for chat in ours]
-        return {"channels": found, "response_metadata": {"next_cursor": ""}}
+        begin = int(_number(arguments.get("cursor"), 0))
+        limit = min(int(_number(arguments.get("limit"), 100)), MAX_PAGE)
+        found: list[JsonValue] = [as_chat(chat) for chat in ours[begin : begin + limit]]
+        more = begin + limit < len(ours)
+        return {"channels": found, "response_metadata": {"next_cursor": str(begin + limit) if more else ""}}
 
     def _open(self, arguments: JsonObject) -> JsonObject:
         user = str(arguments.get("users"))

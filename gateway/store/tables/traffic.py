@@ -15,6 +15,21 @@ channel_accounts = sa.Table(
     sa.PrimaryKeyConstraint("channel", "account"),
 )
 
+chats = sa.Table(  # where people who are let in talk to the bot: what a channel reads back after a gap
+    "chats",
+    metadata,
+    tenant_column(),
+    sa.Column("channel", sa.String(32), nullable=False),
+    sa.Column("account", sa.String(64), nullable=False),
+    sa.Column("chat", sa.String(128), nullable=False),
+    sa.Column("thread", sa.String(128), nullable=False),  # "": the chat itself
+    sa.Column("direct", sa.Boolean, nullable=False),
+    sa.Column("user_id", Id, nullable=False),  # who was heard there last
+    sa.Column("heard_at", Instant, nullable=False),  # within an hour: it is not written with every message
+    sa.PrimaryKeyConstraint("channel", "account", "chat", "thread"),
+    sa.Index(None, "channel", "account", "heard_at"),
+)
+
 inbox = sa.Table(
     "inbox",
     metadata,

@@ -41,7 +41,7 @@ turns = sa.Table(
     sa.Column("reply_to", sa.String(128)),
     sa.Column("started_at", Instant, nullable=False),
     sa.Column("deadline_at", Instant, nullable=False),
-    sa.Column("attempts", sa.SmallInteger, nullable=False, default=1),
+    sa.Column("attempts", sa.SmallInteger, nullable=False, default=1),  # one more each time it broke by itself
     sa.Column("end_reason", sa.String(32)),  # None while it runs
     sa.Column("ended_at", Instant),
 )
@@ -52,6 +52,17 @@ sa.Index(  # `end_reason` is NULL in all of it: with it, SQLite prefers this ind
 sa.Index(
     "ix_turns_ended", turns.c.ended_at,
     sqlite_where=turns.c.ended_at.is_not(None), postgresql_where=turns.c.ended_at.is_not(None),
+)
+
+crashes = sa.Table(
+    "crashes",
+    metadata,
+    sa.Column("work", sa.String(64), primary_key=True),  # "turn:ID", or "row:ID" of the inbox
+    tenant_column(),
+    sa.Column("at_work", sa.SmallInteger, nullable=False),  # see gateway.store.crashes.AtWork
+    sa.Column("deaths", sa.SmallInteger, nullable=False),  # of the process while it was at work and got nowhere
+    sa.Column("alone", sa.SmallInteger, nullable=False),  # so many of them while nothing else was
+    sa.Column("events", sa.Integer, nullable=False),  # of a turn: the length of its journal at the last start
 )
 
 events = sa.Table(

@@ -2,33 +2,38 @@
 
 import pytest
 
-from channels.discord.cursor import MOST_DIRECT, Cursor, Direct, Session, read_cursor, write_cursor
+from channels.discord.cursor import Cursor, Session, read_cursor, write_cursor
 
 
 def test_what_is_written_is_read():
-    """Session, last message, an open gap and the direct conversations, in their order."""
-    direct = Direct()
-    for channel in ("3", "1", "3"):
-        direct.add(channel)
-    cursor = Cursor(Session("s", "wss://g", 7), 99, gap=True).at(8)
-    found, known = read_cursor(write_cursor(cursor, direct))
-    assert Cursor(Session("s", "wss://g", 8), 99, gap=True) == found
-    assert ["3", "1"] == list(known.channels)
+    """Session, last message, an open gap and where something is missing still."""
+    cursor = Cursor(Session("s", "wss://g", 7), 99, gap=True, behind=50).at(8)
+    assert Cursor(Session("s", "wss://g", 8), 99, gap=True, behind=50) == read_cursor(write_cursor(cursor))
+
+
+def test_the_cursor_of_a_release_before_is_read():
+    """The list of direct conversations that stood in it is in the store by now."""
+    assert Cursor(None, 99, gap=True) == read_cursor('{"session":null,"last":99,"gap":true,"direct":["3","1"]}')
 
 
 @pytest.mark.parametrize(
-    "text", [None, "", "not json", "[]", '{"last":"x"}', '{"session":7}', '{"direct":[7,"x"]}', '{"session":{"id":1}}']
+    "text", [None, "", "not json", "[]", '{"last":"x"}', '{"session":7}', '{"behind":"x"}', '{"session":{"id":1}}']
 )
 def test_anything_else_is_a_first_start(text: str | None):
     """A cursor of another release or another channel does no harm."""
-    found, direct = read_cursor(text)
-    assert (Cursor(), []) == (found, list(direct.channels))
+    assert Cursor() == read_cursor(text)
 
 
-def test_it_does_not_grow_for_ever():
-    """The latest 500 direct conversations are kept; nothing else grows."""
-    direct = Direct()
-    for channel in range(2 * MOST_DIRECT):
-        direct.add(str(channel))
-    assert (MOST_DIRECT, "500") == (len(direct.channels), next(iter(direct.channels)))
-    assert len(write_cursor(Cursor(), direct)) < 4_000
+@pytest.mark.parametrize(
+    ("expected", "cursor"),
+    [
+        (None, Cursor(last=99)),
+        (99, Cursor(last=99, gap=True)),
+        (50, Cursor(last=99, behind=50)),
+        (50, Cursor(last=99, gap=True, behind=50)),
+        (99, Cursor(last=99, gap=True, behind=200)),
+    ],
+)
+def test_what_was_not_read_is_read_again_from_where_it_begins(expected: int | None, cursor: Cursor):
+    """An open gap, a channel that is behind, or the earlier of the two."""
+    assert expected == cursor.unread_from

@@ -8,14 +8,15 @@ import pytest
 import sqlalchemy as sa
 from structlog.testing import capture_logs
 
-from channels.base import NotPersisted
+from channels.base import KnownChat, NotPersisted
 from channels.errors import Permanent, PermanentKind
-from channels.messages import InboundEvent, InboundMessage, Membership, MembershipChanged, Rejected
+from channels.messages import Address, InboundEvent, InboundMessage, Membership, MembershipChanged, Rejected
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
 from gateway.delivery.compose import Said, compose
 from gateway.intake import Intake
 from gateway.store import attempts
+from gateway.store.chats import of_account
 from gateway.store.inbox import InboxRow, cursor_of
 from gateway.store.outbox import put
 from gateway.store.tables.traffic import inbox
@@ -74,6 +75,11 @@ class Door:
         """Event id and outcome of every row, in order."""
         query = sa.select(inbox.c.event_id, inbox.c.outcome).order_by(inbox.c.id)
         return await self.spine.store.read(lambda c: [(row.event_id, row.outcome) for row in c.execute(query)])
+
+
+    async def chats(self) -> list[KnownChat]:
+        """What a channel may read back."""
+        return await self.spine.store.read(lambda c: of_account(c, "sim", "main"))
 
 
 @pytest.fixture
@@ -344,3 +350,25 @@ async def test_a_bot_that_is_let_back_in_says_at_once_what_waits(door: Door) -> 
     door.spine.later(days=-1)
     await door.receive(door.spine.message("and now?", chat="g1"))
     assert 0 == len(door.spine.delivery.parked)
+
+
+async def test_chats_of_people_who_are_let_in_are_written_down_and_no_strangers(door: Door) -> None:
+    """A direct chat always, a group's thread where the bot is meant; again only after an hour."""
+    spine, here = door.spine, {"accounts": {"sim:main": {"allow_groups": ["sim:g1"], "groups": "open"}}}
+
+    async def in_thread(**more: object) -> None:
+        said = spine.message("hey", "p1", "g1", **more)
+        await door.receive(replace(said, address=Address("sim", "main", "g1", "t1")))
+
+    door.under(AccessConfig.model_validate(here | {"direct": "open"}))
+    await door.receive(spine.message("hi", "p1", "c1"))
+    begun = spine.now
+    spine.later(minutes=50)
+    await door.receive(spine.message("hi again", "p1", "c1"))
+    await in_thread(mentions_bot=False)
+    direct = KnownChat("c1", None, direct=True, heard_at=begun)
+    assert [direct] == await door.chats()
+    await in_thread()
+    door.under(AccessConfig.model_validate(here | {"direct": "pairing"}))
+    await door.receive(spine.message("a stranger", "p9", "c9"))
+    assert [KnownChat("g1", "t1", direct=False, heard_at=spine.now), direct] == await door.chats()

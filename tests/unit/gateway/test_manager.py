@@ -105,6 +105,28 @@ async def test_a_channel_that_breaks_is_started_again_with_patience(store: Store
         assert NOON == manager.states()["bad:main"][2]
 
 
+async def test_what_could_not_be_read_is_shown_until_the_channel_says_otherwise(store: Store) -> None:
+    """A message that comes in, or a connection that stands again, does not hide it; something worse does."""
+
+    class Gappy(Runs):
+        async def run(self, sink: Sink) -> None:
+            sink.report_missing("two chats")
+            self.sink = sink
+            await super().run(sink)
+
+    gappy = Gappy(name="sim")
+    async with managed(store, ("sim", lambda: gappy)) as (manager, _):
+        await until(lambda: manager.states()["sim:main"][2] is not None)
+        shown = [manager.states()["sim:main"]]
+        for state, detail in ((ChannelState.DEGRADED, "lost"), (ChannelState.READY, ""), (ChannelState.READY, "")):
+            gappy.sink.report(state, detail)
+            shown.append(manager.states()["sim:main"])
+        gappy.sink.report_missing("")
+        shown.append(manager.states()["sim:main"])
+    missing = (ChannelState.DEGRADED, "two chats", NOON)
+    assert [missing, (ChannelState.DEGRADED, "lost", NOON), missing, missing, (ChannelState.READY, "", NOON)] == shown
+
+
 async def test_a_refused_configuration_is_not_tried_again(store: Store) -> None:
     """It needs the operator; what can still be sent is sent."""
     bad = Runs(name="bad", ends=[ConfigRefused("the token was revoked")])
