@@ -23,6 +23,7 @@ from agent.transcript import (
     spoken,
 )
 from channels.base import Channel, Sign
+from channels.messages import Button
 from gateway.delivery.compose import Said, compose
 from gateway.delivery.drafts import LiveAnswer
 from gateway.delivery.outbox import Delivery
@@ -31,6 +32,7 @@ from gateway.sessions.conversation import Conversation
 from gateway.sessions.items import Reader
 from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.signs import Signs
+from gateway.sessions.suggested import SuggestedReplies
 from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
@@ -71,6 +73,7 @@ class TurnTools:
     reader: Reader
     clock: Callable[[], datetime]
     journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable
+    replies: SuggestedReplies
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,7 +259,10 @@ class RunningTurn:
         ended = TurnEnded(reason, text)
         events: tuple[JournalEvent, ...] = (ended,) if response is None else (response, ended)
         turn = self._turn
-        parts = self._parts(text, placeholder, again) or (self._parts(NOTHING_LEFT, placeholder, again) if text else [])
+        buttons = self._tools.replies.buttons(self._channel, turn, (*self.events, *events))
+        parts = self._parts(text, placeholder, again, buttons)
+        if text and not parts:
+            parts = self._parts(NOTHING_LEFT, placeholder, again)
         seq = self._session.conversation.next_seq(turn.session_id, len(events))
         claimed = bool(parts) and self._tools.delivery.reserve(turn.address.lane)
 
@@ -289,7 +295,7 @@ class RunningTurn:
         self.events += events
         self._tools.journaled(events)
 
-    def _parts(self, text: str, placeholder: bool, again: bool) -> list[NewPart]:
+    def _parts(self, text: str, placeholder: bool, again: bool, buttons: tuple[Button, ...] = ()) -> list[NewPart]:
         turn = self._turn
-        said = Said(turn.address, turn.id, text, reply_to=turn.reply_to, answers=self.begun.answers)
+        said = Said(turn.address, turn.id, text, turn.reply_to, answers=self.begun.answers, buttons=buttons)
         return compose(self._channel, said, placeholder=placeholder, again=again)
