@@ -1,7 +1,8 @@
 """Work that a deadline or a stop ends, also when it ignores being cancelled (F48)."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Set
+from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Set as AbstractSet
 from typing import Any, TypeVar
 
 from agent.transcript import EndReason
@@ -57,7 +58,7 @@ async def bounded(
     raise TimeoutError
 
 
-async def _first_of(wanted: Set[asyncio.Task[Any]], limit_s: float | Callable[[], float]) -> None:
+async def _first_of(wanted: AbstractSet[asyncio.Task[Any]], limit_s: float | Callable[[], float]) -> None:
     """Wait until one is done, or nothing of the limit is left."""
     left_s = limit_s() if callable(limit_s) else limit_s
     while True:

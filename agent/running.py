@@ -226,8 +226,6 @@ class RunningTurn:
                 self._begin_early(event)
             case Waiting():
                 self._patience_s = max(0.0, self._patience_s - event.seconds)
-            case _:
-                pass
         self.port.progress(event)
 
     def _begin_early(self, event: CallStreamed) -> None:

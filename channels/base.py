@@ -38,7 +38,8 @@ class Limits:
     edit_interval_s: float = 1.0  # least time between two edits of live answers in one chat
     typing_every_s: float = 4.5  # how often a busy sign must be renewed
     per_chat_per_s: float | None = None  # sends a second to one chat; None: not limited
-    per_group_per_min: float | None = None  # sends a minute to one group; None: not limited
+    per_group_per_min: float | None = None  # calls of any kind a minute to one group; None: not limited
+    edits_per_min: float | None = None  # edits a minute over all chats; None: not limited
     group_prefix: str | None = None  # what ids of groups begin with; None: it cannot be told
     overall_per_s: float | None = None  # sends a second over all chats; None: not limited
     hints: str = ""  # how text is best formatted here, for the model

@@ -26,6 +26,7 @@ from channels.markdown import (
 )
 
 TABLE_WIDTH = 42  # columns a phone shows in one line of monospace
+TITLE_CHARS = 40  # a longer title of a column is said once, not before each of its cells
 TAB = 4  # columns; Telegram would show a tab as one space
 RULE = "──────────"
 BULLETS = ("•", "◦", "▪")
@@ -72,14 +73,20 @@ def plain_text(blocks: Iterable[Block]) -> str:
 
 
 def rows_as_paragraphs(table: Table) -> tuple[Paragraph, ...]:
-    """A table too wide for columns: one paragraph a row, one line a cell, each behind its column's title."""
+    """A table too wide for columns: one paragraph a row, one line a cell, each behind its column's title.
+
+    Titles that are no short words are said once, above: before every cell they could make a book of a page.
+    """
+    heading = Paragraph(_joined(table.header, " | "))
     if not table.rows:
-        return (Paragraph(_joined(table.header, " | ")),)
-    paragraphs = []
+        return (heading,)
+    titles = [text_of(title) for title in table.header]
+    are_short = max(map(len, titles)) <= TITLE_CHARS
+    paragraphs = [] if are_short else [heading]
     for row in table.rows:
         lines = [
-            (Span(f"{text_of(title)}: ", Style.BOLD), *cell) if title else cell
-            for title, cell in zip(table.header, row, strict=True)
+            (Span(f"{title}: ", Style.BOLD), *cell) if title and are_short else cell
+            for title, cell in zip(titles, row, strict=True)
             if cell
         ]
         if lines:

@@ -24,7 +24,7 @@ _EASY = re.compile(
     r"(?P<plain>[^*_`\[\\~&<]+)|`(?P<code>[^`\n]+)`(?!`)|(?P<sign>\*\*?|__?)(?P<marked>[^*_`\[\\~&<\n]+)(?P=sign)"
 )
 _BESIDE = frozenset("-'\",.:;!?()/")  # signs that may stand right before or after emphasis
-_INDENT = re.compile(r"[ \t]*\n[ \t]*")
+_INDENT = re.compile(r"(?<![ \t])[ \t]*\n[ \t]*")
 _LINK = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@[^\s@]).*", re.IGNORECASE | re.DOTALL)
 _LINK_BLANKS = re.compile(r"[\s<>\"]")
 _STYLES = {"strong": Style.BOLD, "em": Style.ITALIC, "s": Style.STRIKE}
@@ -32,11 +32,14 @@ _STYLES = {"strong": Style.BOLD, "em": Style.ITALIC, "s": Style.STRIKE}
 
 def read_spans(content: str, parser: MarkdownIt) -> Spans:
     """The spans of one run of text; the text itself where it has no syntax or too much."""
-    if not content:
-        return ()
     if _SYNTAX.search(content) is None or content.count("[") > MAX_BRACKETS:
-        return (Span(_unindented(content)),)
+        return plain_spans(content)
     return _easy_spans(content) or parsed_spans(content, parser)
+
+
+def plain_spans(content: str) -> Spans:
+    """One run of text as it is written."""
+    return (Span(_unindented(content)),) if content else ()
 
 
 def parsed_spans(content: str, parser: MarkdownIt) -> Spans:
@@ -90,11 +93,13 @@ class _SpanReader:
 
     def __init__(self) -> None:
         self._spans: list[Span] = []
-        self._styles: list[int] = []
+        self._last: list[str] = []  # the text of the span that goes on
+        self._looks: tuple[int, str | None] = (0, None)  # its style and link
         self._style = 0
+        self._outside: list[int] = []  # the style around each that is open
         self._url: str | None = None  # where the link we are in leads
         self._link: str | None = None  # the same where it is one to the web
-        self._label = ""  # what that link said so far
+        self._label: list[str] = []  # what that link said so far
         self._begun = 0  # how many spans there were before it
 
     def read(self, tokens: Sequence[Token]) -> Spans:
@@ -112,29 +117,34 @@ class _SpanReader:
                 self._turn_link(token)
             else:
                 self._turn_style(kind)
+        self._end_span()
         return tuple(self._spans)
 
     def _say(self, text: str, extra: int = 0) -> None:
         if self._url:
-            self._label += text
+            self._label.append(text)
         self._add(text, self._style | extra)
 
-    def _add(self, text: str, style: int) -> None:
-        last = self._spans[-1] if len(self._spans) > self._begun else None
-        if last and last.style == style and last.link == self._link:
-            self._spans[-1] = Span(last.text + text, style, self._link)
-        elif text:
-            self._spans.append(Span(text, style, self._link))
+    def _add(self, text: str, style: int, link: str | None = None) -> None:
+        looks = (style, link or self._link)
+        if looks != self._looks:
+            self._end_span()
+            self._looks = looks
+        if text:
+            self._last.append(text)
+
+    def _end_span(self) -> None:
+        if self._last:
+            self._spans.append(Span("".join(self._last), *self._looks))
+            self._last = []
 
     def _turn_style(self, kind: str) -> None:
         name, _, turn = kind.rpartition("_")
         if turn == "open":
-            self._styles.append(_STYLES[name])
+            self._outside.append(self._style)
+            self._style |= _STYLES[name]
         else:
-            self._styles.pop()
-        self._style = 0
-        for style in self._styles:
-            self._style |= style
+            self._style = self._outside.pop()
 
     def _turn_link(self, token: Token) -> None:
         if token.type == "link_open":
@@ -147,31 +157,39 @@ class _SpanReader:
         self._end_link()
 
     def _begin_link(self, url: str | None) -> None:
-        self._url, self._label = url, ""
+        self._url, self._label = url, []
         if url and not url.startswith("mailto:"):
+            self._end_span()
             self._link, self._begun = url, len(self._spans)
 
     def _end_link(self) -> None:
         """A link without words says its address; a mailbox says it always, for few platforms can link one."""
         url, self._url = self._url, None
+        label = "".join(self._label)
         if url and self._link is None:
             address = unquote(url.removeprefix("mailto:").partition("?")[0])
-            if address not in self._label:
-                self._say(f" ({address})" if self._label else address)
-        elif url and not self._label:
+            if address not in label:
+                self._say(f" ({address})" if label else address)
+        elif url and not label:
             self._say(url)
-        elif url and hides(self._label, url):
+        elif url and hides(label, url):
             self._lay_bare(url)
-        self._link, self._begun = None, 0
+        if self._link is not None:
+            self._end_span()
+            self._link = None
 
     def _lay_bare(self, url: str) -> None:
         """The words of the link stay words; the address behind them is the link."""
+        self._end_span()
         said, self._spans[self._begun :] = self._spans[self._begun :], []
-        self._link, self._begun = None, 0
+        self._link = None
+        if self._spans:
+            before = self._spans.pop()  # the words may go on from it
+            self._last, self._looks = [before.text], (before.style, before.link)
         for span in said:
             self._add(span.text, span.style)
         self._add(" (", 0)
-        self._spans.append(Span(url, 0, url))
+        self._add(url, 0, url)
         self._add(")", 0)
 
     def _say_image(self, token: Token) -> None:

@@ -1,8 +1,9 @@
 """Markdown text becomes the tree of `channels.markdown`; whatever cannot be read as Markdown stays as text.
 
 The grammar is CommonMark with tables and strikethrough, read by markdown-it-py, without raw HTML and without link
-definitions: both stay visible text, so nothing an answer says can vanish. Work is bounded: text denser in syntax than
-any real answer, or nested deeper, is taken as plain paragraphs.
+definitions: both stay visible text, so nothing an answer says can vanish. Work is bounded: text with more blocks than
+any real answer, or nested deeper, is taken as plain paragraphs, and so is what comes behind more markup in lines than
+any real answer has.
 """
 
 import re
@@ -27,40 +28,87 @@ from channels.markdown import (
     Table,
     clean,
 )
-from channels.markdown_inline import SYNTAX, read_spans
+from channels.markdown_inline import SYNTAX, plain_spans, read_spans
 
-MAX_SYNTAX = 12_000  # syntax characters in one text, a line counts as 3; 0.015 ms each at worst (November 2026)
+MAX_BLOCKS = 12_000  # in one text; a line counts as 3, so does a marker behind another, a cell as 1
+MAX_MARKUP = 12_000  # characters of markup in the lines of one text; of either 0.015 ms each at worst (November 2026)
 MAX_NESTING = 40  # tree levels as markdown-it counts them, two a quote, four a list
 
 _SYNTAX = re.compile(SYNTAX + r"|\|" + r"|^[ \t]*(?:[-+>#=]|\d{1,9}[.)])|^(?: {4}| {0,3}\t)", re.MULTILINE)
-_COSTLY = re.compile(r"[*_`~\[\]!<&\\|]")
+_MARKUP = re.compile(r"[*_`~\[\]!<&\\\n]")
+_MARKERS = re.compile(r"^[ \t]*+((?:(?:[-+*]|\d{1,9}[.)])[ \t]++|>[ \t]*+){2,})", re.MULTILINE)
+_DASHES = r"[ \t]*+:?+-++:?+[ \t]*+"
+_ROW_OF_DASHES = re.compile(rf"^[ \t>]*+\|?+{_DASHES}(?:\|{_DASHES})*+\|?+[ \t]*+$", re.MULTILINE)
 _BLANK_LINES = re.compile(r"\n(?:[ \t]*\n)+")
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}\Z")
 _CELL_END = re.compile(r"(?<!\\)\|")
 
 _NOTHING = Paragraph(())
 
+Placed = tuple[int, Block]
+"""Where a block begins, and the block."""
+
 
 def parse(text: str) -> tuple[Block, ...]:
     """The blocks `text` says as Markdown, in order; () for text without anything to see."""
+    return tuple([block for _, block in parse_placed(text)])
+
+
+def parse_placed(text: str) -> list[Placed]:
+    """As `parse`, each block with the place in the clean text where it begins; what stands there reads on by itself."""
     text = clean(text)
     if _SYNTAX.search(text) is None:
         return _plain_blocks(text)
-    if 3 * len(text) > MAX_SYNTAX and len(_COSTLY.findall(text)) + 3 * text.count("\n") > MAX_SYNTAX:
+    if 3 * len(text) > MAX_BLOCKS and blocks_in(text) > MAX_BLOCKS:
         return _plain_blocks(text)
     tokens = _parser().parse(text)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):  # the parser drops what lies deeper
         return _plain_blocks(text)
-    return _Reader(tokens, text).blocks() or _plain_blocks(text)
+    return _placed(_Reader(tokens, text).lines_and_blocks(), text) or _plain_blocks(text)
 
 
-def _plain_blocks(text: str) -> tuple[Block, ...]:
-    if not text or text.isspace():
-        return ()
+def _placed(blocks: Sequence[tuple[int, Block]], text: str) -> list[Placed]:
+    """From the numbers of lines, which rise, to places in the text."""
+    placed = []
+    at = line = 0
+    for number, block in blocks:
+        while line < number:
+            at = text.index("\n", at) + 1
+            line += 1
+        placed.append((at, block))
+    return placed
+
+
+def blocks_in(text: str) -> int:
+    """How much work the blocks of a text are at most: see `MAX_BLOCKS`. Every character is looked at a few times."""
+    markers = sum(len("".join(found[1].split())) - 1 for found in _MARKERS.finditer(text))
+    return 3 * (text.count("\n") + markers) + (_cells_in(text) if "|" in text else 0)
+
+
+def _cells_in(text: str) -> int:
+    """The cells of tables, also those that the parser adds to short rows."""
+    cells = columns = begin = end = 0
+    for found in _ROW_OF_DASHES.finditer(text):
+        if found.start() >= end:
+            cells += columns * text.count("\n", begin, end)
+            begin, columns = found.start(), 0
+            end = text.find("\n\n", begin)
+            end = len(text) if end < 0 else end
+        columns = max(columns, found[0].count("|"))
+    return cells + columns * text.count("\n", begin, end)
+
+
+def _plain_blocks(text: str) -> list[Placed]:
     if "\n" not in text:
-        return (Paragraph((Span(text.strip()),)),)
-    pieces = _BLANK_LINES.split(text.strip("\n").rstrip())
-    return tuple([Paragraph((Span(piece.rstrip()),)) for piece in pieces if piece and not piece.isspace()])
+        return [(0, Paragraph((Span(text.strip()),)))] if text and not text.isspace() else []
+    pieces = []
+    at = 0
+    for gap in _BLANK_LINES.finditer(text):
+        pieces.append((at, text[at : gap.start()]))
+        at = gap.end()
+    pieces.append((at, text[at:]))
+    seen = [(begin, piece) for begin, piece in pieces if piece and not piece.isspace()]
+    return [(begin, Paragraph((Span(piece.strip("\n").rstrip()),))) for begin, piece in seen]
 
 
 class _Markdown(MarkdownIt):
@@ -91,10 +139,20 @@ class _Reader:
 
     def __init__(self, tokens: Sequence[Token], text: str) -> None:
         self._tokens: Iterator[Token] = iter(tokens)
+        self._markup_left = MAX_MARKUP
         self._lines = text.split("\n") if "|" in text else []
 
-    def blocks(self, end: str = "") -> tuple[Block, ...]:
-        """The blocks up to the token of type `end`, or all of them; those without content are left out."""
+    def lines_and_blocks(self) -> list[tuple[int, Block]]:
+        """All blocks, each with the number of the line in which it begins; those without content are left out."""
+        found = []
+        for token in self._tokens:
+            block = self._block(token)
+            if token.map and not _is_empty(block):
+                found.append((token.map[0], block))
+        return found
+
+    def blocks(self, end: str) -> tuple[Block, ...]:
+        """The blocks up to the token of type `end`; those without content are left out."""
         blocks: list[Block] = []
         for token in self._tokens:
             if token.type == end:
@@ -123,7 +181,15 @@ class _Reader:
         return _NOTHING  # what closes a block read by now
 
     def _spans(self) -> Spans:
-        return read_spans(next(self._tokens).content, _parser())
+        return self._read(next(self._tokens).content)
+
+    def _read(self, content: str) -> Spans:
+        """What a line or more says; as it is written, where that would be more markup than there may be."""
+        cost = len(_MARKUP.findall(content))
+        if cost > self._markup_left:
+            return plain_spans(content)
+        self._markup_left -= cost
+        return read_spans(content, _parser())
 
     def _list(self, end: str) -> ListBlock:
         numbers: list[int] = []
@@ -153,7 +219,7 @@ class _Reader:
                     cells.append(token.content)
                 case "tr_close":
                     cells[-1] += self._surplus(line, len(cells))
-                    rows.append(tuple([read_spans(cell, _parser()) for cell in cells]))
+                    rows.append(tuple([self._read(cell) for cell in cells]))
                 case "table_close":
                     break
         return Table(rows[0], tuple(rows[1:]))

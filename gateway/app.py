@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 
 import structlog
@@ -27,6 +27,7 @@ from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.tools.base import Tool, tools_of
 from agent.transcript import EndReason
 from channels.base import Channel
+from channels.clocks import steady_now, wall_now
 from channels.console.config import ConsolePlace
 from channels.messages import DEFAULT_TENANT, InboundMessage, Quoted
 from channels.registry import load_channel
@@ -75,6 +76,7 @@ from gateway.store.people import Person
 from gateway.store.practice import StoredPractice
 from gateway.supervision import Faults, Supervised
 from gateway.unix_socket import listening
+from gateway.watchdog import LoopWatchdog
 
 log = structlog.get_logger()
 
@@ -84,8 +86,8 @@ LEAST_CONNECTIONS = 8
 
 
 def utc_now() -> datetime:
-    """The wall clock."""
-    return datetime.now(UTC)
+    """The time by which everything here waits, expires and has an age; people's days are the wall clock's."""
+    return steady_now()
 
 
 async def serve(
@@ -203,10 +205,10 @@ class Gateway:
         bus = Bus(settings.sessions.bus_size, partial(self._load_waiting, manager), self._kinds.is_urgent)
         operations = access_operations(store, key, manager, delivery, bus, self._snapshot)
         decisions, known = {**access_decisions(operations), **reply_decisions()}, Known(self._snapshot)
-        commands = CommandRunner(
-            CommandTools(store, bus, self._table, delivery, manager, known, apply_change, decisions, utc_now, buttons),
-            tasks,
+        shared = CommandTools(
+            store, bus, self._table, delivery, manager, known, apply_change, decisions, utc_now, buttons, dates=wall_now
         )
+        commands = CommandRunner(shared, tasks)
         router = Router(bus, session_tools, commands, tasks)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
@@ -224,6 +226,7 @@ class Gateway:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         tasks.keep("requests", self._keep_house)
         tasks.keep("retention", Housekeeper(store, settings.retention, utc_now).run)
+        tasks.keep("watchdog", LoopWatchdog().run)
         routing = tasks.kept("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
@@ -316,7 +319,7 @@ class Gateway:
             prompt=coach_prompt,
             tools=self._tools,
             limits=self._settings.agent,
-            clock=utc_now,
+            clock=wall_now,
         )
 
         async def chat(turn: Turn, port: TurnPort) -> EndReason:
@@ -356,10 +359,10 @@ async def drained(
 
 
 def apply_change(
-    connection: Connection, principal: Principal, command: LocalCommand, key: str, now: datetime
+    connection: Connection, principal: Principal, command: LocalCommand, key: str, _now: datetime
 ) -> Mapping[str, object]:
-    """Apply a command of the agent's; each kind by the room that keeps its data."""
-    return practice.apply(connection, principal, command, key, now)
+    """Apply a command of the agent's; each kind by the room that keeps its data. Its day is the wall clock's."""
+    return practice.apply(connection, principal, command, key, wall_now())
 
 
 def apply_command(connection: Connection, principal: Principal, command: LocalCommand, key: str, now: datetime) -> str:

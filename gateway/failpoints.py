@@ -18,6 +18,7 @@ FAILPOINTS = (
     "response_pre", "response_post", "intent_pre", "intent_post", "tool_done",
     "effect_pre", "effect_post", "result_pre", "result_post", "steer_pre", "steer_post",
     "final_pre", "final_post", "placeholder_pre", "placeholder_sent", "placeholder_post", "live_edit",
+    "page_pre", "page_post",
     "send_pre", "send_done", "sent_pre", "sent_post", "edit_done",
     "command_pre", "command_post", "pairing_approved", "recovery_begun", "recovery_turn", "shutdown_begun",
 )  # fmt: skip

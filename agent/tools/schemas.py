@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 _UNSAID = frozenset({"title", "maxLength", "minLength", "maxItems", "minimum", "maximum", "pattern", "$defs"})
-_EMPTY = (None, "", False, [])
+_EMPTY: tuple[object, ...] = (None, "", False, [])
 
 
 def short_schema(arguments: type[BaseModel]) -> dict[str, Any]:

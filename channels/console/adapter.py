@@ -9,12 +9,13 @@ import contextlib
 import socket
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import datetime
 
 import orjson
 import structlog
 
 from channels.base import ChannelState, Renderer, Sink
+from channels.clocks import steady_now
 from channels.console.config import ConsolePlace
 from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, WRITE_S
 from channels.console.render import ConsoleRenderer
@@ -32,10 +33,6 @@ CHAT = "local"
 log = structlog.get_logger()
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class ConsoleChannel:
     """Hears and shows in every terminal that `tenk chat` runs in."""
 
@@ -49,7 +46,7 @@ class ConsoleChannel:
         *,
         patience: Patience | None = None,
         now_s: Callable[[], float] = time.monotonic,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Callable[[], datetime] = steady_now,
     ) -> None:
         """Nothing listens before `run`. `patience`, `now_s` and `clock` are for tests."""
         self.renderer: Renderer = ConsoleRenderer()

@@ -6,12 +6,13 @@ No retry, no splitting and no pacing live here; a call is made once and ends in 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeVar
 
 from pydantic import JsonValue
 
 from channels.base import ChannelState, Renderer, Sign, Sink
+from channels.clocks import steady_now
 from channels.discord.answers import Answers
 from channels.discord.bodies import body_of, message_of, safe_media, target_of
 from channels.discord.commands import commands_of, same_commands
@@ -37,10 +38,6 @@ from channels.messages import Address, Attachment, OutboundPart, Receipt
 T = TypeVar("T")
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class DiscordChannel:
     """One Discord bot: receives from the gateway, answers chats and interactions, with everything Discord offers."""
 
@@ -48,7 +45,7 @@ class DiscordChannel:
     limits = DISCORD_LIMITS
     max_media_bytes = MAX_MEDIA_BYTES
 
-    def __init__(self, config: DiscordAccount, *, pause: Pause = asyncio.sleep, clock: Clock = _utc_now) -> None:
+    def __init__(self, config: DiscordAccount, *, pause: Pause = asyncio.sleep, clock: Clock = steady_now) -> None:
         """Nothing is connected yet. `pause` and `clock` are for tests."""
         self.account = config.name
         self.renderer: Renderer = DiscordRenderer()

@@ -12,6 +12,7 @@ BREAK = "\u200b"  # shows nothing; parts what would be read as one
 _TOKEN = re.compile(
     r"(?P<url>https?://[^\s<>\[\]`\\]*)|(?P<shut>\](?=\())|(?P<special>[\\*_~`|\[\]<])|(?P<ping>@(?=everyone|here))"
 )
+_PART_OF_URL = re.compile(r":(?=//)|[*_~|]|@(?=everyone|here)")
 _ENDING = ".,:;\"'!?*_~|"  # what stands behind an address and is none of it
 _LINE_START = re.compile(r"^([ \t]*)(?:(#{1,3}(?=\s)|-#?(?=\s)|>|\+(?=\s))|(\d+)(?=[.)](?:\s|$)))", re.MULTILINE)
 _TICKS = re.compile("`(?=`)")
@@ -41,13 +42,28 @@ def _replaced(found: re.Match[str]) -> str:
 
 def _bare_url(text: str) -> str:
     """In brackets, which are not shown: a bare URL would take in what follows up to a blank, our backslashes too."""
-    url = text.rstrip(_ENDING)
-    while url.endswith(")") and url.count(")") > url.count("("):
-        url = url[:-1].rstrip(_ENDING)
-    if url.endswith("//"):  # an address of nothing
-        scheme, _, rest = text.partition(":")
-        return f"{scheme}{BREAK}:{inline_escaped(rest)}"
-    return f"<{url}>{inline_escaped(text[len(url) :])}"
+    end = _end_of_url(text)
+    if text.endswith("//", 0, end):  # an address of nothing
+        return _PART_OF_URL.sub(_parted, text)
+    return f"<{text[:end]}>{inline_escaped(text[end:])}"
+
+
+def _end_of_url(text: str) -> int:
+    """Where an address ends: not in what stands behind one, nor in brackets that were opened before it."""
+    surplus = text.count(")") - text.count("(")
+    end = len(text.rstrip(_ENDING))
+    while surplus > 0 and text[end - 1] == ")":
+        surplus, end = surplus - 1, end - 1
+        while text[end - 1] in _ENDING:
+            end -= 1
+    return end
+
+
+def _parted(found: re.Match[str]) -> str:
+    """Of an address of nothing: its sign, so that it is none; the rest is text like other."""
+    if found[0] == ":":
+        return f"{BREAK}:"
+    return f"@{BREAK}" if found[0] == "@" else f"\\{found[0]}"
 
 
 def line_starts_escaped(text: str) -> str:

@@ -5,7 +5,6 @@ being filled or a channel is being asked for. Connecting is `connection`'s matte
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -196,7 +195,7 @@ class Hearing:
                 return  # the socket has refused it before
             session = Session(ready.session_id, ready.resume_gateway_url, dispatch.seq or 1)
             first = self._cursor.last == 0
-            self._opened_at = snowflake_at(time.time() * 1000)
+            self._opened_at = snowflake_at(1000 * self._clock().timestamp())
             last = self._opened_at if first else self._cursor.last
             self._cursor = Cursor(session, last, gap=not first)
         elif dispatch.seq is not None:
@@ -209,7 +208,7 @@ class Hearing:
     async def _fill(self) -> None:
         """Fetch what was said between the last committed message and this session."""
         backfill = Backfill(self._wire, self._sink, self._near, self._hand_in, self._pause)
-        found = await backfill.run(self._cursor.last, list(self._direct.channels), time.time() * 1000)
+        found = await backfill.run(self._cursor.last, list(self._direct.channels), 1000 * self._clock().timestamp())
         self._cursor = replace(self._cursor, gap=False, last=max(self._cursor.last, self._opened_at))
         await self._hand_in((), cursor=write_cursor(self._cursor, self._direct))
         if not found.cut and not found.failed:  # else health keeps what is missing until more is heard

@@ -34,7 +34,7 @@ class Seen:
     in_flight: bool = False  # a request went out and its answer, if any, does not say that nothing happened
     of_discord: bool = False  # the answer is JSON, so not a proxy's page
     retry_after_s: float | None = None  # of the last 429
-    global_limit: bool = False  # the last 429 was for all calls
+    global_until_s: float | None = None  # by the loop's clock: the last 429 was for all calls, until then
 
 
 SEEN: ContextVar[Seen | None] = ContextVar("discord_call", default=None)
@@ -89,7 +89,8 @@ async def _limited(seen: Seen, response: aiohttp.ClientResponse) -> None:
     answer = _object(await response.read()) if seen.of_discord else {}
     told = answer.get("retry_after")
     seen.retry_after_s = seconds_of(told) or wait_of(response.headers.get("Retry-After"), datetime.now(UTC))
-    seen.global_limit = bool(answer.get("global"))
+    if answer.get("global"):
+        seen.global_until_s = asyncio.get_running_loop().time() + (seen.retry_after_s or 0.0)
     if seen.of_discord and (isinstance(told, str) or seen.retry_after_s is None or told != seen.retry_after_s):
         raise Limited
     if seen.retry_after_s is not None and seen.retry_after_s > LONGEST_WAIT_S:
@@ -159,7 +160,7 @@ class BasedHttp(HTTPClient):
             answer: JsonValue = await super().request(route, files=files, form=form, **options)
         except BaseException:
             seen = SEEN.get()
-            if seen is not None and seen.global_limit:
-                self.loop.call_later(seen.retry_after_s or 0.0, self._global_over.set)
+            if seen is not None and seen.global_until_s is not None:
+                self.loop.call_at(seen.global_until_s, self._global_over.set)
             raise
         return answer

@@ -122,8 +122,10 @@ def _table(table: Table, *, listed: bool, quoted: bool) -> list[_Line]:
     return _document(rows_as_paragraphs(table), listed=listed, quoted=quoted)
 
 
-def spans_as_text(spans: Iterable[Span], extra: int = 0) -> str:
+def spans_as_text(spans: Spans, extra: int = 0) -> str:
     """Styled text with markers that open and close in order and never touch a blank inside."""
+    if extra == 0 and len(spans) == 1 and spans[0].style == 0 and spans[0].link is None:
+        return inline_escaped(spans[0].text)
     writer = _Spans()
     for span in spans:
         writer.add(span, span.style | extra)
@@ -136,14 +138,14 @@ class _Spans:
     def __init__(self) -> None:
         self._pieces: list[str] = []
         self._open: list[str] = []  # markers begun, outermost first
-        self._blanks = ""  # seen, and not yet written: they go outside markers that end here
+        self._blanks: list[str] = []  # seen, and not yet written: they go outside markers that end here
         self._joins = ""  # the last character written, if it was markup
 
     def add(self, span: Span, style: int) -> None:
         """One span in a style."""
         text = span.text.strip()
         if not text:
-            self._blanks += span.text
+            self._blanks.append(span.text)
             return
         wanted = _wanted(span, style)
         kept = 0
@@ -161,7 +163,7 @@ class _Spans:
             self._mark(inline_code(text))
         else:
             self._say(inline_escaped(text))
-        self._blanks = span.text[len(span.text.rstrip()) :]
+        self._blanks = [span.text[len(span.text.rstrip()) :]]
 
     def end(self) -> str:
         """All that was written."""
@@ -176,10 +178,11 @@ class _Spans:
             self._joins = marker[-1]
 
     def _blank(self, more: str) -> None:
-        if self._blanks + more:
-            self._pieces.append(self._blanks + more)
+        blanks = "".join([*self._blanks, more])
+        if blanks:
+            self._pieces.append(blanks)
             self._joins = ""
-        self._blanks = ""
+        self._blanks = []
 
     def _mark(self, markup: str) -> None:
         """A marker that opens, or code: after markup that would not end before it something invisible comes first."""

@@ -262,7 +262,8 @@ def _words(text: str, raw: RawMessage, us: Ourselves) -> str:
     text = clean(text)
     if "<" in text:
         ours = f"<@!?{us.user_id}>"
-        bare = re.sub(rf"\s*{ours}\Z", "", re.sub(rf"\A(?:\s*{ours}[\s,:]*)+", "", text))
+        bare = re.sub(rf"\A(?:\s*+{ours}[\s,:]*+)+", "", text)
+        bare = re.sub(rf"(?<!\s)\s*+{ours}\Z", "", bare)
         bare = re.sub(rf"{ours} ?", "", bare)
         text = bare if bare.strip() else text  # nothing but a mention: it stays, as a name
         text = _named(text, raw.mentions)

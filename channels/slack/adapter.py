@@ -5,12 +5,11 @@ What changes a message, and live answers, are in `streams`.
 """
 
 import asyncio
-import time
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import UTC, datetime
 from typing import TypeVar
 
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
+from channels.clocks import steady_now, steady_s
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 from channels.slack.backfill import Backfill
@@ -40,10 +39,6 @@ STATUS = "is thinking…"
 T = TypeVar("T")
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class SlackChannel:
     """One Slack app: receives by Socket Mode or HTTP, sends, edits, deletes, reacts, shows a status, moves files."""
 
@@ -55,8 +50,8 @@ class SlackChannel:
         config: SlackAccount,
         *,
         pause: Pause = asyncio.sleep,
-        clock: Clock = _utc_now,
-        now_s: Callable[[], float] = time.time,
+        clock: Clock = steady_now,
+        now_s: Callable[[], float] = steady_s,
     ) -> None:
         """Nothing is connected yet. `pause`, `clock` and `now_s` (Unix time) are for tests."""
         self.account = config.name

@@ -30,8 +30,8 @@ SCHEMES = ("http", "https")  # of links; anything else stays text (A68)
 BETWEEN = "\u200b"  # shows nothing; keeps two markers apart
 
 _SPECIAL = re.compile(r"https?://(?:[^\s\[\]`*~\\_]|(?<=[^\W_])_(?=[^\W_]))+|[\\`*_~\[\]]")
-_LINE_START = re.compile(r"(?m)^(\s*)([-+=#|])")
-_NUMBERED = re.compile(r"(?m)^(\s*\d{1,9})([.)])(?=\s|$)")
+_LINE_START = re.compile(r"(?m)^([^\S\n]*)([-+=#|])")
+_NUMBERED = re.compile(r"(?m)^([^\S\n]*\d{1,9})([.)])(?=\s|$)")
 _BACKTICKS = re.compile("`+")
 _UNSAFE_IN_URL = re.compile(r"[\s()<>|\\`\"]")
 

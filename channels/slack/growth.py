@@ -11,8 +11,8 @@ from channels.messages import GOES_ON
 _END = re.compile(r"(?:\n|(?:[!?…:;]|(?<![\d\\])\.)[*_`'\")\]]*[ ])\s*(?=\S)")
 """Where a line or a sentence ends; the next piece does not begin with a blank, which a stream might lose."""
 
-_CLOSING = re.compile(r"\n[ >]*`{3,}\Z")
-_FENCE = re.compile(r"(?m)^[ >]*`{3,}(\S*)$")
+_CLOSING = re.compile(r"\n[ >]*+`{3,}+\Z")
+_FENCE = re.compile(r"(?m)^[ >]*+`{3,}+(\S*+)$")
 _LINK = re.compile(r"://|\]\(|\bwww\.|\w\.[a-z]{2,}[/?]", re.IGNORECASE)
 
 
@@ -23,6 +23,7 @@ def standing(text: str) -> str:
     """
     text = text.removesuffix(GOES_ON)
     begin, end = _safe(text)
+    end = len(text[:end].rstrip())  # the blanks at the end are the end of nothing yet
     cut = 0
     for found in _END.finditer(text, 0, end):
         if found.start() < begin:

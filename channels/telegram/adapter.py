@@ -8,11 +8,11 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
 from channels.base import HttpRoute, Renderer, Sign, Sink
+from channels.clocks import steady_now
 from channels.errors import Unknown
 from channels.foreign import whole_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt, Rendered
@@ -40,10 +40,6 @@ REACTIONS: Mapping[Sign, str] = {
 """Our signs as reactions a bot may set (core.telegram.org/bots/api#reactiontypeemoji, read 2026-09)."""
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class TelegramChannel:
     """One Telegram bot: receives by polling or webhook, sends and edits with buttons and files, fetches files, reacts,
     shows typing and drafts, deletes, sets menus.
@@ -58,7 +54,7 @@ class TelegramChannel:
         config: TelegramAccount,
         *,
         pause: Pause = asyncio.sleep,
-        clock: Clock = _utc_now,
+        clock: Clock = steady_now,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
         """Nothing is connected yet. `pause`, `clock` and `now_s` are for tests."""

@@ -1,7 +1,7 @@
 """What stands in a Telegram message and was said before: forwarded words, and what is replied to. Pure.
 
-Source: core.telegram.org/bots/api (10.0): MessageOrigin, TextQuote, ExternalReplyInfo. Never fails: somebody else's words
-do not make a person's own message unreadable.
+Source: core.telegram.org/bots/api (10.0): MessageOrigin, TextQuote, ExternalReplyInfo. Never fails: somebody else's
+words do not make a person's own message unreadable.
 """
 
 from pydantic import ValidationError

@@ -7,9 +7,10 @@ a `blockquote` no other.
 """
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import itemgetter
 
 import orjson
 
@@ -58,15 +59,21 @@ def _calling_nobody(laid: Laid) -> Laid:
     """The same for a laid-out tree; its marks grow and move along."""
     if "@" not in laid.text:
         return laid
-    quiet = [mark for mark in laid.marks if mark.look in _QUIET]
+    quiet = sorted([mark[:2] for mark in laid.marks if mark.look in _QUIET])  # apart from one another
     signs = [found.start() for found in _MENTION.finditer(laid.text)]
-    signs = [at for at in signs if not any(mark.start <= at < mark.end for mark in quiet)]
+    signs = [at for at in signs if not _is_inside(at, quiet)]
     pieces = [laid.text[begin:end] for begin, end in pairwise([0, *[at + 1 for at in signs], len(laid.text)])]
     moved = [
         Mark(start + bisect_left(signs, start), end + bisect_left(signs, end), look, detail)
         for start, end, look, detail in laid.marks
     ]
     return Laid(BREAK.join(pieces), moved)
+
+
+def _is_inside(at: int, ranges: Sequence[tuple[int, int]]) -> bool:
+    """Whether a place lies in one of these ranges, which are sorted and apart."""
+    index = bisect_right(ranges, at, key=itemgetter(0)) - 1
+    return index >= 0 and at < ranges[index][1]
 
 
 def _trimmed(laid: Laid) -> Laid:

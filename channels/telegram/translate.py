@@ -163,13 +163,14 @@ class _Words:
         self.mention_us = False
         self.for_another_bot = False
         name = f"@{us.username}".lower()
+        units = text.encode("utf-16-le", "surrogatepass")
         for entity in entities:
             if entity.type == "text_mention":
                 self.mention_us |= entity.user is not None and entity.user.id == us.bot_id
-            elif entity.type == "mention":
-                self.mention_us |= _covered(text, entity).lower() == name
+            elif entity.type == "mention" and entity.length == len(name):  # a bot's name is ASCII
+                self.mention_us |= _covered(units, entity).lower() == name
             elif entity.type == "bot_command" and entity.offset == 0:
-                self._read_command(_covered(text, entity), name)
+                self._read_command(_covered(units, entity), name)
 
     def _read_command(self, command: str, name: str) -> None:
         """`/cmd@us` loses its @us; `/cmd@other` is not for us; `/cmd` is for every bot."""
@@ -181,12 +182,9 @@ class _Words:
         self.text = bare + self.text[len(command) :]
 
 
-def _covered(text: str, entity: RawEntity) -> str:
-    """The text an entity covers."""
-    if text.isascii():
-        return text[entity.offset : entity.offset + entity.length]
-    units = text.encode("utf-16-le", "surrogatepass")[2 * entity.offset : 2 * (entity.offset + entity.length)]
-    return units.decode("utf-16-le", "replace")
+def _covered(units: bytes, entity: RawEntity) -> str:
+    """What an entity covers of a text in UTF-16."""
+    return units[2 * entity.offset : 2 * (entity.offset + entity.length)].decode("utf-16-le", "replace")
 
 
 def _address(chat: RawChat, us: Ourselves, thread: int | None) -> Address:

@@ -8,9 +8,10 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
+from channels.clocks import steady_now
 from channels.messages import Address, OutboundPart, Receipt
 from channels.screens import Patience, Screens
 from channels.web.attached import MAX_FILE_BYTES
@@ -29,10 +30,6 @@ KEY_OF_PROCESS = secrets.token_bytes(32)
 """For cookies that need not outlive the process."""
 
 
-def _utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class WebChannel:
     """The chat page: hears people over WebSocket, or server-sent events and POST; shows messages, edits and signs."""
 
@@ -49,7 +46,7 @@ class WebChannel:
         key: bytes = KEY_OF_PROCESS,
         patience: Patience | None = None,
         now_s: Callable[[], float] = time.monotonic,
-        clock: Callable[[], datetime] = _utc_now,
+        clock: Callable[[], datetime] = steady_now,
     ) -> None:
         """Nobody is heard before `run`. A browser is known again by a gateway that is given the same `key`.
 

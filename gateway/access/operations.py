@@ -181,14 +181,7 @@ class AccessOperations:
         """
         asked, now = await self._pending(request_id), self._clock()
 
-        def job(connection: Connection) -> Person | str:
-            pairing.expire(connection, now)
-            waits = rows.get(connection, asked.id)
-            if waits is None or waits.state is not State.PENDING:
-                return words.refusal(NotApproved(_why(waits)), now)
-            return _block(connection, asked.tenant, asked.sender, asked.display_name, by[:128], now)
-
-        return await self._change(job, "person_blocked", by)
+        return await self._change(lambda c: _block_waiting(c, asked.id, by[:128], now), "person_blocked", by)
 
     async def set_role(self, who: str, role: str, by: str) -> dict[str, JsonValue]:
         """Give a person, by sender or user id, another role; `member` also ends a block.
@@ -294,6 +287,14 @@ def _block(connection: Connection, tenant: str, sender: str, name: str, by: str,
     if known is not None and _last_owner(connection, known):
         return ONLY_OWNER
     return pairing.block(connection, tenant, sender, name, by, now)
+
+
+def _block_waiting(connection: Connection, request_id: str, by: str, now: datetime) -> Person | str:
+    pairing.expire(connection, now)
+    asked = rows.get(connection, request_id)
+    if asked is None or asked.state is not State.PENDING:
+        return words.refusal(NotApproved(_why(asked)), now)
+    return _block(connection, asked.tenant, asked.sender, asked.display_name, by, now)
 
 
 def _set_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | str:

@@ -325,12 +325,16 @@ def locked_until(connection: Connection, approver: str, now: datetime) -> dateti
     """When codes are taken from this approver again; None: now.
 
     Counted from rows, so that a restart forgets nothing: 20 wrong in an hour by anybody, or 5 by one within 15 minutes,
-    which holds for an hour.
+    which holds for an hour. A guess from later than now tells that the clock was set back; it counts no longer.
     """
-    overall = rows.guesses_since(connection, now - OVERALL_WINDOW)
+    overall = _before(now, rows.guesses_since(connection, now - OVERALL_WINDOW))
     ends = [overall[-GUESSES_OVERALL] + OVERALL_WINDOW] if len(overall) >= GUESSES_OVERALL else []
-    own = rows.guesses_since(connection, now - LOCKED_FOR - APPROVER_WINDOW, approver)
+    own = _before(now, rows.guesses_since(connection, now - LOCKED_FOR - APPROVER_WINDOW, approver))
     for first, last in zip(own, own[GUESSES_PER_APPROVER - 1 :], strict=False):
         if last - first <= APPROVER_WINDOW and now < last + LOCKED_FOR:
             ends.append(last + LOCKED_FOR)
     return max(ends, default=None)
+
+
+def _before(now: datetime, guesses: list[datetime]) -> list[datetime]:
+    return [at for at in guesses if at <= now + CLOCK_SLACK]

@@ -9,12 +9,13 @@ from itertools import count
 
 import regex
 
-_SENTENCE_END = regex.compile(r"""[.!?…]+["'”’»)\]*_]*(?=\s)|[。！？]+[」』”’)]*""")
+_SENTENCE_END = regex.compile(r"""(?<![.!?…])[.!?…]++["'”’»)\]*_]*+(?=\s)|[。！？]++[」』”’)]*+""")
 _NO_SENTENCE_END = regex.compile(r"(?:^|[\s(])(?:\p{L}|Dr|Mrs?|Ms|Prof|St|vs|etc|ca|bzw|Nr|No|[ezdu]\.\p{L})\.$")
 _WORD_END = regex.compile(r"\s+")
-_GRAPHEME = regex.compile(r"\X")
+_GRAPHEME = regex.compile(r"[\U0001f1e6-\U0001f1ff]{2}[\p{GCB=Extend}\p{GCB=SpacingMark}\u200d]*+|\X")
+"""A flag by itself: to find out where one of a thousand in a row begins, the second pattern reads all before it."""
 EVEN_GUESSES = 4
-_LOOK_AHEAD = 64  # characters after the cut that decide whether it lies inside one character as people see it
+LOOK_AHEAD = 64  # characters after the cut that decide whether it lies inside one character as people see it
 
 
 def cut_before(text: str, most: int, whole: Sequence[tuple[int, int]] = (), *, parts_words: bool = True) -> int:
@@ -27,34 +28,34 @@ def cut_before(text: str, most: int, whole: Sequence[tuple[int, int]] = (), *, p
         return len(text)
     kinds = ((_line_ends, most // 2, whole), (_sentence_ends, most // 2, whole), (_word_ends, most // 4, whole))
     for ends, least, kept in (*kinds, (_word_ends, most // 4, ())):
-        found = [end for end in ends(text, most) if end > least and not _inside(end, kept)]
+        found = [end for end in ends(text, least, most) if end > least and not _inside(end, kept)]
         if found:
             return found[-1]
     return _character_end(text, most) if parts_words else 0
 
 
-def _line_ends(text: str, most: int) -> Iterator[int]:
-    end = text.find("\n")
-    while 0 <= end <= most:
+def _line_ends(text: str, least: int, most: int) -> Iterator[int]:
+    end = text.find("\n", least, most + 1)
+    while end >= 0:
         yield end
-        end = text.find("\n", end + 1)
+        end = text.find("\n", end + 1, most + 1)
 
 
-def _sentence_ends(text: str, most: int) -> Iterator[int]:
-    for found in _SENTENCE_END.finditer(text, 0, most + 1):
+def _sentence_ends(text: str, least: int, most: int) -> Iterator[int]:
+    for found in _SENTENCE_END.finditer(text, least, most + 1):
         if found.end() <= most and not _NO_SENTENCE_END.search(text, max(0, found.end() - 8), found.end()):
             yield found.end()
 
 
-def _word_ends(text: str, most: int) -> Iterator[int]:
-    for found in _WORD_END.finditer(text, 0, most + 1):
+def _word_ends(text: str, least: int, most: int) -> Iterator[int]:
+    for found in _WORD_END.finditer(text, least, most + 1):
         if found.start() <= most:
             yield found.start()
 
 
 def _character_end(text: str, most: int) -> int:
     end = 0
-    for found in _GRAPHEME.finditer(text, 0, most + _LOOK_AHEAD):
+    for found in _GRAPHEME.finditer(text, 0, most + LOOK_AHEAD):
         if found.end() > most:
             break
         end = found.end()
@@ -66,15 +67,15 @@ def _inside(place: int, ranges: Sequence[tuple[int, int]]) -> bool:
     return index >= 0 and ranges[index][0] < place < ranges[index][1]
 
 
-def longest(upper: int, size: Callable[[int], int], limit: int, slack: int = 0) -> int:
+def longest(upper: int, size: Callable[[int], int], limit: int, *, slack: int = 0, guess: int | None = None) -> int:
     """The largest n of 0..`upper` with `size(n)` within `limit`, or one whose size is short of it by at most `slack`.
 
-    `size` must not shrink as n grows. It is asked seldom, for it renders: the guesses suppose that it grows evenly, and
-    turn to halving when it does not.
+    `size` must not shrink as n grows. It is asked seldom, for it renders: the guesses, of which `guess` is the first,
+    suppose that it grows evenly, and turn to halving when it does not.
     """
     low, high = 0, upper + 1
     empty = size(0)
-    probe = min(upper, max(limit - empty, 1))
+    probe = min(upper, max(limit - empty if guess is None else guess, 1))
     for tries in count():
         if not low < probe < high:
             return low

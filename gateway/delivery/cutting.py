@@ -4,8 +4,9 @@ Pure, and blind to platforms: how long something is, a `Room` says, by rendering
 is taken and what is left say together what was there, titles of a cut table and fences of cut code twice.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from channels.layout import plain_text, rows_as_paragraphs
 from channels.markdown import (
@@ -22,13 +23,16 @@ from channels.markdown import (
     Table,
     text_of,
 )
-from gateway.delivery.boundaries import cut_before, longest
+from gateway.delivery.boundaries import LOOK_AHEAD, cut_before, longest
+
+T = TypeVar("T")
 
 Blocks = tuple[Block, ...]
 Cut = tuple[Blocks, Blocks]  # what goes into this part, () when nothing can; what is left
 
 WHOLE_CHARS = 200  # a link or code in a line up to this long is not cut through
 MOVED = 3  # headings and announcements at a part's end that go with what follows
+SPARE = 2  # no more than so many times a part's room is looked at of what is to be cut: blanks alone may vanish
 INTRO_CHARS = 200  # a line up to this long that ends in a colon stays with what it announces
 
 
@@ -56,7 +60,7 @@ class Room:
 
 def take(blocks: Blocks, room: Room) -> Cut:
     """As many of `blocks` as fit, and the rest; a heading or a line that announces something goes with what follows."""
-    fitting = longest(len(blocks), lambda count: room.size(blocks[:count]), room.limit)
+    fitting = _fitting(blocks, weight, room, lambda count: room.size(blocks[:count]))
     head, rest = blocks[:fitting], blocks[fitting:]
     if not rest:
         return head, rest
@@ -81,7 +85,9 @@ def _is_worth_cutting(block: Block, used: int, room: Room) -> bool:
     """Whether the part would stay rather empty without a piece of the block."""
     if used < room.limit // 3:
         return True
-    return used < room.limit * 2 // 3 and room.size_alone((block,)) > room.limit
+    if used >= room.limit * 2 // 3:
+        return False
+    return weight(block, room.limit) > room.limit or room.size_alone((block,)) > room.limit
 
 
 def cut_block(block: Block, room: Room) -> Cut:
@@ -113,30 +119,39 @@ def hard_cut(block: Block, room: Room) -> Cut:
 
 
 def _cut_spans(spans: Spans, room: Room, made: Callable[[Spans], Block]) -> Cut:
+    spans, behind = _parted(spans, SPARE * room.limit + LOOK_AHEAD)
     text = text_of(spans)
 
     def size(count: int) -> int:
-        return room.size((made(_slice(spans, 0, count)),) if count else ())
+        return room.size((made(_parted(spans, count)[0]),) if count else ())
 
-    most = longest(len(text), size, room.limit, slack=room.limit // 64)
+    most = _most_chars(text, size, room, is_all=not behind)
     end = cut_before(text, most, _whole_ranges(spans), parts_words=room.is_fresh) if most else 0
     if end == 0:
-        return (), (made(spans),)
+        return (), (made(spans + behind),)
     begin = len(text) - len(text[end:].lstrip())
-    head, rest = _slice(spans, 0, len(text[:end].rstrip())), _slice(spans, begin, len(text))
+    head, rest = _parted(spans, len(text[:end].rstrip()))[0], _parted(spans, begin)[1] + behind
     return ((made(head),) if head else ()), ((made(rest),) if rest else ())
 
 
-def _slice(spans: Spans, begin: int, end: int) -> Spans:
-    """The spans of the characters from `begin` to `end`."""
-    kept = []
+def _most_chars(text: str, size: Callable[[int], int], room: Room, *, is_all: bool) -> int:
+    """How many characters of a text fit; of one that goes on, less than all, so that what follows the cut is seen."""
+    upper = len(text) if is_all else len(text) - LOOK_AHEAD
+    return longest(upper, size, room.limit, slack=room.limit // 64)
+
+
+def _parted(spans: Spans, place: int) -> tuple[Spans, Spans]:
+    """The spans before the character at `place`, and those from it on."""
     at = 0
-    for span in spans:
-        text = span.text[max(begin - at, 0) : max(end - at, 0)]
-        if text:
-            kept.append(span if len(text) == len(span.text) else replace(span, text=text))
-        at += len(span.text)
-    return tuple(kept)
+    for index, span in enumerate(spans):
+        begun, at = at, at + len(span.text)
+        if at == place:
+            return spans[: index + 1], spans[index + 1 :]
+        if at > place:
+            before, after = span.text[: place - begun], span.text[place - begun :]
+            head = (*spans[:index], replace(span, text=before)) if before else spans[:index]
+            return head, (replace(span, text=after), *spans[index + 1 :])
+    return spans, ()
 
 
 def _whole_ranges(spans: Spans) -> list[tuple[int, int]]:
@@ -152,15 +167,16 @@ def _whole_ranges(spans: Spans) -> list[tuple[int, int]]:
 
 def _cut_code(code: CodeBlock, room: Room) -> Cut:
     """Both pieces are code of the same language; an indentation stays with its line."""
+    text = code.text[: SPARE * room.limit + LOOK_AHEAD]
 
     def size(count: int) -> int:
-        return room.size((replace(code, text=code.text[:count]),) if count else ())
+        return room.size((replace(code, text=text[:count]),) if count else ())
 
-    most = longest(len(code.text), size, room.limit, slack=room.limit // 64)
-    end = cut_before(code.text, most, parts_words=room.is_fresh) if most else 0
+    most = _most_chars(text, size, room, is_all=len(text) == len(code.text))
+    end = cut_before(text, most, parts_words=room.is_fresh) if most else 0
     if end == 0:
         return (), (code,)
-    head, rest = code.text[:end], code.text[end:].removeprefix("\n")
+    head, rest = text[:end], code.text[end:].removeprefix("\n")
     return (replace(code, text=head),), ((replace(code, text=rest),) if rest and not rest.isspace() else ())
 
 
@@ -168,7 +184,7 @@ def _cut_list(items: tuple[ListItem, ...], room: Room) -> Cut:
     def size(count: int) -> int:
         return room.size((ListBlock(items[:count]),) if count else ())
 
-    fitting = longest(len(items), size, room.limit)
+    fitting = _fitting(items, lambda item, most: weight(ListBlock((item,)), most), room, size)
     head, rest = items[:fitting], items[fitting:]
     if rest and _is_worth_cutting(ListBlock(rest[:1]), size(fitting), room):
         inner = room.inside(lambda blocks: ListBlock((*head, replace(rest[0], blocks=blocks))))
@@ -187,6 +203,48 @@ def _cut_table(table: Table, room: Room) -> Cut:
     def size(count: int) -> int:
         return room.size((replace(table, rows=table.rows[:count]),) if count else ())
 
-    fitting = longest(len(table.rows), size, room.limit)
+    fitting = _fitting(table.rows, _weight_of_row, room, size)
     head, rest = table.rows[:fitting], table.rows[fitting:]
     return ((replace(table, rows=head),) if head else ()), ((replace(table, rows=rest),) if rest else ())
+
+
+def _fitting(things: Sequence[T], weigh: Callable[[T, int], int], room: Room, size: Callable[[int], int]) -> int:
+    """How many of the first things fit. Only as many are rendered as may fit by their weight."""
+    most, total, guess, upper = SPARE * room.limit, 0, 0, 0
+    for thing in things:
+        total += weigh(thing, most)
+        if total > most:
+            break
+        upper += 1
+        if total <= room.limit:
+            guess = upper
+    return longest(upper, size, room.limit, guess=guess)
+
+
+def weight(block: Block, most: int) -> int:
+    """About how many characters a block says, with what parts it from others; it is not counted far beyond `most`."""
+    match block:
+        case Paragraph(spans) | Heading(_, spans):
+            return _sum([len(span.text) for span in spans[:most]], most)
+        case CodeBlock(_, text):
+            return 1 + len(text)
+        case ListBlock(items):
+            return _sum((_sum((weight(inner, most) for inner in item.blocks), most) for item in items), most)
+        case Quote(inner):
+            return _sum((weight(one, most) for one in inner), most)
+        case Table(header, rows):
+            return _sum((_weight_of_row(row, most) for row in (header, *rows[:most])), most)
+    return 1
+
+
+def _weight_of_row(row: Sequence[Spans], most: int) -> int:
+    return _sum((sum([len(span.text) for span in cell]) + 1 for cell in row), most)
+
+
+def _sum(weights: Iterable[int], most: int) -> int:
+    total = 2
+    for one in weights:
+        total += one
+        if total > most:
+            break
+    return total

@@ -5,7 +5,7 @@ is the final that fills it; what a crash leaves in between is filled by the resu
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 
 import structlog
@@ -14,16 +14,16 @@ from channels.base import Channel, EditsMessages, Reacts, ShowsTyping, Sign, Str
 from channels.errors import ChannelError, Retryable, Unknown
 from channels.messages import GOES_ON, OutboundPart, Rendered
 from gateway.delivery.calls import call
-from gateway.delivery.compose import RECOVERED_MARK, Said, waiting_part
+from gateway.delivery.compose import Said, Standing, filled_part, waiting_part
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.outbox import Delivery
-from gateway.delivery.splitting import split
+from gateway.delivery.pages import Pages
+from gateway.delivery.splitting import MAX_PARTS
 from gateway.delivery.streamed import StreamedDraft
-from gateway.delivery.unfinished import closed
 from gateway.failpoints import failpoint
 from gateway.store import attempts, outbox
 from gateway.store.engine import Store
-from gateway.store.outbox import OutboxRow
+from gateway.store.outbox import NewPart, OutboxRow
 
 log = structlog.get_logger()
 
@@ -35,8 +35,19 @@ SETTLE_S = 5.0
 class Settled:
     """How the live answer stood when the final came."""
 
-    placeholder: bool  # the final is an edit
-    again: bool = False  # a live edit timed out and may arrive late: the final edit is made twice
+    standing: tuple[Standing, ...]  # what the final fills, part by part
+    pages: Pages  # how its text was cut
+
+
+@dataclass(slots=True)
+class _Shown:
+    """One part of the live answer, as it stands in the chat."""
+
+    platform_id: str | None = None  # None: it is on its way, or was not sent
+    next_op: int = 1
+    told: Rendered | None = None  # what the outbox makes it say for good
+    seen: Rendered | None = None  # what a live edit made it say last
+    dangling: bool = False  # a live edit timed out and may arrive late
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,11 +77,12 @@ class LiveAnswer:
         self._address = said.address
         self._turn_id = said.cause
         self._message_id: str | None = None
-        self._text = ""
-        self._shown = ""
-        self._has_placeholder = False
-        self._platform_id: str | None = None
-        self._dangling = False
+        self._pieces: list[str] = []  # of the text so far
+        self._chars = 0
+        self._looked_at_chars = -1  # of the text when it was last compared with what is seen; -1: it is to be looked at
+        self._look_due_s = float("-inf")
+        self._pages = Pages(channel)
+        self._shown: list[_Shown] = []
         self._reacted = False
         self._over = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -85,33 +97,32 @@ class LiveAnswer:
             self._channel,
             self._address,
             self._turn_id,
-            self._so_far,
             self._tools.now_s,
             every_s=self._channel.limits.edit_interval_s,
             timeout_s=self._tools.config.send_timeout_s,
         )
 
-    def start(self, message_id: str | None, placeholder: attempts.Placeholder | None = None) -> None:
-        """Begin to watch the time; `placeholder` is one from before a crash."""
+    def start(self, message_id: str | None, standing: Sequence[attempts.Standing] = ()) -> None:
+        """Begin to watch the time; `standing` is from before a crash."""
         self._message_id = message_id
-        if placeholder is not None:
-            self._has_placeholder = True
-            self._platform_id = placeholder.platform_id
+        self._shown = [_Shown(part.platform_id, part.next_op, part.rendered) for part in standing]
         self._timer = asyncio.get_running_loop().call_later(self._tools.config.typing_after_s, self._begin)
         if self._tools.config.signs == "always":
             self._tools.tasks.create_task(self._react())
 
     def feed(self, text: str) -> None:
         """More of the answer."""
-        self._text += text
+        self._pieces.append(text)
+        self._chars += len(text)
 
     def go_on_from(self, text: str) -> None:
         """Take this as fed and shown: what an attempt before a crash had answered. It changes when there is more."""
-        self._text = self._shown = text
+        self.discard(text)
+        self._looked_at_chars = self._chars
 
     def discard(self, back_to: str = "") -> None:
         """What was fed is void, but for what stands already."""
-        self._text = back_to
+        self._pieces, self._chars, self._looked_at_chars = [back_to], len(back_to), -1
 
     async def settle(self) -> Settled:
         """Stop showing; when this returns no live edit is in flight, or it is known that one may be."""
@@ -121,10 +132,11 @@ class LiveAnswer:
         if self._task is not None:
             _, pending = await asyncio.wait([self._task], timeout=SETTLE_S)
             if pending:
-                self._dangling = True
+                if self._shown:
+                    self._shown[-1].dangling = True
                 self._task.cancel()
                 await asyncio.wait([self._task])
-        return Settled(self._has_placeholder, self._dangling)
+        return Settled(tuple([Standing(one.next_op, one.told, one.dangling) for one in self._shown]), self._pages)
 
     def resume(self) -> None:
         """Go on showing: the turn goes on after all."""
@@ -162,7 +174,8 @@ class LiveAnswer:
         while not self._over.is_set():
             now_s = self._tools.now_s()
             age_s = now_s - begun_s
-            if now_s - typed_s >= self._channel.limits.typing_every_s:
+            quiet = bool(self._shown) and self._pacer.is_narrow(self._address.chat)  # what grows there is sign enough
+            if now_s - typed_s >= self._channel.limits.typing_every_s and not quiet:
                 await self._sign_only(self._typing())
                 typed_s = self._tools.now_s()
             if age_s >= config.placeholder_after_s:
@@ -171,15 +184,34 @@ class LiveAnswer:
                 await self._show_note()
             if age_s >= config.sign_after_s and not self._reacted and config.signs != "off":
                 await self._react()
-            if self._worth_an_edit() and self._pacer.may_edit(self._address.chat):
-                await self._edit()
             await self._pause()
 
     async def _show_answer(self) -> None:
         if self._draft is not None and not self._draft.refused:
-            await self._draft.show(self._text or (self._note if self._noted else ""))
-        elif not self._has_placeholder:
+            if self._draft.is_due:
+                await self._read_on()
+                await self._draft.show(self._so_far() or self._rendered_note() or Rendered(""))
+        elif not self._shown:
             await self._put_placeholder()
+        elif self._is_worth_a_look():
+            await self._look()
+
+    async def _show_note(self) -> None:
+        """Say in the placeholder, or in the draft, that it takes long: once, and only where nothing is seen yet."""
+        if self._chars or len(self._shown) > 1 or self._draft_shows():
+            self._noted = True
+        elif self._shown and self._shown[0].platform_id is not None and self._pacer.may_edit(self._address.chat):
+            self._noted = True
+            if (rendered := self._rendered_note()) is not None:
+                await self._edit(self._shown[0], rendered)
+
+    def _draft_shows(self) -> bool:
+        return self._draft is not None and not self._draft.refused
+
+    def _rendered_note(self) -> Rendered | None:
+        """The note, once it is time for it."""
+        current = Pages(self._channel).read(self._note).current if self._noted and self._note else None
+        return None if current is None else _unfinished(current)
 
     async def _pause(self) -> None:
         """Wait until something may be due: coarse, because nobody sees a quarter of a second."""
@@ -200,66 +232,106 @@ class LiveAnswer:
 
     async def _sign_only(self, asked: Awaitable[None]) -> None:
         """Signs may fail without harm."""
+        self._pacer.note(self._address.chat)
         try:
             await call(asked, self._tools.config.send_timeout_s)
         except ChannelError as failure:
             log.debug("sign_failed", turn_id=self._turn_id, error=str(failure))
 
+    # ------------------------------------------------------------ what grows
+
+    def _is_worth_a_look(self) -> bool:
+        """Whether there is more of the text, a part to show it in, and time."""
+        if self._chars == self._looked_at_chars or self._tools.now_s() < self._look_due_s:
+            return False
+        return self._shown[-1].platform_id is not None and self._pacer.could_edit(self._address.chat)
+
+    async def _look(self) -> None:
+        """Show what changed of what is seen: the last part grows, or a new one begins where it is full."""
+        self._look_due_s = self._tools.now_s() + self._channel.limits.edit_interval_s
+        chars = self._chars
+        await self._read_on()
+        last, current = len(self._shown) - 1, len(self._pages.full)
+        rendered = _unfinished(self._pages.full[last].rendered) if current > last else self._so_far()
+        if current > last and self._may_go_on(last + 1):
+            await self._turn_page(last)
+        elif current < last or rendered is None or rendered == self._shown[last].seen:
+            self._looked_at_chars = chars
+        elif self._pacer.may_edit(self._address.chat):
+            await self._edit(self._shown[last], rendered)
+
+    async def _read_on(self) -> None:
+        if not self._pages.wants(self._chars):
+            return
+        text = "".join(self._pieces)
+        self._pieces = [text]
+        pages, clean = self._pages, self._tools.clean
+        self._pages = await self._tools.delivery.aside.run(len(text), lambda: pages.read(clean(text)))
+
+    def _so_far(self) -> Rendered | None:
+        """What the part that grows is to show now; None where there is nothing to see yet."""
+        current = self._pages.current
+        return None if current is None else _unfinished(current)
+
+    def _may_go_on(self, number: int) -> bool:
+        """Whether another part may begin before the answer is done; where a reply has its own way, it waits."""
+        return number < MAX_PARTS - 1 and self._said.answers is None
+
     async def _put_placeholder(self) -> None:
-        self._has_placeholder = True
         if not isinstance(self._channel, EditsMessages):
-            self._has_placeholder = False
             return
         part = waiting_part(self._channel, self._said)
         failpoint("placeholder_pre")
+        await self._stand(_Shown(), [part])
+
+    async def _turn_page(self, last: int) -> None:
+        """The last part says for good what it has room for, and another one begins: both are rows of one commit."""
+        if not self._pacer.may_edit(self._address.chat):
+            return
+        full, shown = self._pages.full[last], self._shown[last]
+        parts = [waiting_part(self._channel, self._said, last + 1)]
+        if shown.told != full.rendered or shown.dangling:
+            ops = range(shown.next_op, shown.next_op + (2 if shown.dangling else 1))
+            parts[:0] = [filled_part(self._said, last, op, full) for op in ops]
+            shown.next_op = ops.stop  # whether or not the commit comes: no other row may have these numbers
+            shown.told = None
+        failpoint("page_pre")
+        await self._stand(_Shown(), parts, (shown, full.rendered))
+
+    async def _stand(self, new: _Shown, parts: Sequence[NewPart], told: tuple[_Shown, Rendered] | None = None) -> None:
+        """Put these rows into the outbox, the last of which is a new placeholder, and wait until it was sent."""
+        self._shown.append(new)
         rows: list[OutboxRow] = await self._tools.store.write(
-            lambda connection: outbox.put(connection, self._tenant, [part], self._tools.delivery.now()),
+            lambda connection: outbox.put(connection, self._tenant, parts, self._tools.delivery.now()),
             self._tools.delivery.publish,
         )
+        if told is not None:
+            told[0].told, told[0].dangling = told[1], False
+            failpoint("page_post")
         if rows:
-            self._platform_id = await self._tools.delivery.sent(rows[0])
+            new.platform_id = await self._tools.delivery.sent(rows[-1])
 
-    def _worth_an_edit(self) -> bool:
-        return self._platform_id is not None and bool(self._text.strip()) and self._text != self._shown
-
-    def _so_far(self, text: str) -> Rendered | None:
-        """What to show of an answer that is still being written; None where there is nothing to see yet."""
-        limits = self._channel.limits
-        reserve = limits.unit.measure(RECOVERED_MARK)  # as the final: what is cut off here is cut off there
-        pieces = split(closed(self._tools.clean(text)), self._channel.renderer, limits, reserve=reserve)
-        return replace(pieces[0].rendered, text=pieces[0].rendered.text + GOES_ON) if pieces else None
-
-    async def _show_note(self) -> None:
-        """Say in the placeholder, or in the draft, that it takes long: once, and only where nothing was shown yet."""
-        if self._text.strip() or self._shown or (self._draft is not None and not self._draft.refused):
-            self._noted = True
-        elif self._platform_id is not None and self._pacer.may_edit(self._address.chat):
-            self._noted = True
-            await self._edit_to(self._so_far(self._note))
-
-    async def _edit(self) -> None:
+    async def _edit(self, shown: _Shown, rendered: Rendered) -> None:
         """Show what there is."""
-        text = self._text
-        if await self._edit_to(self._so_far(text)):
-            self._shown = text
-
-    async def _edit_to(self, rendered: Rendered | None) -> bool:
-        """Put this in the placeholder's place; False where it is worth another try."""
-        if rendered is None or not isinstance(self._channel, EditsMessages) or self._platform_id is None:
-            return False
+        if not isinstance(self._channel, EditsMessages) or shown.platform_id is None:
+            return
         part = OutboundPart(address=self._address, rendered=rendered, idem_key="", unfinished=True)
         try:
-            await call(self._channel.edit(part, self._platform_id), self._tools.config.send_timeout_s)
+            await call(self._channel.edit(part, shown.platform_id), self._tools.config.send_timeout_s)
             failpoint("live_edit")
         except asyncio.CancelledError:
-            self._dangling = True
+            shown.dangling = True
             raise
         except Unknown:
-            self._dangling = True
+            shown.dangling = True
         except Retryable as failure:
             # the next edit obeys it, of whichever answer in this chat, and the final too
             self._pacer.refused(self._address.chat, failure.retry_after_s or 1.0)
-            return False
+            return
         except ChannelError as failure:
             log.debug("live_edit_refused", turn_id=self._turn_id, error=str(failure))
-        return True
+        shown.seen = rendered
+
+
+def _unfinished(rendered: Rendered) -> Rendered:
+    return replace(rendered, text=rendered.text + GOES_ON)

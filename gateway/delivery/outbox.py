@@ -16,6 +16,7 @@ import structlog
 from channels.base import Channel
 from channels.errors import ChannelError, Retryable, Unknown
 from channels.messages import Address
+from gateway.delivery.aside import Aside
 from gateway.delivery.compose import Said, compose
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.ends import Ends
@@ -76,6 +77,7 @@ class Delivery:
         self._reserved: set[str] = set()  # idle lanes for which a commit with a first part is on its way
         self._claimed: set[int] = set()  # rows whose first attempt was persisted by the commit that made them
         self._ends = Ends()
+        self.aside = Aside()
 
     # ------------------------------------------------------------ what others call
 

@@ -16,6 +16,13 @@ UNLIMITED_PER_S = 1e6
 """The rate of a chat that has no limit of its own and was told to wait."""
 
 
+LIVE_SHARE = 0.6
+"""Of a limit a minute, what live edits may use up with everything else; the rest is for answers and for others."""
+
+LIVE_BURST = 3
+"""Live edits in a row where there were none for a while."""
+
+
 class Bucket:
     """One call every `1 / per_s` seconds on average, `burst` at once (GCRA)."""
 
@@ -41,6 +48,10 @@ class Bucket:
         self._due_s = max(self._due_s, until_s + self._slack_s)
 
 
+def _live_bucket(per_min: float) -> Bucket:
+    return Bucket(per_min * LIVE_SHARE / 60, LIVE_BURST)
+
+
 class Pacer:
     """The buckets of one channel account."""
 
@@ -50,29 +61,63 @@ class Pacer:
         self._now_s = now_s
         self._engaged = strict
         self._overall = Bucket(limits.overall_per_s, 30) if limits.overall_per_s else None
+        self._edits = _live_bucket(limits.edits_per_min) if limits.edits_per_min else None
+        self._groups: OrderedDict[str, Bucket] = OrderedDict()  # what live edits keep to, by chat, in limited groups
         self._chats: OrderedDict[str, Bucket] = OrderedDict()
         self._edited_s: OrderedDict[str, float] = OrderedDict()  # the last live edit of each chat
 
     def reserve(self, chat: str) -> float:
         """Take the next place for a call to a chat; the seconds to wait for it."""
+        self.note(chat)
         if not self._engaged:
             return 0.0
         now_s = self._now_s()
         return max([bucket.reserve(now_s) for bucket in self._buckets(chat)], default=0.0)
 
-    def may_edit(self, chat: str) -> bool:
-        """Whether a live edit may go now, one an interval in a chat whoever writes there; it takes the place if so."""
+    def note(self, chat: str) -> None:
+        """A call goes to a chat that waits for nothing, such as a sign: live edits leave room for it."""
+        if self.is_narrow(chat):
+            self._group(chat).reserve(self._now_s())
+
+    def is_narrow(self, chat: str) -> bool:
+        """Whether the platform takes so few calls a minute there that each has to be worth it."""
+        prefix = self._limits.group_prefix
+        return prefix is not None and chat.startswith(prefix) and bool(self._limits.per_group_per_min)
+
+    def could_edit(self, chat: str) -> bool:
+        """Whether a live edit may go now: one an interval in a chat, whoever writes there, and few enough a minute."""
         now_s = self._now_s()
         if now_s - self._edited_s.get(chat, float("-inf")) < self._limits.edit_interval_s:
             return False
-        if self._engaged and not all(bucket.free(now_s) for bucket in self._buckets(chat)):
+        return all(bucket.free(now_s) for bucket in self._live_buckets(chat))
+
+    def may_edit(self, chat: str) -> bool:
+        """As `could_edit`; it takes the place if so."""
+        if not self.could_edit(chat):
             return False
+        now_s = self._now_s()
         self.reserve(chat)
+        if self._edits is not None:
+            self._edits.reserve(now_s)
         self._edited_s[chat] = now_s
         self._edited_s.move_to_end(chat)
         if len(self._edited_s) > CHATS_KEPT:
             self._edited_s.popitem(last=False)
         return True
+
+    def _live_buckets(self, chat: str) -> list[Bucket]:
+        buckets = self._buckets(chat) if self._engaged else []
+        if self._edits is not None:
+            buckets.append(self._edits)
+        return [*buckets, self._group(chat)] if self.is_narrow(chat) else buckets
+
+    def _group(self, chat: str) -> Bucket:
+        if chat not in self._groups:
+            self._groups[chat] = _live_bucket(self._limits.per_group_per_min or 1.0)
+            if len(self._groups) > CHATS_KEPT:
+                self._groups.popitem(last=False)
+        self._groups.move_to_end(chat)
+        return self._groups[chat]
 
     def refused(self, chat: str, retry_after_s: float) -> None:
         """The platform asked for less: from now on the limits hold, and this chat waits."""
@@ -89,8 +134,7 @@ class Pacer:
             self._chats.move_to_end(chat)
             return self._chats[chat]
         per_s = self._limits.per_chat_per_s or otherwise_per_s
-        prefix = self._limits.group_prefix
-        if prefix is not None and chat.startswith(prefix) and self._limits.per_group_per_min:
+        if self.is_narrow(chat) and self._limits.per_group_per_min:
             per_s = self._limits.per_group_per_min / 60
         if per_s is None:
             return None

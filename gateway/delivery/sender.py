@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from channels.base import Channel, EditsMessages, FindsSent
+from channels.base import Channel, DeletesMessages, EditsMessages, FindsSent
 from channels.errors import Permanent, Unknown
 from channels.messages import OutboundMedia, OutboundPart, Receipt, Rendered
 from gateway.delivery.calls import call
@@ -19,7 +19,10 @@ from gateway.store.outbox import Action, MediaRef, OutboxRow
 FillSecret = Callable[[str, str], str]
 """From a secret's reference and a text to the text with the secret in it, at the moment of sending."""
 
-SAID = {Action.PLACEHOLDER: "placeholder_sent", Action.SEND: "send_done", Action.EDIT: "edit_done"}
+SAID = {
+    Action.PLACEHOLDER: "placeholder_sent", Action.SEND: "send_done", Action.EDIT: "edit_done",
+    Action.DELETE: "edit_done",
+}  # fmt: skip
 """The failpoint behind each kind of call."""
 
 
@@ -46,10 +49,12 @@ class Sender:
 
     async def aimed(self, row: OutboxRow, channel: Channel) -> OutboxRow:
         """The row with the message it edits. Where there is none to edit it is a send, and no longer repeatable."""
-        if row.action is not Action.EDIT or row.target is not None:
+        if row.action not in (Action.EDIT, Action.DELETE) or row.target is not None:
             return row
         target = await self._standing_id(row) if isinstance(channel, EditsMessages) else None
-        return replace(row, action=Action.SEND) if target is None else replace(row, target=target)
+        if target is None and row.action is Action.EDIT:
+            return replace(row, action=Action.SEND)
+        return replace(row, target=target)
 
     async def attempt(self, row: OutboxRow, channel: Channel) -> Receipt:
         """Say it once, as it is to be said this time.
@@ -57,12 +62,21 @@ class Sender:
         Raises:
             ChannelError: it was not said, or nobody knows.
         """
-        said = self._say(row, channel, await self._part(row, channel))
-        broken = Permanent if row.action is Action.EDIT else Unknown  # an edit that breaks would be repeated all day
+        if row.action is Action.DELETE:
+            said = self._delete(row, channel)
+        else:
+            said = self._say(row, channel, await self._part(row, channel))
+        repeatable = row.action in (Action.EDIT, Action.DELETE)
+        broken = Permanent if repeatable else Unknown  # what breaks and may be repeated would be repeated all day
         timeout_s = self._config.upload_timeout_s if row.media else self._config.send_timeout_s
         receipt = await call(said, timeout_s, broken=broken)
         failpoint(SAID[row.action])
         return receipt
+
+    async def _delete(self, row: OutboxRow, channel: Channel) -> Receipt:
+        if row.target is not None and isinstance(channel, DeletesMessages):
+            await channel.delete(row.address, row.target)
+        return Receipt(row.target or "")
 
     async def _say(self, row: OutboxRow, channel: Channel, part: OutboundPart) -> Receipt:
         if row.marked and row.action is not Action.EDIT and isinstance(channel, FindsSent):

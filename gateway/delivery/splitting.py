@@ -5,14 +5,14 @@ Where blocks are cut is `gateway.delivery.cutting`; pacing, sending and retry li
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from channels.base import Limits, Renderer, TextUnit
 from channels.layout import plain_text
 from channels.markdown import Paragraph, Span, Style, clean
-from channels.markdown_parse import parse
+from channels.markdown_parse import parse_placed
 from channels.messages import Rendered
-from gateway.delivery.cutting import Blocks, Cut, Room, hard_cut, take
+from gateway.delivery.cutting import SPARE, Blocks, Cut, Room, hard_cut, take, weight
 
 MAX_PARTS = 50  # of one answer; what goes beyond is left out, and the last part says so (A69)
 ORPHAN = 40  # a last part shorter than this takes over some of the part before it
@@ -30,12 +30,16 @@ class SplitPart:
 
     rendered: Rendered
     plain: str  # the same content as text alone; `Renderer.plain` of it is within the limit too
+    next_at: int | None = None  # where in the clean text the next part begins; None: inside a block, or there is none
 
 
-def split(text: str, renderer: Renderer, limits: Limits, *, reserve: int = 0) -> tuple[SplitPart, ...]:
+def split(
+    text: str, renderer: Renderer, limits: Limits, *, reserve: int = 0, most: int = MAX_PARTS
+) -> tuple[SplitPart, ...]:
     """The parts of a Markdown answer, in order; () when there is nothing to see in it.
 
-    `reserve` is room, in the platform's unit, left free in every part for what may be put before it later.
+    `reserve` is room, in the platform's unit, left free in every part for what may be put before it later. Of more than
+    `most` parts the last says how much is missing.
 
     Raises:
         ValueError: the limit leaves less than 100 units a part.
@@ -43,18 +47,27 @@ def split(text: str, renderer: Renderer, limits: Limits, *, reserve: int = 0) ->
     page = _Page(renderer, limits.unit, limits.max_text - reserve)
     if page.limit < LEAST_LIMIT:
         raise ValueError(f"a part needs room for {LEAST_LIMIT} units, not {page.limit}")
-    read, left_out = _readable(text, MAX_PARTS * limits.max_text)
-    blocks = parse(read)
-    whole = page.part(blocks)
-    if not _VISIBLE.search(whole.plain):
+    read, left_out = _readable(text, most * limits.max_text)
+    placed = parse_placed(read)
+    blocks = tuple([block for _, block in placed])
+    if not _shows(blocks):
         if not _VISIBLE.search(clean(read)):
             return ()
         blocks = (Paragraph((Span(clean(read).strip()),)),)  # syntax alone, like an empty fence: shown as written
+        placed = []
+    if not left_out and sum(weight(block, page.limit) for block in blocks) <= SPARE * page.limit:
         whole = page.part(blocks)
-    if not left_out and page.length(whole) <= page.limit:
-        return (whole,)
-    parts = [page.part(packed) for packed in _packed(blocks, left_out, page)]
+        if page.length(whole) <= page.limit:
+            return (whole,)
+    begins = {id(block): at for at, block in placed}
+    packed = _packed(blocks, left_out, page, most)
+    parts = [replace(page.part(head), next_at=begins.get(id(rest[0])) if rest else None) for head, rest in packed]
     return tuple([part for part in parts if _VISIBLE.search(part.plain)])
+
+
+def _shows(blocks: Blocks) -> bool:
+    """Whether there is anything to see in the blocks; the first that has something decides."""
+    return any(_VISIBLE.search(plain_text((block,))) for block in blocks)
 
 
 def _readable(text: str, most: int) -> tuple[str, int]:
@@ -90,20 +103,20 @@ class _Page:
         return Room(limit, lambda blocks: self.size((*blocks, *behind)), self.size)
 
 
-def _packed(blocks: Blocks, left_out: int, page: _Page) -> list[Blocks]:
-    """The blocks of each part; the last says how much was left out, if anything was."""
+def _packed(blocks: Blocks, left_out: int, page: _Page, most: int) -> list[Cut]:
+    """The blocks of each part, and those behind it; the last part says how much was left out, if anything was."""
     rest = (*blocks, _notice(left_out)) if left_out else blocks
-    packed: list[Blocks] = []
+    packed: list[Cut] = []
     before: Blocks = ()  # what was left before the last part but one
     now: Blocks = ()
     while rest:
-        if len(packed) == MAX_PARTS - 1 and page.size(rest) > page.limit:
-            packed.append(_cut_short(rest, left_out, page))
+        if len(packed) == most - 1 and page.size(rest) > page.limit:
+            packed.append((_cut_short(rest, left_out, page), ()))
             return packed
         before, now = now, rest
         head, rest = _take(rest, page.room(page.limit))
-        packed.append(head)
-    if len(packed) > 1 and page.size(packed[-1]) < ORPHAN:
+        packed.append((head, rest))
+    if len(packed) > 1 and page.size(packed[-1][0]) < ORPHAN:
         packed[-2:] = _balanced(before, packed[-2:], page)
     return packed
 
@@ -117,13 +130,13 @@ def _take(blocks: Blocks, room: Room) -> Cut:
     return head, (*left, *blocks[1:])
 
 
-def _balanced(blocks: Blocks, last_two: list[Blocks], page: _Page) -> list[Blocks]:
+def _balanced(blocks: Blocks, last_two: list[Cut], page: _Page) -> list[Cut]:
     """The two last parts cut anew so that the last is more than a few characters, where that can be."""
-    total = sum(map(page.size, last_two))
+    total = sum(page.size(head) for head, _ in last_two)
     for share in _SHARES:
         head, rest = take(blocks, page.room(int(total * share)))
         if head and min(page.size(head), page.size(rest)) >= ORPHAN and page.size(rest) <= page.limit:
-            return [head, rest]
+            return [(head, rest), (rest, ())]
     return last_two
 
 

@@ -24,33 +24,35 @@ class StreamedDraft:
         channel: StreamsDrafts,
         address: Address,
         turn_id: str,
-        render: Callable[[str], Rendered | None],
         now_s: Callable[[], float],
         *,
         every_s: float,
         timeout_s: float,
     ) -> None:
-        """`render` gives what there is to show of a text; `every_s` is the least time between two shows."""
+        """`every_s` is the least time between two shows."""
         self._channel = channel
         self._address = address
         self._id = zlib.crc32(turn_id.encode()) or 1
-        self._render = render
         self._now_s = now_s
         self._every_s = every_s
         self._timeout_s = timeout_s
-        self._shown: str | None = None
+        self._shown: Rendered | None = None
         self._due_s = float("-inf")  # nothing before
         self._shown_s = float("-inf")
         self.refused = False  # this chat takes no drafts after all
 
-    async def show(self, text: str) -> None:
-        """Show the text where it is new or about to vanish, and it is time. A failure is a sign that did not come."""
+    @property
+    def is_due(self) -> bool:
+        """Whether something may be shown now."""
+        return self._now_s() >= self._due_s
+
+    async def show(self, rendered: Rendered) -> None:
+        """Show this where it is new or about to vanish, and it is time. A failure is a sign that did not come."""
         now_s = self._now_s()
         fading = now_s - self._shown_s >= self._channel.draft_lasts_s * RENEW_SHARE
-        if now_s < self._due_s or (text == self._shown and not fading):
+        if now_s < self._due_s or (rendered == self._shown and not fading):
             return
         self._due_s = now_s + self._every_s
-        rendered = self._render(text) or Rendered("")
         try:
             await call(self._channel.draft(self._address, self._id, rendered), self._timeout_s)
         except Retryable as failure:
@@ -58,4 +60,4 @@ class StreamedDraft:
         except ChannelError as failure:
             self.refused = isinstance(failure, Permanent)
             log.debug("draft_failed", chat=self._address.chat, error=str(failure))
-        self._shown, self._shown_s = text, self._now_s()
+        self._shown, self._shown_s = rendered, self._now_s()

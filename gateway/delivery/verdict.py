@@ -57,7 +57,7 @@ def judge(
         if idempotent and not row.marked:  # once more, at once: it tells which message is to become the answer
             return Verdict(replace(row, state=State.READY, marked=True, not_before=None), error)
         return Verdict(replace(row, state=State.UNKNOWN), error)
-    if row.action is Action.EDIT:
+    if row.action in (Action.EDIT, Action.DELETE):
         return _later(row, error, now, give_up_after_s, None)
     if idempotent:
         return _later(replace(row, marked=True), error, now, give_up_after_s, None)
@@ -91,6 +91,8 @@ def _refused(row: OutboxRow, failure: Permanent) -> Verdict:
         return Verdict(replace(row, state=State.READY), error, park=True)
     if failure.kind is PermanentKind.MOVED and _goes_on(row, failure.moved_to):
         return Verdict(replace(row, state=State.READY, not_before=None), error, moved_to=failure.moved_to)
+    if row.action is Action.DELETE:  # it is gone, or stays: nothing is missing
+        return Verdict(replace(row, state=State.DISCARDED), error)
     if failure.kind is PermanentKind.MALFORMED and row.rendered != Rendered(row.plain):
         return Verdict(replace(row, state=State.READY, rendered=Rendered(row.plain), not_before=None), error)
     if failure.kind is PermanentKind.TARGET_GONE and row.action is Action.EDIT:

@@ -15,6 +15,7 @@ GOES_ON = "…"
 """Stands at the end of an answer that is still being written."""
 
 BOT = "TenK"
+INTRODUCED = "I am the offline coach"  # begins the first answer of a conversation
 QUIET_S = 600.0
 
 

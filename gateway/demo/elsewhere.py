@@ -1,6 +1,6 @@
 """The scenes on Slack and Discord: the same coach, by what is usual there."""
 
-from gateway.demo.chat import Chat, Said
+from gateway.demo.chat import INTRODUCED, Chat, Said
 from gateway.demo.errors import StoryBroken
 from gateway.demo.narrator import Narrator
 from gateway.demo.stage import DISCORD_CHANNEL, DISCORD_PERSON, SLACK_CHANNEL
@@ -24,16 +24,16 @@ class OnSlack:
         """A stranger writes."""
         return self.direct.say("Hi, may I use this too?")
 
-    async def told_code(self, knocked: Said) -> None:
+    async def told_code(self) -> None:
         """They are told their code.
 
         Raises:
             StoryBroken: they are not.
         """
-        await self.direct.answered(knocked, by="This bot is private")
+        await self.direct.told("This bot is private")
 
     async def play(self) -> None:
-        """The scene, for somebody who was told a code.
+        """The scene, for somebody who has knocked and was told a code.
 
         Raises:
             StoryBroken: a step did not come to its end.
@@ -42,6 +42,7 @@ class OnSlack:
         self._narrator.note("Cleo has had her code since the restart. The operator lets her in:")
         await self._narrator.approve(self.direct)
         await self.direct.told("You are in")
+        await self.direct.answered(*self.direct.said, by=INTRODUCED)
         for name, text, by in (
             ("log", "25m singing", "Logged 25 min"),
             ("coach", "I practised singing for 15 minutes", "Logged 15 min"),

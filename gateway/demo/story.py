@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 
-from gateway.demo.chat import Chat, Said
+from gateway.demo.chat import INTRODUCED, Chat, Said
 from gateway.demo.elsewhere import OnDiscord, OnSlack
 from gateway.demo.errors import StoryBroken
 from gateway.demo.narrator import Narrator
@@ -76,10 +76,12 @@ class Story:
     async def _a_stranger(self) -> None:
         self._narrator.scene("1. A stranger writes, and is let in")
         hello = self.ana.say("Hello! Are you the practice coach?")
-        await self.ana.answered(hello, by="This bot is private")
+        await self.ana.told("This bot is private")
         self._narrator.note("She gives the code to the operator, who runs this on the gateway's machine:")
         await self._narrator.approve(self.ana)
         await self.ana.told("owner")
+        await self.ana.answered(hello, by=INTRODUCED)
+        self._narrator.note("What she had said before was kept, and is answered now.")
 
     async def _practice(self) -> None:
         self._narrator.scene("2. She logs what she practised")
@@ -116,7 +118,7 @@ class Story:
         self._narrator.note(f"{_spelled(await self._stage.start(QUICK_WORDS_PER_S))} It goes on where it stood.")
         answer = await self.ana.answered(logged, asked, by="Logged 30 min")
         await self.ana.answered(warm_up, by="Logged 15 min")
-        await self._slack.told_code(hello)
+        await self._slack.told_code()
         await self._discord.told_logged(chess)
         if open_before is None or answer[0].message_id != open_before.message_id:
             raise StoryBroken("the half-written answer was not finished in its place")
@@ -136,11 +138,13 @@ class Story:
 
     async def _another_person(self) -> None:
         self._narrator.scene("6. A second person has a chat and data of their own")
-        await self.ben.answered(self.ben.say("Hi, Ana told me about you"), by="This bot is private")
+        hello = self.ben.say("Hi, Ana told me about you")
+        await self.ben.told("This bot is private")
         request = await self.ana.told("asks to be let in")
         self._narrator.note("Ana is the owner, so she is asked, and decides with a button:")
         await self.ana.answered(self.ana.press(request, "Approve"), by="They are in")
         await self.ben.told("You are in")
+        await self.ben.answered(hello, by=INTRODUCED)
         stats = await self.ben.answered(self.ben.say("/stats"), by="Nothing is logged yet")
         if "guitar" in stats[0].text.removesuffix("/log 45m guitar scales."):
             raise StoryBroken("Ben sees Ana's data")

@@ -124,6 +124,7 @@ class CommandTools:
     clock: Callable[[], datetime]
     buttons: SealedButtons = field(default_factory=lambda: SealedButtons(AccessKeys.fresh().buttons))
     """Opens what comes back with a press; by default no button holds."""
+    dates: Callable[[], datetime] | None = None  # the wall clock, for people's days; None: the same clock
 
 
 class CommandRunner:
@@ -140,6 +141,7 @@ class CommandRunner:
         self._apply = tools.apply
         self._clock = tools.clock
         self._presses = Presses(tools.buttons, tools.decisions)
+        self._dates = tools.dates or tools.clock
         self._tasks = tasks
         self._lanes: dict[_Lane, Drained[_Queued]] = {}
         self._told_missed_at: dict[tuple[str, str], datetime] = {}
@@ -211,7 +213,7 @@ class CommandRunner:
             await self._commit(session, row, Reply(self._table.not_allowed(command, principal)), Outcome.ANSWERED)
             return
         await session.conversation.loaded()
-        asked = Invocation(name, arguments, principal, self._clock(), session, f"inbox:{row.id}")
+        asked = Invocation(name, arguments, principal, self._dates(), session, f"inbox:{row.id}")
         reply = await command.handle(asked)
         await self._commit(session, row, reply, Outcome.ANSWERED)
 

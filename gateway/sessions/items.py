@@ -1,6 +1,6 @@
 """From what somebody said to what the model reads: who wrote, what came with it, what the input guard makes of it.
 
-The person's own words are the item's text. What they quote, forward or attach is its data, framed, and no wish of theirs.
+The person's own words are the item's text. What they quote, forward or attach is its data, framed: no wish of theirs.
 """
 
 from collections.abc import Awaitable, Callable

@@ -3,6 +3,7 @@
 What the turn may touch is `turn`'s matter, what it does the agent's; which message comes next is the session's.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Protocol
@@ -111,7 +112,7 @@ class TurnRunner:
         if self._stops.cover(begun.first_id, turn.user_id):
             port.stop(EndReason.STOPPED)
         try:
-            live.start(begun.message_id, await self._placeholder(begun))
+            live.start(begun.message_id, await self._standing(begun))
             live.go_on_from(spoken(begun.events))
             if turn.attempts > MAX_ATTEMPTS:
                 await port.finish(EndReason.MODEL_ERROR, tools.sorry(principal), None)
@@ -129,7 +130,7 @@ class TurnRunner:
             live.cancel()
         self._session.conversation.remember(turn.session_id, turn.user_id, port.events)
 
-    async def _placeholder(self, begun: Begun) -> attempts.Placeholder | None:
+    async def _standing(self, begun: Begun) -> Sequence[attempts.Standing]:
         if not begun.resumed:
-            return None
-        return await self._store.read(partial(attempts.placeholder_of, cause=begun.turn.id), lasting=True)
+            return ()
+        return await self._store.read(partial(attempts.standing_of, cause=begun.turn.id), lasting=True)

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Protocol
 
 from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
@@ -25,7 +26,7 @@ from agent.transcript import (
 from channels.base import Channel, Sign
 from channels.messages import Button
 from gateway.delivery.compose import Said, compose
-from gateway.delivery.drafts import LiveAnswer
+from gateway.delivery.drafts import LiveAnswer, Settled
 from gateway.delivery.outbox import Delivery
 from gateway.failpoints import failpoint
 from gateway.sessions.conversation import Conversation
@@ -212,10 +213,14 @@ class RunningTurn:
         if reason is EndReason.COMPLETED and self.steering_waits():
             return False
         settled = await self._live.settle()
+        ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
+        buttons = self._tools.replies.buttons(self._channel, self._turn, ended)
+        look = partial(self._last_look, reason, text, settled, buttons)
+        text, parts = await self._tools.delivery.aside.run(len(text), look)
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
-        await self._end(reason, text, response, settled.placeholder, settled.again)
+        await self._end(reason, text, response, parts)
         return True
 
     def progress(self, event: TurnProgress) -> None:
@@ -247,22 +252,31 @@ class RunningTurn:
         if not self._stop.done():
             self._stop.set_result(reason)
 
-    async def _end(
-        self, reason: EndReason, text: str, response: ModelResponded | None, placeholder: bool, again: bool
-    ) -> None:
+    def _last_look(
+        self, reason: EndReason, text: str, settled: Settled, buttons: tuple[Button, ...]
+    ) -> tuple[str, list[NewPart]]:
+        """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
         text = self._tools.clean(text).strip()
         if reason is EndReason.STOPPED:
-            quiet = not placeholder and not self._fed  # nothing was begun; whoever stopped it is told by the command
+            quiet = not settled.standing and not self._fed  # nothing was begun; the command tells whoever stopped it
             text = "" if quiet else text or "⏹"
         else:
             text = text or NOTHING_LEFT
+        if not text:
+            return "", []
+        turn = self._turn
+        pieces = settled.pages.all_of(text)
+        if text == NOTHING_LEFT or not pieces:
+            pieces, buttons = settled.pages.all_of(NOTHING_LEFT), ()
+        said = Said(turn.address, turn.id, text, turn.reply_to, answers=self.begun.answers, buttons=buttons)
+        return text, compose(self._channel, said, pieces=pieces, standing=settled.standing)
+
+    async def _end(
+        self, reason: EndReason, text: str, response: ModelResponded | None, parts: Sequence[NewPart]
+    ) -> None:
         ended = TurnEnded(reason, text)
         events: tuple[JournalEvent, ...] = (ended,) if response is None else (response, ended)
         turn = self._turn
-        buttons = self._tools.replies.buttons(self._channel, turn, (*self.events, *events))
-        parts = self._parts(text, placeholder, again, buttons)
-        if text and not parts:
-            parts = self._parts(NOTHING_LEFT, placeholder, again)
         seq = self._session.conversation.next_seq(turn.session_id, len(events))
         claimed = bool(parts) and self._tools.delivery.reserve(turn.address.lane)
 
@@ -294,8 +308,3 @@ class RunningTurn:
     def _journaled(self, events: Sequence[JournalEvent]) -> None:
         self.events += events
         self._tools.journaled(events)
-
-    def _parts(self, text: str, placeholder: bool, again: bool, buttons: tuple[Button, ...] = ()) -> list[NewPart]:
-        turn = self._turn
-        said = Said(turn.address, turn.id, text, turn.reply_to, answers=self.begun.answers, buttons=buttons)
-        return compose(self._channel, said, placeholder=placeholder, again=again)

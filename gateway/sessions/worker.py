@@ -17,7 +17,7 @@ from channels.messages import MessageDeleted
 from gateway.delivery.compose import Said, compose
 from gateway.failpoints import failpoint
 from gateway.sessions.conversation import Conversation
-from gateway.sessions.joining import belongs, joined, open_until
+from gateway.sessions.joining import JOIN_WITHIN, belongs, joined, open_until
 from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.rows import answering, message_id_of, missed, new_turn
 from gateway.sessions.runner import TurnRunner
@@ -198,7 +198,7 @@ class Session:
             wait_s = (until - self._tools.turns.clock()).total_seconds()
             if more is not None:
                 rows.append(more)
-            elif wait_s > 0:
+            elif 0 < wait_s <= JOIN_WITHIN.total_seconds():  # longer: the clock was set back since it came in
                 await asyncio.sleep(min(wait_s, GATHER_EVERY_S))
             else:
                 break

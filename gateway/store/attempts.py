@@ -8,7 +8,7 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from channels.messages import Route
+from channels.messages import Rendered, Route
 from gateway.store.dialect import insert_new
 from gateway.store.outbox import IS_OPEN, OPEN, Action, OutboxRow, State
 from gateway.store.tables.traffic import outbox, parked_lanes, reply_routes
@@ -80,21 +80,25 @@ def dead_letter_rest(connection: sa.Connection, cause: str, after_id: int, reaso
 
 
 @dataclass(frozen=True, slots=True)
-class Placeholder:
-    """What became of a turn's placeholder."""
+class Standing:
+    """What an unfinished answer has in its chat for one part, from an earlier life of the process."""
 
-    state: State
-    platform_id: str | None
+    next_op: int  # of what is to be done with it
+    platform_id: str | None  # None: it was not sent, or nobody knows
+    rendered: Rendered | None  # what it was told to say for good; None: a placeholder yet
 
 
-def placeholder_of(connection: sa.Connection, cause: str) -> Placeholder | None:
-    """The placeholder of a turn's answer; None where there is none."""
-    row = connection.execute(
-        sa.select(outbox.c.state, outbox.c.platform_id).where(
-            outbox.c.cause == cause, outbox.c.part == 0, outbox.c.op == 0, outbox.c.action == Action.PLACEHOLDER
-        )
-    ).first()
-    return None if row is None else Placeholder(State(row.state), row.platform_id)
+def standing_of(connection: sa.Connection, cause: str) -> list[Standing]:
+    """The parts of a turn's answer that the live answer began, in order."""
+    columns = (outbox.c.part, outbox.c.op, outbox.c.action, outbox.c.rendered, outbox.c.markup, outbox.c.platform_id)
+    query = sa.select(*columns).where(outbox.c.cause == cause).order_by(outbox.c.part, outbox.c.op)
+    found: dict[int, Standing] = {}
+    for row in connection.execute(query):
+        before = found.get(row.part)
+        said = None if row.action == Action.PLACEHOLDER else Rendered(row.rendered, row.markup)
+        platform_id = row.platform_id or (before.platform_id if before is not None else None)
+        found[row.part] = Standing(row.op + 1, platform_id, said)
+    return list(found.values())
 
 
 def standing_id(connection: sa.Connection, cause: str, part: int, op: int) -> str | None:

@@ -16,7 +16,6 @@ from channels.messages import (
     ButtonPressed,
     CommandInvoked,
     InboundEvent,
-    InboundMessage,
     Rejected,
     Route,
 )
@@ -348,52 +347,6 @@ def is_settled(connection: sa.Connection, id_: int) -> bool:
 def redact(connection: sa.Connection, id_: int) -> None:
     """Blank what a row said, for a command that held a secret."""
     connection.execute(sa.update(inbox).where(inbox.c.id == id_).values(payload='{"type":"redacted"}'))
-
-
-@dataclass(frozen=True, slots=True)
-class Original:
-    """The row of the message that an edit or a deletion is about."""
-
-    id: int
-    turn_id: str | None
-    outcome: str | None
-    done_at: datetime | None
-
-
-def original_of(connection: sa.Connection, row: InboxRow, message_id: str) -> Original | None:
-    """The row that stands for the message in the same chat, from the same sender: what waits still, else what is being
-    answered, else the message itself. An edit that came too late for its message is a row of its own, and may wait.
-    """
-    address = row.event.address
-    found = connection.execute(
-        sa.select(inbox.c.id, inbox.c.turn_id, inbox.c.outcome, inbox.c.done_at)
-        .where(
-            inbox.c.channel == address.channel,
-            inbox.c.account == address.account,
-            inbox.c.chat == address.chat,
-            inbox.c.message_id == message_id,
-            inbox.c.sender == row.event.sender_key,
-            inbox.c.id < row.id,
-        )
-        .order_by(inbox.c.outcome.is_not(None), inbox.c.turn_id.is_not(None), inbox.c.id)
-        .limit(1)
-    ).first()
-    return None if found is None else Original(*found)
-
-
-def replace(connection: sa.Connection, original_id: int, edit: InboxRow, now: datetime) -> bool:
-    """Let an edit take the place of a message nobody has claimed; False where a turn has it already."""
-    if not isinstance(edit.event, InboundMessage):
-        raise TypeError("only an edited message replaces another")
-    changed = connection.execute(
-        sa.update(inbox)
-        .where(inbox.c.id == original_id, inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None))
-        .values(payload=INBOUND_EVENT.dump_json(edit.event).decode())
-    )
-    if changed.rowcount == 0:
-        return False
-    settle(connection, edit.id, Outcome.REPLACED, now)
-    return True
 
 
 def reopen(connection: sa.Connection, id_: int, event: InboundEvent, user_id: str, session_key: str | None) -> None:

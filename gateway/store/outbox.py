@@ -46,6 +46,7 @@ class Action(StrEnum):
     PLACEHOLDER = "placeholder"  # a stand-in that the final edit fills; never resent
     SEND = "send"
     EDIT = "edit"  # of `target`, or of op 0 of the same part; a send where that is unknown or gone
+    DELETE = "delete"  # of op 0 of the same part, which an answer did not come to in the end; nothing where it is gone
 
 
 @dataclass(frozen=True, slots=True)

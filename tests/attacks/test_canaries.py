@@ -109,7 +109,7 @@ class Town:
     async def act(self) -> None:
         """Something happens."""
         acts: list[Callable[[str, str], Awaitable[object]]] = [
-            self.talk, self.talk, self.talk, self.talk, self.command, self.command, self.native, self.edit, self.take_back
+            *[self.talk] * 4, *[self.command] * 2, self.native, self.edit, self.take_back
         ]  # fmt: skip
         user = self.dice.choice(PEOPLE)
         chat = self.dice.choice((*GROUPS, f"dm-{user}"))
@@ -147,11 +147,11 @@ class Town:
         )  # fmt: skip
         await self.spine.admit(event, user)
 
-    async def edit(self, user: str, chat: str) -> None:
+    async def edit(self, _user: str, _chat: str) -> None:
         for user, chat, message_id in self.said[-1:]:
             await self.spine.say(self.words(user, chat), user, chat, message_id=message_id, edited=True)
 
-    async def take_back(self, user: str, chat: str) -> None:
+    async def take_back(self, _user: str, _chat: str) -> None:
         for user, chat, message_id in self.said[-1:]:
             await self.spine.take_back(message_id, user, chat)
 

@@ -1,9 +1,268 @@
 """What of `channels` reads a stranger's, a person's or a model's words; see `tests.attacks.entries`."""
 
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import partial
+
+import orjson
+
+from channels import markdown_parse
+from channels.base import Renderer
+from channels.console import drawing
+from channels.console.render import ConsoleRenderer
+from channels.discord import bodies as discord_bodies
+from channels.discord import translate as discord
+from channels.discord.config import DiscordAccount
+from channels.discord.render import DiscordRenderer
+from channels.discord.translate_interaction import translate_interaction
+from channels.layout import lay_out
+from channels.markdown import Block, CodeBlock, ListBlock, ListItem, Paragraph, Quote, Span, Spans, Table, clean
+from channels.markdown_links import hides
+from channels.markdown_parse import parse
+from channels.messages import Address, AttachmentKind, InboundMessage, OutboundMedia, OutboundPart, Rendered
+from channels.slack import blocks as slack_blocks
+from channels.slack import growth, interactions, names
+from channels.slack import markup as slack_markup
+from channels.slack import translate as slack
+from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
+from channels.telegram import outgoing as telegram_outgoing
+from channels.telegram import translate as telegram
+from channels.telegram.render import TelegramRenderer
+from channels.telegram.rich import RichTelegramRenderer, rich_message
+from channels.views import BadFrame, Say, read_frame, to_event
+from channels.web import frames as web
+from channels.web.render import WebRenderer
 from tests.attacks.entries import Entry
 
-ENTRIES: dict[str, Entry] = {}
+NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+A_LINK = "https://example.org/page"
+
+# ------------------------------------------------------------ what goes out
+
+
+def read_and_rendered(text: str, renderer: Renderer, then: Callable[[Rendered], object]) -> None:
+    """An answer on its way to a platform: as its Markdown says, and as it is."""
+    then(renderer.render(parse(text)))
+    renderer.plain(text)
+
+
+def in_blocks(text: str, renderer: Renderer, then: Callable[[Rendered], object]) -> None:
+    """The same words in blocks of every kind, whatever a parser would make of them."""
+    then(renderer.render(blocks_of(clean(text))))
+
+
+def blocks_of(text: str) -> tuple[Block, ...]:
+    """One block of every kind, all of which say this."""
+    spans = styled(text)
+    cells = tuple([(span,) for span in spans[:40]])
+    return (
+        Paragraph(spans),
+        CodeBlock(text[:30], text),
+        ListBlock((ListItem((Paragraph(spans), CodeBlock("", text))), ListItem((Quote((Paragraph(spans),)),), 7))),
+        Quote((Paragraph(spans), Quote((Paragraph((Span(text),)),)))),
+        Table(cells, (cells, cells)),
+    )
+
+
+def styled(text: str) -> Spans:
+    """The text in runs of ten characters, each of another style; some are links."""
+    runs = [text[at : at + 10] for at in range(0, len(text), 10)]
+    return tuple([Span(run, at % 16, A_LINK if at % 7 == 0 else None) for at, run in enumerate(runs)])
+
+
+def part_of(rendered: Rendered, **more: object) -> OutboundPart:
+    """Something to say."""
+    address = Address("any", "main", "1")
+    return OutboundPart(address=address, rendered=rendered, idem_key="k" * 25, **more)  # type: ignore[arg-type]  by name
+
+
+def telegram_call(rendered: Rendered) -> None:
+    """As a call of the Bot API, and as a file's caption."""
+    telegram_outgoing.sending(part_of(rendered))
+    rich_message(rendered)
+
+
+def slack_call(rendered: Rendered) -> None:
+    """As a call of the Web API, as its begin in a stream, and with a word behind it."""
+    slack_blocks.sending(part_of(rendered))
+    slack_blocks.content(Rendered(rendered.text, None))
+    growth.standing(rendered.text)
+    growth.holds_link(rendered.text)
+    growth.rest(rendered.text, rendered.text[:-3])
+
+
+def file_names(text: str) -> None:
+    """The name of a file that goes out."""
+    telegram_outgoing.file_name(text)
+    discord_bodies.safe_media((OutboundMedia(AttachmentKind.DOCUMENT, text, "text/plain", b""),))
+
+
+def links(text: str) -> None:
+    """A link whose words, or whose address, are this."""
+    hides(text, A_LINK)
+    SlackRenderer().render([Paragraph((Span("a", link=f"{A_LINK}/{clean(text)}"),))])
+    parse(f"[{text}]({A_LINK})")
+    parse(f"[a](<http://a.b/{text}>) [a](http://a.b/{text})")
+
+
+def table_cells(text: str) -> None:
+    """Tables with this in a cell, a title and a row that is too long."""
+    parse(f"| a | b |\n|---|---|\n| {text} | {text} |")
+    lay_out(parse(f"| {text} | b |\n|---|---|\n| a | b |"))
+
+
+# ------------------------------------------------------------ what comes in
+
+US_TELEGRAM = telegram.Ourselves("main", 7, "coach_bot")
+US_DISCORD = discord.Ourselves("main", "7", "7")
+DISCORD_CONFIG = DiscordAccount.model_validate({"token": "made.up.token"})
+US_SLACK = slack.Ourselves("main", "T1", "U7", "B7", name="coach")
+VISITOR = web.visitor_of("a" * 32, "en")
+
+
+def from_telegram(text: str) -> None:
+    """A message full of mentions, an edit with a caption, a press, and an update that is none."""
+    marked = [{"type": "mention", "offset": at, "length": 10} for at in range(0, len(text), 10)]
+    who = {"id": 1, "is_bot": False, "first_name": text, "username": text}
+    chat = {"id": 1, "type": "private"}
+    message = {"message_id": 1, "date": 1, "chat": chat, "from": who, "text": f"/a{text}", "entities": marked}
+    message["entities"] = [{"type": "bot_command", "offset": 0, "length": len(text)}, *marked]
+    photo = {"message_id": 1, "date": 1, "chat": chat, "from": who, "caption": text, "document": {
+        "file_id": text, "file_unique_id": "a", "file_name": text, "mime_type": text,
+    }}  # fmt: skip
+    press = {"id": "1", "from": who, "message": message, "chat_instance": "a", "data": text}
+    for update in ({"message": message}, {"edited_message": photo}, {"callback_query": press}, {"message": text}):
+        telegram.translate({"update_id": 1, **update}, US_TELEGRAM, NOW)
+
+
+def from_discord(text: str) -> None:
+    """A message that mentions, an edit, a command, a press, and what is none of them."""
+    who = {"id": "1", "username": text, "global_name": text}
+    message = {
+        "id": "1", "channel_id": "5", "type": 0, "author": who, "content": f"<@7> {text} <@7>",
+        "timestamp": NOW.isoformat(), "mentions": [who], "edited_timestamp": NOW.isoformat(),
+        "attachments": [{"id": "1", "filename": text, "size": 1, "content_type": text}],
+    }  # fmt: skip
+    near = discord.Surroundings(US_DISCORD, DISCORD_CONFIG)
+    for event in ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE"):
+        discord.translate(event, 1, message, near, NOW)
+    discord.translate("MESSAGE_CREATE", 1, {"id": text, "content": text}, near, NOW)
+    options = [{"name": text, "type": 3, "value": text}] * 2
+    used = {"id": "1", "application_id": "7", "type": 2, "token": "t", "channel_id": "5", "user": who}
+    translate_interaction(1, {**used, "data": {"id": "1", "name": text, "type": 1, "options": options}}, near)
+    translate_interaction(1, {**used, "type": text}, near)
+
+
+def from_slack(text: str) -> None:
+    """A message, its edit, a command, a press, and what is none of them."""
+    message = {
+        "type": "message", "channel": "C1", "ts": "1700000000.000200", "user": "U1", "text": f"<@U7> {text}",
+        "username": text,
+    }  # fmt: skip
+    edit = {"type": "message", "subtype": "message_changed", "channel": "C1", "ts": "1700000000.000300", "message": {
+        **message, "edited": {"user": "U1", "ts": "1700000000.000400"},
+    }}  # fmt: skip
+    known = slack.Known(name_of=lambda *_: text[: names.NAME_CHARS])
+    for event in (message, edit, {"type": "message", "text": text}):
+        body = {"type": "event_callback", "team_id": "T1", "event_id": "E1", "event_time": 1, "event": event}
+        slack.translate_event(body, US_SLACK, known)
+        names.people_in(body)
+    command = {
+        "team_id": "T1", "channel_id": "C1", "channel_name": "a", "user_id": "U1", "user_name": text,
+        "command": "/coach", "text": text, "trigger_id": text, "response_url": "https://hooks.slack.com/a",
+    }  # fmt: skip
+    interactions.translate_command(command, US_SLACK, NOW)
+    interactions.translate_command({"text": text}, US_SLACK, NOW)
+    names.people_in(command)
+    slack_markup.mentions(f"<@U8> {text} <@U7", "U8")
+
+
+def from_the_page(text: str) -> None:
+    """What a person says on our own page, and how it is shown to them again."""
+    event = to_event(Say.model_construct(type="say", id="a" * 8, text=text), VISITOR, NOW)
+    if isinstance(event, InboundMessage):
+        web.said_frame(event)
+    for raw in (orjson.dumps({"type": "say", "id": "a" * 8, "text": clean(text)}), text.encode(errors="replace")):
+        try:
+            read_frame(raw)
+        except BadFrame as refusal:
+            str(refusal)
+
+
+def on_a_terminal(text: str) -> None:
+    """A message that grows, and stands."""
+    screen = drawing.Drawing(columns=80, rows=24)
+    screen.message("1", text + drawing.GROWING, live=True)
+    screen.message("1", text + text, live=False)
+
+
+def shown_on_the_page(rendered: Rendered) -> None:
+    """As a frame of the chat page, also with a mark behind it."""
+    for text in (rendered.text, rendered.text + " …"):
+        web.message_frame(part_of(Rendered(text, rendered.markup)), "1", (), NOW)
+
+
+RENDERED: dict[str, tuple[Renderer, Callable[[Rendered], object]]] = {
+    "channels.telegram": (TelegramRenderer(), telegram_call),
+    "channels.telegram rich": (RichTelegramRenderer(), telegram_call),
+    "channels.discord": (DiscordRenderer(), lambda rendered: discord_bodies.message_of(part_of(rendered))),
+    "channels.slack markdown": (SlackRenderer(MARKDOWN), slack_call),
+    "channels.slack mrkdwn": (SlackRenderer(MRKDWN), slack_call),
+    "channels.web": (WebRenderer(), shown_on_the_page),
+    "channels.console": (ConsoleRenderer(), lambda _: None),
+}
+
+ENTRIES: dict[str, Entry] = {
+    "channels.markdown_parse:parse": Entry(parse),
+    "channels.markdown_parse: how many blocks": Entry(markdown_parse.blocks_in),  # looked at in long texts alone
+    "channels.markdown_links:hides": Entry(links),
+    "channels.markdown_parse:tables": Entry(table_cells),
+    **{
+        f"{name}: an answer": Entry(partial(read_and_rendered, renderer=renderer, then=then))
+        for name, (renderer, then) in RENDERED.items()
+    },
+    **{
+        f"{name}: every block": Entry(partial(in_blocks, renderer=renderer, then=then))
+        for name, (renderer, then) in RENDERED.items()
+    },
+    "channels.telegram.translate": Entry(from_telegram),
+    "channels.discord.translate": Entry(from_discord),
+    "channels.slack.translate": Entry(from_slack),
+    "channels.views": Entry(from_the_page),
+    "channels.console.drawing": Entry(on_a_terminal),
+    "channels: names of files": Entry(file_names),
+}
 
 EXCUSED: dict[str, str] = {
-    "channels.": "not registered yet: the first entries of this table take its place",
+    "channels.simulation.": "the simulated platforms run beside tests and the demo, not in a gateway",
+    "channels.telegram.simulator.": "a simulated platform runs beside tests and the demo, not in a gateway",
+    "channels.discord.simulator.": "a simulated platform runs beside tests and the demo, not in a gateway",
+    "channels.slack.simulator.": "a simulated platform runs beside tests and the demo, not in a gateway",
+    "channels.console.client": "the terminal's own process, which shows one person their own words",
+    "channels.discord.backfill": "loops over pages of a history; each message goes through the translator",
+    "channels.slack.backfill": "loops over pages of a history; each message goes through the translator",
+    "channels.discord.hearing": "loops over batches of dispatches; each goes through the translator",
+    "channels.slack.sent": "loops over pages of a history and compares ids and keys",
+    "channels.discord.commands": "our own commands and their own texts",
+    "channels.discord.config": "the operator's own configuration, read once at the start",
+    "channels.telegram.config": "the operator's own configuration, read once at the start",
+    "channels.discord.cursor": "our own resume point, as we wrote it",
+    "channels.discord.places": "loops over the channels of a server, by their ids",
+    "channels.discord.wire": "loops over attempts and options of a call of ours",
+    "channels.telegram.files": "a file's path as Telegram names it, and bounded by it",
+    "channels.telegram.adapter": "our own commands and their own texts",
+    "channels.telegram.asking": "loops over attempts of a call of ours",
+    "channels.telegram.failures": "a platform's error in one short line",
+    "channels.slack.names:Names._keep": "loops over what is kept, of which there is a bounded number",
+    "channels.slack.names:Names._learn": "loops over people, of whom ten of a text are looked up",
+    "channels.slack.places": "loops over threads by their ids, of which a bounded number is kept",
+    "channels.slack.reactions": "loops over the four reactions that are ours",
+    "channels.slack.signatures": "one comparison of a signature over the bytes of a bounded body",
+    "channels.screens": "loops over the views of one chat, eight at most",
+    "channels.web.attached": "loops over files that are kept, by their sizes",
+    "channels.web.bounds": "loops over instants, not over text",
+    "channels.web.history": "loops over what is kept of a chat, 200 messages at most",
+    "channels.web.frames:commands_frame": "our own commands and their own texts",
+    "channels.web.routes": "headers and a query, which the server bounds",
+    "channels.web.visitor": "a cookie and a header, which the server bounds",
 }

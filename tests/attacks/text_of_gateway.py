@@ -14,6 +14,8 @@ from gateway.delivery.unfinished import closed
 from gateway.sessions.kinds import words_of
 from gateway.telemetry import Cleaner
 from tests.attacks.entries import Entry
+from tests.attacks.text_of_delivery import ENTRIES as OF_DELIVERY
+from tests.attacks.text_of_delivery import EXCUSED as DELIVERY_EXCUSED
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 ANA = Principal("u1", "default", "Ana", locale="en")
@@ -73,6 +75,29 @@ ENTRIES: dict[str, Entry] = {
     "gateway.sessions.kinds:words_of": Entry(words),
     "gateway.commands.table:CommandTable": Entry(commands),
     "gateway.delivery.unfinished:closed": Entry(closed),
+    **OF_DELIVERY,
 }
 
-EXCUSED: dict[str, str] = {}
+EXCUSED: dict[str, str] = {
+    **DELIVERY_EXCUSED,
+    "gateway.bench.": "measures a gateway from outside, with its own texts",
+    "gateway.cli.": "the operator's own terminal and their own words",
+    "gateway.demo.": "the demo shows what it says itself, in a process of its own",
+    "gateway.config_sources": "the operator's own configuration, read once at the start",
+    "gateway.settings": "the operator's own configuration, read once at the start",
+    "gateway.redaction:Redactor.__init__": "the secrets in use, read once at the start",
+    "gateway.output:_Element.__init__": "our own names of tags, compiled once at the start",
+    "gateway.watchdog": "the names of our own functions on a stack, a dozen",
+    "gateway.access.": "loops over people, requests and lists, whose ids and codes are short",
+    "gateway.admission": "loops over the events of one batch",
+    "gateway.intake": "loops over the events of one batch",
+    "gateway.http.": "loops over the channels of the configuration",
+    "gateway.standing": "loops over the channels and days an operator asked for",
+    "gateway.sessions.commands": "loops over the commands of a session, by their ids",
+    "gateway.sessions.worker": "loops over the rows of a session, by their ids",
+    "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",
+    "gateway.delivery.boundaries": "measured with the splitting that asks for them",
+    "gateway.delivery.splitting": "measured with the rendering of a platform, on the way there",
+    "gateway.delivery.pacing": "chats by their ids, of which a bounded number is kept",
+    "gateway.delivery.under_way": "the lanes that are at work, by their names",
+}

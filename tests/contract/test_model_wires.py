@@ -372,3 +372,11 @@ async def test_temperature_is_sent_where_it_is_set(server, temperature):
     assert temperature == server.requests[0].body.get("temperature")
     assert (temperature is None) == ("temperature" not in server.requests[0].body)
     await model.aclose()
+
+
+@pytest.mark.parametrize("tokens", [10**18, 2**63, -1, True, 1.5])
+async def test_a_count_of_tokens_that_cannot_be_is_not_kept(server, model, tokens):
+    """What no database takes would cost the person their answer."""
+    server.script(Reply("Hello.", usage=(tokens, tokens)))
+    response, _ = await ask(model)
+    assert ("Hello.", None, None) == (response.text, response.usage.input_tokens, response.usage.output_tokens)

@@ -5,6 +5,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from channels.base import Limits, Renderer, Sign, Sink, TextUnit
 from channels.errors import Permanent, PermanentKind
@@ -161,9 +162,8 @@ class FakeChannels:
         where = (address.channel, address.account)
         return self._channels[where] if where in self._channels else await asyncio.shield(self._missing[where])
 
-    def pacer(self, channel: object) -> Pacer:
-        """As the port says."""
-        assert isinstance(channel, FakeChannel)
+    def pacer(self, channel: Any) -> Pacer:
+        """As the port says; on the channel's own clock."""
         return self._pacers.setdefault(channel.name, Pacer(channel.limits, channel.now))
 
     def hints(self, address: Address) -> str:

@@ -37,7 +37,7 @@ class Reply:
     calls: tuple[Call, ...] = ()
     finish: str | None = None  # None: what follows from the calls
     delay_s: float = 0.0  # before the first byte
-    prefill: tuple[bytes, ...] = ()  # lines that say that it works, a tenth of `prefill_s` apart, before the first chunk
+    prefill: tuple[bytes, ...] = ()  # what says that it works, a tenth of `prefill_s` apart, before the first chunk
     prefill_s: float = 0.0
     chunk_chars: int = 12  # of text, and of a call's arguments
     chunk_delay_s: float = 0.0

@@ -1,11 +1,10 @@
-"""Modules, classes and functions stay small enough to be read whole."""
+"""Modules and functions stay small enough to be read whole."""
 
 import ast
 
-from tests.house.tree import PACKAGES, functions, is_migration, named, parsed, python_files
+from tests.house.tree import PACKAGES, functions, is_migration, named, python_files
 
 MAX_MODULE_LINES = 400
-MAX_CLASS_LINES = 200
 MAX_FUNCTION_LINES = 50
 
 
@@ -32,14 +31,3 @@ def test_no_function_is_over_50_lines() -> None:
         for name, node in functions(path)
     }
     assert {} == {name: lines for name, lines in sizes.items() if lines > MAX_FUNCTION_LINES}
-
-
-def test_no_class_is_over_200_lines() -> None:
-    """Counted with everything in it."""
-    sizes = {
-        f"{named(path)}:{node.name}": (node.end_lineno or 0) - node.lineno + 1
-        for path in python_files(*PACKAGES)
-        for node in ast.walk(parsed(path))
-        if isinstance(node, ast.ClassDef)
-    }
-    assert {} == {name: lines for name, lines in sizes.items() if lines > MAX_CLASS_LINES}

@@ -118,7 +118,7 @@ async def house(
         if model is not None:
             ours |= {"TENK_MODEL": model, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-journey"}
         settings = load(file, ours | dict(environ or {}))
-        settings.home.mkdir(mode=0o700)
+        settings.home.mkdir(mode=0o700, exist_ok=True)  # a second house in a directory is the next start of the first
         store = await Store.open(settings.database_url)
         try:
             async with asyncio.TaskGroup() as tasks:

@@ -154,7 +154,8 @@ async def let_in(page: Page, gateway: GatewayProcess) -> None:
     await page.say("hello there")
     code = await page.until("document.querySelector('.bot code.alone')?.textContent")
     await asyncio.to_thread(gateway.tenk, "pairing", "approve", code)
-    await page.until(f"{LAST}.includes('You are in')")
+    await page.until("document.body.textContent.includes('You are in')")
+    await page.until(f"{LAST}.includes('offline coach')")  # the answer to what they had said
 
 
 async def test_person_is_let_in_logs_asks_and_sees_answers_grow(page: Page, gateway: GatewayProcess, pictures: Path):

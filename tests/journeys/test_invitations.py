@@ -10,7 +10,7 @@ from tests.journeys.streets import DiscordStreet, SlackStreet, WebStreet, street
 
 
 async def test_on_telegram_its_link_lets_one_person_in_and_they_are_answered(tmp_path: Path) -> None:
-    """`t.me/BOT?start=CODE` is said as `/start CODE`; what they had asked before is answered; the next is a stranger."""
+    """`t.me/BOT?start=CODE` is said as `/start CODE`; the next is a stranger; what they had asked is answered."""
     async with house(tmp_path, access="pairing") as here:
         here.model.script(Reply("Scales are patience."))
         here.sim.say(5, "How do I practise scales?")

@@ -24,7 +24,7 @@ async def test_a_pressed_yes_logs_what_was_asked_about_once(tmp_path: Path, kind
         assert [] == await here.here.rows(LOGGED)
         await here.press(1, asked, buttons["Yes"])
         await here.reads(1, "Logged")
-        await here.here.until(lambda: {} == dict((id_, keys) for id_, _, keys in here.seen(1))[asked], "no buttons")
+        await here.here.until(lambda: {} == {id_: keys for id_, _, keys in here.seen(1)}[asked], "no buttons")
         await here.press(1, asked, buttons["Yes"])
         await here.reads(1, "means nothing any more")
         await here.here.settled()

@@ -141,11 +141,11 @@ def test_anothers_words_read_as_anothers() -> None:
 
 
 def test_rules_do_nothing_for_what_another_member_said() -> None:
-    """What stands unanswered from another's turn is no task, and another's question is not answered by a word of ours."""
+    """What stands unanswered from another's turn is no task; a question to them is not answered by a word of ours."""
     stopped = PastTurn(BEA, (TurnStarted((UserItem("45m guitar", "Bea"),)), TurnEnded(EndReason.STOPPED, "")))
     items = (*history_for([stopped], ANA), UserItem("stats", "Ana"))
     heard = listen(ModelRequest("", items))
-    assert (("stats",), "") == (heard.pending, heard.previous)
+    assert (("stats",), ()) == (heard.pending, heard.earlier)
     asked = PastTurn(BEA, (TurnStarted((UserItem("45m", "Bea"),)), TurnEnded(EndReason.COMPLETED, "Which skill?")))
     heard = listen(ModelRequest("", (*history_for([asked], ANA), UserItem("guitar", "Ana"))))
-    assert ("", "") == (heard.previous, heard.answer)
+    assert () == heard.earlier

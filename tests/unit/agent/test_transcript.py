@@ -44,7 +44,7 @@ events = st.one_of(
         st.lists(made_calls, max_size=3).map(tuple),
         stop=st.sampled_from(StopReason),
         replies=st.lists(st.builds(SuggestedReply, texts, texts), max_size=2).map(tuple),
-    ),  # fmt: skip
+    ),
     st.builds(ToolIntended, steps, keys, st.just("tool"), st.just("{}")),
     st.builds(ToolReturned, steps, keys, ids, st.just("tool"), st.just("{}"), st.sampled_from(CallOutcome)),
     st.builds(ToolResultRewritten, steps, keys, ids, st.just('{"rewritten":1}')),

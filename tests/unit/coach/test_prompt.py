@@ -49,9 +49,9 @@ class TestPrompt:
         "limits", [TELEGRAM, DISCORD, SLACK, WEB, CONSOLE], ids=lambda limits: limits.hints[:9]
     )
     def test_the_prompt_of_a_first_message_is_at_most_1500_tokens(self, limits):
-        """Instructions and tools as they go over the wire, by the 3.4 bytes a token that a local server counted of them.
+        """Instructions and tools as they go over the wire, by an estimate of 3.4 bytes a token.
 
-        The whole was 9,746 bytes and 2,864 tokens (a llama.cpp server, 2026-11).
+        The same was about 9,750 bytes when a local server counted 2,864 tokens of it (2026-11).
         """
         somebody = replace(ANA, display_name="N" * 64, timezone="America/Argentina/ComodRivadavia")
         system = coach_prompt(somebody, NOW, limits.hints)

@@ -64,12 +64,12 @@ async def gateway(
 ) -> AsyncIterator[tuple[Spine, TimedChannel]]:
     """Parts over a fresh store on this loop's clock."""
     store = await quick_store(path / "tenk.db")
-    loop.busy = lambda: store.engine.under_way > 0
     channel = made(limits=PACED, now=loop.time)
     spine = Spine(
         store, channel, live=DeliveryConfig(), clock=lambda: NOON + timedelta(seconds=loop.elapsed_s)
     )  # fmt: skip
     await spine.begin()
+    loop.busy = lambda: store.engine.under_way + spine.delivery.aside.under_way > 0
     try:
         yield spine, channel
     finally:

@@ -37,19 +37,17 @@ class Clock:
 def drafting() -> tuple[StreamedDraft, Drafting, Clock]:
     """A draft, its channel and its clock."""
     channel, clock = Drafting(), Clock()
-    draft = StreamedDraft(
-        channel, CHAT, "turn", lambda text: Rendered(text) if text else None, clock, every_s=1.0, timeout_s=5.0
-    )
+    draft = StreamedDraft(channel, CHAT, "turn", clock, every_s=1.0, timeout_s=5.0)
     return draft, channel, clock
 
 
 async def test_it_begins_as_a_thought_and_grows_under_one_id() -> None:
     """The same id, so that a change is animated; never more than one a second."""
     draft, channel, clock = drafting()
-    await draft.show("")
-    await draft.show("Your week")
+    await draft.show(Rendered(""))
+    await draft.show(Rendered("Your week"))
     clock.now_s += 1.0
-    await draft.show("Your week was")
+    await draft.show(Rendered("Your week was"))
     assert ["", "Your week was"] == [text for _, text in channel.shown]
     assert 1 == len({id_ for id_, _ in channel.shown})
     assert 0 not in {id_ for id_, _ in channel.shown}
@@ -58,11 +56,11 @@ async def test_it_begins_as_a_thought_and_grows_under_one_id() -> None:
 async def test_an_unchanged_draft_is_renewed_before_it_fades() -> None:
     """A slow model does not let the draft vanish after 30 s."""
     draft, channel, clock = drafting()
-    await draft.show("thinking")
+    await draft.show(Rendered("thinking"))
     clock.now_s += 10.0
-    await draft.show("thinking")
+    await draft.show(Rendered("thinking"))
     clock.now_s += 10.0
-    await draft.show("thinking")
+    await draft.show(Rendered("thinking"))
     assert 2 == len(channel.shown)
 
 
@@ -70,12 +68,12 @@ async def test_a_429_is_obeyed_and_other_failures_do_not_matter() -> None:
     """Drafts are signs: a refusal costs nothing but the sign."""
     draft, channel, clock = drafting()
     channel.failures = [Retryable("429", retry_after_s=7.0), Permanent("no drafts here")]
-    await draft.show("a")
+    await draft.show(Rendered("a"))
     clock.now_s += 6.0
-    await draft.show("ab")
+    await draft.show(Rendered("ab"))
     assert [Permanent] == [type(failure) for failure in channel.failures]
     clock.now_s += 2.0
-    await draft.show("ab")
+    await draft.show(Rendered("ab"))
     clock.now_s += 2.0
-    await draft.show("abc")
+    await draft.show(Rendered("abc"))
     assert ["abc"] == [text for _, text in channel.shown]

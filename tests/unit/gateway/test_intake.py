@@ -310,6 +310,7 @@ async def test_talk_in_a_group_does_not_wake_its_parked_lane(door: Door) -> None
 @pytest.mark.parametrize("chat", ["g1", "c1"])
 async def test_what_is_meant_for_the_bot_wakes_a_parked_lane_once_a_minute(door: Door, chat: str) -> None:
     """Item 12: refused again, it waits; also where one person writes line after line."""
+    door.under(AccessConfig.model_validate({"direct": "open", "allow_groups": ["sim:g1"]}))
     await park(door, chat)
     refused = Permanent("no rights", PermanentKind.BLOCKED)
     door.spine.channel.fates.extend([refused] * 9)

@@ -64,5 +64,5 @@ def test_it_reaches_the_same_home_by_the_same_configuration(tmp_path: Path, give
 def test_a_stranger_reads_nothing_of_the_machine(tmp_path: Path) -> None:
     """Neither its paths nor its home."""
     python = Path("/usr/bin/python3")
-    for program, name in ((".venv/bin/tenk", ".venv/bin/tenk"), ("/home/ada/tenk", "tenk")):
+    for program, name in ((".venv/bin/tenk", ".venv/bin/tenk"), ("/opt/ada/tenk", "tenk")):
         assert name == called([program, "run"], {"TENK_HOME": "/srv/x"}, tmp_path, python, lambda _: None).name

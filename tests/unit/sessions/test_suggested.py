@@ -252,6 +252,17 @@ async def test_where_a_channel_has_no_buttons_the_question_stands_alone(tmp_path
     await store.aclose()
 
 
+async def test_where_nothing_is_left_of_an_answer_there_is_nothing_to_reply_to(tmp_path: Path) -> None:
+    """A question that nobody sees is not answered by a press."""
+    store = await quick_store(tmp_path / "tenk.db")
+    spine = Spine(store, clean=lambda text: text.replace("Shall I?", ""))
+    await spine.begin()
+    assert {} == await question(spine)
+    assert ["My answer came out empty. Please ask me again."] == spine.channel.shown()
+    await spine.kill()
+    await store.aclose()
+
+
 async def test_a_button_is_short_and_there_are_few(spine: Spine) -> None:
     """Whatever an agent suggests; what says nothing is left out, and each says its own words."""
     labels = ["", "x" * 99, *(str(number) for number in range(20))]

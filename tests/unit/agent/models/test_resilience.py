@@ -12,7 +12,7 @@ from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import ALIVE, PINGED, AtWork, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Waiting
 from agent.transcript import ModelResponded
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import passes, run_virtually
 
 REQUEST = ModelRequest("", ())
 
@@ -178,7 +178,7 @@ def seconds(*beats):
         async def respond(self, request, on_event):
             self.requests.append(request)
             for pause_s, event in self.beats:
-                await asyncio.sleep(pause_s)
+                await passes(pause_s)
                 on_event(event)
             return ModelResponded(0, "at last")
 
@@ -207,7 +207,7 @@ def test_a_local_server_is_waited_for_and_its_time_is_its_own(silent_s):
 
 
 def test_a_server_that_says_it_works_is_waited_for():
-    """Pings every 20 s for 5 minutes, then an answer: one request; the turn's clock stands until the response begins."""
+    """Pings every 20 s for 5 minutes, then an answer: one request; the turn's clock stands until it begins."""
     inner = seconds(*[(20, PINGED)] * 15, (20, TextDelta("at")), (1, TextDelta("last")))
     response, events = played(lambda: ask(resilient(inner)[0]))
     assert "at last" == response.text

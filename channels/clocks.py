@@ -1,0 +1,63 @@
+"""What time it is, twice: as the machine's clock shows it, for dates that people read, and steadily, for everything
+that waits, expires or has an age.
+
+Whoever sets the machine's clock by hours must not end drains and retries, let codes run out or make messages look
+missed. So the steady clock goes by the time since boot, and follows a set clock slowly.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+
+FOLLOWS = 0.1
+"""Part of the time that passes by which a set clock is followed: an hour is 54 to 66 minutes, a day is met in ten."""
+
+FOLLOWED_AT_ONCE = timedelta(days=3)
+"""A clock set by more had been wrong: machines without a battery begin in another year until they ask the network."""
+
+
+def wall_now() -> datetime:
+    """The machine's clock."""
+    return datetime.now(UTC)
+
+
+def since_boot_s() -> float:
+    """Seconds that nobody can set; they pass while the machine sleeps, where the system can tell."""
+    boot = getattr(time, "CLOCK_BOOTTIME", None)
+    return time.monotonic() if boot is None else time.clock_gettime(boot)
+
+
+class SteadyClock:
+    """Aware UTC instants that never go back, and pass like the time since boot. For any thread."""
+
+    def __init__(self, wall: Callable[[], datetime] = wall_now, passed_s: Callable[[], float] = since_boot_s) -> None:
+        """It begins with the machine's clock."""
+        self._wall = wall
+        self._passed_s = passed_s
+        self._lock = threading.Lock()
+        self._read_s = passed_s()
+        self._now = wall()
+
+    def __call__(self) -> datetime:
+        """Now."""
+        with self._lock:
+            read_s = self._passed_s()
+            passed = timedelta(seconds=max(0.0, read_s - self._read_s))
+            self._read_s = read_s
+            self._now += passed
+            gap = self._wall() - self._now
+            if abs(gap) > FOLLOWED_AT_ONCE:
+                self._now += gap
+            else:
+                self._now += max(-FOLLOWS * passed, min(FOLLOWS * passed, gap))
+            return self._now
+
+
+steady_now: Callable[[], datetime] = SteadyClock()
+"""The steady clock of this process: instants are comparable only where all of them are of one clock."""
+
+
+def steady_s() -> float:
+    """The same as Unix time."""
+    return steady_now().timestamp()

@@ -1,0 +1,30 @@
+"""Costly pure work beside the event loop: what a long text takes is one thread's time, not everybody's."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+AT_ONCE_CHARS = 3_000
+"""Text up to this long is worked on where it is: 10 µs a character at worst, and a thread costs 100 (November 2026)."""
+
+T = TypeVar("T")
+
+
+class Aside:
+    """One thread at a time for the long texts of everybody, in turn."""
+
+    def __init__(self) -> None:
+        """Nothing is worked on."""
+        self._turn = asyncio.Lock()
+        self.under_way = 0  # texts that are worked on, or wait for it
+
+    async def run(self, chars: int, work: Callable[[], T]) -> T:
+        """What the work on a text of so many characters comes to. It goes on when nobody waits for it any more."""
+        if chars <= AT_ONCE_CHARS:
+            return work()
+        self.under_way += 1
+        try:
+            async with self._turn:
+                return await asyncio.to_thread(work)
+        finally:
+            self.under_way -= 1

@@ -1,0 +1,33 @@
+"""What of `gateway.delivery` reads a model's words: parts of a size so small that every text becomes several."""
+
+from channels.base import Limits, TextUnit
+from channels.telegram.render import TelegramRenderer
+from gateway.delivery.boundaries import cut_before
+from gateway.delivery.splitting import MAX_PARTS, split
+from tests.attacks.entries import Entry
+
+TELEGRAM = TelegramRenderer()
+SMALL = Limits(max_text=400, unit=TextUnit.UTF16)
+"""Little room; of more than `MAX_PARTS` times that no more is looked at."""
+
+
+def in_parts(text: str) -> None:
+    """An answer cut to the size of a platform's messages."""
+    split(text, TELEGRAM, SMALL)
+
+
+def cut(text: str) -> None:
+    """The best place to cut a text near its end."""
+    cut_before(text, len(text) - 2)
+    cut_before(text, len(text) - 2, [(0, 3), (5, 7)])
+
+
+ENTRIES: dict[str, Entry] = {
+    "gateway.delivery.boundaries:cut_before": Entry(cut),
+    "gateway.delivery.splitting:split": Entry(in_parts, MAX_PARTS * SMALL.max_text),
+}
+
+EXCUSED: dict[str, str] = {
+    "gateway.delivery.pacing": "chats by their ids, of which a bounded number is kept",
+    "gateway.delivery.under_way": "the lanes that are at work, by their names",
+}

@@ -1,0 +1,118 @@
+"""The way in over a real store, with a channel in memory, an operator behind it, and a clock that is moved."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import sqlalchemy as sa
+
+from channels.messages import InboundEvent, InboundMessage
+from gateway.access.config import AccessConfig
+from gateway.access.invites import Terms
+from gateway.access.inviting import InviteOperations
+from gateway.access.keys import AccessKeys
+from gateway.access.operations import AccessChange, AccessOperations
+from gateway.access.policy import AccessSnapshot
+from gateway.intake import Intake
+from gateway.reception import Doorway, take_up
+from gateway.store.inbox import InboxRow
+from tests.fakes.outages import FickleEngine
+from tests.fakes.people import KEY, NOON
+from tests.fakes.spine import QuickStore, Spine
+
+KEYS = AccessKeys.derived(KEY)
+
+
+@dataclass
+class Door:
+    """An intake in pairing mode over a real store, an operator behind it, and a clock that is moved."""
+
+    spine: Spine
+    access: AccessConfig = field(default_factory=AccessConfig)
+    snapshot: AccessSnapshot = field(default_factory=AccessSnapshot)
+    rows: list[InboxRow] = field(default_factory=list)
+    terminal: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.spine.channel.limited(max_text=2000)
+        self.operator = AccessOperations(
+            self.spine.store, KEY, lambda *_: None, lambda: self.spine.now, self.changed, take_up
+        )
+        self.inviting = InviteOperations(self.spine.store, KEYS.invites, lambda: self.spine.now)
+        self.under(self.access)
+
+    def under(self, access: AccessConfig) -> None:
+        """Begin anew with these rules."""
+        doorway = Doorway(KEYS, show=self.terminal.append, clock_s=self.seconds)
+        self.intake = Intake(
+            self.spine.store, access, self.snapshot, self.spine.delivery, self, lambda _key: 0,
+            lambda: self.spine.now, doorway,
+        )  # fmt: skip
+
+    def seconds(self) -> float:
+        """The same clock for bounds."""
+        return (self.spine.now - NOON).total_seconds()
+
+    def changed(self, change: AccessChange) -> None:
+        """As a running gateway hears of an operation."""
+        if change.person is not None:
+            self.snapshot.put(change.person)
+        if change.row is not None:
+            self.rows.append(change.row)
+
+    def publish(self, row: InboxRow) -> None:
+        """As the bus does."""
+        self.rows.append(row)
+
+    def reread(self) -> None:
+        """As the bus does."""
+
+    async def receive(self, *events: InboundEvent) -> None:
+        """As a channel hands it in."""
+        await self.intake.receive(self.spine.channel, events, (), None, "default")
+
+    async def say(self, text: str, who: str = "7", **more: object) -> InboundMessage:
+        """Somebody writes directly."""
+        event = self.spine.message(text, who, f"c{who}", **more)
+        await self.receive(event)
+        return event
+
+    async def told(self, who: str = "7") -> list[str]:
+        """What somebody has been told by now."""
+        await self.spine.quiet()
+        return self.spine.channel.shown(f"c{who}")
+
+    async def approve(self, who: str = "7") -> None:
+        """The operator lets somebody in."""
+        (request,) = [one["request"] for one in await self.operator.list_requests() if one["sender"] == f"sim:{who}"]
+        await self.operator.approve_request(request, "cli")
+
+    async def invite(self, terms: Terms | None = None) -> str:
+        """A code."""
+        return str((await self.inviting.make_for(terms or Terms(), "cli"))["code"])
+
+    @property
+    def taken(self) -> list[str]:
+        """What was taken in for a turn or a command."""
+        return [row.event.text for row in self.rows if isinstance(row.event, InboundMessage)]
+
+    async def everything(self) -> str:
+        """All that is kept anywhere."""
+        def dump(connection: sa.Connection) -> str:
+            tables = connection.execute(sa.text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
+            return "\n".join(str(connection.execute(sa.text(f'SELECT * FROM "{name}"')).all()) for name in tables)
+
+        return await self.spine.store.read(dump)
+
+
+@asynccontextmanager
+async def pairing_door(directory: Path) -> AsyncIterator[Door]:
+    """Nobody is in yet."""
+    store = await QuickStore(FickleEngine(directory / "tenk.db")).start()
+    spine = Spine(store)
+    spine.now = NOON
+    await spine.begin()
+    yield Door(spine)
+    await spine.kill()
+    await store.aclose()

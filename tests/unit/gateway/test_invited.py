@@ -1,0 +1,143 @@
+"""Invitations at the door: they let in at once, once, for a while; their codes are kept nowhere, not to be guessed."""
+
+from collections.abc import AsyncIterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from structlog.testing import capture_logs
+
+from channels.messages import ChatKind, CommandInvoked
+from gateway.access import codes, invites
+from gateway.access.invites import Terms
+from gateway.access.roles import Role
+from tests.fakes.door import Door, pairing_door
+from tests.fakes.people import KEY, NOON, minutes
+
+
+@pytest.fixture
+async def door(tmp_path: Path) -> AsyncIterator[Door]:
+    """Nobody is in yet."""
+    async with pairing_door(tmp_path) as door:
+        yield door
+
+
+@pytest.mark.parametrize("said", ["{0}", "/start {0}", "/pair {1}", " {2} ", "/START@tenk_bot {0}"])
+async def test_an_invitation_lets_in_at_once(door: Door, said: str) -> None:
+    """As a member, who was told nothing of codes; whatever the spelling."""
+    code = await door.invite()
+    await door.say(said.format(code, code.replace("-", ""), code.lower()))
+    person = door.snapshot.find("default", "sim:7")
+    assert "member" == (person and person.role)
+    assert ["You are in"] == [text[:10] for text in await door.told()]
+    await door.say("hello")
+    assert ["hello"] == door.taken
+
+
+async def test_an_invitation_holds_once(door: Door) -> None:
+    """A38: the second to bring it is told that it does not hold, and asks as anybody does."""
+    code = await door.invite()
+    await door.say(code, "7")
+    await door.say(code, "8")
+    assert None is door.snapshot.find("default", "sim:8")
+    (told,) = await door.told("8")
+    assert told.startswith("That invitation does not hold")
+    assert codes.BULLETS in told
+    assert ["used"] == [one["state"] for one in await door.inviting.list_invites()]
+
+
+async def test_who_waits_already_is_let_in_by_an_invitation_and_answered(door: Door) -> None:
+    """Their request is settled by it."""
+    await door.say("What about scales?")
+    await door.say(await door.invite())
+    assert ["What about scales?"] == door.taken
+    assert [] == await door.operator.list_requests()
+
+
+async def test_an_invitation_ends_and_can_be_taken_back(door: Door) -> None:
+    """A37, A47: to the moment, and no clock set back revives it."""
+    first, second, third = [await door.invite(Terms(valid=minutes(60))) for _ in range(3)]
+    newest, *_ = await door.inviting.list_invites()
+    await door.inviting.revoke(str(newest["invite"])[-8:], "cli")
+    await door.say(third, "7")
+    door.spine.later(minutes=59.9)
+    await door.say(first, "8")
+    door.spine.later(minutes=0.1)
+    await door.say(second, "9")
+    await door.spine.store.write(partial(invites.expire, now=door.spine.now))
+    door.spine.later(minutes=-30)
+    await door.say(second, "10")
+    assert ["sim:8"] == [sender for n in (7, 8, 9, 10) if door.snapshot.find("default", sender := f"sim:{n}")]
+    states = [one["state"] for one in await door.inviting.list_invites()]
+    assert ["revoked", "expired", "used"] == states
+
+
+async def test_an_invitations_code_is_kept_nowhere(door: Door) -> None:
+    """A45: not by whom it let in, not by whom it did not, not by a member who says it, not in the log."""
+    used, unused, stranger = await door.invite(), await door.invite(), "2345-6789-ABCD-EFGH"
+    with capture_logs() as logs:
+        await door.say(f"/start {used}")
+        await door.say(f"/start {unused}")
+        await door.say(stranger, "8")
+        said = door.spine.message("", "9", "c9")
+        command = CommandInvoked(
+            event_id="cmd:1", address=said.address, sender=said.sender, received_at=NOON,
+            name="start", arguments=unused, kind=ChatKind.DIRECT,
+        )  # fmt: skip
+        await door.receive(command)
+    assert door.snapshot.find("default", "sim:9")
+    kept = await door.everything() + str(logs) + "\n".join(door.terminal)
+    for code in (used, unused, stranger):
+        assert code not in kept
+        assert code.replace("-", "") not in kept
+    assert [f"/start {codes.BULLETS}"] == door.taken
+
+
+async def test_guesses_of_a_stranger_are_bounded_and_lock_out_nobody_else(door: Door) -> None:
+    """A42, FAULTS 5.3: five in a quarter of an hour, then an hour of nothing, not even the right one."""
+    code = await door.invite()
+    for guess in range(6):
+        await door.say("2345-6789-ABCD-EFG" + "23456789"[guess])
+    await door.say(code)
+    assert None is door.snapshot.find("default", "sim:7")
+    door.spine.later(minutes=59)
+    await door.say(code)
+    assert None is door.snapshot.find("default", "sim:7")
+    await door.say(code, "8")
+    assert door.snapshot.find("default", "sim:8")
+    door.spine.later(minutes=2)
+    await door.say(await door.invite())
+    assert door.snapshot.find("default", "sim:7")
+
+
+async def test_wrong_invitations_lock_no_operator_out(door: Door) -> None:
+    """Strangers' tries are not approvers' guesses: a flood of them stops no approval."""
+    for number in range(30):
+        await door.say("2345-6789-ABCD-EFGH", str(number))
+    await door.say("hello", "99")
+    waiting = [one for one in await door.operator.list_requests() if one["sender"] == "sim:99"]
+    code = codes.code_of(KEY, str(waiting[0]["request"]))
+    assert "owner" == (await door.operator.approve(code, "cli"))["role"]
+
+
+async def test_the_first_by_an_invitation_is_no_owner_but_by_the_link_to_become_it(door: Door) -> None:
+    """A colleague with a member's link does not own the bot; the link to own it is void once there is an owner."""
+    founding = Terms(Role.OWNER, founding=True)
+    old, link = await door.invite(founding), await door.invite(founding)
+    await door.say(await door.invite(), "7")
+    await door.say(old, "8")
+    await door.say(link, "9")
+    third = await door.invite(founding)
+    await door.say(third, "10")
+    roles = {n: person and person.role for n in (7, 8, 9, 10) if (person := door.snapshot.find("default", f"sim:{n}"))}
+    assert {7: "member", 9: "owner"} == roles
+
+
+async def test_the_blocked_come_in_by_no_invitation(door: Door) -> None:
+    """And do not use it up."""
+    code = await door.invite()
+    await door.operator.block("sim:7", "cli")
+    await door.say(code, "7")
+    assert [] == await door.told("7")
+    await door.say(code, "8")
+    assert door.snapshot.find("default", "sim:8")

@@ -1,0 +1,90 @@
+"""A clock that is set by a day changes nothing that waits, expires or has an age."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from channels.errors import Retryable
+from channels.messages import Address, Rendered
+from gateway.access import codes, pairing
+from gateway.access.pairing import Approved, NotApproved, TellCode, Why
+from gateway.app import drained
+from gateway.delivery.verdict import judge
+from gateway.sessions.config import SessionsConfig
+from gateway.sessions.rows import missed
+from gateway.store.outbox import Action, OutboxRow, State
+from tests.fakes.people import KEY, database, message
+from tests.fakes.set_clock import DAY, SetClock
+
+JUMPS = pytest.mark.parametrize("jump", [DAY, -DAY], ids=["forward", "back"])
+
+
+@JUMPS
+async def test_drain_ends_after_its_seconds(jump: timedelta) -> None:
+    """Neither at once, nor a day later; two seconds of twenty are the tenth by which a set clock is followed."""
+    machine = SetClock()
+    begun_s = machine.passed_s()
+
+    def works(_deadline: object) -> bool:
+        if machine.passed_s() - begun_s > 5.0 and not machine.off:
+            machine.set_by(jump)
+        return True
+
+    await drained(works, machine.steady, timedelta(seconds=20), machine.sleep)
+    assert 18.0 <= machine.passed_s() - begun_s <= 22.3
+
+
+@JUMPS
+def test_what_came_in_a_minute_ago_is_not_missed(jump: timedelta) -> None:
+    """And what waits for a day is, all the same."""
+    machine, config = SetClock(), SessionsConfig()
+    admitted_at = machine.steady()
+    machine.set_by(jump)
+    machine.pass_s(60.0)
+    assert not missed(admitted_at, machine.steady(), config)
+    machine.pass_s(1.2 * config.missed_after_s)
+    assert missed(admitted_at, machine.steady(), config)
+
+
+@JUMPS
+def test_part_is_retried_soon_and_not_given_up(jump: timedelta) -> None:
+    """A part that was put a minute ago waits the seconds that the platform named."""
+    machine = SetClock()
+    row = OutboxRow(
+        1, "default", "t1", 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("x"), "x", "k", State.READY,
+        attempts=1, created_at=machine.steady(),
+    )  # fmt: skip
+    machine.set_by(jump)
+    machine.pass_s(60.0)
+    verdict = judge(row, Retryable("busy", retry_after_s=30.0), machine.steady(), 86_400.0)
+    assert verdict.row == replace(row, not_before=machine.steady() + timedelta(seconds=30))
+    machine.pass_s(34.0)
+    assert verdict.row.not_before is not None and verdict.row.not_before <= machine.steady()
+
+
+@JUMPS
+def test_pairing_code_holds_for_its_hour(jump: timedelta) -> None:
+    """Fifty minutes after it was told, in spite of a clock that was set, and not much longer than the hour."""
+    machine = SetClock()
+    with database() as connection:
+        asked = pairing.request(connection, message(), machine.steady())
+        late = pairing.request(connection, message("43"), machine.steady())
+        assert isinstance(asked, TellCode) and isinstance(late, TellCode)
+        machine.set_by(jump)
+        machine.pass_s(50 * 60.0)
+        code = codes.code_of(KEY, asked.request.id)
+        assert isinstance(pairing.approve_code(connection, KEY, code, "cli", machine.steady()), Approved)
+        machine.pass_s(20 * 60.0)
+        code = codes.code_of(KEY, late.request.id)
+        assert NotApproved(Why.EXPIRED) == pairing.approve_code(connection, KEY, code, "cli", machine.steady())
+
+
+def test_lock_on_guesses_ends_though_the_clock_was_set_back() -> None:
+    """A restart begins with the machine's clock: wrong codes from a day that is still to come lock nobody."""
+    machine = SetClock()
+    with database() as connection:
+        for _ in range(6):
+            pairing.approve_code(connection, KEY, "WRNGCDEX", "cli", machine.steady())
+        assert pairing.locked_until(connection, "cli", machine.steady()) is not None
+        assert pairing.locked_until(connection, "cli", machine.steady() - DAY) is None
