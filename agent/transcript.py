@@ -113,6 +113,14 @@ class TurnStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class SuggestedReply:
+    """Something the person may well say next: shown as a button where there are any, and typed where there are none."""
+
+    label: str  # what the button says; at most 40 characters of it are shown
+    words: str  # what they have said when they pressed it
+
+
+@dataclass(frozen=True, slots=True)
 class ModelResponded:
     """One whole response."""
 
@@ -124,6 +132,7 @@ class ModelResponded:
     usage: Usage = Usage()
     model: str = ""  # provider:name that answered
     calls_left_out: int = 0  # behind `tool_calls`: more than one response may hold
+    replies: tuple[SuggestedReply, ...] = ()  # what the person may say to it; no part of the transcript
     kind: Literal["model_responded"] = "model_responded"
 
 
@@ -259,6 +268,13 @@ def joint(events: Sequence[JournalEvent]) -> str:
     """What stands between `spoken` of these events and an answer that follows."""
     before = next((event for event in reversed(events) if _answers(event)), None)
     return "" if before is None or before.stop is StopReason.LENGTH else PARAGRAPH
+
+
+def suggested(events: Sequence[JournalEvent]) -> tuple[SuggestedReply, ...]:
+    """What the answer of these events of one turn suggests to say to it; nothing where it did not come to its end."""
+    if not events or not isinstance(ended := events[-1], TurnEnded) or ended.reason is not EndReason.COMPLETED:
+        return ()
+    return next((event.replies for event in reversed(events) if isinstance(event, ModelResponded)), ())
 
 
 PARAGRAPH = "\n\n"

@@ -40,7 +40,7 @@ from gateway.access.keys import AccessKeys
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.bus import Bus
 from gateway.commands.coach import coach_commands
-from gateway.commands.decisions import access_decisions
+from gateway.commands.decisions import access_decisions, reply_decisions
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.control import ControlServer, Handler
@@ -65,6 +65,7 @@ from gateway.sessions.items import Reader
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.shared import RunTurn, SessionTools
+from gateway.sessions.suggested import SuggestedReplies
 from gateway.sessions.trials import Trials
 from gateway.sessions.turn import TurnTools
 from gateway.sessions.waiting import read_waiting
@@ -201,13 +202,13 @@ class Gateway:
         doorway = Doorway(keys, invocation.of_process(), self._show)
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         delivery = Delivery(store, manager, settings.delivery, utc_now, partial(codes.reveal, key), tasks)
-        session_tools = self._session_tools(manager, delivery, epoch, tasks)
+        buttons = SealedButtons(keys.buttons)
+        session_tools = self._session_tools(manager, delivery, epoch, tasks, buttons)
         bus = Bus(settings.sessions.bus_size, partial(self._load_waiting, manager), self._kinds.is_urgent)
         operations = access_operations(store, key, manager, delivery, bus, self._snapshot)
-        decisions, buttons = access_decisions(operations), SealedButtons(keys.buttons)
-        known = Known(self._snapshot)
+        decisions, known = {**access_decisions(operations), **reply_decisions()}, Known(self._snapshot)
         shared = CommandTools(
-            store, self._table, delivery, manager, known, apply_change, decisions, session_tools.trials, utc_now,
+            store, bus, self._table, delivery, manager, known, apply_change, decisions, session_tools.trials, utc_now,
             buttons, dates=wall_now,
         )
         commands = CommandRunner(shared, tasks)
@@ -298,16 +299,16 @@ class Gateway:
         return channel
 
     def _session_tools(
-        self, manager: ChannelManager, delivery: Delivery, epoch: int, tasks: asyncio.TaskGroup
+        self, manager: ChannelManager, delivery: Delivery, epoch: int, tasks: asyncio.TaskGroup, buttons: SealedButtons
     ) -> SessionTools:
         settings = self._settings
         clean = Scrubber(settings.secret_values()).last_look
         live = LiveTools(self._store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, tasks)
         reader = Reader(InputGuard(settings.guard), self._replied_to)
-        counted = CountedTools(tool.name for tool in self._tools)
+        note, replies = CountedTools(tool.name for tool in self._tools).note, SuggestedReplies(buttons, clean, utc_now)
         return SessionTools(
             config=settings.sessions,
-            turns=TurnTools(self._store, delivery, apply_command, clean, reader, utc_now, counted.note),
+            turns=TurnTools(self._store, delivery, apply_command, clean, reader, utc_now, note, replies),
             live=live,
             channels=manager,
             people=Known(self._snapshot),

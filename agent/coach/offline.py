@@ -26,9 +26,10 @@ from agent.coach.prompt import prompt_file
 from agent.coach.prose import history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reports import JourneyReport, PatternsReport, SessionsReport, SkillsReport
 from agent.coach.rule_plan import plan_text
-from agent.coach.tasks import WHICH_SKILL, Act, Task, asked_last, tasks_of
+from agent.coach.tasks import WHICH_SKILL, Act, Task, asked_last, asks, tasks_of
 from agent.models.offline import RuleAnswer, RuleCall
 from agent.ports import ModelRequest
+from agent.transcript import SuggestedReply
 
 HISTORY_DAYS = 90
 HISTORY_SKILLS = 8
@@ -40,7 +41,7 @@ class OfflineCoach:
     def answer(self, request: ModelRequest) -> RuleAnswer:
         """The next calls, or the answer to everything not answered yet."""
         work = Work(listen(request))
-        answers = []
+        answers, questions = [], []
         try:
             names = _names(work)
         except CannotTell as words:
@@ -55,14 +56,22 @@ class OfflineCoach:
             if isinstance(done, tuple):
                 return RuleAnswer(calls=done)
             answers.append(done)
-        return _with_notice(work, answers)
+            questions.append(asks(task, done))
+        may_be_said = _yes_or_no(work) if questions[-1] and questions.count(True) == 1 else ()
+        return _with_notice(work, answers, may_be_said)
 
 
-def _with_notice(work: Work, answers: list[str]) -> RuleAnswer:
+def _yes_or_no(work: Work) -> tuple[SuggestedReply, ...]:
+    """The two answers to a question, in the person's language."""
+    labels = (work.say("reply_yes"), work.say("reply_no"))
+    return tuple(SuggestedReply(label, label.lower()) for label in labels)
+
+
+def _with_notice(work: Work, answers: list[str], replies: tuple[SuggestedReply, ...] = ()) -> RuleAnswer:
     notices = [say(language, "offline_notice") for language in TABLES]
     if not any(notice in work.hearing.said for notice in notices):
         answers.insert(0, say(work.hearing.language, "offline_notice"))
-    return RuleAnswer("\n\n".join(answers))
+    return RuleAnswer("\n\n".join(answers), replies=replies)
 
 
 class Names(list[str]):

@@ -91,7 +91,7 @@ def tasks_of(hearing: Hearing, names: Sequence[str]) -> list[Task]:
         return [Task(Act.PLAN, hearing.pending[-1])]
     for text in hearing.pending:
         after_log = _last_log(tasks) is not None or _logged_lately(hearing)
-        task = _task(text, hearing.earlier, names, after_log=after_log)
+        task = _task(text, () if _is_answered(tasks) else hearing.earlier, names, after_log=after_log)
         if task.act is Act.CORRECT and (at := _last_log(tasks)) is not None:
             ran = logs[_logs_before(tasks, at)] if _logs_before(tasks, at) < len(logs) else None
             if ran is None or not ran.success or _holds(hearing, text, ran, names):
@@ -158,6 +158,16 @@ def _asked(earlier: Sequence[Exchange], names: Sequence[str]) -> Task | None:
     if not isinstance(task.act, Act) or task.act not in _QUESTIONS:
         return None
     return replace(task, act=_CONFIRMED[task.act], confirmed=True)
+
+
+def _is_answered(tasks: Iterable[Task]) -> bool:
+    """Whether the question of the last answer has its yes or no: said twice, it would be done twice."""
+    return any(task.confirmed or task.act is Act.DECLINED for task in tasks)
+
+
+def asks(task: Task, answer: str) -> bool:
+    """Whether this answer to a task is a question that a yes or a no answers."""
+    return task.act in _QUESTIONS and _leads(answer, _QUESTIONS.values())
 
 
 def _holds(hearing: Hearing, text: str, ran: Returned, names: Sequence[str]) -> bool:

@@ -141,6 +141,8 @@ TEXTS = {
     "ask_create": "Shall I add “{skill}” to your skills? Say yes or no.",
     "ask_correction": "Shall I change your last entry to **{what}**? Say yes or no.",
     "ask_undo": "Shall I take back your last entry? Say yes or no.",
+    "reply_yes": "Yes",
+    "reply_no": "No",
     "offline_declined": "All right, nothing was changed.",
     "offline_not_sure": "I have not logged anything: I am not sure that you practised. If you did, say it like "
     "“45m guitar”, with the time and one of your skills, or use `/log 45m guitar`.",

@@ -143,6 +143,8 @@ TEXTS = {
     "ask_create": "¿Añado «{skill}» a tus habilidades? Di sí o no.",
     "ask_correction": "¿Cambio tu última anotación a **{what}**? Di sí o no.",
     "ask_undo": "¿Quito tu última anotación? Di sí o no.",
+    "reply_yes": "Sí",
+    "reply_no": "No",
     "offline_declined": "De acuerdo, no he cambiado nada.",
     "offline_not_sure": "No he anotado nada: no estoy seguro de que practicaras. Si fue así, dilo como «45m guitarra», "
     "con el tiempo y una de tus habilidades, o usa `/log 45m guitarra`.",

@@ -14,7 +14,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from agent.ports import CallStreamed, ModelRequest, OnModelEvent, TextDelta
-from agent.transcript import ModelResponded, StopReason, ToolCall, Usage
+from agent.transcript import ModelResponded, StopReason, SuggestedReply, ToolCall, Usage
 
 NAME = "offline:rules"
 
@@ -33,6 +33,7 @@ class RuleAnswer:
 
     text: str = ""
     calls: tuple[RuleCall, ...] = ()
+    replies: tuple[SuggestedReply, ...] = ()  # what the person may say to the answer
 
 
 class OfflineRules(Protocol):
@@ -76,6 +77,7 @@ class OfflineModel:
             stop=StopReason.TOOLS if calls else StopReason.END,
             usage=Usage(input_tokens=0, output_tokens=0),
             model=self.name,
+            replies=answer.replies,
         )
 
     async def _speak(self, text: str, on_event: OnModelEvent) -> None:

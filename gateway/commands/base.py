@@ -32,6 +32,14 @@ class SetTimezone:
     timezone: str  # IANA name
 
 
+@dataclass(frozen=True, slots=True)
+class SaySuggested:
+    """Take what an answer suggested as said by whoever pressed its button, where it is not too late for that."""
+
+    turn_id: str  # whose answer it was
+    index: int  # which of its suggestions
+
+
 Results = Sequence[Mapping[str, object]]
 """What each local command of a reply gave back, in order."""
 
@@ -43,7 +51,7 @@ class Reply:
     text: str | Callable[[Results], str]
     files: tuple[OutboundMedia, ...] = ()  # sent with the reply, where the channel can
     changes: tuple[LocalCommand, ...] = ()  # applied in the commit of the reply, in order
-    session: SessionAction | SetMode | SetTimezone | None = None
+    session: SessionAction | SetMode | SetTimezone | SaySuggested | None = None
     redact: bool = False  # the command held a secret: its row is blanked at its outcome
 
 

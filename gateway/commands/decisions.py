@@ -1,4 +1,7 @@
-"""What operators decide with a button under a message. The decisions themselves are `gateway.access`'s."""
+"""What the buttons under messages stand for: what operators decide, and what people say.
+
+The decisions themselves are `gateway.access`'s; how a session takes what was said is `gateway.sessions`' matter.
+"""
 
 from collections.abc import Awaitable, Callable, Mapping
 
@@ -7,7 +10,7 @@ from pydantic import JsonValue
 from agent.ports import Principal
 from gateway.access.buttons import long_id
 from gateway.access.operations import AccessOperations, OperationRefused
-from gateway.commands.base import Reply
+from gateway.commands.base import Reply, Results, SaySuggested
 
 Decision = Callable[[str, Principal], Awaitable[Reply]]
 """From what a button is about and who pressed it to what is said; the change is made by then and bears repetition.
@@ -15,7 +18,26 @@ Decision = Callable[[str, Principal], Awaitable[Reply]]
 The button was ours, made for whoever pressed it, and its time not over: see `gateway.access.buttons`.
 """
 
-GONE = Reply("That button means nothing any more.")
+GONE_TEXT = "That button means nothing any more."
+GONE = Reply(GONE_TEXT)
+
+SAY = "say"
+"""The word of buttons that say what an answer suggested: `say:<turn>.<index>`."""
+
+
+def reply_decisions() -> Mapping[str, Decision]:
+    """`say`: the words become a message of whoever the button was made for; the turn behind it answers."""
+
+    def taken(results: Results) -> str:
+        return "" if results[-1]["said"] else GONE_TEXT
+
+    async def say(subject: str, _principal: Principal) -> Reply:
+        turn, _, index = subject.partition(".")
+        if not long_id(turn) or not index.isdecimal():
+            return GONE
+        return Reply(taken, session=SaySuggested(long_id(turn), int(index)))
+
+    return {SAY: say}
 
 
 def access_decisions(operations: AccessOperations) -> Mapping[str, Decision]:

@@ -88,10 +88,10 @@ class Story:
         for text, by in (
             ("/log 45m guitar scales", "Logged 45 min"),
             ("/log yesterday 1h30 guitar", "Logged 1 h 30 min"),
-            ("I practised piano for 20 minutes", "New skill “piano”?"),
-            ("yes", "Logged 20 min"),
         ):
             await self.ana.answered(self.ana.say(text), by=by)
+        new_skill = await self.ana.answered(self.ana.say("I practised piano for 20 minutes"), by="New skill “piano”?")
+        await self.ana.answered(self.ana.press(new_skill[0], "Yes"), by="Logged 20 min")
 
     async def _a_correction(self) -> None:
         self._narrator.scene("3. She asks how it goes, and corrects herself while the answer is being written")

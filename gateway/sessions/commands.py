@@ -14,21 +14,23 @@ import structlog
 
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
-from channels.base import Channel, HasButtons, SendsMedia
-from channels.errors import ChannelError
+from channels.base import Channel, SendsMedia
 from channels.messages import Address, ButtonPressed
-from gateway.access.buttons import Meant, SealedButtons, Void
+from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.roles import Role
-from gateway.commands.base import Command, Invocation, Reply, SessionAction, SetMode, SetTimezone
-from gateway.commands.decisions import GONE, Decision
+from gateway.bus import Bus
+from gateway.commands.base import Command, Invocation, Reply, SaySuggested, SessionAction, SetMode, SetTimezone
+from gateway.commands.decisions import Decision
 from gateway.commands.table import CommandTable
 from gateway.delivery.compose import Said, compose
 from gateway.delivery.outbox import Delivery
 from gateway.failpoints import failpoint
 from gateway.serial import Drained, Window, load_wanted
 from gateway.sessions.kinds import words_of
+from gateway.sessions.presses import Presses, take_away_buttons
 from gateway.sessions.rows import answering, missed_text
+from gateway.sessions.suggested import take_press
 from gateway.sessions.trials import Admitted, Trials
 from gateway.sessions.waiting import read_waiting
 from gateway.sessions.worker import Session
@@ -75,6 +77,7 @@ class _Done:
     person: Person | None = None
     cleared: tuple[int, ...] = ()  # rows that wait no more
     before: bool = False  # it had been made before
+    said: InboxRow | None = None  # what the person has said with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,6 @@ COMMANDS_KEPT = 100
 """Commands of a session kept in memory; the rest stay in the store."""
 
 TELL_MISSED_EVERY = timedelta(minutes=1)
-CLOSE_TIMEOUT_S = 10.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ class CommandTools:
     """What every command of a gateway shares."""
 
     store: Store
+    bus: Bus  # takes what people say with a button
     table: CommandTable
     delivery: Delivery
     channels: Channels
@@ -132,15 +135,15 @@ class CommandRunner:
     def __init__(self, tools: CommandTools, tasks: asyncio.TaskGroup) -> None:
         """`tasks` is the parent of what runs."""
         self._store = tools.store
+        self._bus = tools.bus
         self._table = tools.table
         self._delivery = tools.delivery
         self._channels = tools.channels
         self._people = tools.people
         self._apply = tools.apply
-        self._decisions = tools.decisions
         self._trials = tools.trials
         self._clock = tools.clock
-        self._buttons = tools.buttons
+        self._presses = Presses(tools.buttons, tools.decisions)
         self._dates = tools.dates or tools.clock
         self._tasks = tasks
         self._lanes: dict[_Lane, Drained[_Queued]] = {}
@@ -226,25 +229,11 @@ class CommandRunner:
         await self._commit(session, row, reply, Outcome.ANSWERED)
 
     async def _decide(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
-        """What a button stands for, where it is ours and this person's; they see that it was taken."""
-        account = f"{pressed.address.channel}:{pressed.address.account}"
-        meant = self._buttons.open(pressed.data, principal.user_id, account, self._clock())
-        decide = self._decisions.get(meant.word) if isinstance(meant, Meant) else None
-        if decide is None or not isinstance(meant, Meant):
-            log.warning("button_void", inbox_id=row.id, user_id=principal.user_id, why=str(meant))
-            reply = GONE
-        else:
-            reply = await decide(meant.subject, principal)
+        """What a button stands for; they see that it was taken."""
+        reply, taken = await self._presses.decide(pressed, principal, self._clock())
         await self._commit(session, row, reply, Outcome.ANSWERED)
-        if meant is Void.FORGED:  # it may be somebody else's, and theirs to press
-            return
-        channel = await self._channels.loaded(pressed.address)
-        if isinstance(channel, HasButtons):
-            try:
-                async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                    await channel.close_buttons(pressed.address, pressed.message_id)
-            except (ChannelError, TimeoutError) as failure:
-                log.debug("buttons_stay", inbox_id=row.id, error=str(failure))
+        if taken:
+            await take_away_buttons(await self._channels.loaded(pressed.address), pressed)
 
     def _parse(self, row: InboxRow) -> tuple[Command | None, str, str]:
         words = words_of(row.event)
@@ -310,6 +299,10 @@ class CommandRunner:
                 journal.set_mode(connection, state.id, mode)
                 results.append({})
                 return _Done([], replace(state, mode=mode))
+            case SaySuggested():
+                said = take_press(connection, row, reply.session)
+                results.append({"said": said is not None})
+                return _Done([], said=said)
             case SetTimezone(timezone):
                 people.set_timezone(connection, row.user_id, timezone)
                 results.append({})
@@ -320,9 +313,12 @@ class CommandRunner:
         if done.before:  # a commit nobody heard of held: what it made is in the store alone
             session.conversation.forget()
             self._delivery.reread(row.event.address)
+            self._bus.reread()
         if done.state is not None:
             session.go_on_in(done.state)
         session.cleared(done.cleared)
+        if done.said is not None:
+            self._bus.publish(done.said)
         if done.person is not None:
             self._people.put(done.person)
         self._delivery.publish(done.replies)

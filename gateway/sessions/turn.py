@@ -24,6 +24,7 @@ from agent.transcript import (
     spoken,
 )
 from channels.base import Channel, Sign
+from channels.messages import Button
 from gateway.delivery.compose import Said, compose
 from gateway.delivery.drafts import LiveAnswer
 from gateway.delivery.growing import Settled
@@ -33,6 +34,7 @@ from gateway.sessions.conversation import Conversation
 from gateway.sessions.items import Reader
 from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.signs import Signs
+from gateway.sessions.suggested import SuggestedReplies
 from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
@@ -73,6 +75,7 @@ class TurnTools:
     reader: Reader
     clock: Callable[[], datetime]
     journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable
+    replies: SuggestedReplies
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +210,9 @@ class RunningTurn:
         if reason is EndReason.COMPLETED and self.steering_waits():
             return False
         settled = await self._live.settle()
-        look = partial(self._last_look, reason, text, settled)
+        ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
+        buttons = self._tools.replies.buttons(self._channel, self._turn, ended)
+        look = partial(self._last_look, reason, text, settled, buttons)
         text, parts = await self._tools.delivery.aside.run(len(text), look)
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
@@ -244,7 +249,9 @@ class RunningTurn:
         if not self._stop.done():
             self._stop.set_result(reason)
 
-    def _last_look(self, reason: EndReason, text: str, settled: Settled) -> tuple[str, list[NewPart]]:
+    def _last_look(
+        self, reason: EndReason, text: str, settled: Settled, buttons: tuple[Button, ...]
+    ) -> tuple[str, list[NewPart]]:
         """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
         text = self._tools.clean(text).strip()
         if reason is EndReason.STOPPED:
@@ -255,8 +262,10 @@ class RunningTurn:
         if not text:
             return "", []
         turn = self._turn
-        pieces = settled.pages.all_of(text) or settled.pages.all_of(NOTHING_LEFT)
-        said = Said(turn.address, turn.id, text, reply_to=turn.reply_to, answers=self.begun.answers)
+        pieces = settled.pages.all_of(text)
+        if text == NOTHING_LEFT or not pieces:
+            pieces, buttons = settled.pages.all_of(NOTHING_LEFT), ()
+        said = Said(turn.address, turn.id, text, turn.reply_to, answers=self.begun.answers, buttons=buttons)
         return text, compose(self._channel, said, pieces=pieces, standing=settled.standing)
 
     async def _end(

@@ -282,6 +282,16 @@ def events_of_turn(connection: sa.Connection, turn_id: str) -> tuple[JournalEven
     return tuple(JOURNAL_EVENT.validate_json(payload) for payload in payloads)
 
 
+def last_ended(connection: sa.Connection, tenant: str, key: str, turn_id: str) -> tuple[JournalEvent, ...]:
+    """The journal of a turn, in order; nothing unless it is the last that ended in the living conversation of a key."""
+    living = connection.execute(_newest, {"b_tenant": tenant, "b_key": key}).first()
+    if living is None:
+        return ()
+    ended = sa.select(events.c.turn_id).where(events.c.session_id == living.id, events.c.kind == "turn_ended")
+    last = connection.execute(ended.order_by(events.c.seq.desc()).limit(1)).scalar()
+    return events_of_turn(connection, turn_id) if last == turn_id else ()
+
+
 def note_usage(connection: sa.Connection, turn: TurnRow, response: ModelResponded, now: datetime) -> None:
     """Record what a model call cost, where the provider said so; the same response again changes nothing."""
     used = response.usage

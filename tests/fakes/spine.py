@@ -24,7 +24,7 @@ from gateway.app import apply_change, apply_command
 from gateway.bus import Bus
 from gateway.commands.base import Command
 from gateway.commands.coach import coach_commands
-from gateway.commands.decisions import Decision
+from gateway.commands.decisions import Decision, reply_decisions
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.delivery.config import DeliveryConfig
@@ -39,6 +39,7 @@ from gateway.sessions.key import session_key
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.shared import SessionTools
+from gateway.sessions.suggested import SuggestedReplies
 from gateway.sessions.trials import Trials
 from gateway.sessions.turn import TurnTools
 from gateway.sessions.waiting import read_waiting
@@ -245,9 +246,10 @@ class Spine:
             kinds = Kinds(table)
             clock = self.clock or (lambda: self.now)
             self.delivery = Delivery(self.store, self.channels, self.live, clock, lambda _ref, text: text, tasks)
+            replies = SuggestedReplies(self.buttons, self.clean, clock)
             session_tools = SessionTools(
                 config=self.sessions,
-                turns=TurnTools(self.store, self.delivery, applied, self.clean, self.reader, clock, _nothing),
+                turns=TurnTools(self.store, self.delivery, applied, self.clean, self.reader, clock, _nothing, replies),
                 live=LiveTools(
                     self.store, self.delivery, self.live, asyncio.get_running_loop().time, self.clean, tasks
                 ),
@@ -263,11 +265,11 @@ class Spine:
             self.bus = Bus(self.sessions.bus_size, self._load, kinds.is_urgent)
             self.commands = CommandRunner(
                 CommandTools(
-                    self.store, table, self.delivery, self.channels, self.people, change, self.decisions,
-                    session_tools.trials, clock, self.buttons,
+                    self.store, self.bus, table, self.delivery, self.channels, self.people, change,
+                    {**reply_decisions(), **self.decisions}, session_tools.trials, clock, self.buttons,
                 ),
                 tasks,
-            )
+            )  # fmt: skip
             self.router = Router(self.bus, session_tools, self.commands, tasks)
             await self.delivery.recover()
             await self.router.recover()
@@ -316,13 +318,16 @@ class Spine:
 
     async def press(self, data: str, user: str = "p1", chat: str = "c1", account: str = "main") -> int:
         """A person presses something under a message of ours."""
+        return await self.admit(self.pressed(data, user, chat, account), user)
+
+    def pressed(self, data: str, user: str = "p1", chat: str = "c1", account: str = "main") -> ButtonPressed:
+        """A press with an id of its own."""
         self._said += 1
-        pressed = ButtonPressed(
+        return ButtonPressed(
             event_id=f"press:{self._said}", message_id="m1", address=Address("sim", account, chat), data=data,
             sender=Sender(user, user.title()), received_at=self.now,
             kind=ChatKind.GROUP if chat.startswith("g") else ChatKind.DIRECT,
         )  # fmt: skip
-        return await self.admit(pressed, user)
 
     async def admit(self, event: InboundEvent, user: str = "p1", *, silently: bool = False) -> int:
         """Commit an event of a known person as intake does; `silently` as in a commit nobody heard of."""

@@ -94,6 +94,8 @@ class FakeView(ABC):
                 self._keep(frame)
                 if self.confirms:
                     await self.send({"type": "shown", "n": frame["n"]})
+            case "buttons":
+                self._keep(self.shown.get(frame["message"], {"type": "unknown"}) | {"buttons": frame["buttons"]})
 
     def _keep(self, frame: dict[str, Any]) -> None:
         if frame["type"] == "message":

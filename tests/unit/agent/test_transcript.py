@@ -15,6 +15,7 @@ from agent.transcript import (
     NudgeReason,
     Steered,
     StopReason,
+    SuggestedReply,
     ToolCall,
     ToolIntended,
     ToolItem,
@@ -37,7 +38,12 @@ made_calls = st.builds(ToolCall, ids, st.just("tool"), st.just("{}"))
 events = st.one_of(
     st.builds(TurnStarted, people),
     st.builds(
-        ModelResponded, steps, texts, st.lists(made_calls, max_size=3).map(tuple), stop=st.sampled_from(StopReason)
+        ModelResponded,
+        steps,
+        texts,
+        st.lists(made_calls, max_size=3).map(tuple),
+        stop=st.sampled_from(StopReason),
+        replies=st.lists(st.builds(SuggestedReply, texts, texts), max_size=2).map(tuple),
     ),
     st.builds(ToolIntended, steps, keys, st.just("tool"), st.just("{}")),
     st.builds(ToolReturned, steps, keys, ids, st.just("tool"), st.just("{}"), st.sampled_from(CallOutcome)),
@@ -95,6 +101,13 @@ def test_events_survive_the_store(journal):
 def test_an_event_of_the_first_version_is_read():
     """A nudge journaled before it had a reason is a hint."""
     assert Nudged(1, "x") == JOURNAL_EVENT.validate_json('{"kind":"nudged","step":1,"text":"x"}')
+
+
+def test_a_response_of_the_first_version_suggests_nothing():
+    """What was journaled before there were suggestions is read, and none of them stands in a transcript."""
+    before = JOURNAL_EVENT.validate_json('{"kind":"model_responded","step":1,"text":"x"}')
+    assert ModelResponded(1, "x") == before
+    assert fold([before]) == fold([ModelResponded(1, "x", replies=(SuggestedReply("Yes", "yes"),))])
 
 
 A, B = ToolCall("a", "tool", "{}"), ToolCall("b", "tool", "{}")

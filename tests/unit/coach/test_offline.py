@@ -16,7 +16,18 @@ from agent.loop import Agent, run_turn
 from agent.models.offline import OfflineModel
 from agent.ports import ModelRequest, ToolStarted, TurnProgress
 from agent.tools.base import tools_of
-from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, ToolCall, ToolItem, UserItem, fold
+from agent.transcript import (
+    AssistantItem,
+    EndReason,
+    Item,
+    ModelResponded,
+    SuggestedReply,
+    ToolCall,
+    ToolItem,
+    UserItem,
+    fold,
+    suggested,
+)
 from gateway.store import practice_rows
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, ConnectedPractice, connected_practice
 from tests.fakes.turn_port import FakeTurnPort, a_turn
@@ -60,6 +71,11 @@ class Conversation:
         """The tools of the last turn, a list for each response."""
         responses = (event for event in self.port.events if isinstance(event, ModelResponded))
         return [[call.name for call in event.tool_calls] for event in responses if event.tool_calls]
+
+    @property
+    def suggested(self) -> tuple[SuggestedReply, ...]:
+        """What the last answer suggests to say."""
+        return suggested(self.port.events)
 
     @property
     def logged(self) -> list[tuple[str, int]]:
@@ -175,6 +191,61 @@ class TestLogging:
     async def test_a_bare_duration_is_asked_about(self, ana: Conversation):
         """Even where there is one skill only."""
         assert "Shall I log **45 min guitar**?" in await ana.say("45m")
+        assert [] == ana.logged
+
+    @pytest.mark.parametrize(
+        ("before", "words"),
+        [
+            ((), "45m cello"),
+            ((), "I practised cello for 20 minutes"),
+            ((), "my guitar needed 45 minutes of me"),
+            ((), "45m"),
+            ((), "actually it was 50 minutes"),
+            ((), "add a skill called cello"),
+            (("45m guitar",), "I want to undo that"),
+        ],
+    )
+    async def test_a_question_suggests_its_answers(self, ana: Conversation, before: tuple[str, ...], words: str):
+        """Each of them; what the buttons say is understood, and the answer to it suggests nothing."""
+        for earlier in before:
+            await ana.say(earlier)
+        answer = await ana.say(words)
+        assert (SuggestedReply("Yes", "yes"), SuggestedReply("No", "no")) == ana.suggested, answer
+        assert "nothing was changed" in await ana.say(ana.suggested[1].words)
+        assert () == ana.suggested
+
+    async def test_a_question_suggests_its_answers_in_the_persons_language(self, ana: Conversation):
+        """A press is understood as what was typed."""
+        assert "¿Habilidad nueva «chelo»?" in await ana.say("ayer practiqué chelo durante 40 minutos")
+        assert (SuggestedReply("Sí", "sí"), SuggestedReply("No", "no")) == ana.suggested
+        assert "Anotado: **40 min**" in await ana.say(ana.suggested[0].words)
+        assert [("chelo", 40)] == ana.logged
+
+    @pytest.mark.parametrize("words", ["hello", "45m guitar", "stats", "how am I doing?", "no", "yes", "25h guitar"])
+    async def test_what_is_no_question_suggests_nothing(self, ana: Conversation, words: str):
+        """A yes would mean nothing."""
+        await ana.say(words)
+        assert () == ana.suggested
+
+    async def test_a_question_that_a_yes_would_not_reach_suggests_nothing(self, ana: Conversation):
+        """Another answer stands behind it, or another question."""
+        await ana.say("how am I doing?", later={"get_journey_stats": "45m cello"})
+        assert 2 == len(ana.suggested)
+        await ana.say("I practised cello for 20 minutes", later={"get_user_skills": "how am I doing?"})
+        assert () == ana.suggested
+        await ana.say("I practised cello for 20 minutes", later={"get_user_skills": "I practised harp for 9 minutes"})
+        assert () == ana.suggested
+
+    async def test_a_yes_said_twice_is_one_yes(self, ana: Conversation):
+        """Typed and pressed while the first is being done: one entry."""
+        await ana.say("I practised cello for 20 minutes")
+        await ana.say("yes", later={"get_user_skills": "yes", "log_practice": "yes"})
+        assert [("cello", 20)] == ana.logged
+
+    async def test_a_yes_behind_a_no_writes_nothing(self, ana: Conversation):
+        """The question was answered."""
+        await ana.say("I practised cello for 20 minutes")
+        await ana.say("no", later={"get_user_skills": "yes"})
         assert [] == ana.logged
 
     async def test_a_yes_to_nothing_writes_nothing(self, ana: Conversation):

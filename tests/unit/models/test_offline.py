@@ -4,7 +4,7 @@ import json
 
 from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
 from agent.ports import CallStreamed, ModelRequest, TextDelta
-from agent.transcript import StopReason, UserItem
+from agent.transcript import StopReason, SuggestedReply, UserItem
 
 REQUEST = ModelRequest("", (UserItem("hello"),))
 
@@ -56,6 +56,12 @@ class TestOfflineModel:
         assert [("a", {"n": 1}), ("b", {})] == [(call.name, json.loads(call.arguments)) for call in response.tool_calls]
         assert [CallStreamed(index, call) for index, call in enumerate(response.tool_calls)] == events
         assert 2 == len({call.id for call in response.tool_calls})
+
+    async def test_what_the_rules_suggest_is_part_of_the_response(self):
+        """As it is; none of it is spoken."""
+        response, events, _ = await respond(RuleAnswer("Shall I?", replies=(SuggestedReply("Yes", "yes"),)))
+        assert (SuggestedReply("Yes", "yes"),) == response.replies
+        assert [TextDelta("Shall I?")] == events
 
     async def test_it_costs_nothing_and_says_what_it_is(self):
         """Never passed off as a model."""

@@ -1,0 +1,293 @@
+"""Suggested replies: a press is what its person said, once, where nothing else was answered since."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from agent.transcript import EndReason, ModelResponded, SuggestedReply, TurnEnded, UserItem, suggested
+from channels.messages import ChatKind, CommandInvoked, Route
+from gateway.access.buttons import MAX_DATA_BYTES
+from gateway.commands.decisions import GONE_TEXT
+from gateway.sessions.config import SessionsConfig
+from gateway.sessions.suggested import HOLDS, LABEL_CHARS, MAX_REPLIES
+from tests.fakes.chat import FakeChannel
+from tests.fakes.spine import KEY, Spine, quick_store
+
+ASKED = ModelResponded(0, "Shall I?", replies=(SuggestedReply("Yes", "yes, do it"), SuggestedReply("No", "no")))
+
+
+def said(spine: Spine) -> list[str]:
+    """What the model was told that people said, by the newest request."""
+    return [item.text for item in spine.model.requests[-1].items if isinstance(item, UserItem)]
+
+
+def shown_buttons(spine: Spine) -> dict[str, str]:
+    """The data of the buttons under the newest part, by their labels."""
+    return {button.label: button.data for button in spine.channel.parts[-1].buttons}
+
+
+async def question(spine: Spine, user: str = "p1", chat: str = "c1") -> dict[str, str]:
+    """Somebody says something and is asked something; the buttons that are shown."""
+    await spine.say("hello", user, chat)
+    await answer(spine, ASKED)
+    return shown_buttons(spine)
+
+
+async def answer(spine: Spine, text: str | ModelResponded = "Done.") -> None:
+    """The model answers what it was asked."""
+    await spine.asked()
+    spine.model.give(text)
+    await spine.quiet()
+
+
+async def test_a_press_is_what_the_person_said(spine: Spine) -> None:
+    """It starts a turn that reads the words; the buttons go, and nothing is said but the answer."""
+    buttons = await question(spine)
+    assert ["Yes", "No"] == list(buttons)
+    pressed = await spine.press(buttons["Yes"])
+    await answer(spine)
+    assert ["hello", "yes, do it"] == said(spine)
+    assert ["Shall I?", "Done."] == spine.channel.shown()
+    assert ["m1"] == spine.channel.unbuttoned
+    assert {1: "answered", pressed: "answered", pressed + 1: "answered"} == await spine.outcomes()
+
+
+async def test_buttons_are_pressed_once(spine: Spine) -> None:
+    """Twice the same, and another under the same answer: the first one counts, whatever runs by then."""
+    buttons = await question(spine)
+    await spine.press(buttons["Yes"])
+    await spine.asked()
+    await spine.press(buttons["Yes"])
+    await spine.press(buttons["No"])
+    await spine.quiet()
+    await answer(spine)
+    assert ["hello", "yes, do it"] == said(spine)
+    assert ["Shall I?", GONE_TEXT, GONE_TEXT, "Done."] == spine.channel.shown()
+
+
+async def test_the_same_press_delivered_twice_at_once_is_said_once(spine: Spine) -> None:
+    """Both wait before either is decided."""
+    buttons = await question(spine)
+    for _ in range(5):
+        await spine.press(buttons["No"])
+    await answer(spine)
+    assert ["hello", "no"] == said(spine)
+    assert ["Done.", *[GONE_TEXT] * 4] == sorted(spine.channel.shown()[1:])
+
+
+@pytest.mark.parametrize("chat", ["c1", "g1"])
+async def test_a34_another_persons_press_says_nothing_for_them_nor_for_the_asker(spine: Spine, chat: str) -> None:
+    """A34: they are told, the buttons stay, and whom they were made for presses them still."""
+    buttons = await question(spine, chat=chat)
+    await spine.press(buttons["Yes"], "p2", chat)
+    await spine.quiet()
+    assert ["Shall I?", GONE_TEXT] == spine.channel.shown(chat)
+    assert ([], 1) == (spine.channel.unbuttoned, len(spine.model.requests))
+    await spine.press(buttons["Yes"], "p1", chat)
+    await answer(spine)
+    assert ["hello", "yes, do it"] == said(spine)
+
+
+async def test_in_a_group_the_words_are_its_persons(spine: Spine) -> None:
+    """The model reads who said them, and the answer replies to the question."""
+    buttons = await question(spine, chat="g1")
+    await spine.press(buttons["Yes"], chat="g1")
+    await answer(spine)
+    assert UserItem("yes, do it", "P1", spine.now.isoformat()) == spine.model.requests[-1].items[-1]
+    assert "m1" == spine.channel.parts[-1].reply_to
+
+
+@pytest.mark.parametrize("chat", ["c2", "g1"])
+async def test_a_question_of_one_conversation_is_not_answered_in_another(spine: Spine, chat: str) -> None:
+    """A press that claims to come from elsewhere says nothing there; a private chat is its person's wherever it is."""
+    buttons = await question(spine, chat="g2")
+    await spine.press(buttons["Yes"], chat=chat)
+    await spine.quiet()
+    assert [GONE_TEXT] == spine.channel.shown(chat)
+    assert 1 == len(spine.model.requests)
+
+
+async def test_a_question_that_was_passed_over_is_not_answered_any_more(spine: Spine) -> None:
+    """Something else was answered since; the old buttons go when they are pressed, the new ones hold."""
+    old = await question(spine)
+    new = await question(spine)
+    await spine.press(old["Yes"])
+    await spine.quiet()
+    assert (GONE_TEXT, ["m1"], 2) == (spine.channel.shown()[-1], spine.channel.unbuttoned, len(spine.model.requests))
+    await spine.press(new["Yes"])
+    await answer(spine)
+    assert ["hello", "hello", "yes, do it"] == said(spine)
+
+
+async def test_a_new_conversation_has_no_questions(spine: Spine) -> None:
+    """After /new."""
+    buttons = await question(spine)
+    await spine.say("/new")
+    await spine.quiet()
+    await spine.press(buttons["Yes"])
+    await spine.quiet()
+    assert GONE_TEXT == spine.channel.shown()[-1]
+    assert 1 == len(spine.model.requests)
+
+
+async def test_a_button_holds_for_a_week(spine: Spine) -> None:
+    """However quiet it was; a day before that it does what it says."""
+    buttons = await question(spine)
+    spine.later(days=HOLDS.days)
+    await spine.press(buttons["Yes"])
+    await spine.quiet()
+    assert GONE_TEXT == spine.channel.shown()[-1]
+    spine.later(days=-1)
+    await spine.press(buttons["Yes"])
+    await answer(spine)
+    assert "yes, do it" == said(spine)[-1]
+
+
+async def test_a_press_while_a_turn_runs_steers_it(spine: Spine) -> None:
+    """As the words would have; one answer to both."""
+    buttons = await question(spine)
+    other = await spine.say("and something else")
+    await spine.asked()
+    pressed = await spine.press(buttons["Yes"])
+    await spine.quiet()
+    spine.model.give("One moment.")
+    await answer(spine)
+    assert ["hello", "and something else", "yes, do it"] == said(spine)
+    assert "One moment.\n\nDone." == spine.channel.shown()[-1]
+    assert {1: "answered", other: "answered", pressed: "answered", pressed + 1: "merged"} == await spine.outcomes()
+
+
+async def test_a_press_while_a_turn_runs_waits_in_mode_followup(tmp_path: Path) -> None:
+    """As any message."""
+    store = await quick_store(tmp_path / "tenk.db")
+    spine = Spine(store, sessions=SessionsConfig(mode="followup"))
+    await spine.begin()
+    buttons = await question(spine)
+    await spine.say("and something else")
+    await spine.asked()
+    await spine.press(buttons["Yes"])
+    await spine.quiet()
+    spine.model.give("One moment.")
+    await answer(spine)
+    assert ["Shall I?", "One moment.", "Done."] == spine.channel.shown()
+    await spine.kill()
+    await store.aclose()
+
+
+async def test_a_question_outlives_the_process(spine: Spine) -> None:
+    """What the button says is in the journal."""
+    buttons = await question(spine)
+    await spine.kill()
+    await spine.begin()
+    await spine.press(buttons["No"])
+    await answer(spine)
+    assert ["hello", "no"] == said(spine)
+
+
+async def test_a_press_outlives_the_process_and_is_said_once(spine: Spine) -> None:
+    """Killed before it was decided, before its turn began, and in the middle of that."""
+    buttons = await question(spine)
+    spine.router.close()
+    await spine.admit(spine.pressed(buttons["Yes"]), silently=True)
+    await spine.kill()
+    await spine.begin()
+    spine.router.session("default", KEY).close()
+    await spine.quiet()
+    assert 1 == len(spine.model.requests)
+    await spine.kill()
+    await spine.begin()
+    await spine.asked()
+    await spine.kill()
+    await spine.begin()
+    await spine.press(buttons["Yes"])
+    await answer(spine)
+    assert ["hello", "yes, do it"] == said(spine)
+    assert ["Shall I?", GONE_TEXT, "Done."] == spine.channel.shown()
+
+
+async def test_a_press_that_waited_too_long_is_missed_as_its_words_would_be(spine: Spine) -> None:
+    """Somebody who pressed hours ago is asked to say it again."""
+    buttons = await question(spine)
+    await spine.admit(spine.pressed(buttons["Yes"]), silently=True)
+    await spine.kill()
+    spine.later(seconds=spine.sessions.missed_after_s + 1)
+    await spine.begin()
+    await spine.quiet()
+    assert "please send it again" in spine.channel.shown()[-1]
+    assert 1 == len(spine.model.requests)
+
+
+async def test_what_only_its_person_sees_stays_so(spine: Spine) -> None:
+    """The words of a press under such an answer are answered by the way of the press, not in the chat."""
+    asked, again = (Route("interaction", token, spine.now.replace(year=2030), private=True) for token in ("t1", "t2"))
+    message = spine.message("", chat="g1")
+    await spine.admit(
+        CommandInvoked(
+            event_id="command:1", address=message.address, sender=message.sender, received_at=spine.now, name="coach",
+            arguments="hello", kind=ChatKind.GROUP, route=asked,
+        )
+    )  # fmt: skip
+    await answer(spine, ASKED)
+    await spine.admit(replace(spine.pressed(shown_buttons(spine)["Yes"], chat="g1"), route=again))
+    await answer(spine)
+    assert ["hello", "yes, do it"] == said(spine)
+    assert ["t1", "t2"] == [part.route.token for part in spine.channel.parts if part.route is not None]
+
+
+async def test_where_a_channel_has_no_buttons_the_question_stands_alone(tmp_path: Path) -> None:
+    """Its words are typed."""
+
+    class WithoutButtons(FakeChannel):
+        close_buttons = None  # type: ignore[assignment]  what a runtime check takes for not there
+
+    store = await quick_store(tmp_path / "tenk.db")
+    spine = Spine(store, channel=WithoutButtons())
+    await spine.begin()
+    assert {} == await question(spine)
+    await spine.say("yes, do it")
+    await answer(spine)
+    assert ["hello", "yes, do it"] == said(spine)
+    await spine.kill()
+    await store.aclose()
+
+
+async def test_where_nothing_is_left_of_an_answer_there_is_nothing_to_reply_to(tmp_path: Path) -> None:
+    """A question that nobody sees is not answered by a press."""
+    store = await quick_store(tmp_path / "tenk.db")
+    spine = Spine(store, clean=lambda text: text.replace("Shall I?", ""))
+    await spine.begin()
+    assert {} == await question(spine)
+    assert ["My answer came out empty. Please ask me again."] == spine.channel.shown()
+    await spine.kill()
+    await store.aclose()
+
+
+async def test_a_button_is_short_and_there_are_few(spine: Spine) -> None:
+    """Whatever an agent suggests; what says nothing is left out, and each says its own words."""
+    labels = ["", "x" * 99, *(str(number) for number in range(20))]
+    await spine.say("hello")
+    await answer(spine, replace(ASKED, replies=tuple(SuggestedReply(label, f"say {label}") for label in labels)))
+    shown = shown_buttons(spine)
+    assert ["x" * (LABEL_CHARS - 1) + "…", "0", "1", "2", "3", "4", "5"] == list(shown)
+    assert MAX_REPLIES == 1 + len(shown)
+    assert all(data.isascii() and len(data) <= MAX_DATA_BYTES for data in shown.values())
+    await spine.press(shown["5"])
+    await answer(spine)
+    assert "say 5" == said(spine)[-1]
+
+
+async def test_only_an_answer_that_came_to_its_end_suggests(spine: Spine) -> None:
+    """A response with suggestions that something else was said to before it was shown is not the last one."""
+    await spine.say("hello")
+    await spine.asked()
+    await spine.say("and this")
+    await spine.quiet()
+    spine.model.give(ASKED)
+    await answer(spine, "Not now.")
+    assert "Shall I?\n\nNot now." == spine.channel.shown()[-1]
+    assert {} == shown_buttons(spine)
+    ended = (ASKED, TurnEnded(EndReason.STOPPED, "Shall I?"))
+    assert ((), (), ASKED.replies) == (
+        suggested(ended), suggested((ASKED,)), suggested((ASKED, TurnEnded(EndReason.COMPLETED, "Shall I?"))),
+    )  # fmt: skip
