@@ -24,11 +24,11 @@ TOO_MUCH_A_STEP = 2.25
 """How much longer twice the text takes at least where it grows; a call that only begins to work at some length jumps in
 one step and is linear in the other."""
 
-PASS_US = 40
+PASS_US = 30
 """About how long the shortest text of a measurement should take. n is chosen for it, so that a slow function is
 measured on short texts, and a quick one on long texts, where its overhead is small."""
 
-LEAST_CHARS, MOST_CHARS = 150, 2500
+LEAST_CHARS, MOST_CHARS = 120, 2500
 LARGER = 4
 ENOUGH = 3
 LONG_S = 0.03

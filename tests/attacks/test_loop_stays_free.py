@@ -44,7 +44,9 @@ async def test_f37_5000_calls_of_a_model_stop_nobody(tmp_path: Path) -> None:
     """The model asks for all at once; the person is answered, and a hundred results are in the store."""
     before = held()
     async with house(tmp_path) as here:
-        here.model.script(Reply(calls=tuple(Call("get_user_skills") for _ in range(5000))), Reply("Done."))
+        here.model.script(
+            Reply(calls=tuple(Call("get_user_skills") for _ in range(5000)), chunk_chars=100), Reply("Done.")
+        )
         here.sim.say(1, "my skills, please")
         await here.told(1, "Done.")
         events = await here.rows("SELECT kind FROM events WHERE kind = 'tool_returned'")

@@ -92,11 +92,6 @@ def offline(text: str) -> None:
         OfflineCoach().answer(ModelRequest(SYSTEM, (UserItem(text), *more), TOOLS, 100))
 
 
-def many_messages(text: str) -> None:
-    """The offline coach, with each piece as a message of its own."""
-    OfflineCoach().answer(ModelRequest(SYSTEM, tuple(UserItem(piece) for piece in pieces(text)), TOOLS, 100))
-
-
 def pieces(text: str) -> list[str]:
     """The text in pieces of the same length."""
     return [text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS)]
@@ -202,7 +197,6 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
     "agent.coach.hearing:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
     "agent.coach.offline:OfflineCoach.answer": Entry(offline),
-    "agent.coach.offline:OfflineCoach.answer to many": Entry(many_messages),
     "agent.coach.language:detect": Entry(lambda text: (language.detect(text), language.language_of(text))),
     "agent.coach.language:escape": Entry(language.escape),
     "agent.coach.looks:emoji_for": Entry(looks.emoji_for),

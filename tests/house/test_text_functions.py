@@ -2,6 +2,7 @@
 
 from cProfile import Profile
 from functools import cache
+from pathlib import Path
 from types import CodeType
 
 import pytest
@@ -50,12 +51,12 @@ def excuse_for(name: str, excused: dict[str, str]) -> str | None:
 
 @cache
 def functions_run() -> frozenset[str]:
-    """`module:Qualified.name` of every function that the entries reach with a short text of every fourth shape."""
+    """`module:Qualified.name` of every function that the entries reach with a short text of every seventh shape."""
     profile = Profile()
     profile.enable()
     try:
         for entry in (entry for entries, _ in TABLES.values() for entry in entries.values()):
-            for shape in SHAPES[::4]:
+            for shape in SHAPES[::7]:
                 entry.call(shape.text(SHORT_CHARS))
     finally:
         profile.disable()
@@ -65,6 +66,4 @@ def functions_run() -> frozenset[str]:
 
 def named(code: CodeType) -> str:
     """A function as `text_functions` calls it."""
-    from pathlib import Path  # noqa: PLC0415  a name of the module above would be a text function here
-
     return f"{module_of(Path(code.co_filename))}:{code.co_qualname.replace('.<locals>', '')}"
