@@ -95,21 +95,17 @@ def test_pairing_approve_needs_a_code_or_a_number(tmp_path: Path) -> None:
     assert 2 == tenk("pairing", "approve", "ABCD2345", "--request", "1234", home=tmp_path).returncode
 
 
-def test_an_invitation_is_made_listed_and_taken_back_without_a_gateway(tmp_path: Path) -> None:
-    """Its code is told once; a day that is none and a role nobody gives are wrong uses."""
-    made = tenk("invite", "--days", "2", home=tmp_path)
-    code = re.search(r"say ((?:[2-9A-HJ-NP-Z]{4}-){3}[2-9A-HJ-NP-Z]{4}) to the bot", made.stdout)
-    number = re.search(r"invite revoke ([0-9a-f]{8})", made.stdout)
-    assert (0, True, True) == (made.returncode, code is not None, number is not None)
-    listed = tenk("invite", "list", home=tmp_path).stdout
+def test_an_invitation_is_made_and_taken_back_without_a_gateway(tmp_path: Path) -> None:
+    """Its code is told once; the list has what became of it."""
+    made = tenk("invite", "--days", "2", home=tmp_path).stdout
+    code = re.search(r"say ((?:[2-9A-HJ-NP-Z]{4}-){3}[2-9A-HJ-NP-Z]{4}) to the bot", made)
+    number = re.search(r"invite revoke ([0-9a-f]{8})", made)
     assert code is not None
     assert number is not None
-    assert f"{number[1]}  member  waits" in listed
-    assert code[1] not in listed
     assert 0 == tenk("invite", "revoke", number[1], home=tmp_path).returncode
-    assert "revoked" in tenk("invite", "list", home=tmp_path).stdout
-    assert 1 == tenk("invite", "revoke", number[1], home=tmp_path).returncode
-    assert 2 == tenk("invite", "--role", "king", home=tmp_path).returncode
+    listed = tenk("invite", "list", home=tmp_path).stdout
+    assert f"{number[1]}  member  revoked" in listed
+    assert code[1] not in listed
 
 
 def test_block_and_deny_answer(tmp_path: Path) -> None:
