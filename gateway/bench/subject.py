@@ -66,7 +66,7 @@ class Subject:
 
 def gateway(home: Path, environment: Mapping[str, str]) -> Subject:
     """The gateway as `tenk run` starts it, open to everybody and without personal limits."""
-    home.mkdir(parents=True, exist_ok=True)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     config = home / "gateway.toml"
     config.write_text(
         '[access]\ndirect = "open"\n[access.limits]\n'
@@ -78,5 +78,5 @@ def gateway(home: Path, environment: Mapping[str, str]) -> Subject:
 
 def bare_bot(module: str, home: Path, environment: Mapping[str, str]) -> Subject:
     """A bare bot on a platform's own library."""
-    home.mkdir(parents=True, exist_ok=True)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
     return Subject(["-m", module], environment, home / "bare.log")

@@ -108,7 +108,7 @@ class World:
         await self.ledger.start()
         self.server.keeps_requests = False
         home = self._directory / "home"
-        home.mkdir()
+        home.mkdir(mode=0o700)
         env = {
             **account,
             "OPENAI_API_KEY": API_KEY,
