@@ -12,7 +12,8 @@ from gateway.commands.decisions import GONE_TEXT
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.suggested import HOLDS, LABEL_CHARS, MAX_REPLIES
 from tests.fakes.chat import FakeChannel
-from tests.fakes.spine import KEY, Spine, quick_store
+from tests.fakes.outages import FickleEngine
+from tests.fakes.spine import KEY, QuickStore, Spine, quick_store
 
 ASKED = ModelResponded(0, "Shall I?", replies=(SuggestedReply("Yes", "yes, do it"), SuggestedReply("No", "no")))
 
@@ -204,6 +205,23 @@ async def test_a_press_outlives_the_process_and_is_said_once(spine: Spine) -> No
     await answer(spine)
     assert ["hello", "yes, do it"] == said(spine)
     assert ["Shall I?", GONE_TEXT, "Done."] == spine.channel.shown()
+
+
+async def test_a_press_whose_commit_held_unheard_is_said_once(tmp_path: Path) -> None:
+    """The connection broke behind COMMIT: what the press said is found in the store."""
+    engine = FickleEngine(tmp_path / "tenk.db")
+    store = await QuickStore(engine).start()
+    spine = Spine(store)
+    await spine.begin()
+    buttons = await question(spine)
+    await spine.admit(spine.pressed(buttons["Yes"]), silently=True)
+    engine.unheard = 1
+    spine.bus.reread()
+    await answer(spine)
+    assert (0, ["hello", "yes, do it"]) == (engine.unheard, said(spine))
+    assert ["Shall I?", "Done."] == spine.channel.shown()
+    await spine.kill()
+    await store.aclose()
 
 
 async def test_a_press_that_waited_too_long_is_missed_as_its_words_would_be(spine: Spine) -> None:
