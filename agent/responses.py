@@ -69,6 +69,14 @@ def classify(response: ModelResponded) -> Response:
     return Text(response)
 
 
+def at_most(response: ModelResponded, calls: int) -> ModelResponded:
+    """The response with its first calls; how many are left out stays with it, so that the model can be told (F37)."""
+    surplus = len(response.tool_calls) - calls
+    if surplus <= 0:
+        return response
+    return replace(response, tool_calls=response.tool_calls[:calls], calls_left_out=response.calls_left_out + surplus)
+
+
 def with_own_ids(response: ModelResponded, step: int, used: AbstractSet[str], turn_id: str) -> ModelResponded:
     """The response as this step's, every call id present and seen for the first time (F36)."""
     taken = set(used)

@@ -30,7 +30,7 @@ from agent.ports import (
     TurnPort,
     Waiting,
 )
-from agent.responses import with_own_ids
+from agent.responses import at_most, with_own_ids
 from agent.tools.base import Tool
 from agent.tools.executor import Executor
 from agent.tools.pipeline import Asked, Ended, Pipeline, ToolBox
@@ -49,6 +49,10 @@ from agent.transcript import (
 )
 
 log = structlog.get_logger()
+
+
+TOLD_CALLS = 2
+"""So many times the calls that may run are kept, each with a result; of more, only their number."""
 
 
 def _utc_now() -> datetime:
@@ -151,7 +155,8 @@ class RunningTurn:
             self.void_streamed()  # said beside a call: no answer
         self._streamed.clear()
         used = self._used_ids() if response.tool_calls else frozenset()
-        return with_own_ids(response, self.journal.steps, used, self._turn.id)
+        kept = at_most(response, TOLD_CALLS * self.limits.max_calls)
+        return with_own_ids(kept, self.journal.steps, used, self._turn.id)
 
     def void_streamed(self) -> None:
         """Tell whoever watches that what was streamed of this response does not count."""

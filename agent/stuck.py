@@ -22,6 +22,9 @@ MONOLOGUE = 3
 ALTERNATION = 6
 WINDOW = 20
 
+MAX_COMPARED_CHARS = 20_000
+"""Results that are the same so far count as the same."""
+
 _TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\d\d)?|\b\d{2}:\d{2}:\d{2}(\.\d+)?\b")
 
 
@@ -37,7 +40,7 @@ class _Seen:
 
 def circling(events: Sequence[JournalEvent]) -> str | None:
     """How the turn goes in circles since the person last spoke or it was last told so; None when it does not."""
-    seen = _observed(events)[-WINDOW:]
+    seen = _observed(events)
     if _tail(seen, SAME_ERROR, lambda a, b: a == b and a.failed):
         return f"the same call failed the same way {SAME_ERROR} times"
     if _tail(seen, SAME_PAIR, lambda a, b: a == b and not a.text):
@@ -60,23 +63,32 @@ def _alternates(last: Sequence[_Seen]) -> bool:
 
 
 def _observed(events: Sequence[JournalEvent]) -> list[_Seen]:
+    """What was done since the person spoke or it was told, of that the last window; nothing else is looked into."""
     calls: dict[str, ToolCall] = {}
-    seen: list[_Seen] = []
+    done: list[tuple[ModelResponded | ToolReturned, ToolCall | None]] = []
     for event in events:
         match event:
             case ModelResponded():
                 calls |= {call.id: call for call in event.tool_calls}
                 if not event.tool_calls and event.text.strip():
-                    seen.append(_Seen(event.text.strip(), "", text=True))
+                    done.append((event, None))
             case ToolReturned() if event.outcome is not CallOutcome.SKIPPED:
-                call = calls.get(event.call_id)
-                what = f"{event.name} {call.arguments if call else ''}"
-                failed = event.outcome is not CallOutcome.DONE
-                seen.append(_Seen(_TIMES.sub("", what), _TIMES.sub("", event.content), failed))
+                done.append((event, calls.get(event.call_id)))
             case Steered():
-                seen.clear()
+                done.clear()
             case Nudged() if event.why is NudgeReason.STUCK:
-                seen.clear()
+                done.clear()
             case _:
                 pass
-    return seen
+    return [_seen(event, call) for event, call in done[-WINDOW:]]
+
+
+def _seen(event: ModelResponded | ToolReturned, call: ToolCall | None) -> _Seen:
+    if isinstance(event, ModelResponded):
+        return _Seen(event.text.strip(), "", text=True)
+    what = f"{event.name} {call.arguments if call else ''}"
+    return _Seen(_timeless(what), _timeless(event.content), event.outcome is not CallOutcome.DONE)
+
+
+def _timeless(text: str) -> str:
+    return _TIMES.sub("", text[:MAX_COMPARED_CHARS])

@@ -121,6 +121,7 @@ class ModelResponded:
     stop: StopReason = StopReason.END
     usage: Usage = Usage()
     model: str = ""  # provider:name that answered
+    calls_left_out: int = 0  # behind `tool_calls`: more than one response may hold
     kind: Literal["model_responded"] = "model_responded"
 
 
@@ -276,9 +277,11 @@ class _Folding:
         self.items: list[Item] = []
         self._turn: list[JournalEvent] = []  # responses of the turn at hand
         self._open: list[tuple[str, ToolCall]] = []  # id in the journal, call as the transcript has it
+        self._asked: frozenset[str] = frozenset()  # the ids of those
         self._results: dict[str, str] = {}  # content by id in the journal
         self._after: list[Item] = []  # what was said while calls were open
         self._used: set[str] = set()  # call ids: strict APIs want each once
+        self._numbers: dict[str, int] = {}  # by id: how many were made of it
 
     def take(self, event: JournalEvent) -> None:
         """Fold one event in."""
@@ -290,7 +293,7 @@ class _Folding:
             case ModelResponded():
                 self.close_calls()
                 self._respond(event)
-            case ToolReturned() if any(id_ == event.call_id for id_, _ in self._open):
+            case ToolReturned() if event.call_id in self._asked:
                 self._results.setdefault(event.call_id, event.content)
             case ToolResultRewritten() if event.call_id in self._results:
                 self._results[event.call_id] = event.content
@@ -309,7 +312,7 @@ class _Folding:
         for id_, call in self._open:
             self.items.append(ToolItem(call.id, call.name, self._results.get(id_, NO_RESULT)))
         self.items.extend(self._after)
-        self._open, self._results, self._after = [], {}, []
+        self._open, self._asked, self._results, self._after = [], frozenset(), {}, []
 
     def _say_after(self, items: Sequence[Item]) -> None:
         (self._after if self._open else self.items).extend(items)
@@ -317,6 +320,7 @@ class _Folding:
     def _respond(self, response: ModelResponded) -> None:
         self._turn.append(response)
         self._open = [(call.id, replace(call, id=self._unused(call.id))) for call in response.tool_calls]
+        self._asked = frozenset(id_ for id_, _ in self._open)
         if response.text.strip() or self._open:
             calls = tuple(call for _, call in self._open)
             self._add(AssistantItem(response.text, calls, response.thinking))
@@ -338,9 +342,11 @@ class _Folding:
             self.items.append(item)
 
     def _unused(self, id_: str) -> str:
-        fresh, n = id_ or "call", 1
+        id_ = id_ or "call"
+        fresh, n = id_, self._numbers.get(id_, 1)
         while fresh in self._used:
             n += 1
-            fresh = f"{id_ or 'call'}_{n}"
+            fresh = f"{id_}_{n}"
         self._used.add(fresh)
+        self._numbers[id_] = n
         return fresh

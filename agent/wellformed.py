@@ -1,5 +1,6 @@
 """Text that every encoder and every database takes (F40), and that no function of a library takes long over; pure."""
 
+import re
 import unicodedata
 from typing import Literal
 
@@ -8,6 +9,7 @@ import regex
 MAX_MARKS = 30
 """Marks on one letter; more are no writing (UAX 15, "Stream-Safe Text Format", Unicode 17, read 2026-11)."""
 
+_LONE = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 _SURPLUS_MARKS = regex.compile(rf"(?<!\p{{M}})(\p{{M}}{{{MAX_MARKS}}})\p{{M}}++")
 
 
@@ -18,7 +20,7 @@ def well_formed(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+        return _LONE.sub("\ufffd", text).encode("utf-16-le", "surrogatepass").decode("utf-16-le")
     return text
 
 

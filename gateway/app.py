@@ -67,6 +67,7 @@ from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
 from gateway.store.practice import StoredPractice
 from gateway.unix_socket import listening
+from gateway.watchdog import LoopWatchdog
 
 log = structlog.get_logger()
 
@@ -176,6 +177,7 @@ class Gateway:
         tasks.create_task(HttpServer(settings.http, standing, Mounts(manager)).run())
         tasks.create_task(self._control(operations, standing).run())
         tasks.create_task(self._keep_house())
+        tasks.create_task(LoopWatchdog().run())
         routing = tasks.create_task(router.run())
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again

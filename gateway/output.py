@@ -167,7 +167,7 @@ def _without_elements(text: str, element: _Element, cut_off: str) -> str:
     if found is None:
         return text
     kept, at, closings = [], 0, element.closings(text)
-    while found:
+    while found is not None:
         end = _end_behind(closings.get(found[1].lower(), ()), found.end())
         if end is None and re.compile(cut_off).match(text, found.end()):
             end = len(text)
@@ -203,15 +203,20 @@ def _without_repeats(text: str) -> str:
     for paragraph in paragraphs:
         kept.append(paragraph)
         words.append(paragraph.strip())
-        for length in range(1, min(_MOST_REPEATED_PARAGRAPHS, len(kept) // 2) + 1):
-            if _same(words[-length:], words[-2 * length : -length]):
-                del kept[-length:], words[-length:]
-                break
+        if repeated := _repeated(words):
+            del kept[-repeated:], words[-repeated:]
     return text if len(kept) == len(paragraphs) else "\n\n".join(kept)
 
 
-def _same(later: list[str], earlier: list[str]) -> bool:
-    return later == earlier and sum(map(len, later)) >= _LEAST_REPEATED_CHARS
+def _repeated(words: Sequence[str]) -> int:
+    """How many paragraphs at the end only say again what stands right before them; 0 for none."""
+    chars = 0
+    for length in range(1, min(_MOST_REPEATED_PARAGRAPHS, len(words) // 2) + 1):
+        chars += len(words[-length])
+        same_end = chars >= _LEAST_REPEATED_CHARS and words[-1] == words[-1 - length]
+        if same_end and words[-length:] == words[-2 * length : -length]:
+            return length
+    return 0
 
 
 class Scrubber:

@@ -9,34 +9,34 @@ REDACTED = "[REDACTED]"
 MIN_SECRET_CHARS = 6
 """A shorter secret is not looked for: it would blank ordinary words."""
 
-KEY_SHAPES = re.compile(
-    r"""
-      (?<!\d)\d{6,}(?::|%3[Aa])[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])      # Telegram bot token
-    | (?<![A-Za-z0-9])[A-Za-z0-9_-]{24,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}  # Discord bot token
-    | (?<![A-Za-z0-9])xox[a-z]-[A-Za-z0-9-]{10,}                       # Slack tokens
-    | (?<![A-Za-z0-9])xapp-[A-Za-z0-9-]{10,}                           # Slack app token
-    | (?<![A-Za-z0-9])sk-[A-Za-z0-9_-]{16,}                            # OpenAI, Anthropic
-    | (?<![A-Za-z0-9])gh[opsur]_[A-Za-z0-9]{30,}                       # GitHub
-    | (?<![A-Za-z0-9])github_pat_[A-Za-z0-9_]{40,}
-    | (?<![A-Za-z0-9])AIza[A-Za-z0-9_-]{35}                            # Google
-    | (?<![A-Za-z0-9])A(?:KI|SI)A[A-Z0-9]{16}(?![A-Z0-9])              # AWS access key id
-    | -----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)
-    | (?i:(?<=bearer\s))[A-Za-z0-9._~+/-]{8,}=*                        # Authorization header
-    | (?<=://)[^\s/:@]{0,128}:[^\s/@]{1,256}(?=@)                      # user:password in a URL
-    """,
-    re.VERBOSE,
-)
-"""Shapes that are keys whoever's they are; a JSON web token is beside them."""
+_SHAPES = (
+    (("earer", "EARER"), r"(?i:(?<=bearer\s))[A-Za-z0-9._~+/-]{8,}=*"),  # Authorization header
+    (("-----BEGIN",), r"-----BEGIN\ [A-Z ]*PRIVATE\ KEY-----[\s\S]*?(?:-----END\ [A-Z ]*PRIVATE\ KEY-----|\Z)"),
+    (("://",), r"(?<=://)[^\s/:@]{0,128}:[^\s/@]{1,256}(?=@)"),  # user:password in a URL
+    (("eyJ",), r"""
+      (?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{13,}+\.[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-])  # JSON web token: three runs,
+      (?P<kept>[A-Za-z0-9_-]*?)(?<![A-Za-z0-9])                                      # looked for once in the first:
+      eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+                      # "-eyJ-eyJ-eyJ" is one run
+    """),
+    ((":", "%3"), r"(?<!\d)\d{6,}(?::|%3[Aa])[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),  # Telegram bot token
+    ((".",), r"(?<![A-Za-z0-9])[A-Za-z0-9_-]{24,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"),  # Discord bot token
+    (("xox", "xapp-", "sk-", "gh", "github_pat_", "AIza", "AKIA", "ASIA"), r"""
+      (?<![A-Za-z0-9])(?:
+        xox[a-z]-[A-Za-z0-9-]{10,} | xapp-[A-Za-z0-9-]{10,}            # Slack tokens, Slack app token
+      | sk-[A-Za-z0-9_-]{16,}                                          # OpenAI, Anthropic
+      | gh[opsur]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{40,}      # GitHub
+      | AIza[A-Za-z0-9_-]{35}                                          # Google
+      | A(?:KI|SI)A[A-Z0-9]{16}(?![A-Z0-9])                            # AWS access key id
+      )
+    """),
+)  # fmt: skip
+"""Shapes that are keys whoever's they are, the widest first: words of which one is in every such key or before it, and
+what it looks like. Each is a walk of its own, so that no single call holds the interpreter for long."""
 
-_WEB_TOKEN = re.compile(
-    r"""
-    (?<![A-Za-z0-9_-])(?=[A-Za-z0-9_-]{13,}+\.[A-Za-z0-9_-]{10,}+\.[A-Za-z0-9_-])  # three runs with dots in between
-    ([A-Za-z0-9_-]*?)(?<![A-Za-z0-9])                                              # what stands before it in the first
-    eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]+
-    """,
-    re.VERBOSE,
+_KEYS = tuple(
+    (words, re.compile(shape, re.VERBOSE), rf"\g<kept>{REDACTED}" if "(?P<kept>" in shape else REDACTED)
+    for words, shape in _SHAPES
 )
-"""Looked for once a run of its letters, not from every "eyJ" in it: "-eyJ" again and again is one run."""
 
 UNSAFE_CHARACTERS = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Characters that move a terminal's cursor, start a line, or turn the order of what is shown."""
@@ -56,14 +56,19 @@ class Redactor:
         """`text` without secrets; the rest of it is unchanged."""
         if self._live is not None:
             text = self._live.sub(REDACTED, text)
-        return KEY_SHAPES.sub(REDACTED, _WEB_TOKEN.sub(rf"\1{REDACTED}", text))
+        for words, shape, instead in _KEYS:
+            if any(word in text for word in words):
+                text = shape.sub(instead, text)
+        return text
 
 
 def escape_controls(text: str) -> str:
     r"""`text` on one line, control and direction characters shown as `\x1b` or `\u202e`."""
-    return UNSAFE_CHARACTERS.sub(_escaped, text)
+    return text if UNSAFE_CHARACTERS.search(text) is None else text.translate(_ESCAPES)
 
 
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
+def _escaped(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
+
+
+_ESCAPES = {code: _escaped(code) for code in range(0x10000) if UNSAFE_CHARACTERS.match(chr(code))}

@@ -47,6 +47,12 @@ COMMIT_SECONDS = Histogram(
 COMMIT_JOBS = Histogram(
     "tenk_store_commit_jobs", "Jobs that shared a commit.", buckets=(1, 2, 4, 8, 16, 32, 64, 128), registry=REGISTRY
 )
+LOOP_STALLS = Counter(
+    "tenk_loop_stalls", "Times the event loop stood still for over 200 ms, by where.", ["place"], registry=REGISTRY
+)
+LOOP_STALL_SECONDS = Histogram(
+    "tenk_loop_stall_seconds", "How long the event loop stood still.", buckets=_SLOW_S, registry=REGISTRY
+)
 CHANNEL_READY = Gauge("tenk_channel_ready", "1 while the channel is ready.", ["channel", "account"], registry=REGISTRY)
 CHANNEL_HEARD_AT = Gauge(
     "tenk_channel_heard_timestamp_seconds",
@@ -70,6 +76,9 @@ def series(metric: M, *labels: str) -> M:
 
 
 # ---------------------------------------------------------------- the log
+
+MAX_VALUE_CHARS = 20_000
+"""More of one value, or of a traceback, is not logged."""
 
 EventDict = MutableMapping[str, Any]
 
@@ -146,12 +155,19 @@ class Cleaner:
         return self._text(value if isinstance(value, str) else repr(value))
 
     def _text(self, text: str) -> str:
-        text = self._redactor.redact(text)
+        text = self._bounded(text)
         return escape_controls(text) if self._one_line else text.encode("utf-8", "replace").decode()
+
+    def _bounded(self, text: str) -> str:
+        """Redacted, and of a text beyond measure its beginning; more is redacted than shown, or a key could be cut."""
+        if len(text) <= MAX_VALUE_CHARS:
+            return self._redactor.redact(text)
+        shown = self._redactor.redact(text[: 2 * MAX_VALUE_CHARS])[:MAX_VALUE_CHARS]
+        return f"{shown}… ({len(text)} characters)"
 
     def _trace(self, trace: object) -> str:
         """A traceback keeps its lines, each of them indented, so that none looks like a log line."""
-        text = self._redactor.redact(str(trace))
+        text = self._bounded(str(trace))
         if not self._one_line:
             return text.encode("utf-8", "replace").decode()
         return "\n".join(f"    {escape_controls(line)}" for line in text.splitlines())

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from datetime import date
 
 from agent.coach.durations import find_durations
-from agent.coach.log_line import find_day
+from agent.coach.log_line import MAX_LINE_CHARS, find_day
 from agent.coach.practice import clean, name_key
 
-_NOT = re.compile(
-    r"\b(?:not|no|instead\s+of|rather\s+than|en\s+vez\s+de)\s+(?:(?:the|la|el)\s+)?\Z", re.IGNORECASE
-)
+_NOT = re.compile(r"\b(?:not|no|instead\s+of|rather\s+than|en\s+vez\s+de)\s+(?:(?:the|la|el)\s+)?\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ def read_correction(text: str, today: date, skills: Sequence[str]) -> Correction
     Raises:
         LogLineError: it names a date that is none.
     """
-    said = clean(text)
+    said = clean(text[:MAX_LINE_CHARS])
     durations = list(find_durations(said))
     ends = [0, *(duration.end for duration in durations)]
     starts = [*(duration.start for duration in durations), len(said)]

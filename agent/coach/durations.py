@@ -20,6 +20,8 @@ _NUMBER = r"(?:[0-9]{1,7}(?:[.,][0-9]{1,3})?|" + "|".join(sorted(_WORDS, key=lam
 _HOUR = r"(?:hours?|horas?|hrs?|h)"
 _MINUTE = r"(?:minutes?|minutos?|mins?|m|'|′)"
 _LEFT = r"(?<![\w.,:/+\-−])"  # a number's own start: "-45m" and "12.45m" hold no "45m"
+_FIRST = ("half", "media", "quarter", "cuarto", "h", *_WORDS)
+_BEGINNING = re.compile(f"{_LEFT}(?:[0-9]|{'|'.join(_FIRST)})", re.IGNORECASE)  # of each of the readings below
 _RIGHT = r"(?!\w)"
 
 
@@ -38,22 +40,15 @@ def find_duration(text: str) -> Duration | None:
 
 
 def find_durations(text: str) -> Iterator[Duration]:
-    """The durations in the text one behind the other, each in its longest reading.
-
-    A reading is looked for again only behind what was taken: every pattern walks through the text once.
-    """
-    found = [pattern.search(text) for pattern, _ in _READINGS]
-    while first := min((match for match in found if match is not None), key=_place, default=None):
-        _, minutes = _READINGS[found.index(first)]
-        yield Duration(_whole(minutes(first)), first.start(), first.end())
-        for index, match in enumerate(found):
-            if match is not None and match.start() < first.end():
-                found[index] = _READINGS[index][0].search(text, first.end())
-
-
-def _place(match: re.Match[str]) -> tuple[int, int]:
-    """First comes what begins first, of those the longest."""
-    return match.start(), -match.end()
+    """The durations in the text one behind the other, each in its longest reading; in one walk through the text."""
+    at = 0
+    while begun := _BEGINNING.search(text, at):
+        at = begun.end()
+        found = [(match, minutes) for pattern, minutes in _READINGS if (match := pattern.match(text, begun.start()))]
+        if found:
+            match, minutes = max(found, key=lambda reading: reading[0].end())
+            at = match.end()
+            yield Duration(_whole(minutes(match)), match.start(), at)
 
 
 def spell_minutes(minutes: int) -> str:

@@ -109,6 +109,6 @@ def _read(item: ToolItem, arguments: str) -> Returned:
 def _object(text: str) -> Mapping[str, object]:
     try:
         read = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return read if isinstance(read, dict) else {}

@@ -75,8 +75,8 @@ _DAY = (
     rf"|(?P<weekday>{'|'.join(_WEEKDAYS)}))"
 )
 _DAY_FIRST = re.compile(rf"\s*{_DAY}(?![\w-])[\s,:.]*", re.IGNORECASE)
-_DAY_INSIDE = re.compile(rf"(?<![\w-]){_DAY}(?![\w-])", re.IGNORECASE)
-_DAY_LAST = re.compile(rf"(?:^|[\s,]){_DAY}[\s.,:!]*\Z", re.IGNORECASE)
+_DAY_INSIDE = re.compile(rf"(?<![\w-])(?=\w){_DAY}(?![\w-])", re.IGNORECASE)
+_DAY_LAST = re.compile(rf"(?:^|[\s,])(?=\w){_DAY}[\s.,:!]*\Z", re.IGNORECASE)
 _LEAD = re.compile(
     r"\s*(?:please|por\s+favor|hey|hi|hola|i['’]ve|i|have|just|also|log|add|record|register|did|done|"
     r"practi[cs]ed|practi[cs]ing|practi[cs]e|played|studied|spent|worked|trained|for|about|he|acabo|de|practi(?:car|cado|qu[eé])|"

@@ -16,7 +16,7 @@ from agent.coach.hearing import Hearing, Returned, listen
 from agent.coach.insights import insights_of
 from agent.coach.intents import Intent, hear
 from agent.coach.language import TABLES, explain_log, say
-from agent.coach.log_line import LogLine, LogLineError, parse_log
+from agent.coach.log_line import MAX_LINE_CHARS, LogLine, LogLineError, parse_log
 from agent.coach.offline_work import Calls, CannotTell, Work
 from agent.coach.practice import name_key
 from agent.coach.prefetch import read_prefetched
@@ -189,7 +189,7 @@ def _stats(work: Work, task: _Task) -> str | Calls:
     patterns = work.read("analyze_practice_patterns", PatternsReport)
     if journey is None:
         return work.wanted(RuleCall("get_journey_stats", {}), RuleCall("analyze_practice_patterns", {}))
-    words = f" {name_key(task.text)} "
+    words = f" {name_key(task.text[:MAX_LINE_CHARS])} "
     named = [skill for skill in journey.skills if f" {name_key(skill.skill.name)}" in words]
     language = work.hearing.language
     if named:

@@ -11,6 +11,8 @@ from agent.errors import FailureKind
 from agent.ports import ModelFailure
 
 MAX_RETRY_AFTER_S = 86_400.0
+MAX_ERROR_CHARS = 100_000
+"""A longer error is read as no JSON."""
 
 RETRYABLE = frozenset(
     {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED, FailureKind.SERVER, FailureKind.NETWORK, FailureKind.TIMEOUT}
@@ -83,7 +85,7 @@ def _kind_of_server(status: int, said: str) -> FailureKind:
 def error_text(body: str) -> str:
     """The provider's own words, with type and code; of a body that is no JSON its beginning."""
     try:
-        whole = json.loads(body)
+        whole = json.loads(body[:MAX_ERROR_CHARS])
     except (ValueError, RecursionError):
         return " ".join(body[:300].split())
     error = whole.get("error", whole) if isinstance(whole, dict) else whole

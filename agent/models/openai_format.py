@@ -23,7 +23,12 @@ from agent.transcript import (
 )
 
 MAX_TEXT_CHARS = 2_000_000
-"""A response is cut here (F39)."""
+"""A response is cut here (F39), its calls counted in."""
+
+CALL_CHARS = 100
+"""What a call counts at least."""
+
+MAX_NAME_CHARS = 500
 
 _STOPS = {
     "stop": StopReason.END,
@@ -102,7 +107,6 @@ class _Slot:
     id: str = ""
     name: str = ""
     arguments: list[str] = field(default_factory=list)
-    told: bool = False
 
     def call(self) -> ToolCall:
         return ToolCall(self.id, self.name, "".join(self.arguments))
@@ -121,6 +125,7 @@ class Assembly:
         self._chars = 0
         self._refused = False
         self._slots: dict[int, _Slot] = {}
+        self._untold: list[int] = []  # calls that may still grow
         self._usage = Usage()
 
     def take(self, chunk: Any) -> None:
@@ -176,9 +181,12 @@ class Assembly:
         if "\x00" in text:
             text = text.replace("\x00", "")
         self._text.append(text)
-        self._chars += len(text)
-        self.over_long = self._chars > MAX_TEXT_CHARS
+        self._count(len(text))
         self._on_event(TextDelta(text))
+
+    def _count(self, chars: int) -> None:
+        self._chars += chars
+        self.over_long = self._chars > MAX_TEXT_CHARS
 
     def _take_calls(self, fragments: Sequence[dict[str, Any]]) -> None:
         for fragment in fragments:
@@ -186,10 +194,12 @@ class Assembly:
             function = fragment.get("function") or {}
             if (id_ := fragment.get("id")) and not slot.id:
                 slot.id = str(id_)
-            if (name := function.get("name")) and name != slot.name:  # some servers send the whole name each time
+            name = function.get("name")
+            if name and name != slot.name and len(slot.name) < MAX_NAME_CHARS:  # some send the whole name each time
                 slot.name += name
             if arguments := function.get("arguments"):
                 slot.arguments.append(arguments if type(arguments) is str else json.dumps(arguments))
+                self._count(len(slot.arguments[-1]))
         self._on_event(ALIVE)
 
     def _slot(self, fragment: dict[str, Any]) -> _Slot:
@@ -201,13 +211,14 @@ class Assembly:
         if index not in self._slots:
             self._tell_calls()  # a call begins: those before it are whole
             self._slots[index] = _Slot()
+            self._untold.append(index)
+            self._count(CALL_CHARS)
         return self._slots[index]
 
     def _tell_calls(self) -> None:
-        for index, slot in self._slots.items():
-            if not slot.told:
-                slot.told = True
-                self._on_event(CallStreamed(index, slot.call()))
+        for index in self._untold:
+            self._on_event(CallStreamed(index, self._slots[index].call()))
+        self._untold.clear()
 
     def response(self) -> ModelResponded:
         """The response, whole."""

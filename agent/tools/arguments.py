@@ -8,7 +8,9 @@ from pydantic import BaseModel, ValidationError
 
 from agent.wellformed import well_formed
 
-MAX_CHARS = 1_000_000
+MAX_CHARS = 200_000
+"""Ten times the longest thing a tool of ours takes, a weekly plan."""
+
 MAX_DIGITS = 300
 """Digits of a number; nothing a tool counts is longer, and Python's own limit is a setting."""
 

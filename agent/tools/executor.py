@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent.journal import Journal
 from agent.ports import TurnPort
@@ -27,10 +28,11 @@ class Executor:
     async def run(self, open_: Sequence[tuple[ModelResponded, int]]) -> list[Ended]:
         """What became of these calls; steering or a stop overtakes those not yet started."""
         intents = {event.call_key for event in self._journal.events if isinstance(event, ToolIntended)}
-        asked = [self._asked(response, index, intents) for response, index in open_]
+        asked = [self._asked(response, index, intents) for response, index in open_ if index < self._max_calls]
+        ended = await self._refuse(open_[len(asked) :])
         begun = [one for one in asked if one.intended or self._pipeline.has_begun(one)]
         fresh = [one for one in asked if one not in begun]
-        ended = [await self._one(one) for one in begun]  # also what a dead process began: settled, never skipped
+        ended += [await self._one(one) for one in begun]  # also what a dead process began: settled, never skipped
         while fresh:
             if overtaken := await self._overtaken(fresh):
                 return ended + overtaken
@@ -73,14 +75,24 @@ class Executor:
             raise group_of_one.exceptions[0] from None
         return [task.result() for task in tasks]
 
+    async def _refuse(self, surplus: Sequence[tuple[ModelResponded, int]]) -> list[Ended]:
+        """Results for the calls beyond the bound, in one commit; the last one tells of those that are not even kept."""
+        refused = [_refused(self._asked(response, index, set()), self._max_calls) for response, index in surplus]
+        if surplus and (left_out := surplus[-1][0].calls_left_out):
+            error = failed(f"Not run, nor {left_out} more calls: at most {self._max_calls} calls in one response.")
+            refused[-1] = replace(refused[-1], content=error)
+        if refused:
+            await self._journal.record(*refused)
+        return [Ended(returned) for returned in refused]
+
     async def _one(self, asked: Asked) -> Ended:
-        if int(asked.key.rpartition("/")[2]) >= self._max_calls:
-            error = failed(f"Not run: at most {self._max_calls} calls in one response. Ask again for this one.")
-            refused = ToolReturned(asked.step, asked.key, asked.call.id, asked.call.name, error, CallOutcome.FAILED)
-            await self._journal.record(refused)
-            return Ended(refused)
         async with self._slots:
             return await self._pipeline.run(asked)
+
+
+def _refused(asked: Asked, most: int) -> ToolReturned:
+    error = failed(f"Not run: at most {most} calls in one response. Ask again for this one.")
+    return ToolReturned(asked.step, asked.key, asked.call.id, asked.call.name, error, CallOutcome.FAILED)
 
 
 def _skipped(asked: Asked, why: str) -> ToolReturned:

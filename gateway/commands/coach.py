@@ -17,6 +17,8 @@ from channels.messages import AttachmentKind, OutboundMedia
 from gateway.commands.base import Command, Invocation, Reply, Results
 
 MAX_EXPORTED = 100_000
+MAX_WANTED_CHARS = 200
+"""More than three times the longest name of a skill; the rest of what was written is not looked at."""
 
 
 def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
@@ -122,7 +124,7 @@ async def _plan(_: Invocation) -> Reply:
 
 def _find(skills: tuple[Skill, ...], wanted: str) -> Skill | None:
     """The skill of this name, else the only one whose name begins so."""
-    key = name_key(wanted)
+    key = name_key(wanted[:MAX_WANTED_CHARS])
     exact = next((skill for skill in skills if name_key(skill.name) == key), None)
     begun = [skill for skill in skills if name_key(skill.name).startswith(key)]
     return exact or (begun[0] if len(begun) == 1 else None)
@@ -130,4 +132,4 @@ def _find(skills: tuple[Skill, ...], wanted: str) -> Skill | None:
 
 def _shown(text: str) -> str:
     """A person's words in a sentence of ours: literal, and not too many."""
-    return escape(clean(text)[:64])
+    return escape(clean(text[:MAX_WANTED_CHARS])[:64])

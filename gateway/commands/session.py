@@ -1,5 +1,6 @@
 """Commands about the conversation and the person: `/start /new /stop /mode /timezone`."""
 
+import asyncio
 from functools import partial
 
 from agent.coach.calendar import zone_of
@@ -100,10 +101,11 @@ async def _timezone(asked: Invocation) -> Reply:
     wanted = clean(asked.arguments)
     if not wanted:
         return Reply(_zone_text(asked, "timezone_is", asked.principal.timezone))
-    zone = find_zone(wanted)
+    zone = await asyncio.to_thread(find_zone, wanted)  # the first time it reads all there are from disk
     if zone is not None:
         return Reply(_zone_text(asked, "timezone_set", zone), session=SetTimezone(zone))
-    near, written = near_zones(wanted), escape(wanted[:SHOWN_TEXT_CHARS])
+    near = await asyncio.to_thread(near_zones, wanted)
+    written = escape(wanted[:SHOWN_TEXT_CHARS])
     if not near:
         return Reply(tell(asked.principal, "timezone_unknown", zone=written))
     listed = ", ".join(escape(name) for name in near)

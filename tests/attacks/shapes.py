@@ -8,7 +8,7 @@ class Shape:
     """One way to fill any length."""
 
     prefix: str
-    unit: str  # "\0" in it stands for a number that is another in each
+    unit: str  # NUMBER in it stands for a number that is another in each, WORD for a word
     suffix: str = ""
     second: str = ""  # a unit that fills the second half; "" goes on with the first
 
@@ -25,12 +25,23 @@ class Shape:
 
 
 def _filled(unit: str, chars: int) -> str:
-    if NUMBER in unit:
-        return "".join(unit.replace(NUMBER, str(number)) for number in range(max(1, chars // (len(unit) + 2))))
+    if NUMBER in unit or WORD in unit:
+        many = range(max(1, chars // (len(unit) + 2)))
+        return "".join(unit.replace(NUMBER, str(each)).replace(WORD, _word(each)) for each in many)
     return unit * max(1, chars // len(unit))
 
 
+def _word(number: int) -> str:
+    """Letters for a number, another word for each."""
+    letters = ""
+    while number or not letters:
+        number, digit = divmod(number, 26)
+        letters += chr(97 + digit)
+    return letters
+
+
 NUMBER = "\0\0"
+WORD = "\1\1"
 
 UNITS = (
     # blanks and words
@@ -79,7 +90,8 @@ OPENERS = (
     ("---end", "-"),
     ("[tool call", " "), ("\n[tool call]", " "), ("| a |\n|---|\n", "| a "), ("| a |\n|---|\n", "| a |\n"),
     ("- a\n", "  - a\n"), ("> a\n", "> > a\n"), ("/", "a"), ("/new ", " "), ("data: ", "a"), ("data: {}\n", ":"),
-    ("@", "everyone"), ("\\", "`"), ("\n", "[ \t"), ("¡", "a"),
+    ("@", "everyone"), ("\\", "`"), ("\n", "[ \t"), ("¡", "a"), ("<tool_call><", "end"), ("<tool_call><|", "endx"),
+    ("a", "\u0301\u0323"), ("a", "\u0323\u0301"),
 )  # fmt: skip
 """A beginning that asks for an end, and what stands there instead."""
 
@@ -89,6 +101,7 @@ HALVES = (
     ("[a", "](b)"), ("> ", "a\n"), (" ", "."), ("a ", " "), ("\n", "\t"), ("-", "a"), ("=", "a"), ("~", "a~~"),
     ("1", "m"), ("1", ":"), ("a.", "b"), ("a", "."), ("a@", "b."), ('{"a":', "}"), ("[", "{"), ("a\n", "\n"),
     ("\n \n", "a"), ("|", "\n"), ("\\", "*"), ("“", "”"), (",", " "), (". ", " ."), ("\u0301", "a"), ("a", "\u200b"),
+    ("\u0301", "\u0323"),
 )  # fmt: skip
 """One thing for half of the text, another for the rest."""
 
@@ -101,6 +114,7 @@ CLOSED_IN = (
 NUMBERED = (
     "`\0\0` ", "[\0\0](b) ", "[a](http://\0\0.b) ", "<a\0\0>", "<think\0\0>", "@a\0\0 ", "[\0\0]: b\n", "\0\0. a\n",
     "\n\n\0\0", '"\0\0":1,', "#\0\0 ", "<@\0\0> ", "**\0\0** ", "\0\0 ", "https://a\0\0.b ", "\0\0m ", "| \0\0 ",
+    "<a\1\1:think>", "<\1\1a:invoke>x", "</a\1\1:think>", "\1\1 ",
     "# \0\0\n", "- \0\0\n", "```\0\0\na\n```\n", "[tool call: \0\0]{}\n", "eyJ\0\0.", "&#\0\0;", "a\0\0, ", "> \0\0\n",
 )  # fmt: skip
 """Each another one: what is looked up among those before it."""
@@ -111,5 +125,6 @@ SHAPES: tuple[Shape, ...] = (
     *(Shape("", unit, second=second) for unit, second in HALVES),
     *(Shape("a", unit, "a") for unit in CLOSED_IN),
     *(Shape("", unit) for unit in NUMBERED),
+    *(Shape(prefix, " ", "a\nb") for prefix in ("", "new skill", "45m guitar", "/log", "- a", "> ", "1. ", "how to ")),
 )  # fmt: skip
 """All of them."""

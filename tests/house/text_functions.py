@@ -18,13 +18,14 @@ def module_of(path: Path) -> str:
     return named(path).removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
 
+@functools.cache
 def text_functions() -> dict[str, Path]:
     """`module:Qualified.name` of every text function of the project, with its file."""
     return {
         f"{module_of(path)}:{name}": path
         for path in python_files(*PACKAGES)
         for name, node in functions(path)
-        if reads_text(node, patterns_of(path))
+        if not _makes_pattern(node) and reads_text(node, patterns_of(path))
     }
 
 

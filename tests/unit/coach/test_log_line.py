@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.coach.durations import find_duration, spell_minutes
+from agent.coach.durations import find_duration, find_durations, spell_minutes
 from agent.coach.log_line import LogLine, LogLineError, LogProblem, parse_log
 from tests.fakes.practice_reader import TODAY
 
@@ -183,3 +183,16 @@ class TestLines:
         """50,000 characters: the line is cut, not studied."""
         line = parse_log("45m guitar " + "scales " * 7000, TODAY, SKILLS)
         assert 1000 == len(line.notes)
+
+
+@given(
+    st.lists(st.sampled_from(["45m", "1h30", "half an hour", "2 h", "guitar", "and", ",", "12.5", "x1h"]), max_size=8)
+)
+def test_durations_are_found_one_behind_the_other(words: list[str]) -> None:
+    """Each as if the text began behind the one before it, with nothing joined to it."""
+    text = " ".join(words)
+    rest, at, found = text, 0, []
+    while (duration := find_duration(rest)) is not None:
+        found.append((duration.minutes, at + duration.start))
+        at, rest = at + duration.end, rest[duration.end :]
+    assert found == [(duration.minutes, duration.start) for duration in find_durations(text)]

@@ -6,6 +6,7 @@ from datetime import timedelta
 import pytest
 
 from agent.coach.commands import LogPractice
+from agent.coach.hearing import listen
 from agent.coach.intents import Intent, hear
 from agent.coach.offline import OfflineCoach
 from agent.coach.prompt import coach_prompt
@@ -15,7 +16,7 @@ from agent.loop import Agent, run_turn
 from agent.models.offline import OfflineModel
 from agent.ports import ModelRequest, ToolStarted, TurnProgress
 from agent.tools.base import tools_of
-from agent.transcript import EndReason, Item, ModelResponded, UserItem, fold
+from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, ToolCall, ToolItem, UserItem, fold
 from gateway.store import practice_rows
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, ConnectedPractice, connected_practice
 from tests.fakes.turn_port import FakeTurnPort, a_turn
@@ -287,3 +288,14 @@ class TestIntents:
     def test_words_have_an_intent(self, text, intent):
         """English and Spanish; what is unclear is unknown."""
         assert intent == hear(text).intent
+
+
+def test_f34_results_and_arguments_nested_without_end_are_read_as_nothing() -> None:
+    """The rules go on from what they can read."""
+    deep = "[" * 100_000
+    items = (
+        UserItem("stats"),
+        AssistantItem("", (ToolCall("c", "get_journey_stats", deep),)),
+        ToolItem("c", "a", deep),
+    )
+    assert listen(ModelRequest("", items)).returned[0].data == {}

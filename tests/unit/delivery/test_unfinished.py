@@ -50,3 +50,9 @@ def test_no_prefix_of_an_answer_shows_a_bare_mark(length: int) -> None:
 def test_it_never_fails_and_settles(text: str) -> None:
     """Any text can be closed, and closing it again changes nothing more than its end."""
     assert isinstance(closed(closed(text)), str)
+
+
+def test_thousands_of_bare_marks_are_left_out_one_by_one() -> None:
+    """However many stand at the end: "* * *" is a line that nothing follows yet."""
+    assert "a" == closed("a" + " *" * 5000)
+    assert "a **b**" == closed("a **b" + " _" * 5000)

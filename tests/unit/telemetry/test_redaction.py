@@ -78,3 +78,15 @@ def test_escaped_text_is_one_line_without_control_characters(text: str) -> None:
     assert [] == [character for character in escaped if ord(character) < 0x20 or 0x7F <= ord(character) < 0xA0]
     assert len(escaped.splitlines()) <= 1
     assert "\u202e" not in escaped
+
+
+def test_a_web_token_is_found_behind_others_in_one_run_of_letters() -> None:
+    """What stands before it stays; a run that only looks like many of them is left alone."""
+    token = "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "c2lnbmF0dXJl"
+    assert f"x_{REDACTED} ok" == Redactor().redact(f"x_eyJ-{token} ok")
+    assert "-eyJ" * 50 == Redactor().redact("-eyJ" * 50)
+
+
+def test_a_bearer_is_redacted_whole_whatever_shapes_it_holds() -> None:
+    """The widest shape comes first: no end of a token is left behind a narrower one."""
+    assert f"Bearer {REDACTED}" == Redactor().redact("Bearer abc.sk-" + "x" * 20 + ".tail~tail")

@@ -104,3 +104,15 @@ def test_metrics_are_named_after_the_product() -> None:
     ours = [family for family in families if not family.name.startswith(("process_", "python_"))]
     assert [] == [family.name for family in ours if not family.name.startswith("tenk_") or not family.documentation]
     assert b"tenk_turns_running 0.0" in generate_latest(telemetry.REGISTRY)
+
+
+def test_a_log_value_has_a_bound_and_no_key_is_cut_by_it() -> None:
+    """The beginning is shown, and how long it was; a key across the bound is redacted before."""
+    stream = io.StringIO()
+    telemetry.configure(Redactor(), as_json=True, stream=stream)
+    said = "a " * (telemetry.MAX_VALUE_CHARS // 2 - 10) + TOKEN + " b" * 50_000
+    structlog.get_logger().info("event", said=said)
+    shown = str(lines(stream)[0]["said"])
+    assert shown.endswith(f"… ({len(said)} characters)")
+    assert len(shown) < telemetry.MAX_VALUE_CHARS + 50
+    assert -1 == shown.find(TOKEN[:10])

@@ -1,0 +1,52 @@
+"""One hostile message over the wire stops nobody: the watchdog sees no text function hold the event loop."""
+
+from pathlib import Path
+
+from gateway.telemetry import LOOP_STALLS
+from tests.fakes.model_server import Call, Reply
+from tests.house.text_functions import text_functions
+from tests.journeys.house import house
+
+TELEGRAM_CHARS = 4096
+
+MESSAGES = (
+    "no, " + "1m " * 1364,
+    "/log 45m a" + "," * 4080 + "a",
+    "```" + " " * 4000 + "x",
+    "45m a" + "\u0301\u0323" * 2000,
+    "new skill" + " " * 4000 + "a\nb",
+    "/timezone " + "a" * 4000,
+)
+
+
+def held() -> dict[str, float]:
+    """How often each text function held the loop for over 200 ms, so far, in all this process."""
+    samples = [
+        sample for family in LOOP_STALLS.collect() for sample in family.samples if sample.name.endswith("_total")
+    ]
+    places = {sample.labels["place"].partition(".<locals>")[0]: sample.value for sample in samples}
+    return {place: times for place, times in places.items() if place in text_functions()}
+
+
+async def test_hostile_messages_to_the_offline_coach_stop_nobody(tmp_path: Path) -> None:
+    """Everybody who writes one gets an answer, and so does who asks behind them; nothing of ours held the loop."""
+    before = held()
+    async with house(tmp_path, model=None) as here:
+        for person, said in enumerate(MESSAGES, start=2):
+            here.sim.say(person, said[:TELEGRAM_CHARS])
+        here.sim.say(1, "/skills")
+        await here.until(lambda: all(here.texts(person) for person in range(1, len(MESSAGES) + 2)), "seven answers")
+        await here.settled()
+    assert before == held()
+
+
+async def test_f37_5000_calls_of_a_model_stop_nobody(tmp_path: Path) -> None:
+    """The model asks for all at once; the person is answered, and a hundred results are in the store."""
+    before = held()
+    async with house(tmp_path) as here:
+        here.model.script(Reply(calls=tuple(Call("get_user_skills") for _ in range(5000))), Reply("Done."))
+        here.sim.say(1, "my skills, please")
+        await here.told(1, "Done.")
+        events = await here.rows("SELECT kind FROM events WHERE kind = 'tool_returned'")
+    assert 100 == len(events)
+    assert before == held()

@@ -1,0 +1,90 @@
+"""A loop that stands still is noticed, with the place; a process that was stopped is not mistaken for one."""
+
+import asyncio
+import threading
+import time
+from contextlib import suppress
+
+import pytest
+
+from gateway.telemetry import LOOP_STALLS, series
+from gateway.watchdog import UNSEEN, Gap, LoopWatchdog, Stall, StoodStill, judge, place_of, tell
+
+QUICK = {"beat_s": 0.005, "stall_s": 0.02}
+GIVE_UP_S = 5.0
+
+
+def a_function_that_blocks(watchdog: LoopWatchdog) -> None:
+    """Hold the loop until the watchdog has looked."""
+    until_s = time.monotonic() + GIVE_UP_S
+    while not watchdog.has_looked and time.monotonic() < until_s:
+        pass
+
+
+def a_function_that_waits(watchdog: LoopWatchdog) -> None:
+    """Hold the loop without computing anything."""
+    until_s = time.monotonic() + GIVE_UP_S
+    while not watchdog.has_looked and time.monotonic() < until_s:
+        threading.Event().wait(0.005)
+
+
+@pytest.mark.parametrize("blocking", [a_function_that_blocks, a_function_that_waits])
+async def test_a_function_that_blocks_the_loop_is_named(blocking) -> None:
+    """Whether it computes or waits for something; told in the loop once it comes round again."""
+    told: asyncio.Queue[Stall | StoodStill] = asyncio.Queue()
+    watchdog = LoopWatchdog(told.put_nowait, **QUICK)
+    watching = asyncio.ensure_future(watchdog.run())  # noqa: TID251  cancelled below
+    await asyncio.sleep(0)
+    found: Stall | StoodStill = StoodStill(0.0)
+    async with asyncio.timeout(2 * GIVE_UP_S):
+        while isinstance(found, StoodStill):  # as long as a busy machine lets the process stand
+            blocking(watchdog)
+            found = await told.get()
+    watching.cancel()
+    with suppress(asyncio.CancelledError):
+        await watching
+    assert any(blocking.__name__ in frame for frame in found.stack)
+
+
+async def test_the_watching_thread_ends_with_the_loop_that_is_watched() -> None:
+    """Nothing is left behind."""
+    watching = asyncio.ensure_future(LoopWatchdog(**QUICK).run())  # noqa: TID251  cancelled below
+    await asyncio.sleep(0)
+    assert "watchdog" in {thread.name for thread in threading.enumerate()}
+    watching.cancel()
+    with suppress(asyncio.CancelledError):
+        await watching
+    assert "watchdog" not in {thread.name for thread in threading.enumerate()}
+
+
+def test_a_short_gap_is_nothing() -> None:
+    """The loop comes round when it comes round."""
+    assert judge(Gap(0.19, 0.19, 0.19)) is None
+
+
+@pytest.mark.parametrize(("computed_s", "watched_s"), [(0.3, 0.0), (0.0, 0.3), (0.21, 0.1)])
+def test_a_gap_in_which_we_ran_is_a_stall(computed_s: float, watched_s: float) -> None:
+    """A call that holds the interpreter leaves the watching thread no turn; one that waits computes nothing."""
+    assert Stall(0.3, UNSEEN) == judge(Gap(0.3, computed_s, watched_s))
+
+
+@pytest.mark.parametrize("seconds", [0.25, 45.0, 3600.0])
+def test_a_gap_in_which_nobody_ran_is_the_machines(seconds: float) -> None:
+    """SIGSTOP, a laptop that sleeps, a machine that is busy with others: said so, and not counted as a stall."""
+    assert StoodStill(seconds) == judge(Gap(seconds, 0.01, 0.1))
+
+
+def test_the_place_is_the_innermost_function_of_ours() -> None:
+    """A library that is called by us is our matter; where nothing is ours, whoever is at work."""
+    stack = ("json.decoder:JSONDecoder.decode:337", "gateway.guard:find:118", "agent.loop:run_turn:30", "asyncio:run:1")
+    assert "gateway.guard:find" == place_of(stack)
+    assert "json.decoder:JSONDecoder.decode" == place_of(stack[:1])
+    assert UNSEEN == place_of(())
+
+
+def test_a_stall_is_counted_by_its_place() -> None:
+    """What an operator's Prometheus reads."""
+    before = series(LOOP_STALLS, "gateway.guard:find")._value.get()  # noqa: SLF001  the figure itself
+    tell(Stall(0.3, "gateway.guard:find"))
+    tell(StoodStill(45.0))
+    assert 1 == series(LOOP_STALLS, "gateway.guard:find")._value.get() - before  # noqa: SLF001  the figure itself
