@@ -18,6 +18,16 @@ MESSAGES = (
     "/timezone " + "a" * 4000,
 )
 
+ANSWERS = (
+    f"[{'a' * 40_000}](https://example.org/)",
+    "`a` " * 25_000,
+    "a**b " * 20_000,
+    "| a | b |\n|---|---|\n" + "| ~~c~~ | d |\n" * 7_000,
+    "- > - a\n" * 12_500,
+    "https://" * 12_000,
+)
+"""What a model may be made to say, of up to 100,000 characters."""
+
 
 def held() -> dict[str, float]:
     """How often each text function held the loop for over 200 ms, so far, in all this process."""
@@ -51,4 +61,22 @@ async def test_f37_5000_calls_of_a_model_stop_nobody(tmp_path: Path) -> None:
         await here.told(1, "Done.")
         events = await here.rows("SELECT kind FROM events WHERE kind = 'tool_returned'")
     assert 100 == len(events)
+    assert before == held()
+
+
+async def test_hostile_answers_stop_nobody(tmp_path: Path) -> None:
+    """Each comes whole, in as many messages as it takes, and so does the short one asked for behind them."""
+    before = held()
+    async with house(tmp_path) as here:
+        for person, answer in enumerate(ANSWERS, start=2):
+            here.model.script(Reply(answer, chunk_chars=4_000))
+            here.sim.say(person, "tell me everything")
+            await here.asked(person - 1)
+        here.sim.say(1, "and me?")
+        await here.told(1, "A short answer.")
+        await here.until(lambda: all(here.texts(person) for person in range(2, len(ANSWERS) + 2)), "six answers")
+        await here.settled()
+        assert 40_000 == "".join(here.texts(2)).count("a")
+        assert 25_000 == "".join(here.texts(3)).count("a")
+        assert 12_000 == "".join(here.texts(7)).count("https")
     assert before == held()

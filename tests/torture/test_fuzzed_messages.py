@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 
 from channels.layout import plain_text
 from channels.markdown_parse import parse
-from channels.messages import OutboundPart, Rendered
-from gateway.delivery.drafts import GOES_ON
+from channels.messages import GOES_ON, OutboundPart, Rendered
 from gateway.delivery.splitting import MAX_PARTS, ORPHAN, SplitPart, split
 from gateway.delivery.unfinished import closed
 from tests.fakes.fuzzed_messages import Message, documented, fuzzed
