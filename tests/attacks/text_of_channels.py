@@ -13,6 +13,7 @@ from channels.console.render import ConsoleRenderer
 from channels.discord import bodies as discord_bodies
 from channels.discord import translate as discord
 from channels.discord.config import DiscordAccount
+from channels.discord.escaping import inline_code
 from channels.discord.render import DiscordRenderer
 from channels.discord.translate_interaction import translate_interaction
 from channels.foreign import words_of
@@ -238,6 +239,7 @@ ENTRIES: dict[str, Entry] = {
     "channels.console.drawing": Entry(on_a_terminal),
     "channels: names of files": Entry(file_names),
     "channels.foreign:words_of": Entry(words_of),
+    "channels.discord.escaping:inline_code": Entry(inline_code),
 }
 
 EXCUSED: dict[str, str] = {
@@ -253,7 +255,6 @@ EXCUSED: dict[str, str] = {
     "channels.discord.commands": "our own commands and their own texts",
     "channels.discord.config": "the operator's own configuration, read once at the start",
     "channels.telegram.config": "the operator's own configuration, read once at the start",
-    "channels.discord.cursor": "our own resume point, as we wrote it",
     "channels.discord.places": "loops over the channels of a server, by their ids",
     "channels.discord.wire": "loops over attempts and options of a call of ours",
     "channels.telegram.files": "a file's path as Telegram names it, and bounded by it",

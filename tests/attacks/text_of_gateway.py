@@ -103,7 +103,7 @@ EXCUSED: dict[str, str] = {
     "gateway.reception": "loops over the owners of an account, and compares counts",
     "gateway.sessions.conversation": "loops over the turns that are kept, by the number of their events",
     "gateway.sessions.waiting": "asks the store again, by the ids of rows",
-    "gateway.delivery.drafts:LiveAnswer.start": "loops over the parts that stand, of which there is a bounded number",
+    "gateway.sessions.trials": "loops over what is at work, by its ids",
     "gateway.access.": "loops over people, requests and lists, whose ids and codes are short",
     "gateway.admission": "loops over the events of one batch",
     "gateway.intake": "loops over the events of one batch",
