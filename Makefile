@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test quick run check bench torture browser lock clean
+.PHONY: help install demo test gate quick run check bench torture browser lock clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile
@@ -36,6 +36,9 @@ run: install  ## the gateway; the environment or config/ says with what
 
 test: install  ## every test but the long ones
 	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+gate: install  ## the cases of which make test runs a sample: kills, named points, seeded bugs, hostile texts
+	$(BIN)/python -m pytest -n $(WORKERS) -m gate $(ARGS)
 
 quick: install  ## the tests without servers; another Python: make quick PYTHON=python3.13 VENV=.venv-3.13
 	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit \

@@ -11,6 +11,7 @@ from tests.torture.campaign import PLATFORMS
 from tests.torture.cases import BY_HTTP, DOUBLE, ELSEWHERE, KILLED, SINGLE, THREADS, Case, approve_newest, run_case
 from tests.torture.invariants import examine
 from tests.torture.platforms import Platform, SlackPlatform
+from tests.torture.sampling import sampled
 from tests.torture.world import World
 
 CASES_A_WORLD = 6
@@ -48,14 +49,14 @@ async def _survives(directory: Path, cases: tuple[Case, ...], platform: Platform
 
 
 @pytest.mark.timeout(150)
-@pytest.mark.parametrize("cases", _groups(SINGLE), ids=_names)
+@pytest.mark.parametrize("cases", sampled(_groups(SINGLE), 2), ids=_names)
 async def test_a_death_at_a_named_point_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
     """Whatever is cut there is there after the restart: nothing lost, nothing doubled unmarked, effects once."""
     await _survives(tmp_path, cases)
 
 
 @pytest.mark.timeout(150)
-@pytest.mark.parametrize("cases", _groups(DOUBLE), ids=_names)
+@pytest.mark.parametrize("cases", sampled(_groups(DOUBLE), 2), ids=_names)
 async def test_a_death_in_the_recovery_from_a_death_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
     """F51, R5: the same, where the recovery itself is cut."""
     await _survives(tmp_path, cases)
@@ -63,7 +64,7 @@ async def test_a_death_in_the_recovery_from_a_death_costs_nothing(tmp_path: Path
 
 @pytest.mark.timeout(150)
 @pytest.mark.parametrize("platform", ["discord", "slack"])
-@pytest.mark.parametrize("cases", _groups(ELSEWHERE), ids=_names)
+@pytest.mark.parametrize("cases", sampled(_groups(ELSEWHERE), 3), ids=_names)
 async def test_a_death_on_another_platform_costs_nothing(
     tmp_path: Path, cases: tuple[Case, ...], platform: str
 ) -> None:

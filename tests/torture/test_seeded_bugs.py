@@ -7,6 +7,7 @@ import pytest
 from tests.torture.campaign import PLATFORMS
 from tests.torture.cases import DOUBLE, SINGLE, THREADS, Case
 from tests.torture.invariants import examine
+from tests.torture.sampling import sampled
 from tests.torture.scenarios import Unfenced, deliver_twice, die_in_a_gap, take_over
 from tests.torture.seeded import BUGS, Bug, plant, provoke
 from tests.torture.world import NotSettled, World
@@ -31,7 +32,7 @@ async def _found(world: World, bug: Bug) -> list[str]:
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("bug", BUGS, ids=lambda bug: bug.name)
+@pytest.mark.parametrize("bug", sampled(BUGS, 5), ids=lambda bug: bug.name)
 async def test_a_seeded_bug_is_found(tmp_path: Path, bug: Bug) -> None:
     """The gateway with this bug breaks a promise where the one without keeps them all."""
     async with World(tmp_path, PLATFORMS[bug.platform](), code=plant(bug, tmp_path)) as world:
