@@ -4,12 +4,12 @@ sessions, lanes and the terminal. Rules and rows are `gateway.access`'s.
 
 import asyncio
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 import structlog
 from pydantic import JsonValue
 
 from channels.base import LinksInvites
+from channels.clocks import steady_now
 from channels.errors import ChannelError
 from channels.messages import DEFAULT_TENANT, Address
 from gateway.access.calls import access_calls, invite_calls
@@ -47,7 +47,7 @@ def access_operations(
         channel = manager.now_loaded(address)
         if channel is None:
             raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
-        outbox.put(connection, DEFAULT_TENANT, compose(channel, Said(address, cause, text)), _utc_now())
+        outbox.put(connection, DEFAULT_TENANT, compose(channel, Said(address, cause, text)), steady_now())
 
     def changed(change: AccessChange) -> None:
         if change.person is not None:
@@ -60,7 +60,7 @@ def access_operations(
             bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have taken something in
         failpoint("pairing_approved")
 
-    return AccessOperations(store, key, say, _utc_now, changed, take_up)
+    return AccessOperations(store, key, say, steady_now, changed, take_up)
 
 
 class InviteLinks:
@@ -94,7 +94,7 @@ def operator_calls(
     operations: AccessOperations, store: Store, keys: AccessKeys, links: InviteLinks
 ) -> Mapping[str, Handler]:
     """Handlers of the control socket by name; an invitation comes with where it leads."""
-    calls = dict(invite_calls(InviteOperations(store, keys.invites, _utc_now)))
+    calls = dict(invite_calls(InviteOperations(store, keys.invites, steady_now)))
     make = calls["invite.make"]
 
     async def make_with_ways(arguments: dict[str, JsonValue]) -> JsonValue:
@@ -120,10 +120,6 @@ async def show_founding_link(server: HttpServer, store: Store, access: AccessCon
         log.info("no_owner_yet", mend=f"approve a pairing request, or open the link that `{command}` prints")
         return
     terms = Terms(Role.OWNER, FOUNDING_VALID, founding=True)
-    made = await InviteOperations(store, doorway.keys.invites, _utc_now).make_for(terms, BY_CLI)
+    made = await InviteOperations(store, doorway.keys.invites, steady_now).make_for(terms, BY_CLI)
     link = f"{server.url}?invite={made['code']}"
     doorway.show(f"This bot has no owner yet. Whoever opens this link first, within the hour, becomes it:\n    {link}")
-
-
-def _utc_now() -> datetime:
-    return datetime.now(UTC)

@@ -3,7 +3,8 @@
 How channels are read is `backfill`'s matter, what the resume point says of it `hearing`'s.
 """
 
-import time
+from collections.abc import Callable
+from datetime import datetime
 
 import structlog
 
@@ -22,7 +23,14 @@ class Gap:
     """What was said after a message and was not heard."""
 
     def __init__(
-        self, wire: DiscordWire, sink: Sink, near: Surroundings, hand_in: HandIn, pause: Pause, since: int
+        self,
+        wire: DiscordWire,
+        sink: Sink,
+        near: Surroundings,
+        hand_in: HandIn,
+        pause: Pause,
+        since: int,
+        clock: Callable[[], datetime],
     ) -> None:
         """`since` is the id of that message."""
         self._wire = wire
@@ -31,6 +39,7 @@ class Gap:
         self._hand_in = hand_in
         self._pause = pause
         self._since = since
+        self._clock = clock
         self._backfill: Backfill | None = None
         self._found = Found()
 
@@ -38,7 +47,7 @@ class Gap:
         """Read every channel once; False where something could not be read, which health then shows."""
         known = await self._sink.chats()
         self._backfill = Backfill(self._wire, self._near, self._hand_in, self._pause, known)
-        self._found = await self._backfill.run(self._since, time.time() * 1000)
+        self._found = await self._backfill.run(self._since, 1000 * self._clock().timestamp())
         self._sink.report_missing(self._found.words)
         return self._found.whole
 
@@ -49,7 +58,7 @@ class Gap:
         while not self._found.whole and oldest < self._since:
             attempt += 1
             await self._pause(step(READ_ON_S, attempt))
-            now_ms = time.time() * 1000
+            now_ms = 1000 * self._clock().timestamp()
             oldest = snowflake_at(now_ms - self._near.config.backfill_hours * 3_600_000)
             self._found = await self._backfill.again(self._found, self._since, now_ms)
             self._sink.report_missing(self._found.words)

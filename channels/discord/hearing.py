@@ -206,7 +206,7 @@ class Hearing:
         """Fetch what was said between this message and this session; what cannot be read now, beside what comes."""
         if self._reading_on is not None:
             self._reading_on.cancel()
-        gap = Gap(self._wire, self._sink, self._near, self._hand_in, self._pause, since)
+        gap = Gap(self._wire, self._sink, self._near, self._hand_in, self._pause, since, self._clock)
         behind = 0 if await gap.fill() else since
         self._cursor = replace(self._cursor, gap=False, last=max(self._cursor.last, self._opened_at), behind=behind)
         await self._hand_in((), cursor=write_cursor(self._cursor))
