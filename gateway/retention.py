@@ -18,6 +18,7 @@ from gateway.store.inbox import Outcome
 
 log = structlog.get_logger()
 
+FIRST_S = 60.0
 EVERY_S = 600.0
 PAUSE_S = 0.02
 """Between two batches: whoever else writes goes first."""
@@ -94,7 +95,8 @@ class Housekeeper:
         self._sleep = sleep
 
     async def run(self) -> None:
-        """Sweep every ten minutes until cancelled."""
+        """Sweep every ten minutes until cancelled; first a minute after the start, which has better things to do."""
+        await self._sleep(FIRST_S)
         while True:
             await self.sweep()
             await self._sleep(EVERY_S)
