@@ -46,11 +46,8 @@ turns = sa.Table(
     sa.Column("ended_at", Instant),
 )
 sa.Index(
-    "ix_turns_open",
-    turns.c.session_id,
-    turns.c.id,
-    sqlite_where=turns.c.end_reason.is_(None),
-    postgresql_where=turns.c.end_reason.is_(None),
+    "ix_turns_open", turns.c.session_id, turns.c.id,
+    sqlite_where=turns.c.end_reason.is_(None), postgresql_where=turns.c.end_reason.is_(None),
 )
 
 events = sa.Table(
