@@ -157,7 +157,9 @@ def _direct(rules: Rules, person: Person | None, event: InboundMessage | Command
     return Pair()
 
 
-def _in_group(rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked, first_id: str) -> Decision:
+def _in_group(
+    rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked, first_id: str
+) -> Decision:
     here = f"{event.address.channel}:{event.address.chat}"
     if not (rules.lists_group(here) or rules.lists_group(first_id)):
         return Silence(GROUP_NOT_LISTED)
