@@ -89,9 +89,11 @@ def tasks_of(hearing: Hearing, names: Sequence[str]) -> list[Task]:
     tasks: list[Task] = []
     if read_prefetched(hearing.pending[-1]) is not None:
         return [Task(Act.PLAN, hearing.pending[-1])]
+    answered = False  # the question of the last answer
     for text in hearing.pending:
         after_log = _last_log(tasks) is not None or _logged_lately(hearing)
-        task = _task(text, () if _is_answered(tasks) else hearing.earlier, names, after_log=after_log)
+        task = _task(text, () if answered else hearing.earlier, names, after_log=after_log)
+        answered = answered or task.confirmed or task.act is Act.DECLINED  # said twice, it would be done twice
         if task.act is Act.CORRECT and (at := _last_log(tasks)) is not None:
             ran = logs[_logs_before(tasks, at)] if _logs_before(tasks, at) < len(logs) else None
             if ran is None or not ran.success or _holds(hearing, text, ran, names):
@@ -158,11 +160,6 @@ def _asked(earlier: Sequence[Exchange], names: Sequence[str]) -> Task | None:
     if not isinstance(task.act, Act) or task.act not in _QUESTIONS:
         return None
     return replace(task, act=_CONFIRMED[task.act], confirmed=True)
-
-
-def _is_answered(tasks: Iterable[Task]) -> bool:
-    """Whether the question of the last answer has its yes or no: said twice, it would be done twice."""
-    return any(task.confirmed or task.act is Act.DECLINED for task in tasks)
 
 
 def asks(task: Task, answer: str) -> bool:
