@@ -28,8 +28,9 @@ async def found(store: Store) -> Quoted | None:
 
 
 async def admit(store: Store, event: InboundEvent) -> int:
-    """Kept as context; its row."""
-    id_ = await store.write(lambda connection: inbox.admit(connection, NewRow(event, outcome=Outcome.CONTEXT), NOON))
+    """Kept as context of somebody who is let in; its row."""
+    row = NewRow(event, "u1", outcome=Outcome.CONTEXT)
+    id_ = await store.write(lambda connection: inbox.admit(connection, row, NOON))
     assert id_ is not None
     return id_
 

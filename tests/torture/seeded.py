@@ -145,7 +145,7 @@ BUGS = (
     ),
     Bug(
         16, "an edit cut by a death is given up", "gateway/delivery/outbox.py",
-        "self._config.give_up_after_s, idempotent", "0.0, idempotent",
+        "self._clock(), self._config.give_up_after_s,", "self._clock(), 0.0,",
         Case("edit_done", slow),
     ),
     Bug(
