@@ -58,7 +58,7 @@ from gateway.measured import CountedTools, MeasuredModel
 from gateway.operators import InviteLinks, access_operations, operator_calls, show_founding_link
 from gateway.output import Scrubber
 from gateway.reception import Doorway
-from gateway.retention import Housekeeper
+from gateway.retention.housekeeper import Housekeeper
 from gateway.serial import load_wanted
 from gateway.sessions.commands import CommandRunner, CommandTools
 from gateway.sessions.items import Reader

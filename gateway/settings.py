@@ -30,7 +30,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
 from gateway.guard import GuardConfig
 from gateway.http.config import HttpConfig
-from gateway.retention import RetentionConfig
+from gateway.retention.config import RetentionConfig
 from gateway.sessions.config import SessionsConfig
 
 DEFAULT_FILE = Path("config/gateway.toml")

@@ -1,4 +1,4 @@
-"""How long settled things are kept, by kind, and the housekeeper that takes the rest away in small batches.
+"""The housekeeper takes away in small batches what was settled longer ago than it is kept.
 
 What goes and how is `gateway.store.retention`'s matter; pairing requests end by `gateway.access.pairing`.
 """
@@ -7,11 +7,10 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Annotated
 
 import structlog
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from gateway.retention.config import RetentionConfig
 from gateway.store import retention
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import Outcome
@@ -22,38 +21,6 @@ FIRST_S = 60.0
 EVERY_S = 600.0
 PAUSE_S = 0.02
 """Between two batches: whoever else writes goes first."""
-
-LEAST_KEY_DAYS = 7
-"""Platforms deliver again for a day at most: Telegram keeps updates for 24 h (core.telegram.org/bots/api, 2026-03),
-Slack retries for an hour and, with delayed events, for 24 h (docs.slack.dev, 2026-03), Discord resumes for minutes and
-is read back for `backfill_hours`, 24. A week leaves room for a platform's bad day and for a clock that was wrong."""
-
-
-def _longer_than_redelivery(days: int) -> int:
-    if 0 < days < LEAST_KEY_DAYS:
-        raise ValueError(
-            f"at least {LEAST_KEY_DAYS} days, or 0 for ever: what a platform delivers again is known by its row"
-        )
-    return days
-
-
-Days = Annotated[int, Field(ge=0, le=36_500)]
-KeyDays = Annotated[Days, AfterValidator(_longer_than_redelivery)]
-
-
-class RetentionConfig(BaseModel):
-    """Days that settled rows are kept; 0 keeps them for ever. What is open is kept until it is settled."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    inbox_days: KeyDays = Field(default=30, description="messages that were answered, or ended otherwise")
-    refused_days: KeyDays = Field(default=7, description="the keys of what was refused; its text is never kept")
-    outbox_days: Days = Field(default=30, description="parts that were sent or given up")
-    journal_days: Days = Field(default=365, description="turns with all their steps: what the model remembers")
-    usage_days: Days = Field(default=400, description="what models were used for")
-    audit_days: Days = Field(default=730, description="who changed whose access")
-    blobs_days: Days = Field(default=7, description="files that were sent, or could not be")
-
 
 Take = Callable[[Connection, datetime], int]
 """Takes one batch of what was settled before then; how many rows."""

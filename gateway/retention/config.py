@@ -1,0 +1,36 @@
+"""How long settled things are kept, by kind. Imports nothing heavy: every command of the terminal reads it."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+LEAST_KEY_DAYS = 7
+"""Platforms deliver again for a day at most: Telegram keeps updates for 24 h (core.telegram.org/bots/api, 2026-03),
+Slack retries for an hour and, with delayed events, for 24 h (docs.slack.dev, 2026-03), Discord resumes for minutes and
+is read back for `backfill_hours`, 24. A week leaves room for a platform's bad day and for a clock that was wrong."""
+
+
+def _longer_than_redelivery(days: int) -> int:
+    if 0 < days < LEAST_KEY_DAYS:
+        raise ValueError(
+            f"at least {LEAST_KEY_DAYS} days, or 0 for ever: what a platform delivers again is known by its row"
+        )
+    return days
+
+
+Days = Annotated[int, Field(ge=0, le=36_500)]
+KeyDays = Annotated[Days, AfterValidator(_longer_than_redelivery)]
+
+
+class RetentionConfig(BaseModel):
+    """Days that settled rows are kept; 0 keeps them for ever. What is open is kept until it is settled."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    inbox_days: KeyDays = Field(default=30, description="messages that were answered, or ended otherwise")
+    refused_days: KeyDays = Field(default=7, description="the keys of what was refused; its text is never kept")
+    outbox_days: Days = Field(default=30, description="parts that were sent or given up")
+    journal_days: Days = Field(default=365, description="turns with all their steps: what the model remembers")
+    usage_days: Days = Field(default=400, description="what models were used for")
+    audit_days: Days = Field(default=730, description="who changed whose access")
+    blobs_days: Days = Field(default=7, description="files that were sent, or could not be")
