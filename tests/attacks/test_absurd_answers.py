@@ -135,7 +135,7 @@ async def test_slack_may_say_what_it_likes() -> None:
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 405])
 async def test_a_page_that_is_not_the_platforms_is_waited_out(status: int) -> None:
-    """Item 15: whoever refuses without passing the call on has not done it; the operator is told where to look."""
+    """Whoever refuses without passing the call on has not done it; the operator is told where to look."""
     page: dict[str, object] = {"kind": "html", "status": status, "times": None}
     sends: list[tuple[ScriptedFault, Send, OutboundPart]] = []
     async with telegram.telegram() as one, discord.discord() as two, slack.slack() as three:

@@ -1,4 +1,4 @@
-"""A home that others prepared: nothing of it is used, and the operator is told the command (issue 7, item 9)."""
+"""A home that others prepared: nothing of it is used, and the operator is told the command."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What strangers and groups that are not listed leave on the disk: keys, no words (issue 7, item 8)."""
+"""What strangers and groups that are not listed leave on the disk: keys, no words."""
 
 from pathlib import Path
 

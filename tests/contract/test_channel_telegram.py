@@ -362,7 +362,7 @@ async def test_token_is_in_no_error(trouble: str):
 
 
 async def test_a_server_that_answers_polls_at_once_is_not_asked_in_a_tight_loop():
-    """Item 15: an empty list at once, over and over, is paced; what somebody says then is heard all the same."""
+    """An empty list at once, over and over, is paced; what somebody says then is heard all the same."""
     empty = Fault(kind="raw", status=200, body='{"ok": true, "result": []}', method="getUpdates", times=20)
     async with telegram() as rig:
         rig.simulator.faults.script(empty)
@@ -374,7 +374,7 @@ async def test_a_server_that_answers_polls_at_once_is_not_asked_in_a_tight_loop(
 
 
 async def test_a_proxys_404_is_waited_out_and_told():
-    """Item 15: it is no refusal of the token and no unknown outcome; health says where to look."""
+    """It is no refusal of the token and no unknown outcome; health says where to look."""
     page = Fault(kind="html", status=404, method="getMe", times=2)
     async with telegram() as rig:
         rig.simulator.faults.script(page)

@@ -1,4 +1,4 @@
-"""What stands in a chat while a long answer is written there, over the wires of the platforms (issue 7, item 13)."""
+"""What stands in a chat while a long answer is written there, over the wires of the platforms."""
 
 from collections.abc import Awaitable, Callable
 from pathlib import Path

@@ -25,7 +25,7 @@ def rests(clock: Clock, pace: Pace, *polls: tuple[float, bool]) -> list[float]:
 
 
 def test_empty_answers_at_once_are_paced_up_to_a_second() -> None:
-    """Item 15: the first one may be a hiccup; soon no more than one a second is asked for."""
+    """The first one may be a hiccup; soon no more than one a second is asked for."""
     clock = Clock()
     assert [*LADDER_S, 1.0, 1.0] == rests(clock, Pace(50, clock), *[(0.001, False)] * 8)
     assert (0.0, 1.0) == (LADDER_S[0], LADDER_S[-1])

@@ -305,7 +305,7 @@ async def park(door: Door, chat: str) -> str:
 
 
 async def test_talk_in_a_group_does_not_wake_its_parked_lane(door: Door) -> None:
-    """Item 12: forty messages that are not meant for the bot are no refused send at all."""
+    """Forty messages that are not meant for the bot are no refused send at all."""
     lane = await park(door, "g1")
     for number in range(40):
         await door.receive(door.spine.message(f"{number}", chat="g1", mentions_bot=False))
@@ -315,7 +315,7 @@ async def test_talk_in_a_group_does_not_wake_its_parked_lane(door: Door) -> None
 
 @pytest.mark.parametrize("chat", ["g1", "c1"])
 async def test_what_is_meant_for_the_bot_wakes_a_parked_lane_once_a_minute(door: Door, chat: str) -> None:
-    """Item 12: refused again, it waits; also where one person writes line after line."""
+    """Refused again, it waits; also where one person writes line after line."""
     account = {"direct": "open", "groups": "open", "allow_groups": ["sim:g1"]}
     door.under(AccessConfig.model_validate({"direct": "open", "accounts": {"sim:main": account}}))
     await park(door, chat)
