@@ -93,7 +93,7 @@ _READINGS = (
     _reading(rf"(?P<n>{_NUMBER}){_GAP}{_HOUR}(?P<m>[0-5]?[0-9])\s{{0,3}}(?:{_MINUTE})?", _hours_and_minutes),
     _reading(rf"(?P<n>{_NUMBER}){_GAP}{_HOUR}\s+(?P<m>[0-5][0-9])", _hours_and_minutes),
     _reading(
-        rf"(?P<n>{_NUMBER}){_GAP}{_HOUR},?\s{{0,3}}(?:and\s+|y\s+)?(?P<m>{_NUMBER}){_GAP}{_MINUTE}",
+        rf"(?P<n>{_NUMBER}){_GAP}{_HOUR}(?:,\s{{0,3}}|\s{{1,3}}|(?=[0-9]))(?:and\s+|y\s+)?(?P<m>{_NUMBER}){_GAP}{_MINUTE}",
         _hours_and_minutes,
     ),
     _reading(r"(?P<n>[0-9]):(?P<m>[0-5][0-9])(?:\s{0,3}h)?", _hours_and_minutes),

@@ -55,7 +55,7 @@ never none nothing without nor neither nunca jamás jamas nada sin tampoco ni ni
 would should could can may might must shall ought need needs needed want wants wanted wish wishes hope hopes
 hoped plan plans planned planning intend intended going gonna try trying tried attempt aim aiming goal goals
 target due pending supposed promise promised scheduled schedule booked missed skipped cancelled canceled failed
-forgot forgotten postponed undone left remaining remain remains still yet tomorrow tonight soon later next
+forgot forgotten postponed undone left remaining remain remains still yet tomorrow soon later next
 upcoming eventually today's daily weekly monthly yearly every each per week weeks month months year years
 weekend day days night nights voy va vas vamos quiero quieres quisiera querría querria puedo puedes podría
 podria debo debería deberia debes tengo tienes tiene hay habrá habra habría habria haré hare hará hara haría

@@ -71,10 +71,10 @@ def _said_in(errors: ExceptionGroup[StoryBroken]) -> list[str]:
 
 
 def _end_on_signals() -> None:
-    """Clean up on SIGTERM and a closed terminal as on Ctrl-C."""
+    """Clean up on SIGTERM and a closed terminal as on Ctrl-C, also where whoever started us ignores that."""
     playing = asyncio.current_task()
     if playing is not None:
-        for signum in (signal.SIGTERM, signal.SIGHUP):
+        for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(signum, playing.cancel)
 
 
