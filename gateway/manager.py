@@ -23,6 +23,7 @@ from gateway.failpoints import failpoint
 from gateway.intake import Intake
 from gateway.store import chats, inbox
 from gateway.store.engine import Store
+from gateway.supervision import ended
 from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY, FAULTS, series
 
 log = structlog.get_logger()
@@ -279,13 +280,7 @@ class ChannelManager:
         async def run() -> None:
             goes_on.append(await self._run_once(held))
 
-        running = self._tasks.create_task(run())
-        try:
-            await asyncio.wait([running])
-        finally:
-            if not running.done():
-                running.cancel()
-                await asyncio.wait([running])
+        await ended(self._tasks.create_task(run()))
         return goes_on[0] if goes_on else True
 
     async def _run_once(self, held: _Held) -> bool:

@@ -149,14 +149,18 @@ class Supervised(asyncio.TaskGroup):
         CPython 3.11.2 leaves a cancellation behind in a task whose task group failed: it may not hit the next run.
         """
         broke: list[Exception] = []
-        running = super().create_task(_noted(run, broke))
-        try:
-            await asyncio.wait([running])
-        finally:
-            if not running.done():
-                running.cancel()
-                await asyncio.wait([running])
+        await ended(super().create_task(_noted(run, broke)))
         return broke[0] if broke else None
+
+
+async def ended(task: asyncio.Task[None]) -> None:
+    """Wait for a task's end, whatever it is; who is cancelled meanwhile takes the task along."""
+    try:
+        await asyncio.wait([task])
+    finally:
+        if not task.done():
+            task.cancel()
+            await asyncio.wait([task])
 
 
 async def _noted(run: Run, broke: list[Exception]) -> None:
