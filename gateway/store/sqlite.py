@@ -1,4 +1,4 @@
-"""SQLite: WAL with full sync, one thread that owns the only writing connection, readers beside it."""
+"""SQLite: WAL with full sync, one thread that owns the only writing connection, threads that read beside it."""
 
 import asyncio
 import os
@@ -7,20 +7,17 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import Connection, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
-from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool
 
 from gateway.errors import StoreUnavailable
 from gateway.private_files import check_database
 from gateway.store import schema
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
-
-if TYPE_CHECKING:
-    from sqlalchemy.ext.asyncio import AsyncEngine
 
 T = TypeVar("T")
 
@@ -73,35 +70,34 @@ class SqliteEngine:
         event.listen(self._engine, "begin", _begin_immediate)
         mark_errors(self._engine)
         self._connection: Connection | None = None  # touched by the writer's thread only
-        self._readers: AsyncEngine | None = None
+        self._readers = _reading_engine(path)
+        self._reading = ThreadPoolExecutor(READERS, thread_name_prefix="store-reader")
+        self._free_readers = asyncio.Semaphore(READERS)
 
     async def open(self) -> str | None:
-        """Create the file where it is missing, migrate it, and set up readers; the revision found."""
-        found = await self._in_thread(self._open)
-        self._readers = _reading_engine(self._path)
-        return found
+        """Create the file where it is missing and migrate it; the revision found."""
+        return await self._in_thread(self._open)
 
     async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         """One group: one hop to the writer's thread, one fsync."""
         return await self._in_thread(partial(self._commit, jobs))
 
     async def read(self, query: Callable[[Connection], T]) -> T:
-        """One read transaction; it neither waits for the writer nor holds it up."""
-        assert self._readers is not None, "open first"
+        """One read transaction; it neither waits for the writer nor holds it up, and runs to its end if cancelled."""
         try:
-            async with self._readers.begin() as connection:
-                return await connection.run_sync(query)
-        except sa.exc.TimeoutError as error:
-            raise unavailable(error) from error
-        except sa.exc.DBAPIError as error:
-            if is_outage(error) and _code(error) != sqlite3.SQLITE_READONLY:  # a write in a read is its author's error
-                raise unavailable(error) from error
-            raise
+            async with asyncio.timeout(READER_WAIT_S):
+                await self._free_readers.acquire()
+        except TimeoutError as error:
+            raise StoreUnavailable(f"no reader was free for {READER_WAIT_S} s") from error
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._reading, partial(self._read, query))
+        finally:
+            self._free_readers.release()
 
     async def aclose(self) -> None:
         """Readers first: the last connection to close checkpoints, and only the writer may."""
-        if self._readers is not None:
-            await self._readers.dispose()
+        await asyncio.to_thread(self._reading.shutdown)
+        self._readers.dispose()
         await self._in_thread(self._drop)
         self._thread.shutdown(wait=False)
 
@@ -123,6 +119,15 @@ class SqliteEngine:
                 raise unavailable(error) from error
             raise
         return found
+
+    def _read(self, query: Callable[[Connection], T]) -> T:
+        try:
+            with self._readers.begin() as connection:
+                return query(connection)
+        except sa.exc.DBAPIError as error:
+            if is_outage(error) and _code(error) != sqlite3.SQLITE_READONLY:  # a write in a read is its author's error
+                raise unavailable(error) from error
+            raise
 
     def _commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
         try:
@@ -155,13 +160,12 @@ def _make_directory(directory: Path) -> None:
         os.close(parent)
 
 
-def _reading_engine(path: Path) -> "AsyncEngine":
-    from sqlalchemy.ext.asyncio import create_async_engine  # noqa: PLC0415  78 ms, for those who open a store only
-
-    url = sa.URL.create("sqlite+aiosqlite", database=str(path))
-    readers = create_async_engine(url, pool_size=READERS, max_overflow=0, pool_timeout=READER_WAIT_S)
-    event.listen(readers.sync_engine, "connect", _set_up_reader)
-    event.listen(readers.sync_engine, "begin", _begin)
+def _reading_engine(path: Path) -> sa.Engine:
+    readers = sa.create_engine(
+        sa.URL.create("sqlite", database=str(path)), poolclass=QueuePool, pool_size=READERS, max_overflow=0
+    )
+    event.listen(readers, "connect", _set_up_reader)
+    event.listen(readers, "begin", _begin)
     return readers
 
 

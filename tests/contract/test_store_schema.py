@@ -3,8 +3,8 @@
 import asyncio
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -46,16 +46,22 @@ def seeded(connection: sa.Connection) -> list[tuple[int, str | None, int]]:
     return [tuple(row) for row in connection.execute(sa.select(shards).order_by(shards.c.shard))]
 
 
-@asynccontextmanager
-async def at_revision(url: str, revision: str) -> AsyncIterator[sa.ext.asyncio.AsyncConnection]:
-    """A connection to a database as an older version left it."""
-    if (path := sa.make_url(url).database) and url.startswith("sqlite"):
-        Path(path).parent.mkdir()
-    drivers = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg"}
-    engine = sa.ext.asyncio.create_async_engine(sa.make_url(url).set(drivername=drivers[url.partition(":")[0]]))
-    async with engine.begin() as connection:
-        await connection.run_sync(migrate.upgrade, None, revision)
-        yield connection
+async def make_at_revision(url: str, revision: str, insert: sa.Insert, rows: list[dict[str, object]]) -> None:
+    """A database as an older version left it, with these rows in it."""
+
+    def make(connection: sa.Connection) -> None:
+        migrate.upgrade(connection, None, revision)
+        connection.execute(insert, rows)
+
+    if url.startswith("sqlite"):
+        path = Path(sa.make_url(url).database or "")
+        path.parent.mkdir()
+        with opened(path) as connection:
+            make(connection)
+        return
+    engine = sa.ext.asyncio.create_async_engine(sa.make_url(url).set(drivername="postgresql+asyncpg"))
+    async with engine.begin() as postgres:
+        await postgres.run_sync(make)
     await engine.dispose()
 
 
@@ -97,9 +103,8 @@ class TestSchema:
         """0002: usage rows are numbered within their turn; what opens the store upgrades it by itself."""
         counted = {"tenant_id": "t", "user_id": "u", "session_id": "s", "model": "m", "at": 7, "input_tokens": 5}
         old = sa.table("usage", *map(sa.column, (*counted, "turn_id")))
-        async with at_revision(case.url, "0001") as connection:
-            rows = [counted | {"turn_id": turn} for turn in ("a", "b", "a", "a")]
-            await connection.execute(sa.insert(old), rows)
+        rows = [counted | {"turn_id": turn} for turn in ("a", "b", "a", "a")]
+        await make_at_revision(case.url, "0001", sa.insert(old), rows)
         assert ("0001", HEAD) == await upgrade(case.url)
         store = await case.open()
         query = sa.select(usage.c.turn_id, usage.c.step, usage.c.input_tokens).order_by(usage.c.id)
@@ -124,8 +129,8 @@ class TestSchema:
         old = sa.table("inbox", *map(sa.column, (*row, "event_id", "chat", "user_id", "session_key", "payload")))
         old.append_column(sa.column("admitted_at"))
         names = ("event_id", "chat", "user_id", "session_key", "payload", "admitted_at")
-        async with at_revision(case.url, "0002") as connection:
-            await connection.execute(sa.insert(old), [row | dict(zip(names, one, strict=True)) for one in said])
+        rows = [row | dict(zip(names, values, strict=True)) for values in said]
+        await make_at_revision(case.url, "0002", sa.insert(old), rows)
         await upgrade(case.url)
         store = await case.open()
         query = sa.select(chats.c.chat, chats.c.thread, chats.c.direct, chats.c.user_id, chats.c.heard_at)
