@@ -96,7 +96,7 @@ class SqliteEngine:
 
     async def aclose(self) -> None:
         """Readers first: the last connection to close checkpoints, and only the writer may."""
-        await asyncio.to_thread(self._reading.shutdown)
+        await self._in_thread(self._reading.shutdown)
         self._readers.dispose()
         await self._in_thread(self._drop)
         self._thread.shutdown(wait=False)

@@ -19,6 +19,11 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         """Seconds since the loop was made, as its timers see them."""
         return self.elapsed_s
 
+    async def shutdown_default_executor(self, timeout: float | None = None) -> None:
+        """Wait for threads in their own time: from 3.12 on asyncio gives up after 300 s of this clock."""
+        self.busy = lambda: True
+        await super().shutdown_default_executor(*(() if timeout is None else (timeout,)))
+
 
 class _LeapingSelector(selectors.DefaultSelector):  # type: ignore[misc,valid-type]  a name for this system's best
     def __init__(self, loop: VirtualTimeLoop) -> None:

@@ -47,7 +47,7 @@ inbox = sa.Table(
     sa.Column("payload", sa.Text, nullable=False),  # the event as JSON; "" where nothing of it is kept
     sa.Column("received_at", Instant, nullable=False),
     sa.Column("admitted_at", Instant, nullable=False),
-    sa.Column("turn_id", Id, index=True),  # the turn that claimed it
+    sa.Column("turn_id", Id),  # the turn that claimed it
     sa.Column("attempts", sa.SmallInteger, nullable=False, default=0),  # times claimed by a turn's start
     sa.Column("outcome", sa.String(16)),  # None while open; see gateway.store.inbox.Outcome
     sa.Column("detail", sa.Text),  # why refused, what failed
@@ -62,9 +62,11 @@ sa.Index(
     postgresql_where=inbox.c.outcome.is_(None),
 )
 _is_waiting = sa.and_(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None))
-sa.Index(  # `outcome` is NULL in all of it: with it, SQLite prefers this index to the one of turn_id
+sa.Index(
     "ix_inbox_waiting", inbox.c.outcome, inbox.c.id, sqlite_where=_is_waiting, postgresql_where=_is_waiting
 )
+_is_claimed = inbox.c.turn_id.is_not(None)  # no plan for the rows without a turn takes this index
+sa.Index("ix_inbox_claimed", inbox.c.turn_id, sqlite_where=_is_claimed, postgresql_where=_is_claimed)
 _is_settled = inbox.c.done_at.is_not(None)
 sa.Index("ix_inbox_settled", inbox.c.outcome, inbox.c.done_at, sqlite_where=_is_settled, postgresql_where=_is_settled)
 _is_read_along = sa.and_(inbox.c.outcome.in_(["context", "quarantined"]), inbox.c.payload != "")
