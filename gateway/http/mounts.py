@@ -7,6 +7,9 @@ from aiohttp import web
 
 from channels.base import HttpRoute, ServesHttp
 
+COME_BACK = {"Retry-After": "1", "Refresh": "1"}
+"""Programs obey the first, browsers the second: a page that was opened too early loads by itself."""
+
 Serve = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -48,7 +51,7 @@ class Mounts:
         if methods:
             raise web.HTTPMethodNotAllowed(method, list(methods))
         if self._channels.loading:
-            raise web.HTTPServiceUnavailable(text="starting\n", headers={"Retry-After": "1"})
+            raise web.HTTPServiceUnavailable(text="starting\n", headers=COME_BACK)
         raise web.HTTPNotFound(text="there is nothing here\n")
 
     def _table(self, channel: object) -> Sequence[HttpRoute]:

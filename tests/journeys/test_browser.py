@@ -292,7 +292,8 @@ async def test_everything_a_message_can_be_is_shown(page: Page, pictures: Path):
 
 async def test_page_works_where_websockets_are_blocked(page: Page):
     """A proxy that lets none through: the page goes on with server-sent events and POST."""
-    blocked = "window.WebSocket = class { static OPEN = 1; constructor() { setTimeout(() => this.onclose?.(), 0); } }"
+    closed = "this.onclose?.(new CloseEvent('close', {code: 1006}))"
+    blocked = f"window.WebSocket = class {{ static OPEN = 1; constructor() {{ setTimeout(() => {closed}, 0); }} }}"
     await page.call("Page.addScriptToEvaluateOnNewDocument", source=blocked)
     async with alone() as (channel, sink, url):
         address = await chat_of(page, sink, url)

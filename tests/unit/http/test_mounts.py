@@ -56,6 +56,8 @@ async def test_route_of_a_channel_that_loads_later_is_served():
     loaded, hook = Loaded(loading=True), Hook()
     async with served(loaded) as url:
         assert 503 == (await asked("POST", f"{url}hook", b"x"))[0]
+        async with aiohttp.ClientSession() as session, session.get(f"{url}hook") as page:
+            assert "1" == page.headers["Refresh"]  # a browser asks again by itself
         loaded.channels, loaded.loading = [object(), hook], False
         assert (200, "taken") == await asked("POST", f"{url}hook", b"x")
         assert (200, "page") == await asked("GET", f"{url}hook")
