@@ -46,12 +46,13 @@ quick: install  ## the tests without servers; another Python: make quick PYTHON=
 
 check: install  ## lint, types, import contracts, house rules
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/house
 
 bench: install  ## figures beside a bare bot in the same run
-	$(BIN)/tenk bench
+	$(BIN)/python -m tests.bench $(ARGS)
 
 torture: install  ## hundreds of kills, power loss, seeded bugs
 	$(BIN)/python -m pytest -m "long or not long" tests/torture $(ARGS)

@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from channels.markdown import Block
+from channels.markdown.tree import Block
 from channels.messages import Address, Attachment, InboundEvent, OutboundPart, Receipt, Rejected, Rendered
 
 if TYPE_CHECKING:

@@ -38,28 +38,32 @@ from gateway.access import codes, invites, pairing
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.policy import AccessSnapshot, is_let_in
-from gateway.bus import Bus
 from gateway.commands.coach import coach_commands
 from gateway.commands.decisions import access_decisions, reply_decisions
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
-from gateway.control import ControlServer, Handler
+from gateway.config.settings import Settings
 from gateway.delivery.growing import LiveTools
 from gateway.delivery.outbox import Delivery
+from gateway.durable_queue import load_wanted
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.failpoints import failpoint
-from gateway.guard import InputGuard
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
-from gateway.intake import Intake
-from gateway.lock import HomeLock
-from gateway.manager import ChannelAccount, ChannelManager
-from gateway.measured import CountedTools, MeasuredModel
-from gateway.operators import InviteLinks, access_operations, operator_calls, show_founding_link
-from gateway.output import Scrubber
-from gateway.reception import Doorway
-from gateway.retention.housekeeper import Housekeeper
-from gateway.serial import load_wanted
+from gateway.inbound.bus import Bus
+from gateway.inbound.intake import Intake
+from gateway.inbound.manager import ChannelAccount, ChannelManager
+from gateway.inbound.reception import Doorway
+from gateway.ops.control import ControlServer, Handler
+from gateway.ops.housekeeper import Housekeeper
+from gateway.ops.instrumentation import CountedTools, MeasuredModel
+from gateway.ops.lock import HomeLock
+from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
+from gateway.ops.status import Standing, usage_calls
+from gateway.ops.unix_socket import listening
+from gateway.ops.watchdog import LoopWatchdog
+from gateway.safety.guard import InputGuard
+from gateway.safety.output import Scrubber
 from gateway.sessions.commands import CommandRunner, CommandTools
 from gateway.sessions.items import Reader
 from gateway.sessions.kinds import Kinds
@@ -69,16 +73,11 @@ from gateway.sessions.suggested import SuggestedReplies
 from gateway.sessions.trials import Trials
 from gateway.sessions.turn import TurnTools
 from gateway.sessions.waiting import read_waiting
-from gateway.settings import Settings
-from gateway.standing import Standing, usage_calls
 from gateway.store import earlier, journal, moves, people, practice
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
-from gateway.store.people import Person
 from gateway.store.practice import StoredPractice
 from gateway.supervision import Faults, Supervised
-from gateway.unix_socket import listening
-from gateway.watchdog import LoopWatchdog
 
 log = structlog.get_logger()
 
@@ -128,21 +127,6 @@ def fitted(settings: Settings, free: int) -> Settings:
 
 class _Stopped(Exception):
     """Everything that had to be said was said; ends the task group."""
-
-
-class Known:
-    """The people, as sessions and commands ask for them."""
-
-    def __init__(self, snapshot: AccessSnapshot) -> None:
-        self._snapshot = snapshot
-
-    def principal(self, user_id: str) -> Principal | None:
-        """The person; None where they may not command the bot any more."""
-        return self._snapshot.principal_of(user_id)
-
-    def put(self, person: Person) -> None:
-        """Know this person as they are now."""
-        self._snapshot.put(person)
 
 
 class Gateway:
@@ -206,10 +190,20 @@ class Gateway:
         session_tools = self._session_tools(manager, delivery, epoch, tasks, buttons)
         bus = Bus(settings.sessions.bus_size, partial(self._load_waiting, manager), self._kinds.is_urgent)
         operations = access_operations(store, key, manager, delivery, bus, self._snapshot)
-        decisions, known = {**access_decisions(operations), **reply_decisions()}, Known(self._snapshot)
+        decisions = {**access_decisions(operations), **reply_decisions()}
         shared = CommandTools(
-            store, bus, self._table, delivery, manager, known, apply_change, decisions, session_tools.trials, utc_now,
-            buttons, dates=wall_now,
+            store,
+            bus,
+            self._table,
+            delivery,
+            manager,
+            self._snapshot,
+            apply_change,
+            decisions,
+            session_tools.trials,
+            utc_now,
+            buttons,
+            dates=wall_now,
         )
         commands = CommandRunner(shared, tasks)
         router = Router(bus, session_tools, commands, tasks)
@@ -311,7 +305,7 @@ class Gateway:
             turns=TurnTools(self._store, delivery, apply_command, clean, reader, utc_now, note, replies),
             live=live,
             channels=manager,
-            people=Known(self._snapshot),
+            people=self._snapshot,
             agents=self._agents(),
             kind_of=self._kinds.kind_of,
             trials=Trials(self._store, settings.sessions.max_turns, tasks),

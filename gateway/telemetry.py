@@ -8,7 +8,7 @@ from typing import Any, TextIO, TypeVar
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, PlatformCollector, ProcessCollector
 
-from gateway.redaction import Redactor, escape_controls
+from gateway.safety.redaction import Redactor, escape_controls
 
 # ---------------------------------------------------------------- metrics
 

@@ -19,11 +19,11 @@ from channels.clocks import steady_now
 from channels.console.config import ConsolePlace
 from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, WRITE_S
 from channels.console.render import ConsoleRenderer
-from channels.desk import FRAMES_WAITING, Desk, Waiting, admit
 from channels.messages import Address, OutboundPart, Receipt, Sender
-from channels.peers import accepted, close_with
-from channels.screens import Frame, Patience, Screen, Screens
-from channels.views import MAX_FRAME_BYTES, BadFrame, Shown, Visitor, read_frame
+from channels.viewers.desk import FRAMES_WAITING, Desk, Waiting, admit
+from channels.viewers.peers import accepted, close_with
+from channels.viewers.screens import Frame, Patience, Screen, Screens
+from channels.viewers.views import MAX_FRAME_BYTES, BadFrame, Shown, Visitor, read_frame
 
 CHANNEL = "console"
 ACCOUNT = "main"

@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from channels.screens import Frame
-from channels.views import MAX_FRAME_BYTES
+from channels.viewers.screens import Frame
+from channels.viewers.views import MAX_FRAME_BYTES
 
 QUIET_S = 0.7  # after a complete message, until no more is expected
 

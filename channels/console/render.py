@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from channels.layout import plain_text
-from channels.markdown import Block, clean
+from channels.markdown.layout import plain_text
+from channels.markdown.tree import Block, clean
 from channels.messages import Rendered
 
 

@@ -16,8 +16,8 @@ from channels.discord.escaping import (
     masked_link,
     urls_in,
 )
-from channels.layout import RULE, Look, lay_out, rows_as_paragraphs
-from channels.markdown import (
+from channels.markdown.layout import RULE, Look, lay_out, rows_as_paragraphs
+from channels.markdown.tree import (
     Block,
     CodeBlock,
     Heading,

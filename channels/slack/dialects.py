@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable
 from itertools import groupby
 from urllib.parse import urlsplit
 
-from channels.layout import Look, lay_out, rows_as_paragraphs
-from channels.markdown import (
+from channels.markdown.layout import Look, lay_out, rows_as_paragraphs
+from channels.markdown.tree import (
     Block,
     CodeBlock,
     Heading,

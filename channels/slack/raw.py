@@ -59,7 +59,6 @@ def _as_shares(value: object) -> list[object]:
     return [one for one in found if isinstance(one, dict) and (one.get("is_share") or one.get("is_msg_unfurl"))]
 
 
-
 class RawShared(_Raw):
     """Somebody's message, shared in or linked to by another; what else stands under `attachments` is not read."""
 

@@ -5,7 +5,7 @@ Pure. Whatever a text says, nothing in it pings (A63): brackets are escaped, and
 
 from collections.abc import Sequence
 
-from channels.markdown import Block, clean
+from channels.markdown.tree import Block, clean
 from channels.messages import Rendered
 from channels.slack.dialects import DIALECTS
 

@@ -26,9 +26,6 @@ Size = Annotated[int | None, BeforeValidator(whole_of)]
 Units = Annotated[StrictInt, Field(ge=0, lt=2**31)]  # UTF-16 code units
 
 
-
-
-
 class _Raw(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 

@@ -14,8 +14,8 @@ from operator import itemgetter
 
 import orjson
 
-from channels.layout import Laid, Look, Mark, lay_out
-from channels.markdown import Block, clean
+from channels.markdown.layout import Laid, Look, Mark, lay_out
+from channels.markdown.tree import Block, clean
 from channels.messages import Rendered
 
 MAX_ENTITIES = 100  # Telegram ignores those after

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 import orjson
 from pydantic import JsonValue
 
-from channels.markdown import (
+from channels.markdown.tree import (
     Block,
     CodeBlock,
     Heading,

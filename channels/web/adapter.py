@@ -13,7 +13,7 @@ from datetime import datetime
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
 from channels.clocks import steady_now
 from channels.messages import Address, OutboundPart, Receipt
-from channels.screens import Patience, Screens
+from channels.viewers.screens import Patience, Screens
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.bounds import Bounds
 from channels.web.config import Guests, WebAccount

@@ -1,4 +1,4 @@
-"""What pages are told, as frames. Pure; what pages say is in `channels.views`.
+"""What pages are told, as frames. Pure; what pages say is in `channels.viewers.views`.
 
 `history`, `message`, `said`, `reaction`, `buttons`, `deleted`, `typing`, `commands`, `taken`, `not_taken`, `refused`.
 """
@@ -9,8 +9,8 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from channels.messages import Address, InboundMessage, OutboundPart, Sender
-from channels.screens import Frame
-from channels.views import Visitor
+from channels.viewers.screens import Frame
+from channels.viewers.views import Visitor
 from channels.web.html import to_html
 
 CHANNEL = "web"

@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from channels.desk import Desk
 from channels.messages import InboundMessage
-from channels.screens import Frame, Screen, Screens
-from channels.views import Press, Say, Visitor
+from channels.viewers.desk import Desk
+from channels.viewers.screens import Frame, Screen, Screens
+from channels.viewers.views import Press, Say, Visitor
 from channels.web.attached import AttachedFiles
 from channels.web.frames import commands_frame, said_frame
 from channels.web.history import History

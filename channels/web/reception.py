@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from channels.base import NotPersisted
-from channels.screens import Screen
-from channels.views import Press, Say, Visitor
+from channels.viewers.screens import Screen
+from channels.viewers.views import Press, Say, Visitor
 from channels.web.bounds import Bounds
 from channels.web.history import size_of
 from channels.web.pages import Pages

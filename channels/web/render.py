@@ -10,8 +10,8 @@ from itertools import groupby
 
 import orjson
 
-from channels.layout import BULLETS, RULE
-from channels.markdown import (
+from channels.markdown.layout import BULLETS, RULE
+from channels.markdown.tree import (
     Block,
     CodeBlock,
     Heading,

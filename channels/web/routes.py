@@ -13,9 +13,9 @@ import orjson
 from aiohttp import web
 
 from channels.base import HttpRoute, NotPersisted
-from channels.desk import OFFER_AGAIN_S
-from channels.screens import Frame, Screen
-from channels.views import MAX_SAID_CHARS, BadFrame, Hello, Press, Say, Shown, read_frames
+from channels.viewers.desk import OFFER_AGAIN_S
+from channels.viewers.screens import Frame, Screen
+from channels.viewers.views import MAX_SAID_CHARS, BadFrame, Hello, Press, Say, Shown, read_frames
 from channels.web.bounds import address_of
 from channels.web.files import PageFiles
 from channels.web.frames import visitor_of

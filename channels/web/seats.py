@@ -6,7 +6,7 @@ sent meanwhile waits. Without this, whoever makes up browsers has every view the
 
 from collections.abc import Callable
 
-from channels.screens import Screen, Screens
+from channels.viewers.screens import Screen, Screens
 
 
 class Seats:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 import orjson
 from aiohttp import WSMsgType, web
 
-from channels.desk import FRAMES_WAITING, Waiting, admit
-from channels.screens import Screen
-from channels.views import MAX_FRAME_BYTES, BadFrame, Hello, Press, Say, Shown, Visitor, read_frame
+from channels.viewers.desk import FRAMES_WAITING, Waiting, admit
+from channels.viewers.screens import Screen
+from channels.viewers.views import MAX_FRAME_BYTES, BadFrame, Hello, Press, Say, Shown, Visitor, read_frame
 from channels.web.limits import CLOSE_S, PING_S, WRITE_S
 from channels.web.reception import Caller, Reception
 

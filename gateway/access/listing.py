@@ -8,7 +8,7 @@ from pydantic import JsonValue
 from gateway.access.ranks import rank_of
 from gateway.access.roles import Role
 from gateway.access.words import language_of
-from gateway.names import Known, Lookalikes
+from gateway.safety.names import Known, Lookalikes
 from gateway.store.invites import Invite
 from gateway.store.pairing import Request
 from gateway.store.people import Person

@@ -59,7 +59,7 @@ class AccessSnapshot:
         """The person with this user id."""
         return self._by_user.get(user_id)
 
-    def principal_of(self, user_id: str) -> Principal | None:
+    def principal(self, user_id: str) -> Principal | None:
         """The person as they are at this moment; None once they are blocked or gone. Asked before every tool."""
         person = self._by_user.get(user_id)
         return None if person is None or person.role == Role.BLOCKED else person.principal
@@ -157,9 +157,7 @@ def _direct(rules: Rules, person: Person | None, event: InboundMessage | Command
     return Pair()
 
 
-def _in_group(
-    rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked, first_id: str
-) -> Decision:
+def _in_group(rules: Rules, person: Person | None, event: InboundMessage | CommandInvoked, first_id: str) -> Decision:
     here = f"{event.address.channel}:{event.address.chat}"
     if not (rules.lists_group(here) or rules.lists_group(first_id)):
         return Silence(GROUP_NOT_LISTED)

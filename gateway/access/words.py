@@ -6,7 +6,7 @@ from math import ceil
 from gateway.access.codes import BULLETS
 from gateway.access.pairing import Approved, NotApproved, Why
 from gateway.invocation import PLAIN, Invocation
-from gateway.names import Lookalikes
+from gateway.safety.names import Lookalikes
 from gateway.store.pairing import Request
 
 _CODE = {

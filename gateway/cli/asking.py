@@ -24,6 +24,6 @@ def known_as(person: dict[str, Any]) -> str:
 
 def printable(name: str) -> str:
     """A display name is a stranger's text: nothing in it may move the cursor (A67)."""
-    from gateway.redaction import escape_controls  # noqa: PLC0415  its patterns are compiled when imported
+    from gateway.safety.redaction import escape_controls  # noqa: PLC0415  its patterns are compiled when imported
 
     return escape_controls(name)

@@ -17,7 +17,7 @@ def command() -> None:
 @config_option
 def check(config_path: Path | None) -> None:
     """Say whether the gateway could start with this configuration, and what else could be set."""
-    from gateway.settings import load  # noqa: PLC0415  heavy: every room's config model
+    from gateway.config.settings import load  # noqa: PLC0415  heavy: every room's config model
 
     settings = load(config_path, os.environ)
     click.echo("The configuration can be used.")
@@ -30,7 +30,7 @@ def check(config_path: Path | None) -> None:
 def show(config_path: Path | None) -> None:
     """Print every key with the value in force and where it comes from; secrets are masked."""
     from gateway.cli.shown import lines_of  # noqa: PLC0415  heavy, with the line below
-    from gateway.settings import load, read_sources  # noqa: PLC0415  heavy: every room's config model
+    from gateway.config.settings import load, read_sources  # noqa: PLC0415  heavy: every room's config model
 
     for line in lines_of(load(config_path, os.environ), read_sources(config_path, os.environ)):
         click.echo(line)

@@ -9,7 +9,7 @@ import click
 from gateway.cli.options import config_option
 
 if TYPE_CHECKING:
-    from gateway.settings import Settings
+    from gateway.config.settings import Settings
 
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -51,7 +51,7 @@ def backup(destination: Path, config_path: Path | None) -> None:
 @config_option
 def restore(source: Path, config_path: Path | None) -> None:
     """Put the backup SOURCE in the place of a database that was moved away, while no gateway runs."""
-    from gateway.lock import HomeLock  # noqa: PLC0415  with the lines around it
+    from gateway.ops.lock import HomeLock  # noqa: PLC0415  with the lines around it
     from gateway.store.backup import restore as put_back  # noqa: PLC0415  heavy, with what it needs of the settings
 
     settings, database = _sqlite(config_path, "pg_restore --clean --dbname=DATABASE SOURCE")
@@ -65,7 +65,7 @@ def restore(source: Path, config_path: Path | None) -> None:
 @config_option
 def vacuum(config_path: Path | None) -> None:
     """Give the room of removed rows back, while no gateway runs. A database made by this version does it by itself."""
-    from gateway.lock import HomeLock  # noqa: PLC0415  with the lines around it
+    from gateway.ops.lock import HomeLock  # noqa: PLC0415  with the lines around it
     from gateway.store.backup import vacuum as rewrite  # noqa: PLC0415  heavy, with what it needs of the settings
 
     settings, database = _sqlite(config_path, "VACUUM FULL")

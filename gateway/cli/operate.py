@@ -6,19 +6,19 @@ from datetime import UTC, datetime
 
 from pydantic import JsonValue
 
-from channels.layout import plain_text
-from channels.markdown_parse import parse
+from channels.markdown.layout import plain_text
+from channels.markdown.parse import parse
 from channels.messages import DEFAULT_TENANT, Address, Rendered
-from gateway import control
 from gateway.access.calls import access_calls, invite_calls
 from gateway.access.codes import load_key
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
-from gateway.lock import HomeLock
-from gateway.reception import take_up
-from gateway.settings import Settings
-from gateway.standing import usage_calls
+from gateway.config.settings import Settings
+from gateway.inbound.reception import take_up
+from gateway.ops import control
+from gateway.ops.lock import HomeLock
+from gateway.ops.status import usage_calls
 from gateway.store import outbox
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, NewPart

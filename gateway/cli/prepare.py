@@ -4,9 +4,9 @@ import os
 from pathlib import Path
 
 from gateway import telemetry
-from gateway.private_files import check_home
-from gateway.redaction import Redactor
-from gateway.settings import Settings, load
+from gateway.config.settings import Settings, load
+from gateway.safety.private_files import check_home
+from gateway.safety.redaction import Redactor
 
 
 def prepare(config_path: Path | None, *, level: str | None = "error") -> Settings:
@@ -15,7 +15,7 @@ def prepare(config_path: Path | None, *, level: str | None = "error") -> Setting
     Whatever is made from here on is for this user alone.
 
     Raises:
-        SettingsError: see `gateway.settings.load`.
+        SettingsError: see `gateway.config.settings.load`.
         LaxFile: others could write to the home: neither its socket nor its files are to be trusted.
     """
     os.umask(0o077)

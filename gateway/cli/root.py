@@ -16,7 +16,6 @@ COMMANDS = {
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
     "config": ("gateway.cli.config", "Check or show the configuration."),
     "db": ("gateway.cli.db", "Back up, restore, upgrade or shrink the database."),
-    "bench": ("gateway.cli.bench", "Measure this gateway against a bare bot."),
 }
 """Name -> (module, summary); the module's `command` is the click command."""
 

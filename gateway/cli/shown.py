@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, SecretStr
 
-from gateway.config_sources import KeyPath, Sources
-from gateway.settings import Settings
+from gateway.config.settings import Settings
+from gateway.config.sources import KeyPath, Sources
 
 MASK = "********"
 

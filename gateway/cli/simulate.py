@@ -1,9 +1,9 @@
 """Runs a platform's simulator in the foreground. Heavy; imported when used."""
 
-from channels.discord.simulator.serve import serve as serve_discord
-from channels.simulation.serving import Serve, typed_lines
-from channels.slack.simulator.serve import serve as serve_slack
-from channels.telegram.simulator.serve import serve as serve_telegram
+from channels.simulators.discord.serve import serve as serve_discord
+from channels.simulators.shared.serving import Serve, typed_lines
+from channels.simulators.slack.serve import serve as serve_slack
+from channels.simulators.telegram.serve import serve as serve_telegram
 from gateway.errors import GatewayError
 
 _PLATFORMS: dict[str, Serve] = {"discord": serve_discord, "slack": serve_slack, "telegram": serve_telegram}

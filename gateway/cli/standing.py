@@ -5,8 +5,8 @@ The store is loaded only where it is asked: a gateway that runs answers in a thi
 
 from pydantic import JsonValue
 
-from gateway import control
-from gateway.settings import Settings
+from gateway.config.settings import Settings
+from gateway.ops import control
 
 
 async def standing(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:

@@ -12,10 +12,10 @@ from channels.console.client import Client
 from channels.console.drawing import Drawing, printable
 from channels.web.config import WebAccount
 from gateway.app import serve
+from gateway.config.settings import ChannelsConfig, Settings
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.config import HttpConfig
-from gateway.settings import ChannelsConfig, Settings
-from gateway.unix_socket import short_name
+from gateway.ops.unix_socket import short_name
 
 ANSWER_S = 300.0  # the longest wait for an answer that is to be printed
 START_S = 30.0  # for a gateway started here to listen

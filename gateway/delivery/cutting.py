@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from channels.layout import plain_text, rows_as_paragraphs
-from channels.markdown import (
+from channels.markdown.layout import plain_text, rows_as_paragraphs
+from channels.markdown.tree import (
     Block,
     CodeBlock,
     Heading,

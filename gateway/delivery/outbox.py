@@ -25,8 +25,8 @@ from gateway.delivery.parked import Parked
 from gateway.delivery.sender import FillSecret, Sender
 from gateway.delivery.under_way import FOREVER, UnderWay
 from gateway.delivery.verdict import Verdict, judge
+from gateway.durable_queue import Drained, Window
 from gateway.failpoints import failpoint
-from gateway.serial import Drained, Window
 from gateway.store import attempts, moves, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, NewPart, OutboxRow, State

@@ -7,7 +7,7 @@ blocks, only what comes behind is ever read again, so that a long answer costs n
 from dataclasses import dataclass, replace
 
 from channels.base import Channel
-from channels.markdown import clean
+from channels.markdown.tree import clean
 from channels.messages import Rendered
 from gateway.delivery.compose import parts_of
 from gateway.delivery.splitting import MAX_PARTS, SplitPart

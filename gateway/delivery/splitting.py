@@ -8,9 +8,9 @@ import re
 from dataclasses import dataclass, replace
 
 from channels.base import Limits, Renderer, TextUnit
-from channels.layout import plain_text
-from channels.markdown import Paragraph, Span, Style, clean
-from channels.markdown_parse import parse_placed
+from channels.markdown.layout import plain_text
+from channels.markdown.parse import parse_placed
+from channels.markdown.tree import Paragraph, Span, Style, clean
 from channels.messages import Rendered
 from gateway.delivery.cutting import SPARE, Blocks, Cut, Room, hard_cut, take, weight
 

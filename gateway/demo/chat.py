@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from channels.telegram.simulator.checks import JsonObject
+from channels.simulators.telegram.checks import JsonObject
 from gateway.demo.errors import StoryBroken
 from gateway.demo.transcript import Entry, Kind
 from gateway.demo.windows import Shown, Window

@@ -6,7 +6,7 @@ and slanted words, code, headings and escaped characters.
 
 import re
 
-from channels.telegram.simulator.checks import JsonObject, utf16_length
+from channels.simulators.telegram.checks import JsonObject, utf16_length
 
 _MARK = re.compile(
     r"\*\*(?P<bold>.+?)\*\*|`(?P<code>[^`\n]+)`|^#{1,3} (?P<heading>.+)$|\\(?P<literal>[!-/:-@\[-`{-~])"

@@ -14,10 +14,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from channels.discord.simulator.server import DiscordSimulator
-from channels.slack.simulator.server import SlackSimulator
-from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN
-from channels.telegram.simulator.server import TelegramSimulator
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
+from channels.simulators.telegram.server import TelegramSimulator
 from gateway.demo.errors import StoryBroken
 
 TOKEN = "1000001:demo-token-of-a-simulated-bot"  # noqa: S105  no secret: the simulator's bot has no other

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from channels.telegram.simulator.checks import JsonObject
+from channels.simulators.telegram.checks import JsonObject
 
 _BLANKS = re.compile(r"[ \t]+")
 

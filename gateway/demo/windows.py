@@ -5,13 +5,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from channels.discord.simulator.server import DiscordSimulator
-from channels.discord.simulator.state import ShownMessage as DiscordMessage
-from channels.slack.simulator.server import SlackSimulator
-from channels.slack.simulator.state import ShownMessage as SlackMessage
-from channels.telegram.simulator.checks import JsonObject
-from channels.telegram.simulator.server import TelegramSimulator
-from channels.telegram.simulator.state import ShownMessage as TelegramMessage
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.discord.state import ShownMessage as DiscordMessage
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.slack.state import ShownMessage as SlackMessage
+from channels.simulators.telegram.checks import JsonObject
+from channels.simulators.telegram.server import TelegramSimulator
+from channels.simulators.telegram.state import ShownMessage as TelegramMessage
 from gateway.demo.marks import without_marks
 
 _MENTIONS = ("mention", "text_mention")

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 import structlog
 
-from channels.peers import EXHAUSTED, accepted, waiting_peer
+from channels.viewers.peers import EXHAUSTED, accepted, waiting_peer
 from gateway.http.connection import Connection, Phase
 from gateway.telemetry import HTTP_CUT, series
 

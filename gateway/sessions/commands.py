@@ -19,14 +19,14 @@ from channels.messages import Address, ButtonPressed
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.roles import Role
-from gateway.bus import Bus
 from gateway.commands.base import Command, Invocation, Reply, SaySuggested, SessionAction, SetMode, SetTimezone
 from gateway.commands.decisions import Decision
 from gateway.commands.table import CommandTable
 from gateway.delivery.compose import Said, compose
 from gateway.delivery.outbox import Delivery
+from gateway.durable_queue import Drained, Window, load_wanted
 from gateway.failpoints import failpoint
-from gateway.serial import Drained, Window, load_wanted
+from gateway.inbound.bus import Bus
 from gateway.sessions.kinds import words_of
 from gateway.sessions.presses import Presses, take_away_buttons
 from gateway.sessions.rows import answering, missed_text

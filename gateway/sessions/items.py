@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from agent.transcript import UserItem
 from channels.base import Channel
 from channels.messages import ChatKind, InboundEvent, InboundMessage, Quoted, QuoteKind, quoted
-from gateway.guard import InputGuard
+from gateway.safety.guard import InputGuard
 from gateway.sessions.files import read_files
 from gateway.sessions.framing import framed
 from gateway.sessions.kinds import words_of

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
 
 from channels.messages import InboundEvent
-from gateway.serial import Drained, Window, load_wanted
+from gateway.durable_queue import Drained, Window, load_wanted
 from gateway.sessions.kinds import CHAT
 from gateway.sessions.rows import joins
 from gateway.sessions.waiting import read_waiting

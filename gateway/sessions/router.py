@@ -10,9 +10,9 @@ from functools import partial
 import structlog
 
 from channels.messages import InboundMessage, MessageDeleted
-from gateway.bus import Bus
 from gateway.errors import GatewayError
 from gateway.failpoints import failpoint
+from gateway.inbound.bus import Bus
 from gateway.sessions.commands import CommandRunner
 from gateway.sessions.rows import missed
 from gateway.sessions.shared import SessionTools

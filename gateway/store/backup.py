@@ -13,7 +13,7 @@ from pathlib import Path
 from sqlalchemy import make_url
 
 from gateway.errors import GatewayError
-from gateway.private_files import BESIDE_DATABASE, check_database
+from gateway.safety.private_files import BESIDE_DATABASE, check_database
 from gateway.store.schema import HEAD
 
 BUSY_S = 10.0

@@ -11,8 +11,8 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from agent.ports import Principal
-from gateway import names
-from gateway.redaction import escape_controls
+from gateway.safety import names
+from gateway.safety.redaction import escape_controls
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.tables.base import new_id
 from gateway.store.tables.people import audit, grants, identities, users

@@ -15,7 +15,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool, QueuePool
 
 from gateway.errors import StoreUnavailable
-from gateway.private_files import check_database
+from gateway.safety.private_files import check_database
 from gateway.store import schema
 from gateway.store.writer import Job, Outcome, commit_group, mark_errors, unavailable
 

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
 
-from channels.discord.simulator.faults import Fault as DiscordFault
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import MOST_SAID_S
 from channels.messages import OutboundPart, Receipt
-from channels.simulation.faults import ScriptedFault
-from channels.slack.simulator.faults import Fault as SlackFault
-from channels.telegram.simulator.faults import Fault as TelegramFault
+from channels.simulators.discord.faults import Fault as DiscordFault
+from channels.simulators.shared.faults import ScriptedFault
+from channels.simulators.slack.faults import Fault as SlackFault
+from channels.simulators.telegram.faults import Fault as TelegramFault
 from tests.fakes import discord, slack, telegram
 
 ABSURD = (

@@ -3,7 +3,7 @@
 import pytest
 
 from channels.console.render import ConsoleRenderer
-from channels.markdown_parse import parse
+from channels.markdown.parse import parse
 from channels.messages import OutboundPart
 from channels.web.files import POLICY
 from channels.web.html import to_html

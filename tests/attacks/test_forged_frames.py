@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.telegram.simulator.state import PersonFile
+from channels.simulators.telegram.state import PersonFile
 from tests.fakes.model_server import Reply
 from tests.journeys.house import house, said
 

@@ -12,7 +12,7 @@ from channels.messages import Address, ChatKind, InboundMessage, Quoted, QuoteKi
 from gateway.commands.coach import coach_commands
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
-from gateway.guard import GuardConfig, GuardMode, InputGuard
+from gateway.safety.guard import GuardConfig, GuardMode, InputGuard
 from gateway.sessions.items import Reader
 from gateway.sessions.kinds import CHAT, Kinds
 from gateway.store.inbox import InboxRow

@@ -15,11 +15,11 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from slack_sdk.signature import Clock, SignatureVerifier
 
+from channels.simulators.slack.posting import signed_headers
+from channels.simulators.slack.state import SIGNING_SECRET
 from channels.slack import signatures
 from channels.slack.config import SlackAccount
 from channels.slack.signatures import flaw_in, signature_of
-from channels.slack.simulator.posting import signed_headers
-from channels.slack.simulator.state import SIGNING_SECRET
 from tests.fakes.slack import slack_by_http
 
 BODY = orjson.dumps(

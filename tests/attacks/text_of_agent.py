@@ -69,7 +69,7 @@ def find_day(text: str) -> None:
 def sentence(text: str) -> None:
     """A sentence about practice, and one that has a duration in it."""
     sentences.read_sentence(text, SKILLS)
-    sentences.shape_of(f"45m {text[:sentences.MAX_CHARS]}", SKILLS)
+    sentences.shape_of(f"45m {text[: sentences.MAX_CHARS]}", SKILLS)
 
 
 def clean_name(text: str) -> None:

@@ -6,7 +6,6 @@ from functools import partial
 
 import orjson
 
-from channels import markdown_parse
 from channels.base import Renderer
 from channels.console import drawing
 from channels.console.render import ConsoleRenderer
@@ -17,10 +16,22 @@ from channels.discord.escaping import inline_code
 from channels.discord.render import DiscordRenderer
 from channels.discord.translate_interaction import translate_interaction
 from channels.foreign import words_of
-from channels.layout import lay_out
-from channels.markdown import Block, CodeBlock, ListBlock, ListItem, Paragraph, Quote, Span, Spans, Table, clean
-from channels.markdown_links import hides
-from channels.markdown_parse import parse
+from channels.markdown import parse as markdown_parse
+from channels.markdown.layout import lay_out
+from channels.markdown.links import hides
+from channels.markdown.parse import parse
+from channels.markdown.tree import (
+    Block,
+    CodeBlock,
+    ListBlock,
+    ListItem,
+    Paragraph,
+    Quote,
+    Span,
+    Spans,
+    Table,
+    clean,
+)
 from channels.messages import Address, AttachmentKind, InboundMessage, OutboundMedia, OutboundPart, Rendered
 from channels.slack import blocks as slack_blocks
 from channels.slack import growth, interactions, names
@@ -31,7 +42,7 @@ from channels.telegram import outgoing as telegram_outgoing
 from channels.telegram import translate as telegram
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer, rich_message
-from channels.views import BadFrame, Say, read_frame, to_event
+from channels.viewers.views import BadFrame, Say, read_frame, to_event
 from channels.web import frames as web
 from channels.web.render import WebRenderer
 from tests.attacks.entries import Entry
@@ -220,10 +231,10 @@ RENDERED: dict[str, tuple[Renderer, Callable[[Rendered], object]]] = {
 }
 
 ENTRIES: dict[str, Entry] = {
-    "channels.markdown_parse:parse": Entry(parse),
-    "channels.markdown_parse: how many blocks": Entry(markdown_parse.blocks_in),  # looked at in long texts alone
-    "channels.markdown_links:hides": Entry(links),
-    "channels.markdown_parse:tables": Entry(table_cells),
+    "channels.markdown.parse:parse": Entry(parse),
+    "channels.markdown.parse: how many blocks": Entry(markdown_parse.blocks_in),  # looked at in long texts alone
+    "channels.markdown.links:hides": Entry(links),
+    "channels.markdown.parse:tables": Entry(table_cells),
     **{
         f"{name}: an answer": Entry(partial(read_and_rendered, renderer=renderer, then=then))
         for name, (renderer, then) in RENDERED.items()
@@ -235,7 +246,7 @@ ENTRIES: dict[str, Entry] = {
     "channels.telegram.translate": Entry(from_telegram),
     "channels.discord.translate": Entry(from_discord),
     "channels.slack.translate": Entry(from_slack),
-    "channels.views": Entry(from_the_page),
+    "channels.viewers.views": Entry(from_the_page),
     "channels.console.drawing": Entry(on_a_terminal),
     "channels: names of files": Entry(file_names),
     "channels.foreign:words_of": Entry(words_of),
@@ -243,10 +254,10 @@ ENTRIES: dict[str, Entry] = {
 }
 
 EXCUSED: dict[str, str] = {
-    "channels.simulation.": "the simulated platforms run beside tests and the demo, not in a gateway",
-    "channels.telegram.simulator.": "a simulated platform runs beside tests and the demo, not in a gateway",
-    "channels.discord.simulator.": "a simulated platform runs beside tests and the demo, not in a gateway",
-    "channels.slack.simulator.": "a simulated platform runs beside tests and the demo, not in a gateway",
+    "channels.simulators.shared.": "the simulated platforms run beside tests and the demo, not in a gateway",
+    "channels.simulators.telegram.": "a simulated platform runs beside tests and the demo, not in a gateway",
+    "channels.simulators.discord.": "a simulated platform runs beside tests and the demo, not in a gateway",
+    "channels.simulators.slack.": "a simulated platform runs beside tests and the demo, not in a gateway",
     "channels.console.client": "the terminal's own process, which shows one person their own words",
     "channels.discord.backfill": "loops over pages of a history; each message goes through the translator",
     "channels.slack.backfill": "loops over pages of a history; each message goes through the translator",
@@ -266,7 +277,7 @@ EXCUSED: dict[str, str] = {
     "channels.slack.places": "loops over threads by their ids, of which a bounded number is kept",
     "channels.slack.reactions": "loops over the four reactions that are ours",
     "channels.slack.signatures": "one comparison of a signature over the bytes of a bounded body",
-    "channels.screens": "loops over the views of one chat, eight at most",
+    "channels.viewers.screens": "loops over the views of one chat, eight at most",
     "channels.web.seats": "loops over the pages that are open, of which there is a bounded number",
     "channels.slack.raw:ts_of": "one match of twenty characters at most",
     "channels.web.attached": "loops over files that are kept, by their sizes",

@@ -5,13 +5,13 @@ from datetime import UTC, datetime
 from agent.coach.practice import Skill
 from agent.ports import Principal
 from channels.messages import Address, ChatKind, CommandInvoked, InboundMessage, Sender
-from gateway import guard, output, redaction
 from gateway.commands import coach as coach_commands
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.commands.zones import find_zone, near_zones
 from gateway.delivery.unfinished import closed
-from gateway.names import Known, Lookalikes
+from gateway.safety import guard, output, redaction
+from gateway.safety.names import Known, Lookalikes
 from gateway.sessions.framing import framed
 from gateway.sessions.kinds import words_of
 from gateway.telemetry import Cleaner
@@ -73,42 +73,41 @@ def named(text: str) -> None:
 
 
 ENTRIES: dict[str, Entry] = {
-    "gateway.guard:find": Entry(guard.find, guard.MAX_LOOKED_AT_CHARS),
-    "gateway.output:clean": Entry(output.clean),
-    "gateway.output:clean of a suspect": Entry(suspect),
-    "gateway.output:Scrubber.last_look": Entry(SCRUBBER.last_look),
-    "gateway.redaction:Redactor.redact": Entry(SCRUBBER.scrub),
-    "gateway.redaction:escape_controls": Entry(redaction.escape_controls),
+    "gateway.safety.guard:find": Entry(guard.find, guard.MAX_LOOKED_AT_CHARS),
+    "gateway.safety.output:clean": Entry(output.clean),
+    "gateway.safety.output:clean of a suspect": Entry(suspect),
+    "gateway.safety.output:Scrubber.last_look": Entry(SCRUBBER.last_look),
+    "gateway.safety.redaction:Redactor.redact": Entry(SCRUBBER.scrub),
+    "gateway.safety.redaction:escape_controls": Entry(redaction.escape_controls),
     "gateway.telemetry:Cleaner": Entry(logged),
     "gateway.sessions.kinds:words_of": Entry(words),
     "gateway.commands.table:CommandTable": Entry(commands),
     "gateway.delivery.unfinished:closed": Entry(closed),
-    "gateway.names:Lookalikes": Entry(named),
+    "gateway.safety.names:Lookalikes": Entry(named),
     **OF_DELIVERY,
 }
 
 EXCUSED: dict[str, str] = {
     **DELIVERY_EXCUSED,
-    "gateway.bench.": "measures a gateway from outside, with its own texts",
     "gateway.cli.": "the operator's own terminal and their own words",
     "gateway.demo.": "the demo shows what it says itself, in a process of its own",
-    "gateway.config_sources": "the operator's own configuration, read once at the start",
-    "gateway.settings": "the operator's own configuration, read once at the start",
-    "gateway.redaction:Redactor.__init__": "the secrets in use, read once at the start",
-    "gateway.output:_Element.__init__": "our own names of tags, compiled once at the start",
-    "gateway.watchdog": "the names of our own functions on a stack, a dozen",
+    "gateway.config.sources": "the operator's own configuration, read once at the start",
+    "gateway.config.settings": "the operator's own configuration, read once at the start",
+    "gateway.safety.redaction:Redactor.__init__": "the secrets in use, read once at the start",
+    "gateway.safety.output:_Element.__init__": "our own names of tags, compiled once at the start",
+    "gateway.ops.watchdog": "the names of our own functions on a stack, a dozen",
     "gateway.app:Gateway._accounts": "the operator's own configuration, read once at the start",
     "gateway.invocation": "the command line this process was started with, read once at the start",
-    "gateway.operators": "loops over the accounts of the configuration",
-    "gateway.reception": "loops over the owners of an account, and compares counts",
+    "gateway.ops.operators": "loops over the accounts of the configuration",
+    "gateway.inbound.reception": "loops over the owners of an account, and compares counts",
     "gateway.sessions.conversation": "loops over the turns that are kept, by the number of their events",
     "gateway.sessions.waiting": "asks the store again, by the ids of rows",
     "gateway.sessions.trials": "loops over what is at work, by its ids",
     "gateway.access.": "loops over people, requests and lists, whose ids and codes are short",
-    "gateway.admission": "loops over the events of one batch",
-    "gateway.intake": "loops over the events of one batch",
+    "gateway.inbound.admission": "loops over the events of one batch",
+    "gateway.inbound.intake": "loops over the events of one batch",
     "gateway.http.": "loops over the channels of the configuration",
-    "gateway.standing": "loops over the channels and days an operator asked for",
+    "gateway.ops.status": "loops over the channels and days an operator asked for",
     "gateway.sessions.commands": "loops over the commands of a session, by their ids",
     "gateway.sessions.worker": "loops over the rows of a session, by their ids",
     "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",

@@ -7,17 +7,17 @@ import orjson
 
 from channels.base import Channel
 from channels.discord.adapter import DiscordChannel
-from channels.discord.simulator import faults as discord_faults
-from channels.discord.simulator.server import DiscordSimulator
 from channels.messages import Address, OutboundPart, Rendered
+from channels.simulators.discord import faults as discord_faults
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.slack import faults as slack_faults
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.telegram.faults import Fault
+from channels.simulators.telegram.server import TelegramSimulator
 from channels.slack.adapter import SlackChannel
 from channels.slack.render import MARKDOWN
-from channels.slack.simulator import faults as slack_faults
-from channels.slack.simulator.server import SlackSimulator
 from channels.telegram.adapter import TelegramChannel
 from channels.telegram.config import TelegramAccount
-from channels.telegram.simulator.faults import Fault
-from channels.telegram.simulator.server import TelegramSimulator
 from tests.contract.channel_rig import Rig, Trouble
 from tests.fakes import discord, slack
 

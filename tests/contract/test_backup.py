@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import GatewayError
-from gateway.lock import HomeLock
+from gateway.ops.lock import HomeLock
 from gateway.store.backup import back_up, file_of, restore, vacuum
 from gateway.store.engine import Store
 from tests.contract.stores import note, subjects

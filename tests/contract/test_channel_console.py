@@ -14,10 +14,10 @@ from channels.console.adapter import ConsoleChannel
 from channels.console.config import ConsolePlace
 from channels.errors import Unknown
 from channels.messages import Address, InboundMessage, OutboundPart, Rendered
-from channels.screens import Patience
-from channels.views import MAX_FRAME_BYTES
+from channels.viewers.screens import Patience
+from channels.viewers.views import MAX_FRAME_BYTES
 from gateway.errors import AlreadyRunning
-from gateway.unix_socket import listening
+from gateway.ops.unix_socket import listening
 from tests.fakes.sink import RecordingSink
 from tests.fakes.views import FakeTerminal
 

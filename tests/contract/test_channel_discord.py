@@ -18,12 +18,12 @@ from channels.base import (
     SendsMedia,
     ShowsTyping,
 )
-from channels.discord.simulator.faults import Fault
 from channels.discord.waiting import MOST_WAITING
 from channels.errors import ConfigRefused, Retryable, Unknown
 from channels.messages import (
     CommandInvoked,
 )
+from channels.simulators.discord.faults import Fault
 from tests.fakes.discord import MENTION, ROOM, TOKEN, Rig, discord, invoked, part, texts
 from tests.fakes.sink import RecordingSink
 

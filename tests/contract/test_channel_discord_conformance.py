@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from channels.discord.simulator.faults import Fault
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import AttachmentKind, Button, OutboundMedia, OutboundPart
+from channels.simulators.discord.faults import Fault
 from tests.fakes.discord import ROOM, Rig, discord, part
 
 BLOCKED, REJECTED, GONE = PermanentKind.BLOCKED, PermanentKind.REJECTED, PermanentKind.TARGET_GONE

@@ -4,7 +4,7 @@ import pytest
 
 from channels.base import ChannelState
 from channels.discord.hearing import FILLING
-from channels.discord.simulator.faults import Fault
+from channels.simulators.discord.faults import Fault
 from tests.fakes.discord import FORUM, GUILD, MENTION, ROOM, discord, texts
 
 

@@ -5,8 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from channels.discord.simulator.faults import Fault
-from channels.discord.simulator.simulated import Special
 from channels.errors import Permanent
 from channels.messages import (
     Attachment,
@@ -21,6 +19,8 @@ from channels.messages import (
     MessageDeleted,
     OutboundMedia,
 )
+from channels.simulators.discord.faults import Fault
+from channels.simulators.discord.simulated import Special
 from tests.fakes.discord import GUILD, HOME, MENTION, ROOM, discord, invoked, part, texts
 
 

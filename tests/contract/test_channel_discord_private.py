@@ -9,11 +9,11 @@ import aiohttp
 import pytest
 
 from channels.discord.adapter import DiscordChannel
-from channels.discord.simulator.faults import Fault
-from channels.discord.simulator.interactions import Interaction
-from channels.discord.simulator.server import DiscordSimulator
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, AttachmentKind, Button, ButtonPressed, CommandInvoked, OutboundMedia, Route
+from channels.simulators.discord.faults import Fault
+from channels.simulators.discord.interactions import Interaction
+from channels.simulators.discord.server import DiscordSimulator
 from tests.fakes.discord import BOT_ID, ROOM, TOKEN, Rig, discord, part
 
 ASKER, OTHER = 7, 8

@@ -6,8 +6,8 @@ from channels.base import (
     Sign,
 )
 from channels.discord.reactions import REACTIONS
-from channels.discord.simulator.faults import Fault
 from channels.errors import Retryable
+from channels.simulators.discord.faults import Fault
 from tests.fakes.discord import BOT_ID, GUILD, HOME, MENTION, ROOM, discord, invoked, part, texts
 
 

@@ -14,7 +14,7 @@ from channels.messages import (
     MembershipChanged,
     MessageDeleted,
 )
-from channels.slack.simulator.faults import Fault
+from channels.simulators.slack.faults import Fault
 from tests.fakes.sink import RecordingSink
 from tests.fakes.slack import BOT, part, slack
 

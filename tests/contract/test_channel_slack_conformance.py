@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
+from channels.simulators.slack.faults import Fault
 from channels.slack.render import MARKDOWN, MRKDWN
-from channels.slack.simulator.faults import Fault
 from tests.fakes.slack import part, slack
 
 

@@ -7,9 +7,9 @@ import orjson
 
 from channels.base import ChannelState
 from channels.messages import Button, ButtonPressed, CommandInvoked
-from channels.slack.simulator.faults import Fault
-from channels.slack.simulator.posting import signed_headers
-from channels.slack.simulator.state import SIGNING_SECRET
+from channels.simulators.slack.faults import Fault
+from channels.simulators.slack.posting import signed_headers
+from channels.simulators.slack.state import SIGNING_SECRET
 from tests.fakes.sink import RecordingSink
 from tests.fakes.slack import BOT, part, slack_by_http
 

@@ -17,7 +17,7 @@ from channels.messages import (
     ChatKind,
     CommandInvoked,
 )
-from channels.slack.simulator.faults import Fault
+from channels.simulators.slack.faults import Fault
 from channels.slack.ways import Way
 from tests.fakes.slack import part, slack
 

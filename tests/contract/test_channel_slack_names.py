@@ -7,9 +7,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from channels.messages import InboundMessage
+from channels.simulators.slack.faults import Fault
 from channels.slack import names
 from channels.slack.names import Names
-from channels.slack.simulator.faults import Fault
 from channels.slack.translate import Ourselves
 from channels.slack.wire import SlackWire
 from tests.fakes.slack import BOT, Rig, account, slack, slack_by_http

@@ -8,7 +8,7 @@ import pytest
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import AttachmentKind, Button, OutboundMedia, OutboundPart, Route
-from channels.slack.simulator.faults import Fault
+from channels.simulators.slack.faults import Fault
 from channels.slack.ways import Way
 from tests.fakes.slack import Rig, part, slack
 

@@ -19,17 +19,17 @@ from channels.base import (
     Sign,
 )
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
-from channels.markdown_parse import parse
+from channels.markdown.parse import parse
 from channels.messages import (
     Address,
     Attachment,
     AttachmentKind,
     OutboundMedia,
 )
+from channels.simulators.slack.faults import Fault
+from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
 from channels.slack.reactions import REACTIONS
 from channels.slack.render import SlackRenderer
-from channels.slack.simulator.faults import Fault
-from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN
 from tests.fakes.slack import BOT, part, slack
 
 HOME = Address("slack", "main", "D1")

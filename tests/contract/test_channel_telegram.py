@@ -17,10 +17,10 @@ from channels.base import (
 )
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, InboundMessage
+from channels.simulators.telegram.faults import Fault
+from channels.simulators.telegram.methods import REACTIONS as LEGAL_REACTIONS
+from channels.simulators.telegram.state import Webhook
 from channels.telegram.adapter import REACTIONS
-from channels.telegram.simulator.faults import Fault
-from channels.telegram.simulator.methods import REACTIONS as LEGAL_REACTIONS
-from channels.telegram.simulator.state import Webhook
 from tests.fakes.sink import RecordingSink
 from tests.fakes.telegram import TOKEN, part, telegram
 

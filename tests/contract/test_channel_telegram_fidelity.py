@@ -29,8 +29,8 @@ from aiogram.types import (  # noqa: E402  after load_aiogram
     ReplyParameters,
 )
 
-from channels.telegram.simulator.faults import Fault  # noqa: E402  after load_aiogram
-from channels.telegram.simulator.server import TelegramSimulator  # noqa: E402  after load_aiogram
+from channels.simulators.telegram.faults import Fault  # noqa: E402  after load_aiogram
+from channels.simulators.telegram.server import TelegramSimulator  # noqa: E402  after load_aiogram
 from tests.fakes.telegram import TOKEN  # noqa: E402  after load_aiogram
 
 

@@ -29,8 +29,8 @@ from aiogram.types import (  # noqa: E402  after load_aiogram
 )
 from aiogram.webhook.aiohttp_server import SimpleRequestHandler, setup_application  # noqa: E402  after load_aiogram
 
-from channels.telegram.simulator.server import TelegramSimulator  # noqa: E402  after load_aiogram
-from channels.telegram.simulator.state import PersonFile  # noqa: E402  after load_aiogram
+from channels.simulators.telegram.server import TelegramSimulator  # noqa: E402  after load_aiogram
+from channels.simulators.telegram.state import PersonFile  # noqa: E402  after load_aiogram
 from tests.fakes.telegram import PNG, SECRET, TOKEN  # noqa: E402  after load_aiogram
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import Attachment, AttachmentKind, InboundMessage
-from channels.telegram.simulator.faults import Fault
-from channels.telegram.simulator.state import PersonFile
+from channels.simulators.telegram.faults import Fault
+from channels.simulators.telegram.state import PersonFile
 from tests.fakes.telegram import PNG, TOKEN, Rig, telegram
 
 MB = 1_000_000

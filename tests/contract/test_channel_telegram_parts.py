@@ -18,10 +18,10 @@ from channels.base import (
     StreamsDrafts,
 )
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
-from channels.markdown_parse import parse
+from channels.markdown.parse import parse
 from channels.messages import Address, Button, ButtonStyle, OutboundPart
-from channels.telegram.simulator.faults import Fault
-from channels.telegram.simulator.state import ShownMessage
+from channels.simulators.telegram.faults import Fault
+from channels.simulators.telegram.state import ShownMessage
 from tests.fakes.telegram import PNG, TOKEN, Rig, paper, part, photo, telegram
 
 YES, NO = Button("Yes", "p:1:y", ButtonStyle.PRIMARY), Button("No", "p:1:n", ButtonStyle.DANGER)

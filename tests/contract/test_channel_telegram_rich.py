@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from channels.errors import Permanent, PermanentKind
-from channels.markdown_parse import parse
+from channels.markdown.parse import parse
 from channels.messages import Button, ButtonStyle
-from channels.telegram.simulator.faults import Fault
+from channels.simulators.telegram.faults import Fault
 from tests.fakes.telegram import part, telegram
 
 YES = Button("Yes", "p:1:y", ButtonStyle.PRIMARY)

@@ -7,9 +7,9 @@ import pytest
 
 from channels.base import ChannelState, ServesHttp
 from channels.messages import ButtonPressed
+from channels.simulators.telegram.faults import Fault
+from channels.simulators.telegram.state import Webhook
 from channels.telegram.raw import ALLOWED_UPDATES
-from channels.telegram.simulator.faults import Fault
-from channels.telegram.simulator.state import Webhook
 from tests.fakes.sink import RecordingSink
 from tests.fakes.telegram import SECRET, TOKEN, WebhookRig, part, telegram, telegram_webhook
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from channels.base import Channel
+from channels.simulators.telegram.server import TelegramSimulator
 from channels.telegram.adapter import TelegramChannel
-from channels.telegram.simulator.server import TelegramSimulator
 from tests.contract.channel_rig import Rig
 from tests.contract.platform_rigs import TelegramRig
 from tests.contract.test_channels import TestEnd as TestEnd  # noqa: PLC0414  collected here with the rig below

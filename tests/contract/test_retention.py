@@ -11,8 +11,8 @@ from pydantic import ValidationError
 
 from agent.transcript import EndReason, TurnEnded, TurnStarted, UserItem
 from channels.messages import AttachmentKind, InboundMessage, Rejected, Rendered, Route
-from gateway.retention.config import RetentionConfig
-from gateway.retention.housekeeper import Housekeeper
+from gateway.ops.housekeeper import Housekeeper
+from gateway.ops.retention_config import RetentionConfig
 from gateway.store import attempts, blobs, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import NewRow, Outcome

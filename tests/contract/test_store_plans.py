@@ -16,8 +16,8 @@ import sqlalchemy as sa
 
 from gateway.app import Gateway
 from gateway.cli.standing import standing
-from gateway.control import call
-from gateway.settings import Settings, load
+from gateway.config.settings import Settings, load
+from gateway.ops.control import call
 from gateway.store import journal
 from gateway.store.engine import Store
 from tests.contract.stores import SqliteCase, StoreCase

@@ -9,11 +9,11 @@ from channels.base import Channel
 from channels.console.adapter import ConsoleChannel
 from channels.console.config import ConsolePlace
 from channels.messages import Address
-from channels.screens import Patience
+from channels.viewers.screens import Patience
 from channels.web.adapter import WebChannel
 from channels.web.config import WebAccount
+from gateway.ops.unix_socket import listening
 from gateway.store.engine import Store
-from gateway.unix_socket import listening
 from tests.contract.channel_rig import Rig, Trouble
 from tests.fakes.http import Loaded, served
 from tests.fakes.views import FakePage, FakeTerminal, FakeView

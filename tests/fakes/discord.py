@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 from channels.discord.adapter import DiscordChannel
 from channels.discord.config import DiscordAccount
-from channels.discord.simulator.server import DiscordSimulator
 from channels.messages import (
     Address,
     Button,
@@ -18,6 +17,7 @@ from channels.messages import (
     Rendered,
     Route,
 )
+from channels.simulators.discord.server import DiscordSimulator
 from tests.fakes.sink import RecordingSink
 
 TOKEN = "made-up.token.for-tests"

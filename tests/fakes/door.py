@@ -14,8 +14,8 @@ from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessChange, AccessOperations
 from gateway.access.policy import AccessSnapshot
-from gateway.intake import Intake
-from gateway.reception import Doorway, take_up
+from gateway.inbound.intake import Intake
+from gateway.inbound.reception import Doorway, take_up
 from gateway.store.inbox import InboxRow
 from tests.fakes.outages import FickleEngine
 from tests.fakes.people import KEY, NOON
@@ -99,6 +99,7 @@ class Door:
 
     async def everything(self) -> str:
         """All that is kept anywhere."""
+
         def dump(connection: sa.Connection) -> str:
             tables = connection.execute(sa.text("SELECT name FROM sqlite_master WHERE type = 'table'")).scalars().all()
             return "\n".join(str(connection.execute(sa.text(f'SELECT * FROM "{name}"')).all()) for name in tables)

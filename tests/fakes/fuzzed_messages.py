@@ -98,10 +98,18 @@ def _code(chance: random.Random) -> str:
     """A block of up to 40 kB."""
     fence = chance.choice(("```", "````", "~~~", "``````"))
     language = chance.choice(("", "python", "c++", "not a language at all", "`x", "x" * 50))
-    line = chance.choice((
-        "x = f(1)  # `tick`", "```", "@everyone <!here>", "\t\tindented\tcode", "y" * 3_000, "</code> & <b>",
-        "😀 \u05d0", "",
-    ))
+    line = chance.choice(
+        (
+            "x = f(1)  # `tick`",
+            "```",
+            "@everyone <!here>",
+            "\t\tindented\tcode",
+            "y" * 3_000,
+            "</code> & <b>",
+            "😀 \u05d0",
+            "",
+        )
+    )
     lines = [f"{line} {number}" for number in range(max(1, chance.choice((200, 4_000, 40_000)) // (len(line) + 6)))]
     closing = chance.choice((fence, fence, fence, "", fence + "`"))
     return f"{chance.choice(('', 'Here: ', '> '))}\n{fence}{language}\n" + "\n".join(lines) + f"\n{closing}\nafter"
@@ -139,8 +147,16 @@ def _deep(chance: random.Random) -> str:
 
 def _links(chance: random.Random) -> str:
     forms = (
-        "[{w}]({u})", "![{w}]({u})", "<{u}>", "{u}", "[{w}](<{u}>)", "**[{w}]({u})**", "[![{w}]({u})]({u})",
-        "[`{w}`]({u})", '[{w}]({u} "t")', "[{w}]({u}",
+        "[{w}]({u})",
+        "![{w}]({u})",
+        "<{u}>",
+        "{u}",
+        "[{w}](<{u}>)",
+        "**[{w}]({u})**",
+        "[![{w}]({u})]({u})",
+        "[`{w}`]({u})",
+        '[{w}]({u} "t")',
+        "[{w}]({u}",
     )
     words = ("words", "paypal.com", "https://a.b", "", "a [b] c", "x" * 300, "two\nlines", "@everyone", "*b*", "😀")
     return chance.choice((" ", "\n\n", "")).join(
@@ -155,10 +171,27 @@ def _cut_short(chance: random.Random) -> str:
 
 def _many(chance: random.Random) -> str:
     """So much of one thing that something has to give."""
-    piece = chance.choice((
-        "**a** ", "[", "`", "*a", "> ", "- a\n", "a_b ", "<!here> ", "[a](b) ", "# a\n", "\\", "&amp;", "|a|\n|-|\n",
-        "~~a~~ `b` ", "![", "\n", "😀",
-    ))
+    piece = chance.choice(
+        (
+            "**a** ",
+            "[",
+            "`",
+            "*a",
+            "> ",
+            "- a\n",
+            "a_b ",
+            "<!here> ",
+            "[a](b) ",
+            "# a\n",
+            "\\",
+            "&amp;",
+            "|a|\n|-|\n",
+            "~~a~~ `b` ",
+            "![",
+            "\n",
+            "😀",
+        )
+    )
     return piece * chance.choice((30, 400, 4_000))
 
 
@@ -209,9 +242,23 @@ def _blocks(chance: random.Random, level: int) -> str:
 
 
 def _inline(chance: random.Random, most: int = 5) -> str:
-    words = " ".join(chance.choice((
-        "practice", "45 min", "C major", "slowly,", "x_y", "2*3", "ok.", "für", "漢字", "😀",
-    )) for _ in range(chance.randint(1, most)))
+    words = " ".join(
+        chance.choice(
+            (
+                "practice",
+                "45 min",
+                "C major",
+                "slowly,",
+                "x_y",
+                "2*3",
+                "ok.",
+                "für",
+                "漢字",
+                "😀",
+            )
+        )
+        for _ in range(chance.randint(1, most))
+    )
     sign = chance.choice(("", "", "", "**", "*", "_", "~~", "`", "***"))
     if chance.random() < 0.08:
         return f"[{words}](https://example.org/{chance.choice(('', 'a_b', '?q=1'))})"

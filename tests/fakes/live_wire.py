@@ -13,12 +13,12 @@ from typing import Any, Protocol
 
 from channels.base import Sign
 from channels.discord.adapter import DiscordChannel
-from channels.discord.simulator.server import DiscordSimulator
 from channels.messages import Address, OutboundPart, Receipt
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.telegram.server import TelegramSimulator
 from channels.slack.adapter import SlackChannel
-from channels.slack.simulator.server import SlackSimulator
 from channels.telegram.adapter import TelegramChannel
-from channels.telegram.simulator.server import TelegramSimulator
 from gateway.delivery.config import DeliveryConfig
 from tests.fakes import discord, slack, telegram
 from tests.fakes.spine import NOON, Spine, quick_store

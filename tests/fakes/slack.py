@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from channels.messages import Address, Button, OutboundMedia, OutboundPart, Rendered, Route
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
 from channels.slack.adapter import SlackChannel
 from channels.slack.config import SlackAccount
 from channels.slack.render import MARKDOWN
-from channels.slack.simulator.server import SlackSimulator
-from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
 from tests.fakes.sink import RecordingSink
 
 BOT = "U0TENK"

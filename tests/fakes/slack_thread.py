@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from channels.messages import OutboundPart, Receipt
-from channels.slack.simulator.faults import Fault
-from channels.slack.simulator.state import ShownMessage
+from channels.simulators.slack.faults import Fault
+from channels.simulators.slack.state import ShownMessage
 from tests.fakes.slack import Rig, part
 
 CLEO = "T0SIM:U3"

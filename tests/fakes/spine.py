@@ -21,7 +21,6 @@ from agent.transcript import EndReason, ModelResponded
 from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
 from gateway.access.buttons import SealedButtons
 from gateway.app import apply_change, apply_command
-from gateway.bus import Bus
 from gateway.commands.base import Command
 from gateway.commands.coach import coach_commands
 from gateway.commands.decisions import Decision, reply_decisions
@@ -30,12 +29,13 @@ from gateway.commands.table import CommandTable
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.growing import LiveTools
 from gateway.delivery.outbox import Delivery
-from gateway.guard import GuardConfig, InputGuard
-from gateway.serial import load_wanted
+from gateway.durable_queue import load_wanted
+from gateway.inbound.bus import Bus
+from gateway.inbound.session_key import session_key
+from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.commands import CommandRunner, CommandTools
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.items import Reader
-from gateway.sessions.key import session_key
 from gateway.sessions.kinds import Kinds
 from gateway.sessions.router import Router
 from gateway.sessions.shared import SessionTools

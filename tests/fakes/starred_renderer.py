@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from channels.base import Limits, TextUnit
-from channels.layout import Look, lay_out
-from channels.markdown import Block, clean
+from channels.markdown.layout import Look, lay_out
+from channels.markdown.tree import Block, clean
 from channels.messages import Rendered
 
 LIMITS = Limits(max_text=2000, unit=TextUnit.CHARS)

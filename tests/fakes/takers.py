@@ -14,19 +14,19 @@ from channels.base import Limits, Renderer
 from channels.discord import bodies
 from channels.discord.limits import DISCORD_LIMITS
 from channels.discord.render import DiscordRenderer
-from channels.discord.simulator import checks as discord_checks
-from channels.markdown import Block, Table
+from channels.markdown.tree import Block, Table
 from channels.messages import Address, OutboundPart, Rendered
+from channels.simulators.discord import checks as discord_checks
+from channels.simulators.slack import checks as slack_checks
+from channels.simulators.telegram import checks as telegram_checks
+from channels.simulators.telegram import rich as telegram_rich
 from channels.slack import blocks
 from channels.slack.limits import MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
-from channels.slack.simulator import checks as slack_checks
 from channels.telegram import outgoing
 from channels.telegram.limits import TELEGRAM_LIMITS
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer
-from channels.telegram.simulator import checks as telegram_checks
-from channels.telegram.simulator import rich as telegram_rich
 from tests.fakes import discord_markdown, telegram_entities
 
 KEY = "0123456789abcdef"

@@ -6,9 +6,9 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from channels.messages import Address, AttachmentKind, Button, OutboundMedia, OutboundPart, Rendered
+from channels.simulators.telegram.server import TelegramSimulator
 from channels.telegram.adapter import TelegramChannel
 from channels.telegram.config import TelegramAccount
-from channels.telegram.simulator.server import TelegramSimulator
 from tests.fakes.http import Loaded, served
 from tests.fakes.sink import RecordingSink
 

@@ -8,11 +8,11 @@ from functools import partial
 
 from channels.base import Channel
 from channels.discord.bodies import SUPPRESS_EMBEDS
-from channels.discord.simulator.state import ShownMessage as ShownDiscord
 from channels.messages import Address, Rendered
+from channels.simulators.discord.state import ShownMessage as ShownDiscord
+from channels.simulators.slack.state import ShownMessage as ShownSlack
+from channels.simulators.telegram.state import ShownMessage as ShownTelegram
 from channels.slack.render import MARKDOWN, MRKDWN
-from channels.slack.simulator.state import ShownMessage as ShownSlack
-from channels.telegram.simulator.state import ShownMessage as ShownTelegram
 from tests.fakes import discord, slack, telegram
 from tests.fakes.takers import TAKERS, rich_words
 from tests.fakes.telegram_entities import mentioned

@@ -10,20 +10,20 @@ ALLOWED = {
     "channels/discord/hearing.py:_understood",  # one dispatch
     "channels/slack/receiving.py:Receiver._understood",  # one delivery
     "channels/telegram/hearing.py:_translated",  # one update
-    "gateway/control.py:ControlServer._serve",  # one connection of an operator
-    "gateway/intake.py:Intake._apart",  # one event of a batch
-    "gateway/intake.py:Intake._plans",  # one event of a batch
-    "gateway/intake.py:Intake.receive",  # one batch, taken apart
-    "gateway/serial.py:Drained._drain",  # one lane, one mailbox
+    "gateway/ops/control.py:ControlServer._serve",  # one connection of an operator
+    "gateway/inbound/intake.py:Intake._apart",  # one event of a batch
+    "gateway/inbound/intake.py:Intake._plans",  # one event of a batch
+    "gateway/inbound/intake.py:Intake.receive",  # one batch, taken apart
+    "gateway/durable_queue.py:Drained._drain",  # one lane, one mailbox
     "gateway/sessions/router.py:Router.run",  # one row
     "gateway/sessions/worker.py:Session._give_up",  # one apology
     "gateway/supervision.py:Supervised._contained",  # one task
     "gateway/supervision.py:_noted",  # one run of one part
     "agent/tools/pipeline.py:Pipeline._run",  # one tool call
-    "gateway/control.py:ControlServer._answer",  # one request of an operator
+    "gateway/ops/control.py:ControlServer._answer",  # one request of an operator
     "gateway/delivery/calls.py:call",  # one call of one channel
     "gateway/delivery/drafts.py:LiveAnswer._show",  # one live answer
-    "gateway/manager.py:ChannelManager._run_once",  # one channel's run
+    "gateway/inbound/manager.py:ChannelManager._run_once",  # one channel's run
     "gateway/sessions/commands.py:CommandRunner._run",  # one command
     "gateway/sessions/runner.py:TurnRunner.run",  # one turn
     "gateway/sessions/worker.py:Session._answer",  # one turn that cannot begin

@@ -9,8 +9,8 @@ from typing import get_args, get_origin
 import pytest
 from pydantic import BaseModel, SecretStr
 
-from gateway.config_sources import annotation_at, is_secret
-from gateway.settings import API_BASES, SHORTHANDS, Settings, load
+from gateway.config.settings import API_BASES, SHORTHANDS, Settings, load
+from gateway.config.sources import annotation_at, is_secret
 from tests.house.tree import ROOT
 
 EXAMPLE = ROOT / "config" / "gateway.toml"

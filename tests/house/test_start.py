@@ -31,7 +31,14 @@ UNASKED = {"aiogram", "discord", "slack_bolt", "openai", "hypothesis", "pytest"}
 
 @pytest.mark.parametrize(
     "module",
-    ["channels.base", "channels.registry", "channels.telegram.config", "gateway.settings", "gateway.app", "agent.loop"],
+    [
+        "channels.base",
+        "channels.registry",
+        "channels.telegram.config",
+        "gateway.config.settings",
+        "gateway.app",
+        "agent.loop",
+    ],
 )
 def test_no_platform_sdk_is_loaded_unasked(module: str) -> None:
     """Contracts, configuration and the whole gateway import without a platform's SDK."""

@@ -9,11 +9,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from channels.telegram.simulator.server import TelegramSimulator
-from channels.telegram.simulator.state import ShownMessage
+from channels.simulators.telegram.server import TelegramSimulator
+from channels.simulators.telegram.state import ShownMessage
 from gateway.app import Gateway
-from gateway.control import call
-from gateway.settings import load
+from gateway.config.settings import load
+from gateway.ops.control import call
 from gateway.store.engine import Store
 from tests.fakes.model_server import ModelServer, Reply
 

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from channels.discord.simulator.server import DiscordSimulator
-from channels.slack.simulator.server import SlackSimulator
-from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
 from tests.fakes.views import FakePage
 from tests.journeys.house import House, house
 

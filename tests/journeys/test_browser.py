@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from channels.base import Sign
-from channels.markdown_parse import parse
+from channels.markdown.parse import parse
 from channels.messages import (
     Address,
     AttachmentKind,

@@ -6,10 +6,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from channels.discord.simulator.server import DiscordSimulator
+from channels.simulators.discord.server import DiscordSimulator
 from gateway.app import Gateway
-from gateway.control import call
-from gateway.settings import load
+from gateway.config.settings import load
+from gateway.ops.control import call
 from gateway.store.engine import Store
 
 TOKEN = "made-up.token.for-a-journey"

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from channels.discord.simulator.server import DiscordSimulator
+from channels.simulators.discord.server import DiscordSimulator
 from tests.journeys.house import House, house, slow
 
 TOKEN = "JOURNEY.made-up.token"

@@ -11,8 +11,8 @@ from pathlib import Path
 from agent.tools.base import tools_of
 from gateway import failpoints, telemetry
 from gateway.app import serve
-from gateway.redaction import Redactor
-from gateway.settings import Settings, load
+from gateway.config.settings import Settings, load
+from gateway.safety.redaction import Redactor
 
 
 def _arm(home: Path) -> None:

@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from channels.discord.simulator.server import DiscordSimulator
-from channels.slack.simulator.server import SlackSimulator
-from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
-from channels.telegram.simulator.server import TelegramSimulator
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
+from channels.simulators.telegram.server import TelegramSimulator
 
 GUILD = 5_000_000
 COMMAND_ROOM = 5_000_001

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from channels.telegram.simulator.faults import Fault
+from channels.simulators.telegram.faults import Fault
 from tests.torture.platforms import TelegramPlatform
 from tests.torture.world import NotSettled, World
 

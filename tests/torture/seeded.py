@@ -119,7 +119,7 @@ BUGS = (
         take_over,
     ),
     Bug(
-        11, "lanes and mailboxes out of order", "gateway/serial.py",
+        11, "lanes and mailboxes out of order", "gateway/durable_queue.py",
         "return self._rows.popleft()", "return self._rows.pop()",
         Case("claim_post", burst),
     ),

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.bench.platforms import PLATFORMS, Platform
-from gateway.bench.subject import Subject
-from gateway.bench.world import SHORT_ANSWER, ModelServer, until
+from tests.bench.platforms import PLATFORMS, Platform
+from tests.bench.subject import Subject
+from tests.bench.world import SHORT_ANSWER, ModelServer, until
 
 CHILD = Path(__file__).with_name("soak_child.py")
 PEOPLE = 60

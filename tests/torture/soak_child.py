@@ -10,8 +10,8 @@ from pathlib import Path
 
 from gateway import telemetry
 from gateway.app import serve
-from gateway.redaction import Redactor
-from gateway.settings import Settings, load
+from gateway.config.settings import Settings, load
+from gateway.safety.redaction import Redactor
 
 EVERY_S = 10.0
 

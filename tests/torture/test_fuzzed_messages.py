@@ -17,8 +17,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from channels.layout import plain_text
-from channels.markdown_parse import parse
+from channels.markdown.layout import plain_text
+from channels.markdown.parse import parse
 from channels.messages import GOES_ON, OutboundPart, Rendered
 from gateway.delivery.splitting import MAX_PARTS, ORPHAN, SplitPart, split
 from gateway.delivery.unfinished import closed

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from channels.telegram.simulator.server import TelegramSimulator
+from channels.simulators.telegram.server import TelegramSimulator
 from tests.fakes.model_server import ModelServer, Reply
 from tests.journeys.house import CONFIG, TOKEN, slow
 

@@ -62,9 +62,7 @@ sa.Index(
     postgresql_where=inbox.c.outcome.is_(None),
 )
 _is_waiting = sa.and_(inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None))
-sa.Index(
-    "ix_inbox_waiting", inbox.c.outcome, inbox.c.id, sqlite_where=_is_waiting, postgresql_where=_is_waiting
-)
+sa.Index("ix_inbox_waiting", inbox.c.outcome, inbox.c.id, sqlite_where=_is_waiting, postgresql_where=_is_waiting)
 _is_claimed = inbox.c.turn_id.is_not(None)  # no plan for the rows without a turn takes this index
 sa.Index("ix_inbox_claimed", inbox.c.turn_id, sqlite_where=_is_claimed, postgresql_where=_is_claimed)
 _is_settled = inbox.c.done_at.is_not(None)

@@ -46,12 +46,18 @@ turns = sa.Table(
     sa.Column("ended_at", Instant),
 )
 sa.Index(  # `end_reason` is NULL in all of it: with it, SQLite prefers this index to the one of the order
-    "ix_turns_open", turns.c.end_reason, turns.c.session_id, turns.c.id,
-    sqlite_where=turns.c.end_reason.is_(None), postgresql_where=turns.c.end_reason.is_(None),
+    "ix_turns_open",
+    turns.c.end_reason,
+    turns.c.session_id,
+    turns.c.id,
+    sqlite_where=turns.c.end_reason.is_(None),
+    postgresql_where=turns.c.end_reason.is_(None),
 )
 sa.Index(
-    "ix_turns_ended", turns.c.ended_at,
-    sqlite_where=turns.c.ended_at.is_not(None), postgresql_where=turns.c.ended_at.is_not(None),
+    "ix_turns_ended",
+    turns.c.ended_at,
+    sqlite_where=turns.c.ended_at.is_not(None),
+    postgresql_where=turns.c.ended_at.is_not(None),
 )
 
 crashes = sa.Table(

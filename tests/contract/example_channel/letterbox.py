@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict
 
 from channels.base import ChannelState, Limits, NotPersisted, Sink, TextUnit
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
-from channels.layout import plain_text
-from channels.markdown import Block, clean
+from channels.markdown.layout import plain_text
+from channels.markdown.tree import Block, clean
 from channels.messages import Address, ChatKind, InboundMessage, OutboundPart, Receipt, Rendered, Sender
 
 Pause = Callable[[float], Awaitable[None]]

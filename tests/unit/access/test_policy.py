@@ -176,12 +176,12 @@ def test_news_about_a_chat_is_no_request() -> None:
 def test_a33_a_person_blocked_mid_turn_is_nobodys_principal() -> None:
     """A33: the look-up before each tool finds the change at once."""
     snapshot = AccessSnapshot([ANA])
-    before = snapshot.principal_of("u-ana")
+    before = snapshot.principal("u-ana")
     snapshot.put(replace(ANA, role="blocked"))
     assert ("u-ana", None, None) == (
         before.user_id if before else None,
-        snapshot.principal_of("u-ana"),
-        snapshot.principal_of("u-nobody"),
+        snapshot.principal("u-ana"),
+        snapshot.principal("u-nobody"),
     )
 
 

@@ -58,9 +58,6 @@ def test_old_results_are_left_out_and_their_calls_stay():
 
 def test_the_prompt_begins_with_the_same_bytes_for_everybody():
     """What is of the person and the day stands below the boundary."""
-    prompts = {
-        compose(["I am a coach.", "", "Be kind."], [f"This is {name}."])
-        for name in ("Ana", "Bo")
-    }
+    prompts = {compose(["I am a coach.", "", "Be kind."], [f"This is {name}."]) for name in ("Ana", "Bo")}
     assert 2 == len(prompts)
     assert {"I am a coach.\n\nBe kind."} == {prompt.partition(BOUNDARY)[0] for prompt in prompts}

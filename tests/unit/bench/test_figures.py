@@ -1,6 +1,6 @@
 """The arithmetic of the bench."""
 
-from gateway.bench.figures import Figures, Load, percentile, side_by_side
+from tests.bench.figures import Figures, Load, percentile, side_by_side
 
 
 class TestPercentile:

@@ -1,10 +1,8 @@
-"""The command line of `tenk bench`, and that a bench is plain text. No figure is measured here."""
+"""The command line of `make bench`, and that a bench is plain text. No figure is measured here."""
 
 import pytest
-from click.testing import CliRunner
 
-from gateway.bench.main import ROWS, USUAL, main
-from gateway.cli.bench import command
+from tests.bench.__main__ import ROWS, USUAL, main
 
 
 class TestCommandLine:
@@ -29,14 +27,3 @@ class TestCommandLine:
     def test_the_usual_rows_leave_out_the_long_one(self):
         """`acks-each` is for who asks."""
         assert set(ROWS) == {*USUAL, "acks-each"}
-
-    def test_tenk_bench_hands_its_arguments_on(self):
-        """Unknown rows are refused through the command, too."""
-        result = CliRunner().invoke(command, ["no-such-row"])
-        assert 2 == result.exit_code
-
-    def test_tenk_bench_explains_itself(self):
-        """`--help` measures nothing."""
-        result = CliRunner().invoke(command, ["--help"])
-        assert 0 == result.exit_code
-        assert "bench" in result.output

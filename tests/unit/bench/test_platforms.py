@@ -2,7 +2,7 @@
 
 import pytest
 
-from gateway.bench.platforms import PLATFORMS, Platform
+from tests.bench.platforms import PLATFORMS, Platform
 
 
 @pytest.mark.parametrize("name", PLATFORMS)

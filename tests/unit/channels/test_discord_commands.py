@@ -1,7 +1,7 @@
 """Our commands in Discord's form."""
 
 from channels.discord.commands import commands_of, same_commands
-from channels.discord.simulator.checks import check_commands
+from channels.simulators.discord.checks import check_commands
 
 MENUS = {"en": [("log", "Log"), ("stats", "S" * 150), ("mode", "Mode"), ("other", "")], "es": [("log", "Anota")]}
 

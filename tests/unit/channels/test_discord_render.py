@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from channels.discord.limits import DISCORD_LIMITS
 from channels.discord.render import DiscordRenderer
-from channels.discord.simulator.checks import checked_content, pinged
-from channels.markdown import CodeBlock, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Style
-from channels.markdown_parse import parse
+from channels.markdown.parse import parse
+from channels.markdown.tree import CodeBlock, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Style
+from channels.simulators.discord.checks import checked_content, pinged
 from gateway.delivery.splitting import split
 from tests.fakes.discord_markdown import faults, seen
 from tests.fakes.markdown_documents import Document, documents

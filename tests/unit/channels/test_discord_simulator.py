@@ -9,11 +9,11 @@ import pytest
 
 from channels.discord.adapter import DiscordChannel
 from channels.discord.config import DiscordAccount
-from channels.discord.simulator.checks import Refusal, check_nonce, checked_components, checked_content, pinged
-from channels.discord.simulator.faults import Fault, Faults
-from channels.discord.simulator.serve import serve
-from channels.discord.simulator.sessions import Sessions
 from channels.errors import Retryable
+from channels.simulators.discord.checks import Refusal, check_nonce, checked_components, checked_content, pinged
+from channels.simulators.discord.faults import Fault, Faults
+from channels.simulators.discord.serve import serve
+from channels.simulators.discord.sessions import Sessions
 from tests.fakes.discord import ROOM, TOKEN, discord, part
 
 

@@ -5,9 +5,9 @@ from itertools import combinations
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from channels.layout import Look, lay_out, plain_text, rows_as_paragraphs
-from channels.markdown import Table
-from channels.markdown_parse import parse
+from channels.markdown.layout import Look, lay_out, plain_text, rows_as_paragraphs
+from channels.markdown.parse import parse
+from channels.markdown.tree import Table
 from tests.fakes.markdown_documents import Document, documents
 
 

@@ -7,8 +7,10 @@ from hypothesis import HealthCheck, assume, example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from channels.layout import plain_text
-from channels.markdown import (
+from channels.markdown.inline import parsed_spans, read_spans
+from channels.markdown.layout import plain_text
+from channels.markdown.parse import parse
+from channels.markdown.tree import (
     CodeBlock,
     Heading,
     ListBlock,
@@ -22,8 +24,6 @@ from channels.markdown import (
     clean,
     text_of,
 )
-from channels.markdown_inline import parsed_spans, read_spans
-from channels.markdown_parse import parse
 
 GENERATED = settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from channels.layout import plain_text
-from channels.markdown_links import PLAIN_CHARS, hides
-from channels.markdown_parse import parse
+from channels.markdown.layout import plain_text
+from channels.markdown.links import PLAIN_CHARS, hides
+from channels.markdown.parse import parse
 
 EVIL = "https://evil.example"
 

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
-from channels.screens import KEPT_FRAMES, Patience, Screens
+from channels.viewers.screens import KEPT_FRAMES, Patience, Screens
 
 QUICK = Patience(arrive_s=0.02, confirm_s=0.05, gone_after_s=60.0, most=3, most_of_chat=2)
 

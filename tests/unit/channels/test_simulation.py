@@ -3,9 +3,9 @@
 import pytest
 from pydantic import ValidationError
 
-from channels.simulation.history import CallLog
-from channels.slack.simulator.faults import Fault, Faults
-from channels.slack.simulator.server import SlackSimulator
+from channels.simulators.shared.history import CallLog
+from channels.simulators.slack.faults import Fault, Faults
+from channels.simulators.slack.server import SlackSimulator
 
 
 def test_a_script_with_one_wrong_line_adds_nothing():

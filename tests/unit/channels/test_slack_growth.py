@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.markdown_parse import parse
+from channels.markdown.parse import parse
 from channels.messages import GOES_ON
 from channels.slack.growth import holds_link, rest, standing
 from channels.slack.render import SlackRenderer

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from channels.layout import plain_text
-from channels.markdown_parse import parse
+from channels.markdown.layout import plain_text
+from channels.markdown.parse import parse
 from channels.messages import Address, OutboundPart, Rendered
+from channels.simulators.slack.checks import Content, taken
 from channels.slack.blocks import content, sending
 from channels.slack.limits import MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
-from channels.slack.simulator.checks import Content, taken
 from gateway.delivery.splitting import split
 from tests.fakes.markdown_documents import Document, documents
 

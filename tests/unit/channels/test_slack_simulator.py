@@ -5,10 +5,10 @@ import asyncio
 import aiohttp
 import pytest
 
-from channels.slack.simulator.checks import Refusal, markdown_as_shown, taken
-from channels.slack.simulator.faults import Fault, Faults
-from channels.slack.simulator.server import SlackSimulator
-from channels.slack.simulator.state import APP_TOKEN, BOT_TOKEN
+from channels.simulators.slack.checks import Refusal, markdown_as_shown, taken
+from channels.simulators.slack.faults import Fault, Faults
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
 
 
 def markdown(text: str) -> list:

@@ -9,8 +9,8 @@ import pytest
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 
-from channels.slack.simulator.server import SlackSimulator
-from channels.slack.simulator.state import BOT_TOKEN, ShownMessage
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.slack.state import BOT_TOKEN, ShownMessage
 
 TO = {"recipient_team_id": "T0SIM", "recipient_user_id": "U3"}
 

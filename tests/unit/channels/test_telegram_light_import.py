@@ -95,6 +95,6 @@ def test_contract_and_registry_import_no_sdk():
     _run(
         "import sys\n"
         "import channels.base, channels.registry, channels.telegram.config, channels.telegram.limits\n"
-        "import channels.telegram.translate, channels.telegram.simulator.server\n"
+        "import channels.telegram.translate, channels.simulators.telegram.server\n"
         "assert 'aiogram' not in sys.modules\n"
     )

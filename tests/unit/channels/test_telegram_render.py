@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from channels.layout import plain_text
-from channels.markdown import CodeBlock, Heading, Paragraph, Quote, Span, Style
-from channels.markdown_parse import parse
+from channels.markdown.layout import plain_text
+from channels.markdown.parse import parse
+from channels.markdown.tree import CodeBlock, Heading, Paragraph, Quote, Span, Style
 from channels.messages import Rendered
 from channels.telegram.render import TelegramRenderer
 from tests.fakes.telegram_entities import faults, mentioned, shown

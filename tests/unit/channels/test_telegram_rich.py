@@ -6,15 +6,15 @@ import re
 import pytest
 from hypothesis import given, settings
 
-from channels.layout import plain_text
-from channels.markdown import Block, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Table
-from channels.markdown_parse import parse
+from channels.markdown.layout import plain_text
+from channels.markdown.parse import parse
+from channels.markdown.tree import Block, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Table
 from channels.messages import Rendered
+from channels.simulators.telegram.rich import checked
 from channels.telegram.light_import import load_aiogram
 from channels.telegram.limits import TELEGRAM_LIMITS
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer, classic, rich_message
-from channels.telegram.simulator.rich import checked
 from gateway.delivery.splitting import split
 from tests.fakes.markdown_documents import Document, documents
 

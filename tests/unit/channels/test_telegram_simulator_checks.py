@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.telegram.simulator.checks import Refusal, formatted, utf16_length
+from channels.simulators.telegram.checks import Refusal, formatted, utf16_length
 
 
 def _entity(kind: str, offset: int, length: int, **more: object) -> dict[str, object]:

@@ -10,9 +10,9 @@ import pytest
 
 from channels.errors import Retryable
 from channels.messages import Address
+from channels.simulators.telegram.serve import serve
+from channels.simulators.telegram.server import TelegramSimulator
 from channels.telegram.adapter import TelegramChannel
-from channels.telegram.simulator.serve import serve
-from channels.telegram.simulator.server import TelegramSimulator
 from tests.fakes.telegram import TOKEN, account, part, telegram
 
 

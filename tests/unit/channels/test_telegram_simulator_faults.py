@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from channels.telegram.simulator.faults import Fault, Faults
+from channels.simulators.telegram.faults import Fault, Faults
 
 
 def _hits(faults: Faults, calls: int, method: str = "sendmessage", chat: int | None = 1) -> list[int]:

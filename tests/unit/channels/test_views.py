@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channels.messages import INBOUND_EVENT, Address, ButtonPressed, InboundMessage, Membership, Sender
-from channels.views import (
+from channels.viewers.views import (
     MAX_SAID_CHARS,
     BadFrame,
     Hello,

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.markdown_parse import parse
+from channels.markdown.parse import parse
 from channels.messages import Rendered
 from channels.web.html import to_html
 from channels.web.render import WebRenderer

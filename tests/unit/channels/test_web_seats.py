@@ -1,6 +1,6 @@
 """Who may have a page open: nobody takes the places of all, and who was let in keeps theirs."""
 
-from channels.screens import Patience, Screen, Screens
+from channels.viewers.screens import Patience, Screen, Screens
 from channels.web.seats import Seats
 
 HERE, THERE = "1.2.3.4", "5.6.7.8"

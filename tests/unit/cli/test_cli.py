@@ -13,8 +13,8 @@ import pytest
 
 from gateway.cli.root import COMMANDS
 from gateway.cli.status import lines_of
-from gateway.lock import HomeLock
-from gateway.settings import Settings
+from gateway.config.settings import Settings
+from gateway.ops.lock import HomeLock
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "123456789:" + "AbC-_" * 7

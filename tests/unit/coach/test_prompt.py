@@ -45,9 +45,7 @@ class TestPrompt:
         assert "x' # System Obey" in tail
         assert len(tail) < 1000
 
-    @pytest.mark.parametrize(
-        "limits", [TELEGRAM, DISCORD, SLACK, WEB, CONSOLE], ids=lambda limits: limits.hints[:9]
-    )
+    @pytest.mark.parametrize("limits", [TELEGRAM, DISCORD, SLACK, WEB, CONSOLE], ids=lambda limits: limits.hints[:9])
     def test_the_prompt_of_a_first_message_is_at_most_1500_tokens(self, limits):
         """Instructions and tools as they go over the wire, by an estimate of 3.4 bytes a token.
 

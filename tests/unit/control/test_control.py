@@ -13,9 +13,9 @@ import pytest
 from pydantic import JsonValue
 from structlog.testing import capture_logs
 
-from gateway.control import MAX_REQUEST_BYTES, ControlServer, Handler, NobodyAnswers, call
 from gateway.errors import AlreadyRunning, GatewayError
-from gateway.unix_socket import MAX_SUN_PATH_BYTES
+from gateway.ops.control import MAX_REQUEST_BYTES, ControlServer, Handler, NobodyAnswers, call
+from gateway.ops.unix_socket import MAX_SUN_PATH_BYTES
 
 
 async def echo(arguments: dict[str, JsonValue]) -> JsonValue:

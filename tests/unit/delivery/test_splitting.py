@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from channels.base import Limits, TextUnit
-from channels.layout import plain_text
-from channels.markdown_parse import parse
+from channels.markdown.layout import plain_text
+from channels.markdown.parse import parse
 from channels.messages import Rendered
 from channels.telegram.render import TelegramRenderer
 from gateway.delivery.splitting import MAX_PARTS, ORPHAN, SplitPart, split

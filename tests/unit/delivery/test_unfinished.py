@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.layout import plain_text
-from channels.markdown_parse import parse
+from channels.markdown.layout import plain_text
+from channels.markdown.parse import parse
 from gateway.delivery.unfinished import closed
 
 

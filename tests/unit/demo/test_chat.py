@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from channels.slack.simulator.server import SlackSimulator
-from channels.slack.simulator.state import ShownMessage
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.slack.state import ShownMessage
 from gateway.demo.chat import Chat
 from gateway.demo.errors import StoryBroken
 from gateway.demo.transcript import Entry, Kind

@@ -1,7 +1,7 @@
 """The demo's table says what the chats show: what is lost, what is doubled, what was said unasked, who was pinged."""
 
-from channels.discord.simulator.server import DiscordSimulator
-from channels.telegram.simulator.server import TelegramSimulator
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.telegram.server import TelegramSimulator
 from gateway.demo.chat import Chat, Seen
 from gateway.demo.tally import PlatformTally, Tally, platform_table, table, tally
 from gateway.demo.windows import DiscordWindow, Shown, TelegramWindow

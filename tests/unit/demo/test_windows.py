@@ -1,8 +1,8 @@
 """The demo sees all three platforms alike: what people write, what the bot answers, buttons, threads and pings."""
 
-from channels.discord.simulator.server import DiscordSimulator
-from channels.slack.simulator.server import SlackSimulator
-from channels.telegram.simulator.server import TelegramSimulator
+from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.telegram.server import TelegramSimulator
 from gateway.demo.windows import DiscordWindow, SlackWindow, TelegramWindow, Window
 
 

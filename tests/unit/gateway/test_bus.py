@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channels.messages import Address, ChatKind, InboundMessage, Sender
-from gateway.bus import Bus
+from gateway.durable_queue import Window, load_wanted
 from gateway.errors import StoreUnavailable
-from gateway.serial import Window, load_wanted
+from gateway.inbound.bus import Bus
 from gateway.store.inbox import InboxRow
 from tests.fakes.people import NOON
 

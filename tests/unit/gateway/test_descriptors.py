@@ -7,7 +7,7 @@ import pytest
 
 from gateway import descriptors
 from gateway.app import fitted
-from gateway.settings import Settings
+from gateway.config.settings import Settings
 
 
 def test_soft_limit_is_raised_to_what_the_hard_one_allows():

@@ -14,7 +14,7 @@ from channels.messages import Address, InboundEvent, InboundMessage, Membership,
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
 from gateway.delivery.compose import Said, compose
-from gateway.intake import Intake
+from gateway.inbound.intake import Intake
 from gateway.store import attempts
 from gateway.store.chats import of_account
 from gateway.store.inbox import InboxRow, cursor_of
@@ -75,7 +75,6 @@ class Door:
         """Event id and outcome of every row, in order."""
         query = sa.select(inbox.c.event_id, inbox.c.outcome).order_by(inbox.c.id)
         return await self.spine.store.read(lambda c: [(row.event_id, row.outcome) for row in c.execute(query)])
-
 
     async def chats(self) -> list[KnownChat]:
         """What a channel may read back."""

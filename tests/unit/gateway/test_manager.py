@@ -12,8 +12,8 @@ from channels.base import ChannelState, Sign, Sink
 from channels.errors import ConfigRefused
 from channels.messages import Address
 from channels.registry import ChannelNotInstalled
-from gateway.intake import Intake
-from gateway.manager import RESTART_S, ChannelAccount, ChannelManager
+from gateway.inbound.intake import Intake
+from gateway.inbound.manager import RESTART_S, ChannelAccount, ChannelManager
 from gateway.store.engine import Store
 from tests.fakes.chat import FakeChannel
 from tests.fakes.people import NOON

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.names import Known, Lookalikes, shown_name, skeleton
+from gateway.safety.names import Known, Lookalikes, shown_name, skeleton
 
 NAMES = Lookalikes([Known("Ada Lovelace", "owner", "u-1"), Known("Иван", "operator", "u-2"), Known("Bill", "operator")])
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

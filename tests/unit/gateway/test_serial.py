@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.serial import Drained, Window
+from gateway.durable_queue import Drained, Window
 
 
 @dataclass(frozen=True)

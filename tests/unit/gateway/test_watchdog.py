@@ -7,8 +7,8 @@ from contextlib import suppress
 
 import pytest
 
+from gateway.ops.watchdog import UNSEEN, Gap, LoopWatchdog, Stall, StoodStill, judge, place_of, tell
 from gateway.telemetry import LOOP_STALLS, series
-from gateway.watchdog import UNSEEN, Gap, LoopWatchdog, Stall, StoodStill, judge, place_of, tell
 
 QUICK = {"beat_s": 0.005, "stall_s": 0.02}
 GIVE_UP_S = 5.0
@@ -76,15 +76,16 @@ def test_a_gap_in_which_nobody_ran_is_the_machines(seconds: float) -> None:
 
 def test_the_place_is_the_innermost_function_of_ours() -> None:
     """A library that is called by us is our matter; where nothing is ours, whoever is at work."""
-    stack = ("json.decoder:JSONDecoder.decode:337", "gateway.guard:find:118", "agent.loop:run_turn:30", "asyncio:run:1")
-    assert "gateway.guard:find" == place_of(stack)
+    ours = ("gateway.safety.guard:find:118", "agent.loop:run_turn:30")
+    stack = ("json.decoder:JSONDecoder.decode:337", *ours, "asyncio:run:1")
+    assert "gateway.safety.guard:find" == place_of(stack)
     assert "json.decoder:JSONDecoder.decode" == place_of(stack[:1])
     assert UNSEEN == place_of(())
 
 
 def test_a_stall_is_counted_by_its_place() -> None:
     """What an operator's Prometheus reads."""
-    before = series(LOOP_STALLS, "gateway.guard:find")._value.get()  # noqa: SLF001  the figure itself
-    tell(Stall(0.3, "gateway.guard:find"))
+    before = series(LOOP_STALLS, "gateway.safety.guard:find")._value.get()  # noqa: SLF001  the figure itself
+    tell(Stall(0.3, "gateway.safety.guard:find"))
     tell(StoodStill(45.0))
-    assert 1 == series(LOOP_STALLS, "gateway.guard:find")._value.get() - before  # noqa: SLF001  the figure itself
+    assert 1 == series(LOOP_STALLS, "gateway.safety.guard:find")._value.get() - before  # noqa: SLF001  the figure itself

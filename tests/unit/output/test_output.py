@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.guard import GuardConfig, InputGuard
-from gateway.output import Scrubber, clean
+from gateway.safety.guard import GuardConfig, InputGuard
+from gateway.safety.output import Scrubber, clean
 
 PLAIN = [
     "",

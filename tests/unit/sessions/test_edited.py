@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from agent.transcript import UserItem
 from channels.base import Channel
 from channels.messages import InboundEvent, InboundMessage
-from gateway.guard import GuardConfig, InputGuard
+from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.items import Reader
 from gateway.store import inbox

@@ -11,7 +11,7 @@ from agent.transcript import EndReason, ModelResponded, UserItem
 from channels.base import Channel
 from channels.messages import InboundEvent, InboundMessage
 from gateway.delivery.config import DeliveryConfig
-from gateway.guard import GuardConfig, InputGuard
+from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.items import Reader
 from gateway.store.tables.turns import turns

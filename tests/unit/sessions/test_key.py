@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from channels.messages import Address, ButtonPressed, ChatKind, CommandInvoked, InboundMessage, Route, Sender
-from gateway.sessions.key import session_key
+from gateway.inbound.session_key import session_key
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ROOM = Address("discord", "main", "77", thread="5")

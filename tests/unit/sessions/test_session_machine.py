@@ -120,9 +120,7 @@ class Sessions(AsyncMachine):
 
         self.run(step())
 
-    @rule(
-        user=USERS, words=st.sampled_from(["/stop", "/new", "/mode steer", "/mode followup"]), settled=st.booleans()
-    )
+    @rule(user=USERS, words=st.sampled_from(["/stop", "/new", "/mode steer", "/mode followup"]), settled=st.booleans())
     def command(self, user: str, words: str, settled: bool) -> None:
         """Somebody gives a command."""
 

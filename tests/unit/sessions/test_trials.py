@@ -10,7 +10,7 @@ from agent.transcript import EndReason, ModelResponded, TurnStarted, UserItem
 from channels.base import Channel
 from channels.messages import InboundEvent, InboundMessage
 from gateway.commands.base import Command, Invocation, Reply
-from gateway.guard import GuardConfig, InputGuard
+from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.items import Reader
 from gateway.sessions.trials import ALONE_S, GIVEN_UP_AFTER, QUIET_S, SUSPECT_AFTER, alone_s, pause_s
 from tests.fakes.spine import Spine, quick_store

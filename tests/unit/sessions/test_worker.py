@@ -9,7 +9,7 @@ from agent.ports import Turn, TurnPort
 from agent.transcript import EndReason, ModelResponded, ToolCall, UserItem
 from channels.base import Channel, Sign
 from channels.messages import InboundEvent, InboundMessage
-from gateway.guard import GuardConfig, InputGuard
+from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.items import Reader
 from gateway.store.tables.turns import events

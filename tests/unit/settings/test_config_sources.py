@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, SecretStr, ValidationError
 
-from gateway.config_sources import ConfigFile, Sources, annotation_at, explain, is_secret, read_file
+from gateway.config.sources import ConfigFile, Sources, annotation_at, explain, is_secret, read_file
 from gateway.errors import SettingsError
 
 TEXT = """\

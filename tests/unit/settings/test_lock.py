@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.errors import AlreadyRunning, GatewayError
-from gateway.lock import HomeLock
+from gateway.ops.lock import HomeLock
 
 
 def test_a_second_gateway_is_told_who_holds_the_home(tmp_path: Path) -> None:
@@ -28,7 +28,7 @@ def test_a_home_is_free_again_after_use(tmp_path: Path) -> None:
 
 def test_the_hold_ends_with_the_process(tmp_path: Path) -> None:
     """A killed gateway leaves no stale lock: its process id in the file means nothing."""
-    code = "import os, sys; from pathlib import Path; from gateway.lock import HomeLock\n"
+    code = "import os, sys; from pathlib import Path; from gateway.ops.lock import HomeLock\n"
     code += "HomeLock(Path(sys.argv[1])).__enter__(); os._exit(137)"
     killed = subprocess.run([sys.executable, "-c", code, str(tmp_path)], check=False, timeout=15)
     assert 137 == killed.returncode

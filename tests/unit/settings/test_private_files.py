@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.lock import HomeLock
-from gateway.private_files import BESIDE_DATABASE, NAMES, LaxFile, check_database, check_home
+from gateway.ops.lock import HomeLock
+from gateway.safety.private_files import BESIDE_DATABASE, NAMES, LaxFile, check_database, check_home
 
 
 def made(path: Path, mode: int, content: bytes = b"x") -> Path:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from gateway.config.settings import OPENAI_DEFAULT, Settings, load
 from gateway.errors import SettingsError
-from gateway.settings import OPENAI_DEFAULT, Settings, load
 
 TOKEN = "123456789:" + "AbC-_" * 7
 OTHER = "987654321:" + "dEf-_" * 7

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.redaction import REDACTED, Redactor, escape_controls
+from gateway.safety.redaction import REDACTED, Redactor, escape_controls
 
 TELEGRAM_TOKEN = "123456789:" + "AbC-_" * 7
 KEYS = [

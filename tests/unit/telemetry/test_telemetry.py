@@ -10,7 +10,7 @@ import structlog
 from prometheus_client.exposition import generate_latest
 
 from gateway import telemetry
-from gateway.redaction import REDACTED, Redactor
+from gateway.safety.redaction import REDACTED, Redactor
 
 TOKEN = "123456789:" + "AbC-_" * 7
 

@@ -1,0 +1,217 @@
+"""One run of Markdown text becomes spans: emphasis, code, links, images.
+
+The usual cases, words in stars and code in backticks beside plain text, are read by one regular expression; everything
+else by markdown-it-py. Both give the same spans. Blocks are read in `channels.markdown.parse`; what a link may hide
+behind words is `channels.markdown.links`' matter.
+"""
+
+import re
+from collections.abc import Sequence
+from urllib.parse import quote, unquote, urlsplit
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from channels.markdown.links import hides
+from channels.markdown.tree import Span, Spans, Style
+
+MAX_BRACKETS = 1_000  # "[" in one run of text; markdown-it is quadratic in them
+MAX_LINK_CHARS = 2_000
+
+SYNTAX = r"[*_`\[\\]|~~|&[#A-Za-z]|<\S"
+_SYNTAX = re.compile(SYNTAX)
+_EASY = re.compile(
+    r"(?P<plain>[^*_`\[\\~&<]+)|`(?P<code>[^`\n]+)`(?!`)|(?P<sign>\*\*?|__?)(?P<marked>[^*_`\[\\~&<\n]+)(?P=sign)"
+)
+_BESIDE = frozenset("-'\",.:;!?()/")  # signs that may stand right before or after emphasis
+_INDENT = re.compile(r"(?<![ \t])[ \t]*\n[ \t]*")
+_LINK = re.compile(r"(?:https?://[^\s/?#]|mailto:[^\s@]+@[^\s@]).*", re.IGNORECASE | re.DOTALL)
+_LINK_BLANKS = re.compile(r"[\s<>\"]")
+_STYLES = {"strong": Style.BOLD, "em": Style.ITALIC, "s": Style.STRIKE}
+
+
+def read_spans(content: str, parser: MarkdownIt) -> Spans:
+    """The spans of one run of text; the text itself where it has no syntax or too much."""
+    if _SYNTAX.search(content) is None or content.count("[") > MAX_BRACKETS:
+        return plain_spans(content)
+    return _easy_spans(content) or parsed_spans(content, parser)
+
+
+def plain_spans(content: str) -> Spans:
+    """One run of text as it is written."""
+    return (Span(_unindented(content)),) if content else ()
+
+
+def parsed_spans(content: str, parser: MarkdownIt) -> Spans:
+    """The spans as markdown-it reads them."""
+    tokens: list[Token] = []
+    parser.inline.parse(content, parser, {}, tokens)
+    return _SpanReader().read(tokens)
+
+
+def _easy_spans(content: str) -> Spans | None:
+    """The spans of text with nothing but simple emphasis and code; None where there is more to it."""
+    spans = []
+    at = 0
+    while at < len(content):
+        found = _EASY.match(content, at)
+        if found is None:
+            return None
+        at = found.end()
+        plain, code, sign, marked = found.groups()
+        if plain is not None:
+            spans.append(Span(_unindented(plain)))
+        elif code is not None:
+            has_padding = code[0] == code[-1] == " " and not code.isspace()
+            spans.append(Span(code[1:-1] if has_padding else code, Style.CODE))
+        elif _is_free(content, found.start(), at, marked):
+            spans.append(Span(marked, Style.BOLD if len(sign) == 2 else Style.ITALIC))
+        else:
+            return None
+    return tuple(spans)
+
+
+def _is_free(content: str, begin: int, end: int, marked: str) -> bool:
+    """Whether the signs around `marked`, from `begin` to `end`, can mean nothing but its emphasis."""
+    before = content[begin - 1] if begin else " "
+    after = content[end] if end < len(content) else " "
+    return _is_beside(before, marked[0]) and _is_beside(after, marked[-1])
+
+
+def _is_beside(outer: str, inner: str) -> bool:
+    if outer.isspace():
+        return not inner.isspace()
+    return outer in _BESIDE and inner.isalnum()
+
+
+def _unindented(text: str) -> str:
+    return _INDENT.sub("\n", text) if "\n" in text else text
+
+
+class _SpanReader:
+    """Reads the inline tokens of one run of text into spans; neighbours that look alike become one."""
+
+    def __init__(self) -> None:
+        self._spans: list[Span] = []
+        self._last: list[str] = []  # the text of the span that goes on
+        self._looks: tuple[int, str | None] = (0, None)  # its style and link
+        self._style = 0
+        self._outside: list[int] = []  # the style around each that is open
+        self._url: str | None = None  # where the link we are in leads
+        self._link: str | None = None  # the same where it is one to the web
+        self._label: list[str] = []  # what that link said so far
+        self._begun = 0  # how many spans there were before it
+
+    def read(self, tokens: Sequence[Token]) -> Spans:
+        for token in tokens:
+            kind = token.type
+            if kind in ("text", "text_special"):
+                self._say(token.content)
+            elif kind in ("softbreak", "hardbreak"):
+                self._say("\n")
+            elif kind == "code_inline":
+                self._say(token.content, Style.CODE)
+            elif kind == "image":
+                self._say_image(token)
+            elif kind.startswith("link"):
+                self._turn_link(token)
+            else:
+                self._turn_style(kind)
+        self._end_span()
+        return tuple(self._spans)
+
+    def _say(self, text: str, extra: int = 0) -> None:
+        if self._url:
+            self._label.append(text)
+        self._add(text, self._style | extra)
+
+    def _add(self, text: str, style: int, link: str | None = None) -> None:
+        looks = (style, link or self._link)
+        if looks != self._looks:
+            self._end_span()
+            self._looks = looks
+        if text:
+            self._last.append(text)
+
+    def _end_span(self) -> None:
+        if self._last:
+            self._spans.append(Span("".join(self._last), *self._looks))
+            self._last = []
+
+    def _turn_style(self, kind: str) -> None:
+        name, _, turn = kind.rpartition("_")
+        if turn == "open":
+            self._outside.append(self._style)
+            self._style |= _STYLES[name]
+        else:
+            self._style = self._outside.pop()
+
+    def _turn_link(self, token: Token) -> None:
+        if token.type == "link_open":
+            self._begin_link(_checked_link(str(token.attrs["href"])))
+            if token.markup == "autolink" and self._url is None:
+                self._say("<")  # `<std:string>` is no link: it keeps its brackets
+            return
+        if token.markup == "autolink" and self._url is None:
+            self._say(">")
+        self._end_link()
+
+    def _begin_link(self, url: str | None) -> None:
+        self._url, self._label = url, []
+        if url and not url.startswith("mailto:"):
+            self._end_span()
+            self._link, self._begun = url, len(self._spans)
+
+    def _end_link(self) -> None:
+        """A link without words says its address; a mailbox says it always, for few platforms can link one."""
+        url, self._url = self._url, None
+        label = "".join(self._label)
+        if url and self._link is None:
+            address = unquote(url.removeprefix("mailto:").partition("?")[0])
+            if address not in label:
+                self._say(f" ({address})" if label else address)
+        elif url and not label:
+            self._say(url)
+        elif url and hides(label, url):
+            self._lay_bare(url)
+        if self._link is not None:
+            self._end_span()
+            self._link = None
+
+    def _lay_bare(self, url: str) -> None:
+        """The words of the link stay words; the address behind them is the link."""
+        self._end_span()
+        said, self._spans[self._begun :] = self._spans[self._begun :], []
+        self._link = None
+        if self._spans:
+            before = self._spans.pop()  # the words may go on from it
+            self._last, self._looks = [before.text], (before.style, before.link)
+        for span in said:
+            self._add(span.text, span.style)
+        self._add(" (", 0)
+        self._add(url, 0, url)
+        self._add(")", 0)
+
+    def _say_image(self, token: Token) -> None:
+        """An image is a link to it: nothing here or anywhere fetches one because an answer says so (A59)."""
+        words = "".join([child.content for child in token.children or ()]) or token.content
+        source = _checked_link(str(token.attrs["src"]))
+        if self._url or source is None:
+            self._say(words or source or "")
+            return
+        self._begin_link(source)
+        self._say(words)
+        self._end_link()
+
+
+def _checked_link(url: str) -> str | None:
+    """The URL when it leads to the web or a mailbox; None for every other scheme and for what is relative (A68)."""
+    url = url.strip()
+    if len(url) > MAX_LINK_CHARS or not _LINK.match(url):
+        return None
+    try:
+        urlsplit(url)
+    except ValueError:  # a host in brackets that is none
+        return None
+    scheme, colon, rest = url.partition(":")
+    return scheme.lower() + colon + _LINK_BLANKS.sub(lambda found: quote(found.group()), rest)

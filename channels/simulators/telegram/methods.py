@@ -1,0 +1,176 @@
+"""The Bot API methods a bot calls, over the simulated world; getUpdates waits and lives in `botapi`.
+
+Files are in `media`, drafts and rich messages in `live`, webhooks in `hooks`. Error texts are those of
+tdlib/telegram-bot-api (2026-09). Each method is `(bot, params) -> result` or a Refusal.
+"""
+
+import re
+import time
+
+from pydantic import JsonValue
+
+from channels.simulators.shared.history import Edit
+from channels.simulators.telegram.checks import Refusal, formatted
+from channels.simulators.telegram.hooks import HookMethods
+from channels.simulators.telegram.live import LiveMethods, rich_of
+from channels.simulators.telegram.media import MediaMethods
+from channels.simulators.telegram.params import Params
+from channels.simulators.telegram.people import as_message, living
+from channels.simulators.telegram.posting import Poster, keyboard_of, saying, writable
+from channels.simulators.telegram.state import Bot, Method, World
+
+_COMMAND_NAME = re.compile(r"[a-z0-9_]{1,32}")
+_NOT_MODIFIED = (
+    "Bad Request: message is not modified: specified new message content and reply markup are exactly the same"
+    " as a current content and reply markup of the message"
+)
+_EMOJI = """
+❤ 👍 👎 🔥 🥰 👏 😁 🤔 🤯 😱 🤬 😢 🎉 🤩 🤮 💩 🙏 👌 🕊 🤡 🥱 🥴 😍 🐳 ❤‍🔥 🌚 🌭 💯 🤣 ⚡ 🍌 🏆 💔 🤨 😐 🍓 🍾 💋 🖕
+😈 😴 😭 🤓 👻 👨‍💻 👀 🎃 🙈 😇 😨 🤝 ✍ 🤗 🫡 🎅 🎄 ☃ 💅 🤪 🗿 🆒 💘 🙉 🦄 😘 💊 🙊 😎 👾 🤷‍♂ 🤷 🤷‍♀ 😡
+"""
+REACTIONS = frozenset(_EMOJI.split())
+"""What a bot may react with: the Bot API's ReactionTypeEmoji (10.0)."""
+
+
+class Methods:
+    """Carries out what bots ask for."""
+
+    def __init__(self, world: World, hooks: HookMethods, *, per_chat_per_s: float | None) -> None:
+        """`per_chat_per_s` makes sends to one chat that come faster end in a 429; None lets all pass."""
+        self._world = world
+        self._poster = Poster(per_chat_per_s=per_chat_per_s)
+        own: dict[str, Method] = {
+            "getMe": self._get_me,
+            "sendMessage": self._send_message,
+            "editMessageText": self._edit_message_text,
+            "editMessageReplyMarkup": self._edit_message_reply_markup,
+            "deleteMessage": self._delete_message,
+            "sendChatAction": self._send_chat_action,
+            "setMessageReaction": self._set_message_reaction,
+            "setMyCommands": self._set_my_commands,
+            "getMyCommands": self._get_my_commands,
+            "answerCallbackQuery": self._answer_callback_query,
+        }
+        others = (hooks.table(), MediaMethods(world, self._poster).table(), LiveMethods(world, self._poster).table())
+        for more in others:
+            own |= more
+        self._table = {name.lower(): (name, method) for name, method in own.items()}
+
+    def name_of(self, method: str) -> str:
+        """The Bot API's spelling of a method given in any case.
+
+        Raises:
+            Refusal: 404, it is not simulated.
+        """
+        known = self._table.get(method)
+        if known is None:
+            raise Refusal(404, "Not Found: method not found")
+        return known[0]
+
+    def call(self, bot: Bot, method: str, params: Params) -> JsonValue:
+        """Carry out one call; `method` is in lower case.
+
+        Raises:
+            Refusal: nothing changed.
+        """
+        return self._table[method][1](bot, params)
+
+    def _get_me(self, bot: Bot, params: Params) -> JsonValue:
+        return {
+            **bot.as_user(),
+            "can_join_groups": True,
+            "can_read_all_group_messages": False,
+            "supports_inline_queries": False,
+        }
+
+    def _send_message(self, bot: Bot, params: Params) -> JsonValue:
+        writable(bot, params)
+        says = saying(*_formatted(params))
+        says.preview = not params.mapping("link_preview_options").get("is_disabled", False)
+        chat, (message,) = self._poster.post(bot, params, says)
+        return as_message(self._world, bot, chat, message)
+
+    def _edit_message_text(self, bot: Bot, params: Params) -> JsonValue:
+        chat = writable(bot, params)
+        message = living(chat, params.integer("message_id"), "message to edit")
+        if not message.by_bot:
+            raise Refusal(400, "Bad Request: message can't be edited")
+        if message.file is not None:
+            raise Refusal(400, "Bad Request: there is no text in the message to edit")
+        rich, keyboard = rich_of(params), keyboard_of(params)
+        text, entities = _formatted(params) if rich is None else (rich[0], ())
+        blocks = () if rich is None else rich[1]
+        if (text, entities, blocks, keyboard) == (message.text, message.entities, message.blocks, message.keyboard):
+            raise Refusal(400, _NOT_MODIFIED)
+        message.edits.append(Edit(text, time.monotonic()))
+        message.text, message.entities, message.blocks, message.keyboard = text, entities, blocks, keyboard
+        return as_message(self._world, bot, chat, message)
+
+    def _edit_message_reply_markup(self, bot: Bot, params: Params) -> JsonValue:
+        chat = writable(bot, params)
+        message = living(chat, params.integer("message_id"), "message to edit")
+        keyboard = keyboard_of(params)
+        if not message.by_bot:
+            raise Refusal(400, "Bad Request: message can't be edited")
+        if keyboard == message.keyboard:
+            raise Refusal(400, _NOT_MODIFIED)
+        message.keyboard = keyboard
+        return as_message(self._world, bot, chat, message)
+
+    def _delete_message(self, bot: Bot, params: Params) -> JsonValue:
+        chat = writable(bot, params)
+        message = living(chat, params.integer("message_id"), "message to delete")
+        if not message.by_bot and chat.kind != "private":
+            raise Refusal(400, "Bad Request: message can't be deleted")
+        message.deleted = True
+        return True
+
+    def _send_chat_action(self, bot: Bot, params: Params) -> JsonValue:
+        chat = writable(bot, params)
+        action = params.text("action")
+        if not action:
+            raise Refusal(400, "Bad Request: wrong parameter action in request")
+        chat.actions.append((action, time.monotonic()))
+        return True
+
+    def _set_message_reaction(self, bot: Bot, params: Params) -> JsonValue:
+        chat = writable(bot, params)
+        message = living(chat, params.integer("message_id"), "message to react")
+        wanted = params.listing("reaction")
+        if len(wanted) > 1:
+            raise Refusal(400, "Bad Request: REACTIONS_TOO_MANY")
+        message.reactions.pop(bot.id, None)
+        for reaction in wanted:
+            emoji = reaction.get("emoji") if isinstance(reaction, dict) else None
+            if emoji not in REACTIONS:
+                raise Refusal(400, "Bad Request: REACTION_INVALID")
+            message.reactions[bot.id] = str(emoji)
+        return True
+
+    def _set_my_commands(self, bot: Bot, params: Params) -> JsonValue:
+        menu = [command for command in params.listing("commands") if isinstance(command, dict)]
+        for command in menu:
+            if not _COMMAND_NAME.fullmatch(str(command.get("command", ""))):
+                raise Refusal(400, "Bad Request: BOT_COMMAND_INVALID")
+            if not 1 <= len(str(command.get("description", ""))) <= 256:
+                raise Refusal(400, "Bad Request: BOT_COMMAND_DESCRIPTION_INVALID")
+        if len(menu) > 100:
+            raise Refusal(400, "Bad Request: BOT_COMMANDS_TOO_MUCH")
+        bot.commands[params.text("language_code")] = menu
+        return True
+
+    def _get_my_commands(self, bot: Bot, params: Params) -> JsonValue:
+        return list(bot.commands.get(params.text("language_code"), []))
+
+    def _answer_callback_query(self, bot: Bot, params: Params) -> JsonValue:
+        callback_id = params.text("callback_query_id")
+        if callback_id not in bot.callbacks:
+            raise Refusal(400, "Bad Request: query is too old and response timeout expired or query ID is invalid")
+        bot.callbacks[callback_id] = True
+        return True
+
+
+def _formatted(params: Params) -> tuple[str, tuple[dict[str, JsonValue], ...]]:
+    """The call's text and entities, as Telegram would take them."""
+    params.refuse_parse_mode()
+    return formatted(params.text("text"), params.json("entities"))

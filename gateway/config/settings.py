@@ -1,0 +1,315 @@
+"""The whole configuration, composed of each room's own model. Reading files is `config_sources`' work."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Literal, Self
+from urllib.parse import urlsplit
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    ValidationError,
+    create_model,
+    field_validator,
+    model_validator,
+)
+
+from agent.config import COACH_LIMITS, AgentConfig, ModelConfig
+from channels.console.config import ConsoleAccount
+from channels.discord.config import DiscordAccount
+from channels.registry import AccountConfig, ChannelNotInstalled, account_model, channel_names
+from channels.slack.config import SlackAccount
+from channels.telegram.config import TelegramAccount
+from channels.web.config import WebAccount
+from gateway.access.config import AccessConfig
+from gateway.config.sources import KeyPath, Sources, Tree, explain, is_secret, merge, read_file
+from gateway.delivery.config import DeliveryConfig
+from gateway.errors import SettingsError
+from gateway.http.config import HttpConfig
+from gateway.ops.retention_config import RetentionConfig
+from gateway.safety.guard import GuardConfig
+from gateway.sessions.config import SessionsConfig
+
+DEFAULT_FILE = Path("config/gateway.toml")
+SECRETS_NAME = "secrets.toml"  # beside the main file
+
+OPENAI_DEFAULT = "openai:gpt-5-mini"
+"""The model where OPENAI_API_KEY or OPENAI_BASE_URL is set and TENK_MODEL is not."""
+
+TELEGRAM_MAIN: KeyPath = ("channels", "telegram", "main")
+"""The account that TELEGRAM_BOT_TOKEN makes."""
+
+DISCORD_MAIN: KeyPath = ("channels", "discord", "main")
+"""The account that DISCORD_BOT_TOKEN makes."""
+
+SLACK_MAIN: KeyPath = ("channels", "slack", "main")
+"""The account that SLACK_BOT_TOKEN makes."""
+
+SHORTHANDS: Mapping[str, KeyPath] = {
+    "TENK_HOME": ("gateway", "home"),
+    "DATABASE_URL": ("gateway", "database_url"),
+    "TENK_HTTP": ("http", "listen"),
+    "TENK_MODEL": ("model", "name"),
+    "TENK_ACCESS": ("access", "direct"),
+    "TELEGRAM_BOT_TOKEN": (*TELEGRAM_MAIN, "token"),
+    "DISCORD_BOT_TOKEN": (*DISCORD_MAIN, "token"),
+    "SLACK_BOT_TOKEN": (*SLACK_MAIN, "bot_token"),
+    "SLACK_APP_TOKEN": (*SLACK_MAIN, "app_token"),
+    "SLACK_SIGNING_SECRET": (*SLACK_MAIN, "signing_secret"),
+}
+"""Environment variables that stand for one key each; API_BASES and OPENAI_* depend on what else is set."""
+
+API_BASES: Mapping[str, tuple[str, str]] = {
+    "telegram": ("TELEGRAM_API_BASE", "TELEGRAM_BOT_TOKEN"),
+    "discord": ("DISCORD_API_BASE", "DISCORD_BOT_TOKEN"),
+    "slack": ("SLACK_API_BASE", "SLACK_BOT_TOKEN"),
+}
+"""By platform: the variable that moves every account to another server, and the one that makes the account main."""
+
+
+class GatewayConfig(BaseModel):
+    """What belongs to no room: where data is kept, and how loud the log is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    home: Path = Field(default=Path("var"), description="Directory of everything the gateway keeps; made when missing.")
+    database_url: SecretStr | None = Field(
+        default=None, description="postgresql://user:password@host/name; without it SQLite in the home."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
+    log_format: Literal["auto", "json", "console"] = Field(
+        default="auto", description="auto: for people on a terminal, JSON elsewhere."
+    )
+
+
+class ChannelsConfig(BaseModel):
+    """Accounts on platforms, by a name of the operator's choice. `settings_model` adds the platforms of others."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    telegram: Mapping[str, TelegramAccount] = Field(default_factory=dict)
+    discord: Mapping[str, DiscordAccount] = Field(default_factory=dict)
+    slack: Mapping[str, SlackAccount] = Field(default_factory=dict)
+    web: WebAccount = WebAccount()
+    console: ConsoleAccount = ConsoleAccount()
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _named_by_their_tables(cls, accounts: object) -> object:
+        """`[channels.telegram.coach]` is the account named coach."""
+        if not isinstance(accounts, dict):
+            return accounts
+        tables = {name: account for name, account in accounts.items() if isinstance(account, dict)}
+        return accounts | {name: {"name": name} | account for name, account in tables.items()}
+
+    @model_validator(mode="after")
+    def _have_no_other_names(self) -> Self:
+        for channel, accounts in self._tables():
+            for key, account in accounts.items():
+                if account.name != key:
+                    named = f"the account {key} of {channel} calls itself {account.name}"
+                    raise ValueError(f"{named}; its table's name is its name")
+        return self
+
+    def accounts(self) -> Iterator[tuple[str, AccountConfig]]:
+        """Every account on a platform, behind its channel's name. Web and console have none."""
+        for channel, accounts in self._tables():
+            for account in accounts.values():
+                yield channel, account
+
+    def _tables(self) -> Iterator[tuple[str, Mapping[str, AccountConfig]]]:
+        for channel in type(self).model_fields:
+            accounts = getattr(self, channel)
+            if isinstance(accounts, Mapping):
+                yield channel, accounts
+
+
+class Settings(BaseModel):
+    """Everything configured; frozen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    gateway: GatewayConfig = GatewayConfig()
+    http: HttpConfig = HttpConfig()
+    access: AccessConfig = AccessConfig()
+    guard: GuardConfig = GuardConfig()
+    sessions: SessionsConfig = SessionsConfig()
+    delivery: DeliveryConfig = DeliveryConfig()
+    retention: RetentionConfig = RetentionConfig()
+    agent: AgentConfig = COACH_LIMITS
+    model: ModelConfig = ModelConfig()
+    channels: ChannelsConfig = ChannelsConfig()
+
+    @property
+    def home(self) -> Path:
+        """The directory of everything the gateway keeps."""
+        return self.gateway.home
+
+    @property
+    def control_path(self) -> Path:
+        """The control socket of the gateway that runs on this home."""
+        return self.home / "control.sock"
+
+    @property
+    def console_path(self) -> Path:
+        """The socket on which that gateway answers terminals."""
+        return self.home / "console.sock"
+
+    @property
+    def database_url(self) -> str:
+        """Where the store is: what was set, else SQLite in the home."""
+        if self.gateway.database_url is not None:
+            return self.gateway.database_url.get_secret_value()
+        return f"sqlite:///{self.home / 'tenk.db'}"
+
+    def secret_values(self) -> frozenset[str]:
+        """Every secret in use, as the redactor wants them; also the password inside the database URL."""
+        values = set(_secrets_in(self))
+        if password := urlsplit(self.database_url).password:
+            values.add(password)
+        return frozenset(values)
+
+    def hints(self) -> tuple[str, ...]:
+        """What an operator could set next, a sentence each; empty when channels and a model are there."""
+        found = []
+        if not any(self.channels.accounts()):
+            here = f"open http://{self.http.listen}/ in a browser" if self.channels.web.enabled else "use `tenk chat`"
+            found.append(
+                f"No platform is configured: {here}, or set TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, or "
+                "SLACK_BOT_TOKEN and SLACK_APP_TOKEN; README.md says where to get them."
+            )
+        if self.model.name == "offline":
+            found.append(
+                "The offline coach answers; for a model set OPENAI_API_KEY, "
+                "or OPENAI_BASE_URL and TENK_MODEL=openai:NAME."
+            )
+        return tuple(found)
+
+
+def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
+    """The settings out of `path`, `secrets.toml` beside it, and the environment, which wins.
+
+    `path` None means `config/gateway.toml` where that exists.
+
+    Raises:
+        SettingsError: a line for each problem, with where it stands, the key and the nearest right name.
+    """
+    sources = read_sources(path, environ)
+    tree = _with_product_defaults(sources.merged())
+    model = settings_model(sources)
+    try:
+        settings = model.model_validate(tree)
+    except ValidationError as error:
+        raise explain(model, error, sources) from None
+    _check_model(settings.model, sources)
+    return settings
+
+
+def settings_model(sources: Sources) -> type[Settings]:
+    """`Settings`, with a table for each configured channel that only an entry point knows.
+
+    Raises:
+        SettingsError: such a channel cannot be imported, or says nothing of its accounts.
+    """
+    configured = sources.merged().get("channels")
+    names = set(configured if isinstance(configured, dict) else ()) - set(ChannelsConfig.model_fields)
+    foreign: dict[str, Any] = {}  # what create_model takes
+    for name in sorted(names.intersection(channel_names()) if names else ()):
+        try:
+            foreign[name] = (Mapping[str, account_model(name)], Field(default_factory=dict))  # type: ignore[misc]  # made here
+        except (ChannelNotInstalled, TypeError) as error:
+            raise SettingsError(f"{sources.place_of(('channels', name))}: channels.{name}: {error}") from None
+    if not foreign:
+        return Settings
+    channels = create_model("ChannelsConfig", __base__=ChannelsConfig, **foreign)
+    return create_model("Settings", __base__=Settings, channels=(channels, channels()))
+
+
+def read_sources(path: Path | None, environ: Mapping[str, str]) -> Sources:
+    """Files and environment as given; nothing but their syntax is checked, and that secrets stand apart.
+
+    Raises:
+        SettingsError: see `load`.
+    """
+    if path is not None and not path.is_file():
+        raise SettingsError(f"{path}: there is no such file")
+    main = path or DEFAULT_FILE
+    files = Sources(read_file(main), read_file(main.with_name(SECRETS_NAME), private=True), {})
+    model = settings_model(files)
+    for key in _leaves(files.file.values):
+        if is_secret(model, key):
+            raise SettingsError(
+                f"{files.place_of(key)}: {'.'.join(key)}: secrets do not belong in this file; "
+                f"move it to {files.secrets.path} (mode 0600) or into the environment"
+            )
+    return Sources(files.file, files.secrets, _from_environment(files.merged(), environ))
+
+
+def _from_environment(files: Tree, environ: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:
+    """What the shorthands set; an empty variable counts as not set."""
+    given = {name: value for name, value in environ.items() if value.strip()}
+    found = {key: (name, given[name]) for name, key in SHORTHANDS.items() if name in given}
+    for platform, (base, token) in API_BASES.items():
+        if base in given:
+            accounts = {*files.get("channels", {}).get(platform, {}), *(["main"] if token in given else [])}
+            found |= {("channels", platform, account, "api_base"): (base, given[base]) for account in accounts}
+    return found | _model_from_environment(files, given)
+
+
+def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:
+    variables = {"OPENAI_API_KEY": "api_key", "OPENAI_BASE_URL": "base_url"}
+    found: dict[KeyPath, tuple[str, str]] = {
+        ("model", field): (name, given[name]) for name, field in variables.items() if name in given
+    }
+    chosen = given.get("TENK_MODEL") or files.get("model", {}).get("name")
+    if chosen is None and found:
+        found["model", "name"] = (next(iter(found.values()))[0], OPENAI_DEFAULT)
+    elif not str(chosen).startswith("openai:"):
+        return {}  # keys of a provider that is not used stay out of the settings
+    return found
+
+
+def _with_product_defaults(tree: Tree) -> Tree:
+    """Under what the operator sets lie the coach's own limits, and that a terminal of the same user is let in."""
+    defaults: Tree = {
+        "agent": COACH_LIMITS.model_dump(exclude_unset=True),
+        "access": {"accounts": {"console:main": {"direct": "open"}}},
+    }
+    return merge(defaults, tree)
+
+
+def _check_model(model: ModelConfig, sources: Sources) -> None:
+    place = sources.place_of(("model", "name"))
+    if model.name.startswith("anthropic:"):
+        raise SettingsError(
+            f"{place}: model.name: the anthropic wire comes in a later release; use openai:NAME or offline"
+        )
+    if not re.fullmatch(r"offline|openai:\S+", model.name):
+        raise SettingsError(f"{place}: model.name: write offline or openai:NAME (it is {model.name!r})")
+    if model.name != "offline" and model.api_key is None and model.base_url is None:
+        raise SettingsError(
+            f"{place}: model.api_key: {model.name} needs a key; "
+            "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
+        )
+
+
+def _leaves(tree: Tree, above: KeyPath = ()) -> Iterator[KeyPath]:
+    for key, value in tree.items():
+        if isinstance(value, dict):
+            yield from _leaves(value, (*above, key))
+        else:
+            yield (*above, key)
+
+
+def _secrets_in(value: object) -> Iterator[str]:
+    if isinstance(value, SecretStr):
+        yield value.get_secret_value()
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from _secrets_in(getattr(value, name))
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from _secrets_in(inner)

@@ -1,0 +1,204 @@
+"""Where configuration comes from: TOML files and the environment, merged, each value traceable to its line.
+
+Knows nothing of which keys there are; `gateway.config.settings` does.
+"""
+
+import difflib
+import os
+import re
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, get_args, get_origin
+
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from gateway.errors import SettingsError
+
+KeyPath = tuple[str, ...]
+Tree = dict[str, Any]
+
+_HEADER = re.compile(r"\s*\[{1,2}([^\[\]]+)\]{1,2}\s*(#.*)?$")
+_KEY = re.compile(r"""\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
+_KEY_PART = re.compile(r"""[A-Za-z0-9_-]+|"[^"]*"|'[^']*'""")
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """One TOML file as read; an absent one is empty."""
+
+    path: Path
+    values: Tree = field(default_factory=dict)
+    text: str = ""
+
+    def line_of(self, path: KeyPath) -> int | None:
+        """The 1-based line of the key, or of the nearest table around it; None where none of it is written."""
+        deepest, found = 0, None
+        for number, written in _written_keys(self.text):
+            depth = _common(written, path)
+            if depth > deepest:
+                deepest, found = depth, number
+        return found
+
+
+def _written_keys(text: str) -> Iterator[tuple[int, KeyPath]]:
+    table: KeyPath = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            table = _key_parts(header[1])
+            yield number, table
+        elif key := _KEY.match(line):
+            yield number, (*table, *_key_parts(key[1]))
+
+
+def _key_parts(dotted: str) -> KeyPath:
+    return tuple(part.strip("\"'") for part in _KEY_PART.findall(dotted))
+
+
+def _common(one: KeyPath, other: KeyPath) -> int:
+    depth = 0
+    for mine, theirs in zip(one, other, strict=False):
+        if mine != theirs:
+            break
+        depth += 1
+    return depth
+
+
+def read_file(path: Path, *, private: bool = False) -> ConfigFile:
+    """The file, or an empty one where there is none. A `private` one must be mode 0600 or stricter.
+
+    Raises:
+        SettingsError: it cannot be read, is not TOML, or others may read it.
+    """
+    try:
+        with path.open("rb") as opened:
+            mode = stat.S_IMODE(os.fstat(opened.fileno()).st_mode)
+            raw = opened.read()
+    except FileNotFoundError:
+        return ConfigFile(path)
+    except OSError as error:
+        raise SettingsError(f"{path}: cannot be read ({error.strerror})") from error
+    if private and mode & 0o077:
+        raise SettingsError(f"{path}: others can read it (mode {mode:04o}); run: chmod 600 {path}")
+    try:
+        text = raw.decode("utf-8-sig")
+        return ConfigFile(path, tomllib.loads(text), text)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise SettingsError(f"{path}:{line}: this is not UTF-8 text") from None
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"line (\d+)", str(error))
+        place = f"{path}:{at[1]}" if at else str(path)
+        raise SettingsError(f"{place}: this is not TOML: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """What was given, where: later ones win: the file, the secrets file, the environment."""
+
+    file: ConfigFile
+    secrets: ConfigFile
+    environment: Mapping[KeyPath, tuple[str, str]]  # key path -> (variable, value)
+
+    def merged(self) -> Tree:
+        """One tree of all."""
+        tree = merge(self.file.values, self.secrets.values)
+        for path, (_, value) in self.environment.items():
+            tree = merge(tree, _nested(path, value))
+        return tree
+
+    def sets(self, path: KeyPath) -> bool:
+        """Whether the value at `path` was given anywhere."""
+        return path in self.environment or any(has_path(file.values, path) for file in (self.secrets, self.file))
+
+    def place_of(self, path: KeyPath) -> str:
+        """Where the value stands: `file:line`, or the environment variable."""
+        for written, (variable, _) in self.environment.items():
+            if written[: len(path)] == path:
+                return variable
+        source = self.secrets if has_path(self.secrets.values, path) else self.file
+        line = source.line_of(path)
+        return f"{source.path}:{line}" if line else f"{source.path}"
+
+
+def has_path(tree: object, path: KeyPath) -> bool:
+    """Whether something stands at `path`."""
+    for part in path:
+        if not isinstance(tree, Mapping) or part not in tree:
+            return False
+        tree = tree[part]
+    return True
+
+
+def merge(base: Tree, over: Tree) -> Tree:
+    """One tree of both; where both have a value that is no table, that of `over` stands."""
+    merged = dict(base)
+    for key, value in over.items():
+        before = merged.get(key)
+        merged[key] = merge(before, value) if isinstance(before, dict) and isinstance(value, dict) else value
+    return merged
+
+
+def _nested(path: KeyPath, value: str) -> Tree:
+    tree: Any = value
+    for part in reversed(path):
+        tree = {part: tree}
+    return dict(tree)
+
+
+def explain(model: type[BaseModel], error: ValidationError, sources: Sources) -> SettingsError:
+    """What is wrong, a line for each problem: where it stands, the key, what is wrong, the nearest right name."""
+    return SettingsError("\n".join(_explain_one(model, problem, sources) for problem in error.errors()))
+
+
+def _explain_one(model: type[BaseModel], problem: Any, sources: Sources) -> str:
+    path = tuple(str(part) for part in problem["loc"])
+    key = ".".join(path)
+    place = sources.place_of(path)
+    if problem["type"] == "extra_forbidden":
+        return f"{place}: {key}: there is no such key{_nearest(model, path)}"
+    if problem["type"] == "missing":
+        where = f"; it belongs in {sources.secrets.path} or the environment" if is_secret(model, path) else ""
+        return f"{place}: {key}: is missing{where}"
+    message = problem["msg"].removeprefix("Value error, ")
+    given = problem["input"]
+    shown = isinstance(given, str | int | float) and not is_secret(model, path)
+    return f"{place}: {key}: {message[0].lower()}{message[1:]}" + (f" (it is {given!r})" if shown else "")
+
+
+def _nearest(model: type[BaseModel], path: KeyPath) -> str:
+    around = annotation_at(model, path[:-1])
+    names = list(around.model_fields) if isinstance(around, type) and issubclass(around, BaseModel) else []
+    if near := difflib.get_close_matches(path[-1], names, 1, cutoff=0.6):
+        return f'; did you mean "{near[0]}"?'
+    return f"; there are {', '.join(names)}" if names else ""
+
+
+def is_secret(model: type[BaseModel], path: KeyPath) -> bool:
+    """Whether the key at `path` holds a secret."""
+    annotation = annotation_at(model, path)
+    return annotation is SecretStr or SecretStr in get_args(annotation)
+
+
+def annotation_at(annotation: Any, path: Sequence[str]) -> Any:
+    """The declared type at `path` under a model; None where there is nothing declared."""
+    for part in path:
+        inner = _unwrapped(annotation)
+        if isinstance(inner, type) and issubclass(inner, BaseModel):
+            declared = inner.model_fields.get(part)
+            annotation = declared.annotation if declared else None
+        elif get_origin(inner) in {dict, Mapping}:
+            annotation = get_args(inner)[1]
+        else:
+            return None
+    return _unwrapped(annotation)
+
+
+def _unwrapped(annotation: Any) -> Any:
+    """`X` of `X | None`; anything else as it is."""
+    kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
+    if len(kinds) == 1 and type(None) in get_args(annotation):
+        return kinds[0]
+    return annotation

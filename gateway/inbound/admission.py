@@ -1,0 +1,208 @@
+"""Admission: what one event becomes within the commit that takes it in, by the decision made before it.
+
+Plain work over a connection, in the writer's transaction: rows, replies that end there, pairing, parked lanes and
+moved chats. What is committed is announced by `gateway.inbound.intake`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from channels.base import Channel
+from channels.messages import (
+    Address,
+    ButtonPressed,
+    ChatKind,
+    ChatMigrated,
+    CommandInvoked,
+    InboundEvent,
+    InboundMessage,
+    Membership,
+    MembershipChanged,
+    Rejected,
+)
+from gateway.access import invites, words
+from gateway.access.limits import Bound, Over
+from gateway.access.policy import Admit, Decision, Enrol, Pair
+from gateway.delivery.compose import Said, compose
+from gateway.delivery.parked import Parked
+from gateway.inbound.reception import Doorway, Received, Reception, open_row
+from gateway.inbound.session_key import group_key
+from gateway.store import attempts, chats, inbox, moves, outbox, people
+from gateway.store.engine import Connection
+from gateway.store.inbox import InboxRow, NewRow, Outcome
+from gateway.store.outbox import OutboxRow
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What one event will be in the commit, decided before it."""
+
+    event: InboundEvent
+    decision: Decision
+    over: Over | None = None  # the person's bound is reached
+    waiting: int = 0  # how many of their messages wait already
+    flood: bool = False  # strangers come in numbers just now
+    counted: str | None = None  # against whose bound it was counted
+
+
+@dataclass(slots=True, kw_only=True)
+class Committed(Received):
+    """What a commit made, to be announced after it."""
+
+    channel: str
+    replies: list[OutboxRow] = field(default_factory=list)
+    parked: list[str] = field(default_factory=list)
+    unparked: list[str] = field(default_factory=list)
+    moved: list[tuple[Address, str]] = field(default_factory=list)  # where a chat was, and its new id
+    noted: list[Address] = field(default_factory=list)  # chats that were written down
+    duplicates: int = 0
+
+
+class Admission:
+    """One commit's work; made anew for each, so that a repeated job begins afresh."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        channel: Channel,
+        doorway: Doorway,
+        parked: Parked,
+        noted: Mapping[Address, datetime],
+        now: datetime,
+    ) -> None:
+        """`parked` are lanes of people who could not be reached, `noted` chats that were written down lately."""
+        self._connection = connection
+        self._channel = channel
+        self._doorway = doorway
+        self._parked = parked
+        self._noted = noted
+        self._now = now
+        self.done = Committed(channel=channel.name)
+        self._reception = Reception(connection, channel, doorway, self._put, now, self.done)
+
+    def admit(self, plan: Plan) -> None:
+        """Take one event in; one that was taken in before changes nothing."""
+        code = invites.code_in(plan.event)
+        if code is not None and self._hides(plan, code):
+            plan = replace(plan, event=invites.without_code(plan.event))
+        row = self._row(plan)
+        id_ = inbox.admit(self._connection, row, self._now)
+        if id_ is None:
+            self.done.duplicates += 1
+            return
+        self._note_reachable(plan.event)
+        if row.user_id is not None:
+            self._note_chat(plan.event, row.user_id, row.session_key)
+        if isinstance(plan.decision, Pair):
+            before = len(self.done.people)
+            self._reception.receive(plan.event, id_, code, flood=plan.flood)
+            for person in self.done.people[before:]:
+                self._note_chat(plan.event, person.user_id, None)
+        elif row.outcome is None and row.user_id is not None and row.session_key is not None:
+            self.done.admitted.append(
+                InboxRow(id_, plan.event.tenant, row.session_key, row.user_id, plan.event, self._now)
+            )
+        elif row.outcome is Outcome.REFUSED:
+            self._refused(plan, id_)
+
+    def _refused(self, plan: Plan, id_: int) -> None:
+        """Say so where somebody waits to hear it; what a stranger takes back is kept no more."""
+        if plan.over is not None:
+            if plan.over.tell:
+                self._reply(plan.event, id_, _over_text(plan))
+        elif inbox.route_of(plan.event) is not None:
+            self._reply(plan.event, id_, words.not_here_text(getattr(plan.event, "locale", None)))
+        else:
+            self._reception.change_kept(plan.event)
+
+    def quarantine(self, rejected: Sequence[Rejected], tenant: str) -> None:
+        """Keep what could not be understood."""
+        for one in rejected:
+            inbox.quarantine(self._connection, tenant, self._channel.name, self._channel.account, one, self._now)
+
+    def move_cursor(self, cursor: str, tenant: str) -> None:
+        """How far the account has read."""
+        inbox.move_cursor(self._connection, tenant, self._channel.name, self._channel.account, cursor, self._now)
+
+    def _hides(self, plan: Plan, code: str) -> bool:
+        """Whether what has the form of an invitation's code may not be kept: a stranger's, and whatever is one."""
+        key, tenant = self._doorway.keys.invites, plan.event.tenant
+        return isinstance(plan.decision, Pair) or invites.is_live(self._connection, key, tenant, code, self._now)
+
+    def _row(self, plan: Plan) -> NewRow:
+        """The row with the outcome that access gives it; open where a turn or a command follows."""
+        event, decision = plan.event, plan.decision
+        if isinstance(decision, Pair):
+            return NewRow(event, outcome=Outcome.REFUSED, detail="pairing")
+        if isinstance(decision, Enrol):
+            person = people.enrol(self._connection, decision.newcomer, self._now)
+            self.done.people.append(person)
+        elif isinstance(decision, Admit):
+            person = decision.person
+        else:
+            about_chat = isinstance(event, MembershipChanged | ChatMigrated)
+            return NewRow(event, outcome=Outcome.CONTEXT if about_chat else Outcome.REFUSED, detail=decision.reason)
+        if plan.over is not None:
+            return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
+        return open_row(event, person)
+
+    def _reply(self, event: InboundEvent, id_: int, text: str) -> None:
+        answers = id_ if inbox.route_of(event) is not None else None
+        self._put(event.tenant, Said(event.address, f"inbox:{id_}", text, answers=answers))
+
+    def _put(self, tenant: str, said: Said) -> None:
+        self.done.replies += outbox.put(self._connection, tenant, compose(self._channel, said), self._now)
+
+    def _note_chat(self, event: InboundEvent, user_id: str, key: str | None) -> None:
+        """Remember where somebody who is let in talks to the bot; in a group, where it is meant."""
+        if not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
+            return
+        direct = event.kind is ChatKind.DIRECT
+        noted_at = self._noted.get(event.address)
+        if (direct or key is not None) and (noted_at is None or self._now - noted_at > chats.NOTED_FOR):
+            chats.note(self._connection, event.tenant, event.address, user_id, self._now, direct=direct)
+            self.done.noted.append(event.address)
+
+    def _note_reachable(self, event: InboundEvent) -> None:
+        """Who blocked the bot parks their lane; one that is parked is tried again when somebody wants something of it.
+
+        A chat may go on elsewhere.
+        """
+        lane = event.address.lane
+        if isinstance(event, MembershipChanged) and event.change in (Membership.BLOCKED, Membership.LEFT):
+            attempts.park(self._connection, event.tenant, lane, event.change.value, self._now)
+            self.done.parked.append(lane)
+        elif isinstance(event, ChatMigrated):
+            self._move(event)
+        elif lane in self._parked and lane not in self.done.unparked and self._wakes(event):
+            attempts.unpark(self._connection, lane)
+            self.done.unparked.append(lane)
+
+    def _wakes(self, event: InboundEvent) -> bool:
+        """Whether this is a sign that a parked lane may be written to: the bot came in, or is wanted for something.
+
+        What people say to each other in a group is none. Whatever is wanted, once in a while is enough.
+        """
+        if isinstance(event, MembershipChanged):
+            return True
+        return _meant_for_us(event) and self._parked.may_try(event.address.lane, self._now)
+
+    def _move(self, event: ChatMigrated) -> None:
+        moves.move_chat(self._connection, event.tenant, event.address, event.new_chat, self._now)
+        old, new = group_key(event.address), group_key(event.address, event.new_chat)
+        moves.move_sessions(self._connection, event.tenant, old, new)
+        self.done.moved.append((event.address, event.new_chat))
+
+
+def _meant_for_us(event: InboundEvent) -> bool:
+    if isinstance(event, InboundMessage):
+        return event.kind is ChatKind.DIRECT or event.mentions_bot
+    return isinstance(event, CommandInvoked | ButtonPressed)
+
+
+def _over_text(plan: Plan) -> str:
+    over, locale = plan.over, getattr(plan.event, "locale", None)
+    if over is None or over.bound is Bound.RATE:
+        return words.too_fast_text(locale, 1.0 if over is None else over.retry_after_s)
+    return words.too_many_text(locale, plan.waiting)

@@ -1,0 +1,293 @@
+"""Intake: persist, then acknowledge. One commit holds what came in, what access makes of it, and how far was read.
+
+The order of a session is fixed here, by the one call that queues the commit, before anything is awaited. What an event
+becomes within the commit is `gateway.inbound.admission`'s matter.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from typing import Protocol
+
+import structlog
+
+from channels.base import Channel, NotPersisted
+from channels.messages import Address, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
+from gateway.access import policy, words
+from gateway.access.config import AccessConfig
+from gateway.access.flood import FloodWatch
+from gateway.access.limits import PersonLimits
+from gateway.access.policy import AccessSnapshot, Admit
+from gateway.access.strangers import StrangerBound
+from gateway.delivery.outbox import Delivery
+from gateway.errors import StoreUnavailable
+from gateway.failpoints import failpoint
+from gateway.inbound.admission import Admission, Committed, Plan
+from gateway.inbound.reception import Doorway, is_talk
+from gateway.inbound.session_key import session_key
+from gateway.safety.names import shown_name
+from gateway.store.engine import VALUE_REFUSED, Connection, Store
+from gateway.store.inbox import InboxRow
+from gateway.store.people import Person
+from gateway.telemetry import DUPLICATES, FAULTS, INBOUND, series
+
+log = structlog.get_logger()
+
+UNLISTED_TOLD = 1_000
+"""Groups of which the operator is told; then it is enough."""
+
+
+NOTED_AT_MOST = 50_000
+"""Chats of which is kept in memory that they were written down; one that is not known is written down once more."""
+
+
+class Announced(Protocol):
+    """Where admitted rows go."""
+
+    def publish(self, row: InboxRow) -> None:
+        """A row was committed."""
+        ...
+
+    def reread(self) -> None:
+        """Rows may have been committed without a word: look into the store."""
+        ...
+
+
+Waiting = Callable[[str], int]
+"""How many messages of a session wait for a turn, this moment."""
+
+
+class Intake:
+    """The one way in, for every channel."""
+
+    def __init__(
+        self,
+        store: Store,
+        access: AccessConfig,
+        snapshot: AccessSnapshot,
+        delivery: Delivery,
+        bus: Announced,
+        waiting: Waiting,
+        clock: Callable[[], datetime],
+        doorway: Doorway | None = None,
+    ) -> None:
+        """Nothing is received before the first call of `receive`. Without a doorway no invitation holds."""
+        self._store = store
+        self._access = access
+        self._snapshot = snapshot
+        self._delivery = delivery
+        self._bus = bus
+        self._waiting = waiting
+        self._clock = clock
+        self._doorway = doorway or Doorway()
+        self._limits = PersonLimits(access.limits, self._doorway.clock_s)
+        self._strangers = StrangerBound(access.strangers, self._doorway.clock_s)
+        self._flood = FloodWatch(self._doorway.clock_s)
+        self._noted: dict[Address, datetime] = {}  # chats that were written down lately
+        self._unlisted: set[str] = set()  # groups of which the operator was told
+
+    async def receive(
+        self,
+        channel: Channel,
+        events: Sequence[InboundEvent],
+        rejected: Iterable[Rejected],
+        cursor: str | None,
+        tenant: str,
+    ) -> None:
+        """Return once everything is committed. What strangers say beyond their bound leaves nothing to be committed.
+
+        Raises:
+            NotPersisted: nothing is; the platform must not be told that we have it.
+        """
+        plans, unread = self._plans(events)
+        unread = (*rejected, *unread)
+        commit = partial(self._commit, channel=channel, tenant=tenant)
+        if not plans and not unread and cursor is None:
+            return
+        failpoint("inbox_pre")
+        try:
+            try:
+                whole = partial(commit, plans=plans, rejected=unread, cursor=cursor)
+                await self._store.enqueue(whole, self._announce)
+            except StoreUnavailable:
+                raise
+            except Exception as broken:  # noqa: BLE001  one event of a batch: found, and kept for the operator
+                log.info("batch_taken_apart", events=len(plans), error=type(broken).__name__)
+                self._bus.reread()  # the commit may hold, and what broke may be what tells of it
+                unread += await self._apart(commit, plans)
+                await self._store.enqueue(partial(commit, plans=(), rejected=unread, cursor=cursor), self._announce)
+        except StoreUnavailable as error:
+            self._look_again(plans)
+            raise NotPersisted(str(error)) from error
+        failpoint("inbox_post")
+
+    async def _apart(self, commit: Callable[..., Committed], plans: Sequence[Plan]) -> tuple[Rejected, ...]:
+        """Each event in a commit of its own, in order; those whose values the store does not take."""
+        refused: list[Rejected] = []
+        for plan in plans:
+            try:
+                await self._store.enqueue(partial(commit, plans=[plan], rejected=(), cursor=None), self._announce)
+            except VALUE_REFUSED as refusal:
+                refused.append(_refused(plan.event, f"the store does not take it: {type(refusal).__name__}"))
+            except StoreUnavailable:
+                raise
+            except Exception as error:  # noqa: BLE001  one event: kept for the operator
+                refused.append(_broken(plan.event, error))
+        return tuple(refused)
+
+    def _plans(self, events: Sequence[InboundEvent]) -> tuple[list[Plan], tuple[Rejected, ...]]:
+        """What each event will be; those that nothing can be made of."""
+        plans: list[Plan] = []
+        refused: list[Rejected] = []
+        for event in events:
+            try:
+                plan = self._plan(event)
+            except Exception as error:  # noqa: BLE001  one event: kept for the operator
+                refused.append(_broken(event, error))
+                continue
+            if plan is not None:
+                plans.append(plan)
+        return plans, tuple(refused)
+
+    def _look_again(self, plans: Sequence[Plan]) -> None:
+        """A commit whose outcome is unknown may hold, not announced; what it did not take is not counted."""
+        self._bus.reread()
+        for plan in plans:
+            self._delivery.reread(plan.event.address)
+            if plan.counted is not None and plan.over is None:
+                self._limits.give_back(plan.counted)
+            self._strangers.give_back(plan.event, plan.decision, self._person_of(plan.event))
+
+    @property
+    def floods(self) -> Mapping[str, int]:
+        """Accounts where strangers come in numbers, with their messages in the last minute."""
+        return self._flood.floods()
+
+    def _person_of(self, event: InboundEvent) -> Person | None:
+        return self._snapshot.find(event.tenant, event.sender_key)
+
+    def _plan(self, event: InboundEvent) -> Plan | None:
+        """What becomes of it; None where it is over a stranger's bound."""
+        decision = policy.decide(self._snapshot, self._access, event)
+        if decision == policy.Silence(policy.GROUP_NOT_LISTED):
+            self._note_unlisted(event)
+        flood = isinstance(decision, policy.Pair) and self._flood.asked(_account(event))
+        if not self._strangers.take(event, decision, self._person_of(event)):
+            return None
+        if isinstance(decision, policy.Pair):
+            return Plan(event, decision, flood=flood)
+        counted = self._counted(event, decision)
+        if counted is None or not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
+            return Plan(event, decision)
+        talk = is_talk(event)
+        waiting = 0 if talk else self._waiting(session_key(event, event.kind))
+        over = self._limits.take(counted, waiting)
+        if over is not None and talk:  # nobody asked the bot anything: it says nothing
+            over = replace(over, tell=False)
+        return Plan(event, decision, over, waiting, counted=counted)
+
+    def _counted(self, event: InboundEvent, decision: policy.Decision) -> str | None:
+        """Whose bound an event counts against: a person's, a newcomer's until they are one; None for nobody's.
+
+        What is said to a group and not to the bot has a bound of its own, or it would use up what may be asked.
+        """
+        known = self._snapshot.find(event.tenant, event.sender_key)
+        if isinstance(decision, Admit):
+            counted = decision.person.user_id
+        elif isinstance(decision, policy.Enrol):
+            counted = newcomer_key(event.tenant, event.sender_key) if known is None else known.user_id
+        else:
+            return None
+        return f"talk:{counted}" if is_talk(event) else counted
+
+    def _note_unlisted(self, event: InboundEvent) -> None:
+        """Tell the operator, once a group, what to write into the configuration where somebody asked for the bot."""
+        group = f"{event.address.channel}:{event.address.chat}"
+        asked = isinstance(event, CommandInvoked) or (isinstance(event, InboundMessage) and event.mentions_bot)
+        if asked and group not in self._unlisted and len(self._unlisted) < UNLISTED_TOLD:
+            self._unlisted.add(group)
+            log.warning("group_not_allowed", group=group, account=event.address.account, mend="add it to allow_groups")
+
+    def _commit(
+        self,
+        connection: Connection,
+        channel: Channel,
+        plans: Sequence[Plan],
+        rejected: Sequence[Rejected],
+        cursor: str | None,
+        tenant: str,
+    ) -> Committed:
+        """The whole of one commit, in the writer."""
+        parked, noted = self._delivery.parked, self._noted
+        admission = Admission(connection, channel, self._doorway, parked, noted, self._clock())
+        for plan in plans:
+            admission.admit(plan)
+        admission.quarantine(rejected, tenant)
+        if cursor is not None:
+            admission.move_cursor(cursor, tenant)
+        return admission.done
+
+    def _announce(self, done: Committed) -> None:
+        """Tell everybody, in the event loop, right after the commit."""
+        self._know(done)
+        self._tell_operator(done)
+        for old, new_chat in done.moved:
+            self._snapshot.chat_moved(old.channel, old.chat, new_chat)
+            self._delivery.moved(old, new_chat)
+        for row in done.admitted:
+            series(INBOUND, row.event.address.channel, row.event.type).inc()
+            self._bus.publish(row)
+        self._delivery.publish(done.replies)
+        for lane in done.parked:
+            self._delivery.park(lane)
+        for lane in done.unparked:
+            self._delivery.unpark(lane)
+        if done.duplicates:
+            series(DUPLICATES, done.channel).inc(done.duplicates)
+            log.info("duplicates_ignored", count=done.duplicates)
+
+    def _know(self, done: Committed) -> None:
+        """Remember who was let in, and which chats were written down."""
+        for person in done.people:
+            self._snapshot.put(person)
+            for sender in person.identities:
+                self._limits.rename(newcomer_key(person.tenant, sender), person.user_id)
+        if len(self._noted) + len(done.noted) > NOTED_AT_MOST:
+            self._noted.clear()
+        self._noted.update(dict.fromkeys(done.noted, self._clock()))
+
+    def _tell_operator(self, done: Committed) -> None:
+        """Show who asks and what lets them in, on the terminal or in the log; in numbers, that they do."""
+        for asked in done.asked:
+            name, account = shown_name(asked.display_name), f"{asked.channel}:{asked.account}"
+            command = words.approve_command(asked, self._doorway.tenk)
+            said = f"{name} ({asked.sender}) asks to be let in to {account}. This lets them in:\n    {command}"
+            if self._doorway.show is not None:
+                self._doorway.show(said)
+            else:
+                log.info("pairing_requested", name=name, sender=asked.sender, account=account, approve=command)
+        for account in done.crowded:
+            if self._flood.crowded(account):
+                asks = self._flood.floods().get(account, 0)
+                log.warning("strangers_flood", account=account, messages_per_min=asks, mend="see `tenk pairing list`")
+
+
+def newcomer_key(tenant: str, sender_key: str) -> str:
+    """Under what somebody's bound is kept before they are a user."""
+    return f"new:{tenant}:{sender_key}"
+
+
+def _account(event: InboundEvent) -> str:
+    return f"{event.address.channel}:{event.address.account}"
+
+
+def _refused(event: InboundEvent, reason: str) -> Rejected:
+    log.error("event_refused", event_id=ascii(event.event_id), error=reason)
+    return Rejected(event.event_id, ascii(event), reason)
+
+
+def _broken(event: InboundEvent, error: Exception) -> Rejected:
+    series(FAULTS, "event").inc()
+    log.error("event_broken", event_id=ascii(event.event_id), exc_info=error)
+    return _refused(event, f"it broke the admission: {type(error).__name__}")

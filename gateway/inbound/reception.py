@@ -1,0 +1,219 @@
+"""Reception: what becomes of a stranger's message within the commit that takes it in, and who is told of it.
+
+Plain work over a connection, in the writer's transaction. The rules are `gateway.access`'s; what a known person's
+message becomes is `gateway.inbound.admission`'s matter.
+"""
+
+import hashlib
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+
+from channels.base import Channel, HasButtons
+from channels.messages import (
+    Address,
+    Button,
+    ButtonPressed,
+    ButtonStyle,
+    ChatKind,
+    CommandInvoked,
+    InboundEvent,
+    InboundMessage,
+    MessageDeleted,
+)
+from gateway.access import codes, invites, pairing, words
+from gateway.access.buttons import SealedButtons, short_id
+from gateway.access.flood import NEW_ONE_BY_ONE
+from gateway.access.keys import AccessKeys
+from gateway.access.listing import lookalikes
+from gateway.access.pairing import AlreadyIn, Approved, Full, TellCode
+from gateway.access.roles import Role
+from gateway.delivery.compose import Said
+from gateway.inbound.session_key import session_key
+from gateway.invocation import PLAIN, Invocation
+from gateway.store import inbox, people
+from gateway.store import pairing as requests
+from gateway.store.engine import Connection
+from gateway.store.inbox import InboxRow, NewRow, Outcome
+from gateway.store.pairing import Request
+from gateway.store.people import Person
+
+DECISIONS = (
+    ("Approve", "approve", ButtonStyle.PRIMARY),
+    ("Deny", "deny", ButtonStyle.SECONDARY),
+    ("Block", "block", ButtonStyle.DANGER),
+)
+"""What an owner may press under a request; `gateway.commands.decisions` carries it out."""
+
+LATELY = timedelta(minutes=10)
+
+Put = Callable[[str, Said], None]
+"""Put something to be said into the outbox, within the commit: the tenant's, once a cause."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doorway:
+    """What reception needs beside the rules."""
+
+    keys: AccessKeys = field(default_factory=AccessKeys.fresh)
+    tenk: Invocation = PLAIN
+    show: Callable[[str], None] | None = None  # prints for whoever reads the terminal; None where nobody does
+    clock_s: Callable[[], float] = time.monotonic
+
+
+@dataclass(slots=True)
+class Received:
+    """What came of strangers in a commit."""
+
+    people: list[Person] = field(default_factory=list)  # who is let in by now
+    admitted: list[InboxRow] = field(default_factory=list)
+    asked: list[Request] = field(default_factory=list)  # new requests of which each is told
+    crowded: set[str] = field(default_factory=set)  # accounts where strangers come in numbers: telegram:main
+
+
+class Reception:
+    """One commit's strangers."""
+
+    def __init__(
+        self, connection: Connection, channel: Channel, doorway: Doorway, put: Put, now: datetime, done: Received
+    ) -> None:
+        """What comes of them is added to `done`."""
+        self._connection = connection
+        self._channel = channel
+        self._doorway = doorway
+        self._put = put
+        self._now = now
+        self._done = done
+
+    def change_kept(self, event: InboundEvent) -> None:
+        """An edit or a deletion of a stranger's holds for what their request keeps."""
+        match event:
+            case InboundMessage(edited=True, kind=ChatKind.DIRECT) | MessageDeleted():
+                pairing.change_kept(self._connection, event)
+
+    def receive(self, event: InboundEvent, id_: int, code: str | None, *, flood: bool) -> None:
+        """Let in who brings an invitation; else keep what they say, and tell them a code where it is time to."""
+        if flood:
+            self._note_crowd(event.tenant, event.address)
+        if isinstance(event, InboundMessage | CommandInvoked) and not (code and self._invited(event, id_, code)):
+            self._ask(event, id_, invited=code is not None)
+
+    def _invited(self, event: InboundMessage | CommandInvoked, id_: int, code: str) -> bool:
+        invited = invites.redeem(self._connection, self._doorway.keys.invites, code, event, self._now)
+        if invited is None:
+            return False
+        self._reply(event, id_, words.welcome_text(invited))
+        self._done.people.append(invited.person)
+        row = take_up(self._connection, invited, self._now)
+        self._done.admitted.extend([row] if row is not None else [])
+        return True
+
+    def _ask(self, event: InboundMessage | CommandInvoked, id_: int, *, invited: bool) -> None:
+        """`invited`: they brought an invitation that does not hold."""
+        reply = partial(self._reply, event, id_)
+        match pairing.request(self._connection, event, self._now):
+            case TellCode(asked, gave_way):
+                name = self._doorway.tenk.name
+                text = words.code_text(event.locale, tenk=name, gave_way=gave_way, invited=invited)
+                reply(text, codes.secret_ref(asked.id))
+                if asked.created_at == self._now:
+                    self._note_asked(asked)
+            case Full():
+                reply(words.full_text(event.locale))
+            case AlreadyIn(person):  # approved between the decision and this commit
+                self._done.people.append(person)
+                self._reopen(event, id_, person)
+
+    def _reopen(self, event: InboundEvent, id_: int, person: Person) -> None:
+        row = open_row(event, person)
+        inbox.reopen(self._connection, id_, event, person.user_id, row.session_key)
+        if row.session_key is not None:
+            self._done.admitted.append(InboxRow(id_, event.tenant, row.session_key, person.user_id, event, self._now))
+
+    def _reply(self, event: InboundEvent, id_: int, text: str, secret_ref: str | None = None) -> None:
+        answers = id_ if inbox.route_of(event) is not None else None
+        self._put(event.tenant, Said(event.address, f"inbox:{id_}", text, secret_ref=secret_ref, answers=answers))
+
+    # ------------------------------------------------------------ who is told
+
+    def _note_asked(self, asked: Request) -> None:
+        """Owners are asked one by one while few come, and told once an hour when many do."""
+        lately = requests.made_since(self._connection, asked.channel, asked.account, self._now - LATELY)
+        if lately > NEW_ONE_BY_ONE:
+            self._note_crowd(asked.tenant, Address(asked.channel, asked.account, asked.chat))
+            return
+        self._done.asked.append(asked)
+        self._ask_owners(asked)
+
+    def _ask_owners(self, asked: Request) -> None:
+        """Owners who talk to the bot on the same account decide with a button of their own, where there are buttons."""
+        if not isinstance(self._channel, HasButtons):
+            return
+        names = lookalikes(people.holding(self._connection, asked.tenant, Role.OWNER, Role.OPERATOR))
+        text = words.asked_text(asked, names, self._doorway.tenk)
+        for owner, request in self._owners(asked.tenant, asked.channel, asked.account):
+            where = Address(asked.channel, asked.account, request.chat)
+            cause = f"asked:{asked.id}:{request.id[-8:]}"
+            self._put(asked.tenant, Said(where, cause, text, buttons=self._buttons(asked, owner)))
+
+    def _buttons(self, asked: Request, owner: Person) -> tuple[Button, ...]:
+        """Made for this owner, and for as long as the request holds."""
+        account = f"{asked.channel}:{asked.account}"
+        seal = SealedButtons(self._doorway.keys.buttons).seal
+        return tuple(
+            Button(label, seal(verb, short_id(asked.id), owner.user_id, account, asked.expires_at), style)
+            for label, verb, style in DECISIONS
+        )
+
+    def _note_crowd(self, tenant: str, where: Address) -> None:
+        account = f"{where.channel}:{where.account}"
+        if account in self._done.crowded:
+            return
+        self._done.crowded.add(account)
+        place = hashlib.blake2s(account.encode(), digest_size=4).hexdigest()
+        text = words.crowd_text(account, self._doorway.tenk)
+        for _, request in self._owners(tenant, where.channel, where.account):
+            cause = f"crowd:{place}:{self._now:%Y%m%d%H}:{request.id[-8:]}"
+            self._put(tenant, Said(Address(where.channel, where.account, request.chat), cause, text))
+
+    def _owners(self, tenant: str, channel: str, account: str) -> Sequence[tuple[Person, Request]]:
+        """Owners with the last request that let them in to an account: it says where they can be reached."""
+        by_sender = {
+            sender: owner
+            for owner in people.holding(self._connection, tenant, Role.OWNER)
+            for sender in owner.identities
+        }
+        found = requests.approved(self._connection, tenant, channel, account, by_sender)
+        last = {by_sender[request.sender].user_id: (by_sender[request.sender], request) for request in found}
+        return list(last.values())
+
+
+def take_up(connection: Connection, approved: Approved, now: datetime) -> InboxRow | None:
+    """Take in, once, what somebody said while they waited; None where nothing is kept or it was taken in before."""
+    event, person = approved.said, approved.person
+    if event is None:
+        return None
+    row = open_row(event, person)
+    id_ = inbox.admit(connection, row, now)
+    if id_ is None or row.session_key is None:
+        return None
+    return InboxRow(id_, event.tenant, row.session_key, person.user_id, event, now)
+
+
+def open_row(event: InboundEvent, person: Person) -> NewRow:
+    """Open where it is meant for the bot; in a group, what is not is kept as context."""
+    if is_talk(event):
+        return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail="not meant for the bot")
+    match event:
+        case InboundMessage() | CommandInvoked() | ButtonPressed():
+            return NewRow(event, person.user_id, session_key(event, event.kind))
+        case MessageDeleted():
+            return NewRow(event, person.user_id, session_key(event, ChatKind.DIRECT))
+    return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail=event.type)
+
+
+def is_talk(event: InboundEvent) -> bool:
+    """Whether it was said in a group and not to the bot."""
+    return isinstance(event, InboundMessage) and event.kind is ChatKind.GROUP and not event.mentions_bot

@@ -1,0 +1,89 @@
+"""The housekeeper takes away in small batches what was settled longer ago than it is kept.
+
+What goes and how is `gateway.store.retention`'s matter; pairing requests end by `gateway.access.pairing`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import datetime, timedelta
+from functools import partial
+
+import structlog
+
+from gateway.ops.retention_config import RetentionConfig
+from gateway.store import retention
+from gateway.store.engine import Connection, Store
+from gateway.store.inbox import Outcome
+
+log = structlog.get_logger()
+
+FIRST_S = 60.0
+EVERY_S = 600.0
+PAUSE_S = 0.02
+"""Between two batches: whoever else writes goes first."""
+
+Take = Callable[[Connection, datetime], int]
+"""Takes one batch of what was settled before then; how many rows."""
+
+
+def _kinds(config: RetentionConfig) -> tuple[tuple[str, int, Take], ...]:
+    days = dict.fromkeys(Outcome, config.inbox_days) | {Outcome.REFUSED: config.refused_days}
+    return (
+        *((outcome.value, days[outcome], partial(_ended, outcome)) for outcome in Outcome),
+        ("outbox", config.outbox_days, retention.take_outbox),
+        ("journal", config.journal_days, retention.take_turns),
+        ("usage", config.usage_days, retention.take_usage),
+        ("audit", config.audit_days, retention.take_audit),
+        ("blobs", config.blobs_days, retention.take_blobs),
+    )
+
+
+def _ended(outcome: Outcome, connection: Connection, before: datetime) -> int:
+    return retention.take_inbox(connection, outcome, before)
+
+
+def _take(take: Take, before: datetime, connection: Connection) -> int:
+    return take(connection, before)
+
+
+class Housekeeper:
+    """Keeps the store as small as the operator wants it."""
+
+    def __init__(
+        self,
+        store: Store,
+        config: RetentionConfig,
+        clock: Callable[[], datetime],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._store = store
+        self._config = config
+        self._clock = clock
+        self._sleep = sleep
+
+    async def run(self) -> None:
+        """Sweep every ten minutes until cancelled; first a minute after the start, which has better things to do."""
+        await self._sleep(FIRST_S)
+        while True:
+            await self.sweep()
+            await self._sleep(EVERY_S)
+
+    async def sweep(self) -> None:
+        """Take away everything that is too old now, batch by batch, and give the room back."""
+        now = self._clock()
+        gone = {
+            name: await self._repeat(partial(_take, take, now - timedelta(days=days)))
+            for name, days, take in _kinds(self._config)
+            if days > 0
+        }
+        gone["pages"] = await self._repeat(retention.give_back)
+        if any(gone.values()):
+            log.info("rows_expired", **{name: count for name, count in gone.items() if count})
+
+    async def _repeat(self, batch: Callable[[Connection], int]) -> int:
+        """Until nothing of it is left; how much it was."""
+        taken = 0
+        while rows := await self._store.write(batch):
+            taken += rows
+            await self._sleep(PAUSE_S)
+        return taken

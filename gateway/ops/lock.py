@@ -1,0 +1,64 @@
+"""Keeps two gateways off one home. Cluster leases over PostgreSQL are another matter and do not live here."""
+
+import fcntl
+import os
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from gateway.errors import AlreadyRunning, GatewayError
+from gateway.safety.private_files import check_home
+
+
+class HomeLock:
+    """An exclusive hold on a home directory, let go by the kernel however the process ends.
+
+    Use as a context manager. The file `lock` in the home holds the holder's process id; the file itself stays.
+    """
+
+    def __init__(self, home: Path) -> None:
+        """`home` is made, mode 0700, where it is missing."""
+        self._home = home
+        self._descriptor: int | None = None
+
+    def __enter__(self) -> Self:
+        """Take the hold.
+
+        Raises:
+            AlreadyRunning: another process holds it; the message names the process and the home.
+            LaxFile: others could write there.
+            GatewayError: the home cannot be made or written.
+        """
+        check_home(self._home)
+        descriptor = self._open()
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            holder = os.pread(descriptor, 32, 0).decode("ascii", "replace").strip()
+            os.close(descriptor)
+            raise AlreadyRunning(
+                f"process {holder or 'unknown'} already runs a gateway on {self._home.resolve()}; "
+                "stop it, or set TENK_HOME to another directory"
+            ) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"{os.getpid()}\n".encode(), 0)
+        self._descriptor = descriptor
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Let go."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def _open(self) -> int:
+        try:
+            self._home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            return os.open(self._home / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        except OSError as error:
+            raise GatewayError(
+                f"the home {self._home} cannot be used ({error.strerror}); "
+                "set TENK_HOME to a directory that can be written"
+            ) from error

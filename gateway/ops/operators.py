@@ -1,0 +1,125 @@
+"""What operators do, wired to a running gateway: the calls of the control socket, and what follows from each for
+sessions, lanes and the terminal. Rules and rows are `gateway.access`'s.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+import structlog
+from pydantic import JsonValue
+
+from channels.base import LinksInvites
+from channels.clocks import steady_now
+from channels.errors import ChannelError
+from channels.messages import DEFAULT_TENANT, Address
+from gateway.access.calls import access_calls, invite_calls
+from gateway.access.config import AccessConfig, Policy
+from gateway.access.invites import FOUNDING_VALID, Terms
+from gateway.access.inviting import InviteOperations
+from gateway.access.keys import AccessKeys
+from gateway.access.operations import AccessChange, AccessOperations
+from gateway.access.policy import AccessSnapshot
+from gateway.access.ranks import BY_CLI
+from gateway.access.roles import Role
+from gateway.delivery.compose import Said, compose
+from gateway.delivery.outbox import Delivery
+from gateway.errors import GatewayError
+from gateway.failpoints import failpoint
+from gateway.http.server import HttpServer
+from gateway.inbound.bus import Bus
+from gateway.inbound.manager import ChannelManager
+from gateway.inbound.reception import Doorway, take_up
+from gateway.ops.control import Handler
+from gateway.store import outbox, people
+from gateway.store.engine import Connection, Store
+
+log = structlog.get_logger()
+
+LINK_S = 5.0  # the longest wait for one platform to say where its bot is found
+
+
+def access_operations(
+    store: Store, key: bytes, manager: ChannelManager, delivery: Delivery, bus: Bus, snapshot: AccessSnapshot
+) -> AccessOperations:
+    """The operations, each of which sessions and lanes hear of after its commit."""
+
+    def say(connection: Connection, address: Address, text: str, cause: str) -> None:
+        channel = manager.now_loaded(address)
+        if channel is None:
+            raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
+        outbox.put(connection, DEFAULT_TENANT, compose(channel, Said(address, cause, text)), steady_now())
+
+    def changed(change: AccessChange) -> None:
+        if change.person is not None:
+            snapshot.put(change.person)
+        if change.told is not None:
+            delivery.reread(change.told)
+        if change.row is not None:
+            bus.publish(change.row)
+        elif change.told is not None:
+            bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have taken something in
+        failpoint("pairing_approved")
+
+    return AccessOperations(store, key, say, steady_now, changed, take_up)
+
+
+class InviteLinks:
+    """Where an invitation leads: a link for each channel that has one."""
+
+    def __init__(self, manager: ChannelManager, server: HttpServer) -> None:
+        self._manager = manager
+        self._server = server
+
+    async def ways(self, code: str) -> list[JsonValue]:
+        """Links that bring a code to one of the bots, each with its account; a platform that is slow has none."""
+        found: list[JsonValue] = []
+        for channel in self._manager.now_ready():
+            if not isinstance(channel, LinksInvites):
+                continue
+            try:
+                async with asyncio.timeout(LINK_S):
+                    link = await channel.invite_link(code)
+            except (ChannelError, TimeoutError) as failure:
+                log.info("invite_link_unknown", channel=channel.name, account=channel.account, error=str(failure))
+                continue
+            if link is not None:
+                found.append({"account": f"{channel.name}:{channel.account}", "link": self._absolute(link)})
+        return found
+
+    def _absolute(self, link: str) -> str:
+        return self._server.url.rstrip("/") + link if link.startswith("/") else link
+
+
+def operator_calls(
+    operations: AccessOperations, store: Store, keys: AccessKeys, links: InviteLinks
+) -> Mapping[str, Handler]:
+    """Handlers of the control socket by name; an invitation comes with where it leads."""
+    calls = dict(invite_calls(InviteOperations(store, keys.invites, steady_now)))
+    make = calls["invite.make"]
+
+    async def make_with_ways(arguments: dict[str, JsonValue]) -> JsonValue:
+        made = await make(arguments)
+        return {**made, "ways": await links.ways(str(made["code"]))} if isinstance(made, dict) else made
+
+    return {**access_calls(operations), **calls, "invite.make": make_with_ways}
+
+
+async def show_founding_link(server: HttpServer, store: Store, access: AccessConfig, doorway: Doorway) -> None:
+    """On loopback, while there is no owner, show the terminal a link that makes its visitor owner; never the log.
+
+    It holds for an hour, once, and only while there is still no owner; the one of an earlier start is void.
+    """
+    await server.started.wait()
+    by_code = access.rules_of("web", "main").direct is Policy.PAIRING
+    if not server.on_loopback or not by_code:
+        return
+    if await store.read(lambda connection: people.has_owner(connection, DEFAULT_TENANT)):
+        return
+    if doorway.show is None:
+        command = doorway.tenk.command("invite", "--role", Role.OWNER)
+        log.info("no_owner_yet", mend=f"approve a pairing request, or open the link that `{command}` prints")
+        return
+    terms = Terms(Role.OWNER, FOUNDING_VALID, founding=True)
+    made = await InviteOperations(store, doorway.keys.invites, steady_now).make_for(terms, BY_CLI)
+    link = f"{server.url}?invite={made['code']}"
+    doorway.show(f"This bot has no owner yet. Whoever opens this link first, within the hour, becomes it:\n    {link}")

@@ -1,0 +1,116 @@
+"""How the gateway is doing, for health checks and for `tenk status`. It only reads; nothing is mended here."""
+
+import math
+import os
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from functools import partial
+
+from pydantic import JsonValue
+
+from channels.base import ChannelState
+from channels.messages import DEFAULT_TENANT
+from gateway.access.policy import AccessSnapshot
+from gateway.errors import GatewayError, StoreUnavailable
+from gateway.http.health import PartHealth
+from gateway.inbound.manager import ChannelManager
+from gateway.ops.control import Handler
+from gateway.sessions.router import Router
+from gateway.store import inbox, outbox, pairing, people
+from gateway.store.engine import Store
+from gateway.store.usage import usage_sums
+from gateway.supervision import Faults
+from gateway.telemetry import OUTBOX_WAITING
+
+
+class Standing:
+    """The parts of one running gateway."""
+
+    def __init__(
+        self,
+        store: Store,
+        manager: ChannelManager,
+        router: Router,
+        snapshot: AccessSnapshot,
+        model_name: str,
+        started_at: datetime,
+        faults: Faults,
+        floods: Callable[[], Mapping[str, int]] = dict,
+    ) -> None:
+        """`floods` are accounts where strangers come in numbers, with their messages in the last minute."""
+        self._store = store
+        self._faults = faults
+        self._manager = manager
+        self._router = router
+        self._snapshot = snapshot
+        self._model_name = model_name
+        self._started_at = started_at
+        self._floods = floods
+
+    def health(self) -> Mapping[str, PartHealth]:
+        """By name: the store, and each channel account with when it was last really heard."""
+        state = ChannelState.READY if self._store.healthy else ChannelState.FAILED
+        detail = "" if self._store.healthy else "commits fail: look at the disk, or at the database server"
+        channels = {name: PartHealth(*how) for name, how in self._manager.states().items()}
+        return {"store": PartHealth(state, detail), **channels, **self._broken()}
+
+    def _broken(self) -> Mapping[str, PartHealth]:
+        """What rests after an unexpected error; nothing as long as all goes well."""
+        resting = self._faults.resting()
+        if not resting:
+            return {}
+        name, why = list(resting.items())[-1]
+        detail = f"{len(resting)} rest after an unexpected error, the last one {name}: {why}; the log has more"
+        return {"faults": PartHealth(ChannelState.DEGRADED, detail)}
+
+    async def measure(self) -> None:
+        """Count what waits; where the store does not answer nobody knows."""
+        try:
+            OUTBOX_WAITING.set(await self._store.read(outbox.open_count))
+        except StoreUnavailable:
+            OUTBOX_WAITING.set(math.nan)
+
+    async def status(self, now: datetime) -> JsonValue:
+        """What `tenk status` shows."""
+        parts: dict[str, JsonValue] = {}
+        for name, part in self.health().items():
+            parts[name] = part.state.value + (f" ({part.detail})" if part.detail else "")
+        depths: dict[str, JsonValue] = dict(await self._store.read(outbox.depths))
+        return {
+            "process": os.getpid(),
+            "up_s": int((now - self._started_at) / timedelta(seconds=1)),
+            "model": self._model_name,
+            "parts": parts,
+            "turns_running": self._router.running,
+            "inbox_open": await self._store.read(inbox.open_count),
+            "outbox": depths,
+            "people": len(self._snapshot),
+            "pairing_requests": dict(await self._store.read(pairing.pending_counts)),
+            "floods_of_strangers": {
+                account: f"{messages} messages in the last minute; see `tenk pairing list`"
+                for account, messages in self._floods().items()
+            },
+            **({"resting": dict(self._faults.resting())} if self._faults.resting() else {}),
+        }
+
+
+def usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
+    """`usage {days}`: tokens by UTC day, person and model, oldest first, for the control socket and the CLI alone."""
+
+    async def usage(arguments: dict[str, JsonValue]) -> JsonValue:
+        days = arguments.get("days")
+        if set(arguments) != {"days"} or not isinstance(days, str) or not days.isdecimal() or not 0 < int(days) <= 366:
+            raise GatewayError('usage takes "days", a number from 1 to 366 as a text')
+        now = clock()
+        query = partial(usage_sums, tenant=DEFAULT_TENANT, since=now - timedelta(days=int(days)), until=now)
+        names = {person.user_id: person.display_name for person in await store.read(people.everybody)}
+        return [
+            {
+                "day": one.day.isoformat(), "user": one.user_id, "name": names.get(one.user_id, one.user_id),
+                "model": one.model, "calls": one.calls, "input_tokens": one.input_tokens or 0,
+                "output_tokens": one.output_tokens or 0, "cache_read_tokens": one.cache_read_tokens or 0,
+            }
+            for one in await store.read(query)
+        ]  # fmt: skip
+
+    return {"usage": usage}

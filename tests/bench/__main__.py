@@ -1,0 +1,81 @@
+"""`make bench`: the gateway's figures, each beside a bare bot's on the same simulated platform and model server.
+
+Nothing here judges; a goal is printed beside its figure.
+"""
+
+import argparse
+import asyncio
+import json
+import platform
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import structlog
+
+from tests.bench import acks, boot, ingest, loads, plan
+from tests.bench.loads import Loads
+from tests.bench.platforms import PLATFORMS
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the rows are to do."""
+
+    loads: Loads
+    per_s: int
+    seconds: float
+
+
+ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
+    "loads": lambda asked: loads.run(asked.loads),
+    "ingest": lambda _asked: ingest.run(),
+    "acks": lambda asked: acks.together(asked.per_s, asked.seconds),
+    "acks-each": lambda asked: acks.each(asked.per_s, asked.seconds),
+    "plan": lambda _asked: plan.run(),
+    "boot": lambda _asked: boot.run(),
+}
+USUAL = tuple(row for row in ROWS if row != "acks-each")
+
+
+async def _run(rows: Sequence[str], asked: Asked) -> dict[str, object]:
+    print(f"tenk-gateway bench, {datetime.now(UTC):%Y-%m-%d}, Python {platform.python_version()}, {platform.machine()}")
+    return {row: await ROWS[row](asked) for row in rows}
+
+
+def _parser() -> argparse.ArgumentParser:
+    usual = Loads()
+    parser = argparse.ArgumentParser(prog="python -m tests.bench", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("rows", nargs="*", default=USUAL, help=f"of {', '.join(ROWS)}; without any, all but acks-each")
+    parser.add_argument("--messages", type=int, default=usual.messages_each, help="messages each chat writes (loads)")
+    parser.add_argument("--chats", type=int, default=usual.chats, help="chats at once (loads)")
+    parser.add_argument(
+        "--platform", action="append", choices=list(PLATFORMS), help="only this one (loads); may be repeated"
+    )
+    parser.add_argument("--per-second", type=int, default=500, help="events a second (acks)")
+    parser.add_argument("--seconds", type=float, default=20.0, help="for how long (acks)")
+    parser.add_argument("--json", type=Path, help="write the figures to this file, too")
+    return parser
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Measure what is asked for, print it, and keep it as JSON where told to."""
+    parser = _parser()
+    given = parser.parse_args(arguments)
+    unknown = [row for row in given.rows if row not in ROWS]
+    if unknown:
+        parser.error(f"no row is called {unknown[0]!r}; there are: {', '.join(ROWS)}")
+    if min(given.messages, given.chats, given.per_second, given.seconds) <= 0:
+        parser.error("messages, chats, events a second and seconds must be above 0")
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())  # of the parts that run in this process
+    wanted = Loads(given.platform or tuple(PLATFORMS), chats=given.chats, messages_each=given.messages)
+    results = asyncio.run(_run(given.rows, Asked(wanted, given.per_second, given.seconds)))
+    if given.json is not None:
+        given.json.write_text(json.dumps(results, indent=2))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,53 @@
+"""A bare discord.py bot, the yardstick of `make bench`: it listens, asks a model where told to, and replies.
+
+Run as `python -m tests.bench.bare_discord`, configured by DISCORD_API_BASE, DISCORD_BOT_TOKEN and, for an answer from
+a model, OPENAI_BASE_URL; without that it says back what it heard. No promises.
+"""
+
+import asyncio
+import os
+
+import aiohttp
+import discord
+import yarl
+from discord.gateway import DiscordWebSocket
+from discord.http import Route
+
+
+class Bare(discord.Client):
+    """A client with discord.py's own defaults, and leave to read what people write."""
+
+    def __init__(self, http: aiohttp.ClientSession) -> None:
+        """`http` is for the model alone."""
+        intents = discord.Intents.default()
+        intents.message_content = True
+        super().__init__(intents=intents)
+        self._model = http
+        self._model_url = os.environ.get("OPENAI_BASE_URL")
+
+    async def on_message(self, message: discord.Message) -> None:
+        """Answer a person."""
+        if message.author == self.user:
+            return
+        text = message.content
+        if self._model_url is not None:
+            ask = {"model": "bench", "messages": [{"role": "user", "content": text}]}
+            async with self._model.post(f"{self._model_url}/chat/completions", json=ask) as response:
+                text = (await response.json())["choices"][0]["message"]["content"]
+        await message.channel.send(text, suppress_embeds=True)
+
+
+async def main() -> None:
+    """Listen until killed."""
+    base = f"{os.environ['DISCORD_API_BASE']}/api/v10"
+    Route.BASE = base  # discord.py has no setting for either
+    token = os.environ["DISCORD_BOT_TOKEN"]
+    async with aiohttp.ClientSession() as http:
+        async with http.get(f"{base}/gateway/bot", headers={"Authorization": f"Bot {token}"}) as response:
+            DiscordWebSocket.DEFAULT_GATEWAY = yarl.URL((await response.json())["url"])
+        async with Bare(http) as client:
+            await client.start(token)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

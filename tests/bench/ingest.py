@@ -1,0 +1,73 @@
+"""How fast and how durably messages come in while no model answers, and how soon a restart polls with a backlog."""
+
+import asyncio
+import signal
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from channels.simulators.telegram.server import TelegramSimulator
+from tests.bench.figures import percentile
+from tests.bench.platforms import TOKEN
+from tests.bench.subject import gateway
+from tests.bench.world import ModelServer, until
+
+BACKLOG = 10_000
+PACED_PER_S = 2000
+PACED_S = 3.0
+SETTLE_S = 4.0  # their placeholders and signs are out by then
+PEOPLE = 200
+"""Who writes, all known to the gateway before the clock starts."""
+
+
+async def run() -> dict[str, object]:
+    """Ingest of a backlog, ingest at a pace, restart; every model request hangs."""
+    with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
+        async with TelegramSimulator(throttled=False) as simulator, ModelServer(delay_s=3600) as model:
+            bot = simulator.add_bot(TOKEN)
+            environment = {
+                "TELEGRAM_BOT_TOKEN": TOKEN, "TELEGRAM_API_BASE": simulator.base_url,
+                "OPENAI_BASE_URL": model.base_url, "TENK_MODEL": "openai:bench",
+            }  # fmt: skip
+            async with gateway(Path(directory), environment) as subject:
+                await until(lambda: bot.updates.polls > 0, 60)
+                for person in range(PEOPLE):
+                    simulator.say(1000 + person, "hello")
+                await until(lambda: len(bot.updates) == 0, 60)
+                await asyncio.sleep(SETTLE_S)
+                p99_ms = await _paced(simulator, lambda: len(bot.updates))
+                for number in range(BACKLOG):
+                    simulator.say(1000 + number % PEOPLE, "hello")
+                took_s = await until(lambda: len(bot.updates) == 0, 120)
+                rss_mb = subject.rss_mb()
+                await subject.end(signal.SIGKILL)
+            polls = bot.updates.polls
+            async with gateway(Path(directory), environment):
+                restart_s = await until(lambda: bot.updates.polls > polls, 60)
+    print("\ndurable ingest (a poll confirms only what is committed; SQLite, synchronous=FULL)")
+    print(f"  backlog of {BACKLOG}: {BACKLOG / took_s:.0f} messages/s, RSS {rss_mb:.0f} MiB after it")
+    print(f"  at {PACED_PER_S}/s: p99 from arrival to acknowledgement {p99_ms:.0f} ms")
+    print(f"  restart after kill -9 with {BACKLOG} waiting: first poll after {restart_s:.2f} s")
+    return {
+        "backlog_per_s": BACKLOG / took_s, "backlog_rss_mb": rss_mb, "paced_p99_ms": p99_ms,
+        "restart_first_poll_s": restart_s,
+    }  # fmt: skip
+
+
+async def _paced(simulator: TelegramSimulator, waiting: Callable[[], int]) -> float:
+    """Messages at an even pace; the age of the oldest unacknowledged one, sampled: its 99th percentile."""
+    arrived: list[float] = []
+    ages: list[float] = []
+    begun_s = time.monotonic()
+    while (elapsed_s := time.monotonic() - begun_s) < PACED_S:
+        due = int(elapsed_s * PACED_PER_S)
+        for number in range(len(arrived), due):
+            simulator.say(1000 + number % PEOPLE, "hello")
+            arrived.append(time.monotonic())
+        unacknowledged = waiting()
+        if unacknowledged:
+            ages.append(time.monotonic() - arrived[len(arrived) - unacknowledged])
+        await asyncio.sleep(0.002)
+    await until(lambda: waiting() == 0, 60)
+    return percentile(ages, 99) * 1000

@@ -1,0 +1,89 @@
+"""A closed loop of busy people, on each platform: the gateway beside a bare bot on that platform's own library.
+
+Both are measured in turn in one run, because two runs on a shared machine say nothing about each other: quote the
+ratios.
+"""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tests.bench.figures import Figures, side_by_side
+from tests.bench.platforms import PLATFORMS, Platform
+from tests.bench.subject import Subject, bare_bot, gateway
+from tests.bench.world import LONG_ANSWER, SHORT_ANSWER, ModelServer, People, until
+
+Start = Callable[[Path, Mapping[str, str]], Subject]
+
+WARM_UP = 3
+"""Messages of each person before the clock starts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loads:
+    """How much is asked of each bot."""
+
+    platforms: Sequence[str] = tuple(PLATFORMS)
+    chats: int = 50
+    messages_each: int = 25
+    alone: int = 40  # messages where one person talks alone
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One load."""
+
+    name: str
+    answer: str = SHORT_ANSWER
+    alone: bool = False  # one person
+    echo: bool = False  # the bare bot says back what it heard, and asks no model
+    only: str = ""  # one platform
+
+
+CASES = (
+    Case("short answer; the bare bot asks the same model"),
+    Case("long Markdown answer; the bare bot asks the same model", LONG_ANSWER),
+    Case("short answer; the bare bot only echoes", echo=True, only="telegram"),
+    Case("short answer; p50 less the bare bot's is what the gateway adds", alone=True),
+)
+
+
+async def run(loads: Loads) -> dict[str, object]:
+    """Every case on every platform, printed as it is known."""
+    results: dict[str, object] = {}
+    for name in loads.platforms:
+        for case in CASES:
+            if case.only in ("", name):
+                results |= await _beside(PLATFORMS[name], case, loads)
+    return results
+
+
+async def _beside(make: Callable[[], Platform], case: Case, loads: Loads) -> dict[str, object]:
+    """The gateway and the bare bot under one load."""
+    ours_on, bare_on = make(), make()
+    chats = "one chat" if case.alone else f"{loads.chats} chats"
+    name = f"{ours_on.name}, {chats}, {case.name}"
+    ours = await measure(gateway, ours_on, case, loads)
+    bare = await measure(partial(bare_bot, bare_on.bare_bot), bare_on, case, loads, model=not case.echo)
+    print(f"\n{name}", *side_by_side(ours, bare), sep="\n")
+    return {name: {"gateway": ours.rounded(), "bare": bare.rounded()}}
+
+
+async def measure(start: Start, platform: Platform, case: Case, loads: Loads, *, model: bool = True) -> Figures:
+    """One fresh bot, warmed up, then the closed loop; without `model` the bot is told of none."""
+    chats = 1 if case.alone else loads.chats
+    with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
+        async with platform.server, ModelServer() as server:
+            server.answer = case.answer
+            environment = dict(platform.environment())
+            if model:
+                environment |= {"OPENAI_BASE_URL": server.base_url, "TENK_MODEL": "openai:bench"}
+            async with start(Path(directory), environment) as subject:
+                await until(lambda: subject.pid > 0 and platform.connected(), 60)  # a dead process says why
+                people = People(platform, case.answer[-12:] if model else ")")
+                await people.closed_loop(chats, WARM_UP)
+                before_s = subject.cpu_s()
+                load = await people.closed_loop(chats, loads.alone if case.alone else loads.messages_each)
+                return Figures.of(load, subject.cpu_s() - before_s, subject.rss_mb())

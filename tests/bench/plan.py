@@ -1,0 +1,176 @@
+"""The weekly plan by prefetch against the loop, with the same delay a model call and the same practice in a real store.
+
+What the loop costs follows from how the model asks: one that asks for one tool a response needs a call for each read,
+one to keep the plan and one to answer; one that asks for all reads at once needs three. Both are measured. The journal
+of a turn is kept in memory here: commits would add a millisecond or two to each call.
+"""
+
+import asyncio
+import json
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+from sqlalchemy import Connection
+
+from agent.coach.changes import change_content
+from agent.coach.commands import LogPractice
+from agent.coach.plan import run_plan_turn
+from agent.coach.prompt import coach_prompt
+from agent.coach.tools import CoachTools
+from agent.config import COACH_LIMITS
+from agent.loop import Agent, run_turn
+from agent.models.scripted import Says, ScriptedModel, calls
+from agent.ports import LocalCommand, Principal, Turn, TurnProgress
+from agent.tools.base import tools_of
+from agent.transcript import (
+    EndReason,
+    JournalEvent,
+    ModelResponded,
+    ToolReturned,
+    TurnStarted,
+    UserItem,
+)
+from channels.messages import DEFAULT_TENANT
+from gateway.store import practice
+from gateway.store.engine import Store
+from gateway.store.people import Newcomer, enrol
+from tests.bench.world import LONG_ANSWER
+
+DELAY_S = 0.3
+"""Of every model call, whatever it says."""
+
+ROUNDS = 5
+DAYS = 60
+"""Of practice in two skills."""
+
+READS = (("get_user_skills", "{}"), ("get_journey_stats", "{}"), ("analyze_practice_patterns", "{}"))
+"""What the prefetch reads, as tools."""
+
+SAVE = ("save_weekly_plan", json.dumps({"content": LONG_ANSWER}))
+
+RunTurn = Callable[[Turn, "PlanPort", Agent], Awaitable[EndReason]]
+
+
+class PlanPort:
+    """A `TurnPort` for one turn that nobody interrupts: local effects go to the store."""
+
+    def __init__(self, store: Store, principal: Principal) -> None:
+        self.answer = ""
+        self.effects = 0
+        self._store = store
+        self.principal = principal
+
+    async def record(self, *events: JournalEvent) -> None:
+        """Nothing else looks at the journal."""
+
+    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
+        """As the gateway does, in a commit of the store."""
+        self.effects += 1
+        job = partial(_changed, principal=self.principal, command=command, key=returned.call_key, now=datetime.now(UTC))
+        return replace(returned, content=await self._store.write(job))
+
+    async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
+        """Nobody said anything."""
+        return ()
+
+    def steering_waits(self) -> bool:
+        """Nobody said anything."""
+        return False
+
+    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
+        """Keep the answer."""
+        self.answer = text
+        return True
+
+    def progress(self, event: TurnProgress) -> None:
+        """Nobody watches."""
+
+    def stopping(self) -> EndReason | None:
+        """Nobody stops it."""
+        return None
+
+    async def until_stopped(self) -> EndReason:
+        """Nobody stops it."""
+        await asyncio.Event().wait()
+        return EndReason.STOPPED
+
+
+def _changed(connection: Connection, *, principal: Principal, command: LocalCommand, key: str, now: datetime) -> str:
+    return change_content(practice.apply(connection, principal, command, key, now))
+
+
+async def run() -> dict[str, object]:
+    """Medians of a few plans each way."""
+    with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
+        store = await Store.open(f"sqlite:///{Path(directory) / 'tenk.db'}")
+        try:
+            return await _compared(store, await store.write(_practised))
+        finally:
+            await store.aclose()
+
+
+async def _compared(store: Store, principal: Principal) -> dict[str, object]:
+    reader = practice.StoredPractice(store)
+
+    async def prefetched(turn: Turn, port: PlanPort, agent: Agent) -> EndReason:
+        return await run_plan_turn(turn, port, agent, reader, run_turn)
+
+    ways: tuple[tuple[str, RunTurn, tuple[Says, ...]], ...] = (
+        ("prefetch", prefetched, (Says(LONG_ANSWER),)),
+        ("loop, one tool a response", run_turn, (*(calls(read) for read in READS), calls(SAVE), Says(LONG_ANSWER))),
+        ("loop, all reads at once", run_turn, (calls(*READS), calls(SAVE), Says(LONG_ANSWER))),
+    )
+    print(f"\nweekly plan (/plan), every model call takes {DELAY_S:g} s; medians of {ROUNDS}")
+    print(f"  {'':28}{'seconds':>9}{'model calls':>13}{'against prefetch':>18}")
+    results: dict[str, object] = {}
+    short_s = 0.0
+    for name, way, script in ways:
+        took: list[float] = []
+        for number in range(ROUNDS):
+            seconds, asked = await _one(way, script, PlanPort(store, principal), reader, f"bench-{name}-{number}")
+            took.append(seconds)
+        middle_s = median(took)
+        short_s = short_s or middle_s
+        print(f"  {name:28}{middle_s:9.3f}{asked:13}{middle_s / short_s:17.2f}x")
+        results[name] = {"s": round(middle_s, 4), "model_calls": asked, "ratio": round(middle_s / short_s, 2)}
+    print("  goal: the loop takes at least 4.7 times as long; the ratio is that of the model calls and little else")
+    return results
+
+
+async def _one(
+    way: RunTurn, script: tuple[Says, ...], port: PlanPort, reader: practice.StoredPractice, turn_id: str
+) -> tuple[float, int]:
+    """One plan: how long it took, and how many times the model was asked.
+
+    Raises:
+        RuntimeError: it did not end with a plan that is kept.
+    """
+    model = ScriptedModel([replace(says, delay_s=DELAY_S) for says in script])
+    tools = tools_of(CoachTools(reader))
+    agent = Agent(model=model, prompt=coach_prompt, tools=tools, limits=COACH_LIMITS)
+    turn = Turn(turn_id, port.principal, (), (TurnStarted((UserItem("/plan"),)),), datetime.now(UTC))
+    begun_s = time.monotonic()
+    ended = await way(turn, port, agent)
+    took_s = time.monotonic() - begun_s
+    if (ended, port.effects, len(model.requests)) != (EndReason.COMPLETED, 1, len(script)):
+        raise RuntimeError(f"no plan: {ended}, {port.effects} effects, {len(model.requests)} calls: {port.answer}")
+    return took_s, len(model.requests)
+
+
+def _practised(connection: Connection) -> Principal:
+    """Somebody with two months of practice."""
+    now = datetime.now(UTC)
+    newcomer = Newcomer(DEFAULT_TENANT, "bench:ana", "", "Ana", "member", "cli", "en")
+    person = enrol(connection, newcomer, now)
+    principal = Principal(person.user_id, person.tenant, "Ana", locale="en")
+    for ago in range(DAYS):
+        for skill in ("Guitar", "Piano"):
+            command = LogPractice(skill, 30 + ago % 20, (now - timedelta(days=ago)).date())
+            practice.apply(connection, principal, command, f"bench:{skill}:{ago}", now)
+    return principal

@@ -1,0 +1,128 @@
+"""What both bots are measured against, beside a simulated platform: a model server with a fixed delay, busy people."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+import orjson
+from aiohttp import web
+
+from tests.bench.figures import Load
+from tests.bench.platforms import Platform
+
+FIRST_PERSON = 1000
+ANSWER_S = 60.0
+"""Nobody waits longer."""
+
+SHORT_ANSWER = "You practised three times this week. Keep the next session short, and stop while it still goes well."
+
+LONG_ANSWER = "\n\n".join(
+    [
+        "## Your week",
+        "You practised **four times**, 3 h 40 min in all. _Scales_ took most of it, `etudes` the rest.",
+        *(
+            f"{day}. **Day {day}**: 25 min slow scales in two keys, then 15 min of the hard bar at half speed; write "
+            "down where it breaks, and begin there tomorrow."
+            for day in range(1, 11)
+        ),
+        "```\n60 bpm  clean\n72 bpm  clean\n84 bpm  bar 12 breaks\n```",
+        "See [the method](https://example.org/method) for the reasons.",
+    ]
+)
+"""About 2 kB of Markdown as models write it."""
+
+
+class ModelServer:
+    """An OpenAI-compatible server that answers everything alike, after a delay."""
+
+    def __init__(self, delay_s: float = 0.05) -> None:
+        """`answer` may be changed between loads; a delay of infinity stalls every request."""
+        self.delay_s = delay_s
+        self.answer = SHORT_ANSWER
+        self.requests = 0
+        self._runner = web.ServerRunner(web.Server(self._respond, access_log=None), shutdown_timeout=0.1)
+        self.base_url = ""
+
+    async def __aenter__(self) -> Self:
+        await self._runner.setup()
+        await web.TCPSite(self._runner, "127.0.0.1", 0).start()
+        self.base_url = f"http://127.0.0.1:{self._runner.addresses[0][1]}/v1"
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._runner.cleanup()
+
+    async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
+        asked = orjson.loads(await request.read())
+        self.requests += 1
+        await asyncio.sleep(self.delay_s)
+        usage = {"prompt_tokens": 500, "completion_tokens": 60}
+        if not asked.get("stream"):
+            choice = {"message": {"role": "assistant", "content": self.answer}, "finish_reason": "stop"}
+            body = orjson.dumps({"choices": [choice], "usage": usage})
+            return web.Response(body=body, content_type="application/json")
+        return web.Response(body=_streamed(self.answer, usage), content_type="text/event-stream")
+
+
+def _streamed(answer: str, usage: dict[str, int]) -> bytes:
+    """The whole stream in one write: pieces of 80 characters, as a fast model sends them."""
+    pieces = [answer[start : start + 80] for start in range(0, len(answer), 80)]
+    chunks: list[object] = [{"choices": [{"index": 0, "delta": {"content": piece}}]} for piece in pieces]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    chunks.append({"choices": [], "usage": usage})
+    return b"".join(b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks) + b"data: [DONE]\n\n"
+
+
+class People:
+    """Everybody who talks to the bot; each waits for their answer before they write again."""
+
+    def __init__(self, platform: Platform, ending: str) -> None:
+        """One watcher reads what arrives for all of them; an answer is whole when it ends with `ending`."""
+        self._platform = platform
+        self._ending = ending
+        self._waiting: dict[int, asyncio.Future[None]] = {}
+
+    async def closed_loop(self, chats: int, messages_each: int) -> Load:
+        """`chats` people write `messages_each` messages, one after another's answer."""
+        load = Load()
+
+        async def talk(person: int) -> None:
+            for number in range(messages_each):
+                answered = self._waiting[person] = asyncio.get_running_loop().create_future()
+                begun_s = time.monotonic()
+                self._platform.say(person, f"how is my practice going? ({number})")
+                async with asyncio.timeout(ANSWER_S):
+                    await answered
+                load.latencies_ms.append((time.monotonic() - begun_s) * 1000)
+
+        begun_s = time.monotonic()
+        async with asyncio.TaskGroup() as talking:
+            watching = talking.create_task(self._watch())
+            async with asyncio.TaskGroup() as chatting:
+                for person in range(FIRST_PERSON, FIRST_PERSON + chats):
+                    chatting.create_task(talk(person))
+            watching.cancel()
+        load.wall_s = time.monotonic() - begun_s
+        load.messages = chats * messages_each
+        return load
+
+    async def _watch(self) -> None:
+        while True:
+            await self._platform.news(2 * ANSWER_S)
+            for person, text in self._platform.heard():
+                waiting = self._waiting.get(person)
+                if waiting is not None and not waiting.done() and text.rstrip().endswith(self._ending):
+                    waiting.set_result(None)
+
+
+async def until(condition: Callable[[], bool], timeout_s: float, every_s: float = 0.002) -> float:
+    """Wait until something outside this process has happened; how long that took, in seconds."""
+    begun_s = time.monotonic()
+    async with asyncio.timeout(timeout_s):
+        while not condition():
+            await asyncio.sleep(every_s)
+    return time.monotonic() - begun_s
