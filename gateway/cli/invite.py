@@ -38,9 +38,11 @@ def list_(config_path: Path | None) -> None:
     known = ask(config_path, "invite.list", {})
     if not known:
         click.echo("There are no invitations.")
-    for one in known:
-        used_by = f"  by {one['used_by']}" if one["used_by"] else ""
-        click.echo(f"{one['invite'][-8:]}  {one['role']}  {one['state']}{used_by}  until {one['expires_at'][:16]}")
+    for invite in known:
+        used_by = f"  by {invite['used_by']}" if invite["used_by"] else ""
+        click.echo(
+            f"{invite['invite'][-8:]}  {invite['role']}  {invite['state']}{used_by}  until {invite['expires_at'][:16]}"
+        )
 
 
 @command.command("revoke")

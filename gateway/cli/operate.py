@@ -37,7 +37,7 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
         async with lone_store(settings) as store:
             key = load_key(settings.home)
             operations = AccessOperations(store, key, _say, _now, take_up=take_up)
-            inviting = InviteOperations(store, AccessKeys.derived(key).invites, _now)
+            inviting = InviteOperations(store, AccessKeys.derive_from(key).invites, _now)
             calls = {**access_calls(operations), **invite_calls(inviting), **usage_calls(store, _now)}
             return await calls[name](arguments)
 

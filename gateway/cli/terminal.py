@@ -29,7 +29,7 @@ async def chat(settings: Settings, text: str | None) -> None:
     Raises:
         GatewayError: nobody can be talked to; the message says what to do.
     """
-    peer = _connected(settings.console_path)
+    peer = _connect(settings.console_path)
     if peer is not None:
         if not await _talk(peer, text):
             raise GatewayError("the gateway went away; see `tenk status`")
@@ -61,7 +61,7 @@ async def _serve(settings: Settings) -> None:
         ) from running
 
 
-def _connected(path: Path) -> socket.socket | None:
+def _connect(path: Path) -> socket.socket | None:
     """A connection to the console; None where nobody listens."""
     peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -79,7 +79,7 @@ def _connected(path: Path) -> socket.socket | None:
 
 async def _soon_connected(path: Path) -> socket.socket:
     async with asyncio.timeout(START_S):
-        while (peer := _connected(path)) is None:
+        while (peer := _connect(path)) is None:
             await asyncio.sleep(0.02)
     return peer
 
@@ -108,7 +108,7 @@ async def _say(client: Client, face: "_Plain | _Tty", text: str | None) -> None:
         lines: asyncio.Queue[str | None] = asyncio.Queue()
         with _Input(lines):
             while (line := await lines.get()) is not None:
-                face.said()
+                face.press_return()
                 if line.strip():
                     client.say(line)
                 else:
@@ -165,7 +165,7 @@ class _Plain:
     def begin(self) -> None:
         """Nothing: nobody watches."""
 
-    def said(self) -> None:
+    def press_return(self) -> None:
         """Nothing: what was said is not repeated."""
 
     def show(self, message_id: str, text: str, live: bool) -> None:
@@ -190,7 +190,7 @@ class _Tty:
         """Ask for words."""
         _write(self._drawing.prompt())
 
-    def said(self) -> None:
+    def press_return(self) -> None:
         """The person pressed return."""
         _write(self._drawing.said())
 

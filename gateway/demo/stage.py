@@ -122,7 +122,7 @@ class Stage:
                 "Slack": self.slack.until(lambda: self.slack.sockets.connections > sockets, timeout_s=START_S),
                 "Discord": self.discord.until(lambda: sessions.connected, timeout_s=START_S),
             }
-            ready = {name: tasks.create_task(_timed(name, reads, begun_s)) for name, reads in waiting.items()}
+            ready = {name: tasks.create_task(_time_until(name, reads, begun_s)) for name, reads in waiting.items()}
         return {name: task.result() for name, task in ready.items()}
 
     async def watch(self) -> None:
@@ -229,7 +229,7 @@ class Stage:
         return self._gateway
 
 
-async def _timed(name: str, reads: Awaitable[None], begun_s: float) -> float:
+async def _time_until(name: str, reads: Awaitable[None], begun_s: float) -> float:
     """Seconds until the gateway read from a platform."""
     try:
         await reads
