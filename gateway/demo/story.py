@@ -90,7 +90,9 @@ class Story:
             ("/log yesterday 1h30 guitar", "Logged 1 h 30 min"),
         ):
             await self.ana.until_answered(self.ana.say(text), by=by)
-        new_skill = await self.ana.until_answered(self.ana.say("I practised piano for 20 minutes"), by="New skill “piano”?")
+        new_skill = await self.ana.until_answered(
+            self.ana.say("I practised piano for 20 minutes"), by="New skill “piano”?"
+        )
         await self.ana.until_answered(self.ana.press(new_skill[0], "Yes"), by="Logged 20 min")
 
     async def _a_correction(self) -> None:
