@@ -73,6 +73,7 @@ class HttpServer:
             shutdown_timeout=SHUTDOWN_S,
             keepalive_timeout=KEEPALIVE_S,
             max_headers=MAX_HEADERS,
+            auto_decompress=False,  # also what nobody reads would be: a thousand bytes of work for one that was sent
         )
         server_logger.addFilter(_is_worth_a_line)
         await runner.setup()
@@ -135,6 +136,8 @@ class HttpServer:
                 raise web.HTTPForbidden(text="this Host is not served here; see http.allowed_hosts\n")
             if _is_foreign(request):
                 raise web.HTTPForbidden(text="this is not taken from another site's page\n")
+            if "Content-Encoding" in request.headers:
+                raise web.HTTPUnsupportedMediaType(text="a body is taken as it is, not compressed\n")
             return await handler(self._clients.identify(request))
 
     async def _serve_mounted(self, request: web.Request) -> web.StreamResponse:
