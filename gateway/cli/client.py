@@ -20,7 +20,7 @@ from gateway.access.operations import AccessOperations
 from gateway.cli.prepare import prepare
 from gateway.config.settings import Settings
 from gateway.inbound.reception import take_up
-from gateway.ops import control
+from gateway.ops import control_client
 from gateway.ops.lock import HomeLock
 from gateway.ops.status import usage_calls
 from gateway.safety.redaction import escape_controls
@@ -56,8 +56,8 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
         GatewayError: it was refused, or neither the gateway nor the store can be reached; the message says why.
     """
     try:
-        return await control.call(settings.control_path, name, arguments)
-    except control.NobodyAnswers:
+        return await control_client.call(settings.control_path, name, arguments)
+    except control_client.NobodyAnswers:
         async with lone_store(settings) as store:
             key = load_key(settings.home)
             operations = AccessOperations(store, key, _say, _now, take_up=take_up)

@@ -12,7 +12,7 @@ from pydantic import JsonValue
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
 from gateway.config.settings import Settings
-from gateway.ops import control
+from gateway.ops import control_client
 
 NOT_RUNNING = 3
 """The exit status where no gateway runs, as init systems have it."""
@@ -38,9 +38,9 @@ def command(as_json: bool, config_path: Path | None) -> None:
 async def gateway_status(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:
     """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one."""
     try:
-        answer = await control.call(settings.control_path, "status", {})
+        answer = await control_client.call(settings.control_path, "status", {})
         return True, answer if isinstance(answer, dict) else {"status": answer}
-    except control.NobodyAnswers:
+    except control_client.NobodyAnswers:
         from gateway.cli.client import stored_status  # noqa: PLC0415  the store takes as long to load as all the rest
 
         return False, await stored_status(settings)

@@ -1,4 +1,4 @@
-"""Lets connections in to the HTTP server: so many in all, so many from one address, and room for those who come.
+"""Lets connections in to an HTTP server: so many in all, so many from one address, and room for those who come.
 
 Where there is no room, whoever keeps us waiting goes: first who has asked nothing yet, then who may ask again, then who
 sends a body slowly; of each the one who connected first. Somebody who is being answered, or has a stream open, is never
@@ -89,7 +89,7 @@ class Door:
 
     def _meet(self, peer: socket.socket, server: Callable[[], asyncio.Protocol], tasks: asyncio.TaskGroup) -> None:
         try:
-            remote = str(peer.getpeername()[0])
+            remote = "" if peer.family == socket.AF_UNIX else str(peer.getpeername()[0])
         except OSError:  # it is gone again
             peer.close()
             return

@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from gateway.app import Gateway
 from gateway.cli.status import gateway_status
 from gateway.config.settings import Settings, load
-from gateway.ops.control import call
+from gateway.ops.control_client import call
 from gateway.store import journal
 from gateway.store.engine import Store
 from tests.contract.stores import SqliteCase, StoreCase

@@ -20,7 +20,6 @@ ALLOWED = {
     "gateway/supervision.py:Supervised._contain",  # one task
     "gateway/supervision.py:_note_failure",  # one run of one part
     "agent/tools/pipeline.py:Pipeline._run",  # one tool call
-    "gateway/ops/control.py:ControlServer._answer",  # one request of an operator
     "gateway/delivery/calls.py:call",  # one call of one channel
     "gateway/delivery/drafts.py:LiveAnswer._show",  # one live answer
     "gateway/inbound/manager.py:ChannelManager._run_once",  # one channel's run
