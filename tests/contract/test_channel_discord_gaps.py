@@ -3,7 +3,7 @@
 import pytest
 
 from channels.base import ChannelState
-from channels.discord.hearing import FILLING
+from channels.discord.consumer import FILLING
 from channels.simulators.discord.faults import Fault
 from tests.fakes.discord import FORUM, GUILD, MENTION, ROOM, discord, texts
 
@@ -236,7 +236,7 @@ async def test_a_direct_chat_that_cannot_be_read_back_is_named_and_read_as_soon_
             async with rig.running(wait=False):
                 await rig.sink.until(lambda: "in the gap, 1" in texts(rig))
                 await rig.sink.until(lambda: "1 were not read: direct chat 2 (403)" in rig.sink.missing)
-                assert '"behind":0' not in (rig.sink.committed or "")
+                await rig.sink.until(lambda: '"behind":0' not in (rig.sink.committed or ""))
                 rig.simulator.say(1, "live")
                 await rig.sink.until(lambda: "live" in texts(rig))
         rig.simulator.world.channels[2].readable = True

@@ -52,7 +52,7 @@ def place_of(raw: RawChannel, guild: str | None = None) -> Place:
     return Place(raw.id, raw.guild_id or guild or "0", parent, int(raw.last_message_id or 0))
 
 
-class Places:
+class ChannelCache:
     """What is known of channels; the longest unused is forgotten first."""
 
     def __init__(self) -> None:
