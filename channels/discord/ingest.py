@@ -107,8 +107,7 @@ class Ingest:
         """
         if isinstance(dispatch, Dispatch):
             if dispatch.event == "READY":
-                ready = RawReady.model_validate(dispatch.data)  # a ValidationError is a ValueError
-                self.resume_from = GatewaySession(ready.session_id, ready.resume_gateway_url, dispatch.seq or 1)
+                self.resume_from = _to_session(dispatch)
             elif dispatch.seq is not None and self.resume_from is not None:
                 self.resume_from = replace(self.resume_from, seq=dispatch.seq)
             self.is_connected = self.is_connected or dispatch.event in STATE_EVENTS
@@ -176,12 +175,10 @@ class Ingest:
         if dispatch.event != "READY":
             self._cursor = self._cursor if dispatch.seq is None else self._cursor.at(dispatch.seq)
             return
-        ready = RawReady.model_validate(dispatch.data)
-        session = GatewaySession(ready.session_id, ready.resume_gateway_url, dispatch.seq or 1)
         is_first = self._cursor.last == 0
         self._opened_at = snowflake_at(1000 * now.timestamp())
         last = self._opened_at if is_first else self._cursor.last
-        self._cursor = Cursor(session, last, gap=not is_first, behind=self._cursor.behind)
+        self._cursor = Cursor(_to_session(dispatch), last, gap=not is_first, behind=self._cursor.behind)
         self._unread_from = self._cursor.unread_from if self._cursor.gap else None
 
     def _unknown_channel(self, head: Dispatch | Rejected) -> str | None:
@@ -224,6 +221,12 @@ class Ingest:
         cursor = self._cursor.at(sequence[-1]) if sequence else self._cursor
         last = max((message_id for message_id in ids if message_id < beyond), default=0)
         self._cursor = replace(cursor, last=max(cursor.last, last))
+
+
+def _to_session(dispatch: Dispatch) -> GatewaySession:
+    """The session that a READY opens; a ValidationError, which is a ValueError, where it opens none."""
+    ready = RawReady.model_validate(dispatch.data)
+    return GatewaySession(ready.session_id, ready.resume_gateway_url, dispatch.seq or 1)
 
 
 def _is_state(dispatch: Dispatch | Rejected) -> TypeGuard[Dispatch]:
