@@ -124,7 +124,7 @@ class DispatchConsumer:
         for reply_route in commit.reply_routes:
             self._replies.expect(reply_route)
         await self._hand_in(commit.events, commit.rejected, commit.cursor)
-        self._ingest.committed(commit)
+        self._ingest.mark_committed(commit)
         self._committed.set()
         for reply_route in commit.reply_routes:
             tasks.create_task(self._replies.defer(reply_route))

@@ -118,7 +118,7 @@ class Ingest:
         """Discord does not take the session up again; what was received of it is committed all the same."""
         self.resume_from = None
 
-    def committed(self, commit: Commit) -> None:
+    def mark_committed(self, commit: Commit) -> None:
         """The store holds it."""
         assert commit is self._committing, "commits are made one by one"
         self._committing = None
@@ -143,7 +143,7 @@ class Ingest:
     # ------------------------------------------------------------ what is to be done
 
     def next(self, now: datetime) -> Commit | FetchChannel | FillGap | None:
-        """What is to be done now, a commit again and again until it is `committed`; None: wait for something."""
+        """What is to be done now, a commit again and again until it is marked committed; None: wait for something."""
         if self._committing is not None:
             return self._committing
         if self._cursor_moved:

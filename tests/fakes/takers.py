@@ -90,7 +90,7 @@ def _discord(rendered: Rendered) -> Taken:
     body = payloads.message_of(_part("1", rendered))
     discord_checks.check_nonce(body)
     content = discord_checks.checked_content(body)
-    pings = discord_checks.pinged(content, body["allowed_mentions"])
+    pings = discord_checks.find_pings(content, body["allowed_mentions"])
     shown = discord_markdown.seen(content)
     live = {"mention", "emoji", "timestamp", "spoiler", "underline"} & shown.kinds()
     faults = discord_markdown.faults(content) + sorted(live)

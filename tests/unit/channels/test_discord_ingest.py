@@ -17,7 +17,7 @@ def commit(box: Ingest) -> Commit:
     """What is to be committed now; it is."""
     step = box.next(NOW)
     assert isinstance(step, Commit)
-    box.committed(step)
+    box.mark_committed(step)
     return step
 
 
@@ -46,7 +46,7 @@ def test_a_commit_is_given_out_until_it_is_made():
     box.receive(said(3, FIRST + 1))
     assert first is box.next(NOW)
     assert isinstance(first, Commit)
-    box.committed(first)
+    box.mark_committed(first)
     assert [FIRST + 1] == ids(commit(box))
 
 
@@ -173,7 +173,7 @@ def test_having_caught_up_commits_nothing_that_waits_for_the_store():
     box.caught_up()
     assert offered is box.next(NOW)
     assert isinstance(offered, Commit)
-    box.committed(offered)
+    box.mark_committed(offered)
     assert (2, 0) == (getattr((step := cursor_of(commit(box))).session, "seq", None), step.behind)
 
 

@@ -122,7 +122,7 @@ class IngestMachine(RuleBasedStateMachine):
             if isinstance(step, Commit):
                 self.stored |= dict.fromkeys(ids(step))
                 self.cursor = step.cursor or self.cursor
-                self.box.committed(step)
+                self.box.mark_committed(step)
             elif step is not None:
                 assert self.asked is None
                 self.asked = step
