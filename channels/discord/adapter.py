@@ -86,7 +86,7 @@ class DiscordChannel:
         consumer = DispatchConsumer(
             ingest, context, self._wire, sink, self._replies, self._echoes, pause=self._pause, clock=self._clock
         )
-        connection = GatewayConnection(self._config, self._wire, sink, consumer, self._pause)
+        connection = GatewayConnection(self._config, self._wire, sink, ingest, consumer, self._pause)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(consumer.run())

@@ -1,4 +1,4 @@
-"""Where a channel id is: a direct conversation, a channel of a server, a thread under one. Learned, or asked once."""
+"""Knows whether a channel id is a direct conversation, a channel of a server or a thread; learned, or asked once."""
 
 from collections import OrderedDict
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Our commands as Discord's application commands, with typed options; pure.
+"""Our commands become Discord's application commands, with typed options; pure.
 
 Which commands there are comes from above, in every language; what their arguments look like here is this module's.
 """

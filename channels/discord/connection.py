@@ -1,7 +1,7 @@
 """Keeps one bot connected to the gateway: RESUME wherever it can, also after a restart; IDENTIFY sparingly.
 
 discord.py's own `Client.connect` always begins with IDENTIFY, ends at errors nobody watches, and closes with code
-1000, which ends the session. So the loop is here. What comes in goes to the consumer, which knows what to resume from.
+1000, which ends the session. So the loop is here. What comes in goes to `consumer`; `ingest` is asked what to resume.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from channels.discord.config import DiscordAccount
 from channels.discord.consumer import DispatchConsumer
 from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal, Pause, backoff_s
 from channels.discord.identity import BACKOFF_S
+from channels.discord.ingest import Ingest
 from channels.discord.lazy_import import load_discord
 from channels.discord.socket import GatewaySocket, LibraryClient, LibraryState
 from channels.discord.wire import DiscordWire
@@ -44,13 +45,14 @@ class GatewayConnection:
         config: DiscordAccount,
         wire: DiscordWire,
         sink: Sink,
+        ingest: Ingest,
         consumer: DispatchConsumer,
         pause: Pause,
     ) -> None:
         self._config = config
         self._wire = wire
         self._sink = sink
-        self._consumer = consumer
+        self._ingest = ingest
         self._pause = pause
         self._state = LibraryState(consumer, message_content=config.message_content)
         self._failures = 0
@@ -90,12 +92,12 @@ class GatewayConnection:
             await self._talk()
         except ReconnectWebSocket as again:
             if not again.resume:
-                self._consumer.session_lost()
+                self._ingest.session_lost()
                 self._failures = max(self._failures, 1)  # Discord asks to wait a little before a new session
             return "the gateway's connection ended"
         except ConnectionClosed as closed:
             self._end_if_final(closed.code)
-            self._consumer.session_lost()
+            self._ingest.session_lost()
             return f"the gateway closed with {closed.code}"
         except ApiRefusal as refusal:
             self._believe(refusal)
@@ -108,7 +110,7 @@ class GatewayConnection:
 
     async def _talk(self) -> None:
         """Connect, RESUME or IDENTIFY, and read until something ends it."""
-        session = self._consumer.resume_from
+        session = self._ingest.resume_from
         url = session.url if session is not None and self._failures < RESUME_TRIES else None
         if url is None or not self._config.official:
             url = await self._wire.gateway_url()

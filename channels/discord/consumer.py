@@ -13,7 +13,6 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 from channels.base import ChannelState, NotPersisted, Sink
 from channels.discord.backfill import Backfill
 from channels.discord.channel_cache import Place, place_of
-from channels.discord.cursor import GatewaySession
 from channels.discord.error_mapping import ApiRefusal, Pause, backoff_s
 from channels.discord.ingest import STATE_EVENTS, Commit, Dispatch, FetchChannel, FillGap, Ingest
 from channels.discord.interaction_replies import InteractionReplies
@@ -61,16 +60,7 @@ class DispatchConsumer:
         self._committed = asyncio.Event()
         self._reading_on: asyncio.Task[None] | None = None
 
-    # ------------------------------------------------------------ what the connection tells
-
-    @property
-    def resume_from(self) -> GatewaySession | None:
-        """The session to take up again; None: a new one is needed."""
-        return self._ingest.resume_from
-
-    def session_lost(self) -> None:
-        """Discord does not take the session up again."""
-        self._ingest.session_lost()
+    # ------------------------------------------------------------ what the socket tells
 
     async def room(self) -> None:
         """Return when there is room for a dispatch."""

@@ -1,4 +1,4 @@
-"""The resume point: which gateway session, how far in it, and the newest message that was committed. Pure.
+"""A resume point says which gateway session, how far in it, and the newest message that was committed. Pure.
 
 Message ids are snowflakes, made in the order of time over all of Discord: one id says for every channel what came
 after it, so the cursor does not grow with them. Direct conversations, which nothing else lists, are known to the sink.

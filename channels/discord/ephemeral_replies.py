@@ -1,4 +1,4 @@
-"""What one person alone may see: said by their command while its token lives, after that in their direct messages.
+"""One person alone is answered: by their command while its token lives, after that in their direct messages.
 
 It never goes to the chat the command was used in. Where neither way is left the part is refused for good, which is
 told there without its content. What the parts of a private answer promise stands in decision 0012.
@@ -143,7 +143,7 @@ def _route_of(part: OutboundPart) -> ReplyRoute:
 def _find_in_original(
     message_id: str, text: str, part: OutboundPart, reply_route: ReplyRoute, *, loading: bool
 ) -> str | None:
-    """What the answer as it stands says of a part: it is it, or it is still to be it, or the part came after it."""
+    """The answer as it stands may be the part, or still be to become it; else the part came after it."""
     if text == part.rendered.text.strip():
         return f"{EPHEMERAL_ID}:{reply_route.interaction}:{message_id}"
     if loading:

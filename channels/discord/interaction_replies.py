@@ -1,4 +1,4 @@
-"""Answers to interactions: deferred within the second, completed by an edit, remembered while this process lives.
+"""Interactions are deferred within the second, completed by an edit, and remembered while this process lives.
 
 After a restart Discord itself is asked how far an answer is. Whatever cannot be answered its own way (the token's time
 is over, or it was never acknowledged) goes elsewhere: callers get None.

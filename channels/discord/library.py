@@ -1,4 +1,4 @@
-"""discord.py's HTTP client, tamed for this client only: another base, and nothing believed that cannot be.
+"""Tames discord.py's HTTP client, for this client only: another base, and nothing believed that cannot be.
 
 A 5xx is not blindly sent again (it would repeat what has no nonce); it ends the call. The library waits for whatever
 it is told, in seconds it does not look at: a NaN among the loop's timers upsets all of them, and a header that is no

@@ -1,4 +1,4 @@
-"""What is sent, as JSON bodies; pure. Every one of them pings nobody and unfurls no link."""
+"""Parts become JSON bodies that ping nobody and unfurl no link; pure."""
 
 import re
 import secrets

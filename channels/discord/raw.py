@@ -1,4 +1,4 @@
-"""The parts of Discord's events that are read, as models of our own; everything else in them is ignored.
+"""Models of our own hold what is read of Discord's events; everything else in them is ignored.
 
 Source: discord.com/developers/docs (API v10, 2026-09). Strict: text is text, a number a number.
 """

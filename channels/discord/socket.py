@@ -1,4 +1,4 @@
-"""discord.py's gateway socket, made to give out raw dispatches. Which connection follows which is in `connection`.
+"""Makes discord.py's gateway socket give out raw dispatches. Which connection follows which is in `connection`.
 
 The library speaks the protocol (HELLO, heartbeats, zombies, IDENTIFY, RESUME, op 7 and 9, close codes). Its parsing
 into models, where a malformed dispatch ends the client, never runs: a dispatch goes to the consumer as it came.

@@ -1,4 +1,4 @@
-"""From one raw dispatch of Discord's to what the gateway knows; pure, total, and each dispatch on its own.
+"""One raw dispatch of Discord's becomes what the gateway knows; pure, total, and each dispatch on its own.
 
 No I/O, no SDK, no decision about access: people, bots and webhooks are told apart by `Sender` alone. Interactions
 live in `translate_interaction`.

@@ -1,4 +1,4 @@
-"""Slash commands and presses as the gateway knows them; pure. What else is an interaction says nothing to us."""
+"""Slash commands and presses become what the gateway knows; pure. Other interactions say nothing to us."""
 
 from pydantic import ValidationError
 

@@ -1,4 +1,4 @@
-"""REST calls through discord.py's HTTP client, raw JSON in and out. What answers mean is decided in `failures`.
+"""Makes REST calls through discord.py's HTTP client, raw JSON in and out; `error_mapping` says what answers mean.
 
 The library keeps rate limits (buckets, the global limit) and waits where they ask for less than 30 s; `library` has
 what of its habits is changed. Wherever `api_base` points, it is asked for its gateway.

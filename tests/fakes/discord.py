@@ -76,7 +76,7 @@ class Rig:
         self.sink = sink if sink is not None else RecordingSink(self.sink.committed, self.sink.known)
 
     async def lose_session(self, *gap: tuple[int, str], known: Sequence[int] = (1,)) -> None:
-        """Somebody was heard in the `known` chats; what `gap` says follows without a session; another process begins."""
+        """`known` chats were heard from; then the session is lost, `gap` is said, and another process begins."""
         async with self.running():
             for chat in known:
                 self.simulator.say(chat, "known")

@@ -1,4 +1,4 @@
-"""The person's side over HTTP, so that another process can drive the simulator.
+"""Another process drives the simulator over HTTP, on the person's side.
 
     POST   /sim/say        {"chat": 1, "text": "hi", "person"?, "reply_to"?, "bot"?} -> {"message_id": 7}
                            or a list of such objects -> a list of such answers

@@ -1,4 +1,4 @@
-"""What people see and what arrived, and what happens to connections and sessions by order of a test.
+"""Tests see what people see and what arrived, and order what happens to connections and sessions.
 
 `bot` arguments are tokens; None is the first bot.
 """

@@ -1,4 +1,4 @@
-"""What bots ask for over REST, on the simulated world: each operation is `(bot, call) -> result` or a Refusal.
+"""Bots change the simulated world over REST: each operation is `(bot, call) -> result` or a Refusal.
 
 Interactions live in `interactions`; reading HTTP and faults in `rest`.
 """

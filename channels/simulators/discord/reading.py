@@ -1,4 +1,4 @@
-"""What bots read over REST, and the commands they register, on the simulated world. Changing it is in `operations`."""
+"""Bots read the simulated world over REST, and register their commands. What changes it is in `operations`."""
 
 import hashlib
 from dataclasses import dataclass, field
