@@ -16,6 +16,7 @@ import aiohttp
 import orjson
 from pydantic import JsonValue
 
+from channels.bounded import whole
 from channels.discord.lazy_import import load_discord
 from channels.foreign import seconds_of, wait_of, whole_of
 
@@ -24,6 +25,7 @@ load_discord()  # before the imports below, which would import all of it
 from discord.file import File  # noqa: E402  see load_discord
 from discord.http import HTTPClient, Ratelimit, Route  # noqa: E402  see load_discord
 
+SWITCHED = 101  # the answer that makes a WebSocket: nothing of it is a body
 LONGEST_WAIT_S = 30.0  # the least that the library takes as its own limit; for longer waits the call ends
 
 
@@ -81,12 +83,21 @@ async def _request_answered(
     if response.status >= 500:
         response.close()
         raise ServerTrouble(response.status)
+    if response.status != SWITCHED:
+        await _body_of(response)
+
+
+async def _body_of(response: aiohttp.ClientResponse) -> bytes:
+    """The body, bounded; the library finds it where it would read it, for it takes no class of answers of ours."""
+    if response._body is None:  # noqa: SLF001  see above
+        response._body = await whole(response)  # noqa: SLF001  see above
+    return await response.read()
 
 
 async def _read_limit(seen: CallTrace, response: aiohttp.ClientResponse) -> None:
     """Read how long a limit lasts; only what the library can wait for is left to it."""
     seen.in_flight = False
-    answer = _object(await response.read()) if seen.of_discord else {}
+    answer = _object(await _body_of(response)) if seen.of_discord else {}
     told = answer.get("retry_after")
     seen.retry_after_s = seconds_of(told) or wait_of(response.headers.get("Retry-After"), datetime.now(UTC))
     if answer.get("global"):

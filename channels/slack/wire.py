@@ -17,6 +17,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from channels.bounded import BoundedResponse
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import wait_of
 from channels.slack.config import SlackAccount
@@ -58,7 +59,9 @@ class SlackWire:
         """The one session, made when it is first needed (it belongs to the running loop)."""
         if self._session is None or self._session.closed:
             timeout = ClientTimeout(total=self._config.call_timeout_s, connect=self._config.connect_timeout_s)
-            self._session = ClientSession(timeout=timeout, trace_configs=[_no_redirects()])
+            self._session = ClientSession(
+                timeout=timeout, trace_configs=[_no_redirects()], response_class=BoundedResponse
+            )
             self._client = None
         return self._session
 

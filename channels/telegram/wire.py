@@ -14,6 +14,7 @@ from aiohttp import ClientError, ClientResponse, ClientTimeout, FormData
 from aiohttp.payload import BytesPayload
 from pydantic import JsonValue
 
+from channels.bounded import whole
 from channels.errors import ChannelError
 from channels.foreign import MOST_ID, seconds_of, wait_of, whole_of, words_of
 from channels.telegram.config import TelegramAccount
@@ -80,7 +81,7 @@ class _RawSession(AiohttpSession):
         try:
             limit = cast("ClientTimeout", timeout)  # see `call`
             async with session.post(url, data=body, timeout=limit, allow_redirects=False) as answer:
-                content = (await answer.read()).decode(errors="replace")  # JSON is UTF-8, whatever a header says
+                content = (await whole(answer)).decode(errors="replace")  # JSON is UTF-8, whatever a header says
         except (TimeoutError, ClientError) as error:
             raise TelegramNetworkError(method=method, message=type(error).__name__) from error
         if answer.status == 429 and not is_answer(decoded(content)):

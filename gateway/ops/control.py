@@ -68,7 +68,7 @@ class ControlServer:
                     request = await _read_line(peer, MAX_REQUEST_BYTES)
                 await _send(peer, await self._answer(request))
         except Exception as error:  # noqa: BLE001  one control connection: it is closed, the others are answered
-            _failed(error)
+            _failure_answer(error)
         finally:
             self._slots.release()
 
@@ -82,7 +82,7 @@ class ControlServer:
             problem = f"the gateway has not done it within {self._deadline_s:g} s; it may still happen, so look first"
             answer = {"ok": False, "error": problem}
         except Exception as error:  # noqa: BLE001  one control request; the gateway goes on, the operator is told
-            answer = _failed(error)
+            answer = _failure_answer(error)
         encoded = _line(answer)
         if len(encoded) > MAX_ANSWER_BYTES:
             encoded = _line({"ok": False, "error": "the answer is too long for the control socket"})
@@ -171,10 +171,10 @@ def _line(answer: dict[str, JsonValue]) -> bytes:
     try:
         return json.dumps(answer).encode() + b"\n"
     except (TypeError, ValueError, RecursionError) as error:
-        return json.dumps(_failed(error)).encode() + b"\n"
+        return json.dumps(_failure_answer(error)).encode() + b"\n"
 
 
-def _failed(error: Exception) -> dict[str, JsonValue]:
+def _failure_answer(error: Exception) -> dict[str, JsonValue]:
     series(FAULTS, "control").inc()
     log.error("control_request_failed", error=repr(error), exc_info=error)
     return {"ok": False, "error": f"the gateway failed at this ({type(error).__name__}); its log has more"}

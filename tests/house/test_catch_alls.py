@@ -17,8 +17,8 @@ ALLOWED = {
     "gateway/durable_queue.py:Drained._drain",  # one lane, one mailbox
     "gateway/sessions/router.py:Router.run",  # one row
     "gateway/sessions/worker.py:Session._give_up",  # one apology
-    "gateway/supervision.py:Supervised._contained",  # one task
-    "gateway/supervision.py:_noted",  # one run of one part
+    "gateway/supervision.py:Supervised._contain",  # one task
+    "gateway/supervision.py:_note_failure",  # one run of one part
     "agent/tools/pipeline.py:Pipeline._run",  # one tool call
     "gateway/ops/control.py:ControlServer._answer",  # one request of an operator
     "gateway/delivery/calls.py:call",  # one call of one channel
