@@ -7,7 +7,7 @@ from tests.house.tree import PACKAGES, Function, functions, named, python_files
 
 ALLOWED = {
     "channels/console/adapter.py:ConsoleChannel._serve",  # one terminal
-    "channels/discord/hearing.py:_understood",  # one dispatch
+    "channels/discord/ingest.py:_read_dispatch",  # one dispatch
     "channels/slack/receiving.py:Receiver._understood",  # one delivery
     "channels/telegram/hearing.py:_translated",  # one update
     "gateway/ops/control.py:ControlServer._serve",  # one connection of an operator
