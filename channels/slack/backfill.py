@@ -13,9 +13,9 @@ from channels.base import KnownChat, NotPersisted
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.foreign import LONGEST_WAIT_S
 from channels.messages import InboundMessage
-from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, refused, where_to_mend
+from channels.slack.cursor import later
+from channels.slack.error_mapping import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, to_channel_error, where_to_mend
 from channels.slack.names import spoken_of
-from channels.slack.places import later
 from channels.slack.raw import RawMessage
 from channels.slack.receiving import Pause, Receiver
 from channels.slack.translate import is_ours, translate_edit, translate_message
@@ -100,7 +100,7 @@ class Backfill:
                     await self._fill([chat], oldest)
                 self._tell()
             else:
-                _log.error("gap_given_up", account=self._receiver.us.account, detail=self._missing.words)
+                _log.error("gap_given_up", account=self._receiver.bot.account, detail=self._missing.words)
                 self._missing.unread = {}  # health keeps it until the next gap
             self._missing.news.clear()
             self._missing.gaps.close()
@@ -109,7 +109,7 @@ class Backfill:
         words = self._missing.words
         if words:
             unread = list(self._missing.unread)[:50]
-            _log.warning("backfill_incomplete", account=self._receiver.us.account, detail=words, unread=unread)
+            _log.warning("backfill_incomplete", account=self._receiver.bot.account, detail=words, unread=unread)
         self._receiver.sink.report_missing(words)
 
     async def _fill(self, chats: list[str], oldest: str) -> None:
@@ -121,14 +121,14 @@ class Backfill:
                 try:
                     await self._chat(chat, oldest, threads.get(chat, []))
                 except ApiRefusal as refusal:
-                    self._refused(chat, oldest, refusal)
+                    self._note_refusal(chat, oldest, refusal)
                 except ChannelError as failure:
                     self._missing.unread[chat] = (oldest, str(failure)[:80])
 
-    def _refused(self, chat: str, oldest: str, refusal: ApiRefusal) -> None:
+    def _note_refusal(self, chat: str, oldest: str, refusal: ApiRefusal) -> None:
         if refusal.error == MISSING_SCOPE:  # then its events do not come, either
             why = where_to_mend(refusal)
-            _log.info("backfill_refused", account=self._receiver.us.account, chat=chat, error=why)
+            _log.info("backfill_refused", account=self._receiver.bot.account, chat=chat, error=why)
         else:
             self._missing.unread[chat] = (oldest, refusal.error)
 
@@ -151,27 +151,27 @@ class Backfill:
     async def _memberships(self) -> list[str]:
         """The chats we are in; where a scope is missing, those of the kinds that we may ask for."""
         try:
-            return await self._listed(",".join(TYPES))
+            return await self._list_chats(",".join(TYPES))
         except ApiRefusal as refusal:
             if refusal.error != MISSING_SCOPE:
                 raise
         found: list[str] = []
         for kind in TYPES:
             try:
-                found += await self._listed(kind)
+                found += await self._list_chats(kind)
             except ApiRefusal as refusal:
                 if refusal.error != MISSING_SCOPE:
                     raise
                 _log.info(
-                    "backfill_refused", account=self._receiver.us.account, kind=kind, error=where_to_mend(refusal)
+                    "backfill_refused", account=self._receiver.bot.account, kind=kind, error=where_to_mend(refusal)
                 )
         return found
 
-    async def _listed(self, kinds: str) -> list[str]:
+    async def _list_chats(self, kinds: str) -> list[str]:
         arguments: Arguments = {"types": kinds, "exclude_archived": True, "limit": PAGE}
         found: list[str] = []
         for _ in range(LISTED_PAGES):
-            answer = await self._asked("users.conversations", arguments)
+            answer = await self._call("users.conversations", arguments)
             listed = answer.get("channels")
             ids = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
             found += [one for one in ids if isinstance(one, str)]
@@ -189,8 +189,8 @@ class Backfill:
         said = await self._pages("conversations.history", {"channel": chat, "oldest": oldest, "inclusive": True})
         places = self._receiver.places
         for message in said:
-            if message.thread_ts is not None and self._receiver.us.user in message.reply_users:
-                places.joined(chat, message.thread_ts)
+            if message.thread_ts is not None and self._receiver.bot.user in message.reply_users:
+                places.join(chat, message.thread_ts)
         begun = [message.ts for message in said if message.reply_users]
         for thread in dict.fromkeys([*begun, *known]):
             said += await self._replies(chat, thread, oldest)
@@ -211,15 +211,15 @@ class Backfill:
 
     def _events(self, message: RawMessage, chat: str, oldest: str) -> list[InboundMessage]:
         """What a message of the history says: itself, and a change of it since. A thread it calls us to is ours."""
-        us, known = self._receiver.us, self._receiver.known
-        if is_ours(message, us):
+        bot, known = self._receiver.bot, self._receiver.known
+        if is_ours(message, bot):
             return []
-        said = translate_message(message, chat, us, known) if later(message.ts, oldest) else None
-        changed = translate_edit(message, chat, us, known)
+        said = translate_message(message, chat, bot, known) if later(message.ts, oldest) else None
+        changed = translate_edit(message, chat, bot, known)
         events = [event for event in (said, changed) if event is not None]
         for event in events:
             if event.mentions_bot and event.address.thread is not None:
-                self._receiver.places.joined(chat, event.address.thread)  # what comes behind it is meant for us, too
+                self._receiver.places.join(chat, event.address.thread)  # what comes behind it is meant for us, too
         return events
 
     async def _hand_in(self, events: list[InboundMessage]) -> None:
@@ -239,7 +239,7 @@ class Backfill:
             asked: Arguments = {**arguments, "limit": PAGE}
             if cursor:
                 asked["cursor"] = cursor
-            answer = await self._asked(method, asked)
+            answer = await self._call(method, asked)
             found += _messages(answer.get("messages"))
             cursor = _next(answer)
             if not cursor:
@@ -247,14 +247,14 @@ class Backfill:
         self._missing.cut[str(arguments["channel"])] = None
         return found
 
-    async def _asked(self, method: str, arguments: Arguments) -> JsonObject:
+    async def _call(self, method: str, arguments: Arguments) -> JsonObject:
         """One call; limits and failures that may pass are waited out, so many times."""
         failure: ChannelError = Retryable(method)
         for pause_s in PAUSES_S:
             try:
                 return await self._wire.get(method, **arguments)
             except ApiRefusal as refusal:
-                failure = refused(refusal)
+                failure = to_channel_error(refusal)
                 if isinstance(failure, Permanent) or refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE:
                     raise
             except ChannelError as unanswered:

@@ -23,7 +23,7 @@ from channels.markdown.tree import (
     Style,
     Table,
 )
-from channels.slack.markup import WORD_JOINER, defused, escaped
+from channels.slack.mrkdwn import WORD_JOINER, defuse, escape
 
 RULE = "──────────"
 SCHEMES = ("http", "https")  # of links; anything else stays text (A68)
@@ -55,7 +55,7 @@ class Dialect:
             case CodeBlock(language, text):
                 return self.code(language, text)
             case ListBlock():
-                return self.listed(block)
+                return self.list_items(block)
             case Quote(inner):
                 return "\n".join([f"> {line}".rstrip() for line in self.blocks(inner).split("\n")])
             case Table():
@@ -70,7 +70,7 @@ class Dialect:
             return self.code("", laid.text)
         return self.blocks(rows_as_paragraphs(table))
 
-    def listed(self, block: ListBlock) -> str:
+    def list_items(self, block: ListBlock) -> str:
         """A line an entry, what belongs to it indented under it."""
         entries = []
         for item in block.items:
@@ -141,15 +141,15 @@ class Markdown(Dialect):
     def code(self, language: str, text: str) -> str:
         """A fence longer than any in the text; mentions in it are broken, for brackets cannot be escaped there."""
         fence = "`" * max(3, _longest(text) + 1)
-        return f"{fence}{_word(language)}\n{defused(text)}\n{fence}"
+        return f"{fence}{_word(language)}\n{defuse(text)}\n{fence}"
 
     def span(self, span: Span, style: int) -> str:
         """One run; code is nothing else, but a link that is code stays a link."""
         if style & Style.CODE:
-            return _inline_code(defused(span.text))
-        shown = _SPECIAL.sub(_escaped_special, escaped(span.text))
+            return _inline_code(defuse(span.text))
+        shown = _SPECIAL.sub(_escaped_special, escape(span.text))
         marks = [mark for bit, mark in ((Style.BOLD, "**"), (Style.ITALIC, "*"), (Style.STRIKE, "~~")) if style & bit]
-        return _wrapped(shown, "".join(marks))
+        return _wrap(shown, "".join(marks))
 
     def link(self, text: str, url: str) -> str:
         """Blanks stay outside."""
@@ -168,19 +168,19 @@ class Mrkdwn(Dialect):
 
     def code(self, language: str, text: str) -> str:
         """A block of code; a fence inside is broken."""
-        return f"```\n{escaped(text.replace('```', f'``{WORD_JOINER}`'))}\n```"
+        return f"```\n{escape(text.replace('```', f'``{WORD_JOINER}`'))}\n```"
 
     def span(self, span: Span, style: int) -> str:
         """One run."""
-        shown = escaped(span.text)
+        shown = escape(span.text)
         if style & Style.CODE:
-            return _wrapped(shown, "`") if "`" not in shown else shown
+            return _wrap(shown, "`") if "`" not in shown else shown
         marks = [mark for bit, mark in ((Style.BOLD, "*"), (Style.ITALIC, "_"), (Style.STRIKE, "~")) if style & bit]
-        return _wrapped(shown, "".join(marks))
+        return _wrap(shown, "".join(marks))
 
     def link(self, text: str, url: str) -> str:
         """A link shows its text."""
-        return f"<{escaped(url)}|{text}>" if text.strip() else text
+        return f"<{escape(url)}|{text}>" if text.strip() else text
 
 
 def _join(pieces: list[str], piece: str) -> None:
@@ -190,7 +190,7 @@ def _join(pieces: list[str], piece: str) -> None:
     pieces.append(piece)
 
 
-def _wrapped(text: str, mark: str) -> str:
+def _wrap(text: str, mark: str) -> str:
     """Each line of the text between marks, its blanks outside of them."""
     if not mark:
         return text

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from channels.base import Sign
-from channels.slack.failures import ApiRefusal
+from channels.slack.error_mapping import ApiRefusal
 from channels.slack.wire import SlackWire
 
 REACTIONS: Mapping[Sign, str] = {
@@ -17,7 +17,7 @@ REACTIONS: Mapping[Sign, str] = {
 REMEMBERED = 1_000
 
 
-class Reactions:
+class StatusReactions:
     """Sets and clears them; remembers the newest, for Slack replaces nothing by itself."""
 
     def __init__(self, wire: SlackWire) -> None:

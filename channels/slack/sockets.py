@@ -18,8 +18,8 @@ from channels.errors import ChannelError, ConfigRefused
 from channels.foreign import LONGEST_WAIT_S
 from channels.slack.backfill import Backfill
 from channels.slack.config import SlackAccount
-from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, socket_mode_off
-from channels.slack.receiving import Pause, Receiver, dispatched, its_time
+from channels.slack.error_mapping import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, socket_mode_off
+from channels.slack.receiving import Pause, Receiver, dispatch, wait_for_turn
 from channels.slack.wire import STUMBLES, SlackWire
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # between sockets that could not be opened
@@ -97,7 +97,7 @@ class SocketMode:
             if short > SHORT_BELIEVED:
                 await self._pause(BACKOFF_S[min(short - SHORT_BELIEVED, len(BACKOFF_S)) - 1])
             ready, begun_s = asyncio.Event(), asyncio.get_running_loop().time()
-            link = await self._opened(tasks, ready, believed=1 if old is None else REFUSALS_BELIEVED)
+            link = await self._open(tasks, ready, believed=1 if old is None else REFUSALS_BELIEVED)
             if old is None or old.gone:
                 catching_up = tasks.create_task(self._backfill.run())
                 await asyncio.wait([catching_up], timeout=self._config.backfill_s)
@@ -112,7 +112,7 @@ class SocketMode:
                 self._report(ChannelState.DEGRADED, "Slack's socket closed; opening another")
             old = link
 
-    async def _opened(self, tasks: asyncio.TaskGroup, ready: asyncio.Event, *, believed: int) -> _Link:
+    async def _open(self, tasks: asyncio.TaskGroup, ready: asyncio.Event, *, believed: int) -> _Link:
         """A socket that said hello; it hands nothing on before `ready`."""
         failures = refusals = 0
         while True:
@@ -198,8 +198,8 @@ class SocketMode:
         """Hand an envelope on when its time has come; acknowledge it if it was taken."""
         payload = frame.get("payload")
         try:
-            await its_time(ready, is_event=frame.get("type") == EVENTS)
-            if await self._taken(payload):
+            await wait_for_turn(ready, is_event=frame.get("type") == EVENTS)
+            if await self._take(payload):
                 self._doubtful = False
                 await link.ws.send_str(orjson.dumps({"envelope_id": envelope}).decode())
         except NotPersisted:
@@ -210,11 +210,11 @@ class SocketMode:
             link.in_flight -= 1
             link.slots.release()
 
-    async def _taken(self, payload: JsonValue) -> bool:
+    async def _take(self, payload: JsonValue) -> bool:
         """Whether an envelope's payload is committed; raises NotPersisted, or answers False, where it is not."""
         if isinstance(payload, dict):
             try:
-                return (await dispatched(self._app, payload)).status == 200
+                return (await dispatch(self._app, payload)).status == 200
             except STUMBLES:
                 _log.warning("payload_unreadable", account=self._config.name)
         await self._receiver.take(payload)

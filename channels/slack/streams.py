@@ -11,11 +11,11 @@ from typing import TypeVar
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import LONGEST_WAIT_S
 from channels.messages import OutboundPart
-from channels.slack.blocks import actions, content, keyed
-from channels.slack.failures import STREAMING, ApiRefusal, refused
-from channels.slack.growth import holds_link, rest, standing
+from channels.slack.error_mapping import STREAMING, ApiRefusal, to_channel_error
+from channels.slack.payloads import actions, content, key_metadata
 from channels.slack.raw import ts_of
 from channels.slack.render import MARKDOWN
+from channels.slack.stream_delta import holds_link, rest, stable_prefix
 from channels.slack.wire import JsonObject, SlackWire
 
 REMEMBERED = 300  # streams and chats
@@ -66,7 +66,7 @@ class Streams:
         try:
             answer = await self._wire.post("chat.startStream", body)
         except ApiRefusal as refusal:
-            if isinstance(meaning := refused(refusal), Unknown):
+            if isinstance(meaning := to_channel_error(refusal), Unknown):
                 raise
             self._note(meaning, refusal.error, part.address.chat)
             return None
@@ -90,7 +90,7 @@ class Streams:
                 if await self._grow(part, place, shown):
                     return
             except ApiRefusal as refusal:
-                meaning = refused(refusal)
+                meaning = to_channel_error(refusal)
                 if isinstance(meaning, Retryable):
                     self._keep(place, shown)
                 if not isinstance(meaning, Permanent):
@@ -103,7 +103,7 @@ class Streams:
         whole = rest(part.rendered.text, shown)
         if whole is None:
             return False
-        text = standing(part.rendered.text) if part.unfinished else part.rendered.text
+        text = stable_prefix(part.rendered.text) if part.unfinished else part.rendered.text
         more = text[len(shown) :]
         if holds_link(more):
             return False  # a preview cannot be turned off in a stream, and could carry data out (A59)
@@ -111,7 +111,7 @@ class Streams:
         if more:
             body["markdown_text"] = more
         if not part.unfinished:
-            body["metadata"] = keyed(part)
+            body["metadata"] = key_metadata(part)
             if part.buttons:
                 body["blocks"] = [actions(part.buttons)]
             await self._wire.post("chat.stopStream", body)
@@ -124,7 +124,7 @@ class Streams:
     async def _write_anew(self, part: OutboundPart, ts: str, *, is_open: bool) -> None:
         body: JsonObject = {"channel": part.address.chat, "ts": ts, **content(part.rendered, part.buttons)}
         if not part.unfinished:
-            body["metadata"] = keyed(part)
+            body["metadata"] = key_metadata(part)
         if is_open:
             await self._close(part.address.chat, ts)
         try:
@@ -142,7 +142,7 @@ class Streams:
         try:
             await self._wire.post("chat.stopStream", {"channel": chat, "ts": ts})
         except ApiRefusal as refusal:
-            if isinstance(refused(refusal), Retryable):
+            if isinstance(to_channel_error(refusal), Retryable):
                 raise
 
     def _may(self, chat: str) -> bool:

@@ -17,8 +17,8 @@ from slack_bolt.request.async_request import AsyncBoltRequest
 
 from channels.base import ChannelState
 from channels.slack.backfill import Backfill
-from channels.slack.places import Trail
-from channels.slack.receiving import Pause, Receiver, its_time
+from channels.slack.cursor import Trail
+from channels.slack.receiving import Pause, Receiver, wait_for_turn
 from channels.slack.signatures import flaw_in
 from channels.slack.wire import STUMBLES
 
@@ -91,7 +91,7 @@ class Webhook:
         asked = _as_request(body, content_type)
         if asked is None:
             return web.Response(status=400, text="unreadable\n")
-        await its_time(self._caught_up, is_event=content_type == JSON)
+        await wait_for_turn(self._caught_up, is_event=content_type == JSON)
         if self._app is None:
             return _later()
         answer = await self._app.async_dispatch(asked)

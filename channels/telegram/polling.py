@@ -6,13 +6,13 @@ from pydantic import JsonValue
 
 from channels.base import ChannelState, NotPersisted, Sink
 from channels.foreign import whole_of
-from channels.telegram.asking import Asker, Clock, Pause, step
 from channels.telegram.config import TelegramAccount
-from channels.telegram.failures import ApiRefusal
-from channels.telegram.hearing import Presses, heard
+from channels.telegram.error_mapping import ApiRefusal
 from channels.telegram.pace import Pace
+from channels.telegram.persistent_caller import Clock, Pause, PersistentCaller, step
 from channels.telegram.raw import ALLOWED_UPDATES
-from channels.telegram.translate import Ourselves, update_id_of
+from channels.telegram.translate import BotIdentity, update_id_of
+from channels.telegram.updates import CallbackAnswerer, translate_updates
 from channels.telegram.wire import TelegramWire
 
 STORE_BACKOFF_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)  # between offers of one batch
@@ -32,7 +32,7 @@ class UpdatePoller:
         self._pace = pace
         self._pause = pause
         self._clock = clock
-        self._asker = Asker(config, wire, sink, pause, explained)
+        self._asker = PersistentCaller(config, wire, sink, pause, explain_refusal)
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
         """Poll, hand in, confirm; for ever. `tasks` is the parent of what goes on beside.
@@ -41,19 +41,19 @@ class UpdatePoller:
             ConfigRefused: Telegram refuses the token; health was told.
         """
         self._sink.report(ChannelState.STARTING)
-        us = await self._asker.introduce()
+        bot = await self._asker.introduce()
         self._sink.report(ChannelState.READY)
-        presses = Presses(self._config, self._wire, tasks)
+        presses = CallbackAnswerer(self._config, self._wire, tasks)
         offset = whole_of(await self._sink.cursor()) or 0
         while True:
             self._pace.asked()
             batch, before = await self._poll(offset), offset
             if not isinstance(batch, list):
-                await self._asker.degraded("Telegram's answer to getUpdates is no list", 1)
+                await self._asker.report_and_wait("Telegram's answer to getUpdates is no list", 1)
                 continue
             self._sink.report(ChannelState.READY)
             if batch:
-                offset = await self._hand_in(batch, us, offset, presses)
+                offset = await self._hand_in(batch, bot, offset, presses)
             if (rest_s := self._pace.rest_s(moved=offset != before)) > 0:
                 await self._pause(rest_s)
 
@@ -66,11 +66,11 @@ class UpdatePoller:
         if offset:
             body["offset"] = offset
         watchdog_s = self._config.poll_timeout_s + self._config.poll_grace_s
-        return await self._asker.insist("getUpdates", body, timeout_s=watchdog_s, patience=REFUSALS_BELIEVED)
+        return await self._asker.call_until_ok("getUpdates", body, timeout_s=watchdog_s, patience=REFUSALS_BELIEVED)
 
-    async def _hand_in(self, batch: list[JsonValue], us: Ourselves, offset: int, presses: Presses) -> int:
+    async def _hand_in(self, batch: list[JsonValue], bot: BotIdentity, offset: int, presses: CallbackAnswerer) -> int:
         """Give a batch to the sink until it holds; returns the offset that confirms it."""
-        events, rejected = heard(batch, us, self._clock())
+        events, rejected = translate_updates(batch, bot, self._clock())
         # The last one, not the greatest: ids start anywhere after a week without updates.
         ids = [update_id for raw in batch if (update_id := update_id_of(raw)) is not None]
         confirmed = ids[-1] + 1 if ids else offset
@@ -87,7 +87,7 @@ class UpdatePoller:
                 return confirmed
 
 
-def explained(refusal: ApiRefusal) -> str:
+def explain_refusal(refusal: ApiRefusal) -> str:
     """What a refused poll means, and what the operator can do."""
     words = f"{refusal.status} {refusal.description}"
     if refusal.status == 409 and "webhook" in refusal.description.lower():

@@ -44,7 +44,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
-class Ourselves:
+class BotIdentity:
     """Which bot this is: what getMe says, and the account's name in the configuration."""
 
     account: str
@@ -58,27 +58,27 @@ def update_id_of(raw: object) -> int | None:
     return whole_of(found, most=MOST_ID - 1) if isinstance(found, int) else None
 
 
-def translate(raw: object, us: Ourselves, now: datetime) -> InboundEvent | Rejected | None:
+def translate(raw: object, bot: BotIdentity, now: datetime) -> InboundEvent | Rejected | None:
     """The event in one update; None when it is well-formed and says nothing to us. Never raises.
 
     `now` stands in where Telegram gives no time (button presses).
     """
     try:
-        update = _validated(raw)
+        update = _validate(raw)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(step) for step in first["loc"])
-        return rejected(raw, f"{where}: {first['msg']}")
+        return to_rejected(raw, f"{where}: {first['msg']}")
     if (message := update.message or update.edited_message or update.channel_post) is not None:
-        return _message(message, us, update_id=update.update_id, edited=update.edited_message is message)
+        return _message(message, bot, update_id=update.update_id, edited=update.edited_message is message)
     if update.callback_query is not None:
-        return _pressed(update.callback_query, us, now)
+        return _to_press(update.callback_query, bot, now)
     if update.my_chat_member is not None:
-        return _membership(update.my_chat_member, us, update.update_id)
+        return _membership(update.my_chat_member, bot, update.update_id)
     return None
 
 
-def _validated(raw: object) -> RawUpdate:
+def _validate(raw: object) -> RawUpdate:
     """The parts we read; strings that are no Unicode are mended first, one unit for one, so that offsets hold."""
     try:
         return RawUpdate.model_validate(raw)
@@ -89,7 +89,7 @@ def _validated(raw: object) -> RawUpdate:
     return RawUpdate.model_validate(json.loads(mended))
 
 
-def rejected(raw: object, reason: str) -> Rejected:
+def to_rejected(raw: object, reason: str) -> Rejected:
     """An update that is none, kept for the operator."""
     text = as_text(raw)
     update_id = update_id_of(raw)
@@ -102,24 +102,24 @@ def clean(text: str) -> str:
     return _SURROGATE.sub("\ufffd", text.replace("\x00", "") if "\x00" in text else text)
 
 
-def _message(raw: RawMessage, us: Ourselves, *, update_id: int, edited: bool) -> InboundEvent | None:
+def _message(raw: RawMessage, bot: BotIdentity, *, update_id: int, edited: bool) -> InboundEvent | None:
     """What somebody said or changed; service messages say nothing, except that a group moved."""
     chat, number = raw.chat.id, raw.message_id
-    address = _address(raw.chat, us, raw.message_thread_id if raw.is_topic_message else None)
+    address = _address(raw.chat, bot, raw.message_thread_id if raw.is_topic_message else None)
     said_at = datetime.fromtimestamp(raw.edit_date or raw.date if edited else raw.date, UTC)
     sender = _sender(raw)
     if raw.migrate_to_chat_id is not None or raw.migrate_from_chat_id is not None:
-        return _migrated(raw, us, sender, said_at)
+        return _to_migration(raw, bot, sender, said_at)
     attachments = _attachments(raw)
     text, entities = (raw.caption, raw.caption_entities) if raw.text is None else (raw.text, raw.entities)
     if not text and not attachments:
         return None
     forwarded = is_forwarded(raw)
-    words = _Words(text or "", [] if forwarded else entities, us)
+    words = _Words(text or "", [] if forwarded else entities, bot)
     if words.for_another_bot:
         return None
     replied = raw.reply_to_message if raw.reply_to_message and not raw.reply_to_message.forum_topic_created else None
-    to_us = replied is not None and replied.from_ is not None and replied.from_.id == us.bot_id
+    to_us = replied is not None and replied.from_ is not None and replied.from_.id == bot.bot_id
     return InboundMessage(
         event_id=f"edit:{chat}:{number}:{update_id}" if edited else f"msg:{chat}:{number}",
         address=address,
@@ -136,18 +136,18 @@ def _message(raw: RawMessage, us: Ourselves, *, update_id: int, edited: bool) ->
         album=clean(raw.media_group_id) if raw.media_group_id is not None else None,
         forwarded=forwarded,
         forwarded_from=forwarded_from(raw) if forwarded else None,
-        quoted=replied_to(raw, replied, us.bot_id),
+        quoted=replied_to(raw, replied, bot.bot_id),
     )
 
 
-def _migrated(raw: RawMessage, us: Ourselves, sender: Sender, said_at: datetime) -> ChatMigrated:
+def _to_migration(raw: RawMessage, bot: BotIdentity, sender: Sender, said_at: datetime) -> ChatMigrated:
     """A group became a supergroup: told once in the old chat and once in the new one, each an event of its own."""
     chat = raw.chat.id
     old = chat if raw.migrate_from_chat_id is None else raw.migrate_from_chat_id
     new = raw.migrate_to_chat_id if raw.migrate_to_chat_id is not None else chat
     return ChatMigrated(
         event_id=f"msg:{chat}:{raw.message_id}",
-        address=Address(CHANNEL, us.account, str(old)),
+        address=Address(CHANNEL, bot.account, str(old)),
         sender=sender,
         received_at=said_at,
         new_chat=str(new),
@@ -157,20 +157,20 @@ def _migrated(raw: RawMessage, us: Ourselves, sender: Sender, said_at: datetime)
 class _Words:
     """A text with its entities, looked at for what concerns us."""
 
-    def __init__(self, text: str, entities: list[RawEntity], us: Ourselves) -> None:
+    def __init__(self, text: str, entities: list[RawEntity], bot: BotIdentity) -> None:
         """Finds mentions, and the command at the start; entities count UTF-16 units."""
         self.text = text
         self.mention_us = False
         self.for_another_bot = False
-        name = f"@{us.username}".lower()
+        name = f"@{bot.username}".lower()
         units = text.encode("utf-16-le", "surrogatepass")
         for entity in entities:
             if entity.type == "text_mention":
-                self.mention_us |= entity.user is not None and entity.user.id == us.bot_id
+                self.mention_us |= entity.user is not None and entity.user.id == bot.bot_id
             elif entity.type == "mention" and entity.length == len(name):  # a bot's name is ASCII
-                self.mention_us |= _covered(units, entity).lower() == name
+                self.mention_us |= _covered_text(units, entity).lower() == name
             elif entity.type == "bot_command" and entity.offset == 0:
-                self._read_command(_covered(units, entity), name)
+                self._read_command(_covered_text(units, entity), name)
 
     def _read_command(self, command: str, name: str) -> None:
         """`/cmd@us` loses its @us; `/cmd@other` is not for us; `/cmd` is for every bot."""
@@ -182,13 +182,13 @@ class _Words:
         self.text = bare + self.text[len(command) :]
 
 
-def _covered(units: bytes, entity: RawEntity) -> str:
+def _covered_text(units: bytes, entity: RawEntity) -> str:
     """What an entity covers of a text in UTF-16."""
     return units[2 * entity.offset : 2 * (entity.offset + entity.length)].decode("utf-16-le", "replace")
 
 
-def _address(chat: RawChat, us: Ourselves, thread: int | None) -> Address:
-    return Address(CHANNEL, us.account, str(chat.id), None if thread is None else str(thread))
+def _address(chat: RawChat, bot: BotIdentity, thread: int | None) -> Address:
+    return Address(CHANNEL, bot.account, str(chat.id), None if thread is None else str(thread))
 
 
 def _sender(raw: RawMessage) -> Sender:
@@ -227,14 +227,14 @@ def _attachment(kind: AttachmentKind, raw: RawFile) -> Attachment:
     return Attachment(kind, clean(raw.file_id), name, mime, raw.file_size)
 
 
-def _pressed(raw: RawPress, us: Ourselves, now: datetime) -> ButtonPressed | None:
+def _to_press(raw: RawPress, bot: BotIdentity, now: datetime) -> ButtonPressed | None:
     """A button press; None under a message sent through another chat (inline mode), which we never do."""
     if raw.message is None or raw.data is None:
         return None
     thread = raw.message.message_thread_id if raw.message.is_topic_message else None
     return ButtonPressed(
         event_id=f"cb:{raw.id}",
-        address=_address(raw.message.chat, us, thread),
+        address=_address(raw.message.chat, bot, thread),
         sender=_person(raw.from_),
         received_at=now,
         message_id=str(raw.message.message_id),
@@ -244,7 +244,7 @@ def _pressed(raw: RawPress, us: Ourselves, now: datetime) -> ButtonPressed | Non
     )
 
 
-def _membership(raw: RawMembership, us: Ourselves, update_id: int) -> MembershipChanged | None:
+def _membership(raw: RawMembership, bot: BotIdentity, update_id: int) -> MembershipChanged | None:
     """Whether we came or went; a change of rights alone says nothing."""
     before, after = raw.old_chat_member.inside, raw.new_chat_member.inside
     if before == after:
@@ -255,7 +255,7 @@ def _membership(raw: RawMembership, us: Ourselves, update_id: int) -> Membership
         change = Membership.ADDED if after else Membership.LEFT
     return MembershipChanged(
         event_id=f"member:{raw.chat.id}:{raw.date}:{update_id}",
-        address=_address(raw.chat, us, None),
+        address=_address(raw.chat, bot, None),
         sender=_person(raw.from_),
         received_at=datetime.fromtimestamp(raw.date, UTC),
         change=change,

@@ -15,13 +15,13 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from channels.base import ChannelState, NotPersisted, Sink
-from channels.telegram.asking import Asker, Clock, Pause
 from channels.telegram.config import TelegramAccount
 from channels.telegram.decoding import decoded
-from channels.telegram.failures import ApiRefusal
-from channels.telegram.hearing import Presses, heard
+from channels.telegram.error_mapping import ApiRefusal
+from channels.telegram.persistent_caller import Clock, Pause, PersistentCaller
 from channels.telegram.raw import ALLOWED_UPDATES
-from channels.telegram.translate import Ourselves
+from channels.telegram.translate import BotIdentity
+from channels.telegram.updates import CallbackAnswerer, translate_updates
 from channels.telegram.wire import TelegramWire
 
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105  the name of a header, not a secret
@@ -37,8 +37,8 @@ class _Open:
     """What a request needs while the channel runs."""
 
     sink: Sink
-    us: Ourselves
-    presses: Presses
+    bot: BotIdentity
+    presses: CallbackAnswerer
 
 
 class WebhookReceiver:
@@ -61,10 +61,10 @@ class WebhookReceiver:
             ConfigRefused: Telegram refuses the token; health was told.
         """
         sink.report(ChannelState.STARTING)
-        asker = Asker(self._config, self._wire, sink, self._pause, explained)
-        us = await asker.introduce()
+        asker = PersistentCaller(self._config, self._wire, sink, self._pause, explain_refusal)
+        bot = await asker.introduce()
         # Open before Telegram is told: the first update may come before setWebhook is answered.
-        self._open = _Open(sink, us, Presses(self._config, self._wire, tasks))
+        self._open = _Open(sink, bot, CallbackAnswerer(self._config, self._wire, tasks))
         try:
             await self._set(asker)
             sink.report(ChannelState.READY)
@@ -74,7 +74,7 @@ class WebhookReceiver:
         finally:
             self._open = None
 
-    async def _set(self, asker: Asker) -> None:
+    async def _set(self, asker: PersistentCaller) -> None:
         """Tell Telegram where to bring updates, and with which secret. What waits there is kept."""
         body: dict[str, JsonValue] = {
             "url": self._config.webhook_target,
@@ -85,7 +85,7 @@ class WebhookReceiver:
         await self._ask(asker, "setWebhook", body)
         _log.info("webhook_set", account=self._config.name, url=self._config.webhook_target)
 
-    async def _look(self, asker: Asker, sink: Sink) -> None:
+    async def _look(self, asker: PersistentCaller, sink: Sink) -> None:
         """Tell health how Telegram gets on; a webhook that was taken away is set again, another's is left alone."""
         info = await self._ask(asker, "getWebhookInfo", {})
         standing = info if isinstance(info, dict) else {}
@@ -108,9 +108,9 @@ class WebhookReceiver:
         lately = isinstance(failed_at, int) and failed_at > self._clock().timestamp() - 2 * CHECK_S
         return lately and bool(standing.get("pending_update_count"))
 
-    async def _ask(self, asker: Asker, method: str, body: dict[str, JsonValue]) -> JsonValue:
+    async def _ask(self, asker: PersistentCaller, method: str, body: dict[str, JsonValue]) -> JsonValue:
         timeout_s = self._config.call_timeout_s
-        return await asker.insist(method, body, timeout_s=timeout_s, patience=REFUSALS_BELIEVED)
+        return await asker.call_until_ok(method, body, timeout_s=timeout_s, patience=REFUSALS_BELIEVED)
 
     async def handle(self, request: web.Request) -> web.Response:
         """One update from Telegram, or from somebody who says so.
@@ -137,7 +137,7 @@ class WebhookReceiver:
         held = self._open
         if held is None:
             return _later()
-        events, rejected = heard([update], held.us, self._clock())
+        events, rejected = translate_updates([update], held.bot, self._clock())
         if events or rejected:
             try:
                 await held.sink.receive(events, rejected=rejected)
@@ -152,7 +152,7 @@ def _later() -> web.Response:
     return web.Response(status=503, headers={"Retry-After": str(RETRY_AFTER_S)}, text="not now\n")
 
 
-def explained(refusal: ApiRefusal) -> str:
+def explain_refusal(refusal: ApiRefusal) -> str:
     """What a refused webhook means, and what the operator can do."""
     words = f"{refusal.status} {refusal.description}"
     if refusal.status == 400:

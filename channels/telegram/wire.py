@@ -18,9 +18,9 @@ from channels.errors import ChannelError
 from channels.foreign import MOST_ID, seconds_of, wait_of, whole_of, words_of
 from channels.telegram.config import TelegramAccount
 from channels.telegram.decoding import JsonObject, decoded
-from channels.telegram.failures import ApiRefusal, not_telegrams, unanswered
-from channels.telegram.light_import import load_aiogram
-from channels.telegram.outgoing import Upload
+from channels.telegram.error_mapping import ApiRefusal, not_telegrams, to_transport_error
+from channels.telegram.lazy_import import load_aiogram
+from channels.telegram.payloads import Upload
 
 load_aiogram()  # before the imports below, which would import it the slow way
 
@@ -56,10 +56,10 @@ class _RawSession(AiohttpSession):
         """The body of a call; a form where files go with it."""
         assert isinstance(method, _Call), "only our own calls go through this session"
         if not method.files:
-            return BytesPayload(_encoded(method.body), content_type="application/json")
+            return BytesPayload(_encode(method.body), content_type="application/json")
         form = FormData(quote_fields=False)
         for name, value in method.body.items():
-            form.add_field(name, value if isinstance(value, str) else _encoded(value).decode())
+            form.add_field(name, value if isinstance(value, str) else _encode(value).decode())
         for file in method.files:
             # Written piece by piece: bytes at once would hold up the loop.
             form.add_field(file.field, io.BytesIO(file.content), filename=file.name, content_type=file.mime)
@@ -122,7 +122,7 @@ def _refusal(status: int, answer: Mapping[str, JsonValue]) -> ApiRefusal:
     )
 
 
-def _encoded(value: JsonValue) -> bytes:
+def _encode(value: JsonValue) -> bytes:
     """JSON; what is no Unicode goes out escaped, so that the Bot API itself refuses it."""
     try:
         return orjson.dumps(value)
@@ -160,10 +160,10 @@ class TelegramWire:
                 self._timeout(timeout_s),  # type: ignore[arg-type]  # handed to aiohttp as it is
             )
         except TelegramNetworkError as error:
-            failure = self._unanswered(error.__cause__)
+            failure = self._transport_error(error.__cause__)
         except ApiRefusal as refusal:
             failure = ApiRefusal(
-                refusal.status, self._scrubbed(refusal.description), refusal.retry_after_s, refusal.moved_to
+                refusal.status, self._without_token(refusal.description), refusal.retry_after_s, refusal.moved_to
             )
         raise failure  # outside the handler: what was caught may hold the URL, and with it the token
 
@@ -188,22 +188,22 @@ class TelegramWire:
         except ApiRefusal as refusal:
             failure = refusal
         except (ClientError, TimeoutError) as error:
-            failure = self._unanswered(error)
+            failure = self._transport_error(error)
         raise failure  # outside the handler, as above
 
     async def _no_file(self, response: ClientResponse) -> ApiRefusal:
         """What a download was answered with instead of the file."""
         answer = decoded(await response.content.read(CHUNK_BYTES))
         refusal = _refusal(response.status, answer if isinstance(answer, dict) else {})
-        return ApiRefusal(refusal.status, self._scrubbed(refusal.description), refusal.retry_after_s)
+        return ApiRefusal(refusal.status, self._without_token(refusal.description), refusal.retry_after_s)
 
     def _timeout(self, timeout_s: float) -> ClientTimeout:
         return ClientTimeout(total=timeout_s, connect=min(self._config.connect_timeout_s, timeout_s))
 
-    def _unanswered(self, cause: BaseException | None) -> ChannelError:
-        return unanswered(cause, self._scrubbed(f"{type(cause).__name__}: {cause}"))
+    def _transport_error(self, cause: BaseException | None) -> ChannelError:
+        return to_transport_error(cause, self._without_token(f"{type(cause).__name__}: {cause}"))
 
-    def _scrubbed(self, text: str) -> str:
+    def _without_token(self, text: str) -> str:
         return text.replace(self._config.token.get_secret_value(), self._shown)
 
     async def aclose(self) -> None:

@@ -20,10 +20,10 @@ from channels.simulators.discord import checks as discord_checks
 from channels.simulators.slack import checks as slack_checks
 from channels.simulators.telegram import checks as telegram_checks
 from channels.simulators.telegram import rich as telegram_rich
-from channels.slack import blocks
+from channels.slack import payloads as slack_payloads
 from channels.slack.limits import MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
-from channels.telegram import outgoing
+from channels.telegram import payloads as telegram_payloads
 from channels.telegram.limits import TELEGRAM_LIMITS
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer
@@ -57,7 +57,10 @@ def _part(chat: str, rendered: Rendered) -> OutboundPart:
 
 
 def _telegram(rendered: Rendered) -> Taken:
-    for call in (outgoing.sending(_part("1", rendered)), outgoing.editing(_part("1", rendered), "7")):
+    for call in (
+        telegram_payloads.to_send_call(_part("1", rendered)),
+        telegram_payloads.to_edit_call(_part("1", rendered), "7"),
+    ):
         if "rich_message" in call.body:
             return _telegram_rich(call.body["rich_message"])
         assert {"is_disabled": True} == call.body["link_preview_options"]
@@ -100,7 +103,7 @@ def _discord(rendered: Rendered) -> Taken:
 
 
 def _slack(rendered: Rendered) -> Taken:
-    body = blocks.sending(_part("D1", rendered))
+    body = slack_payloads.to_message(_part("D1", rendered))
     assert (False, False) == (body["unfurl_links"], body["unfurl_media"])
     taken = slack_checks.taken(body["text"], body["blocks"])
     taken = slack_checks.taken(body["text"], body["blocks"], updated=True)

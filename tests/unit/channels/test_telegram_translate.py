@@ -18,9 +18,9 @@ from channels.messages import (
     MembershipChanged,
     Rejected,
 )
-from channels.telegram.translate import Ourselves, clean, translate
+from channels.telegram.translate import BotIdentity, clean, translate
 
-US = Ourselves("main", 123456, "TenK_bot")
+US = BotIdentity("main", 123456, "TenK_bot")
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANN = {"id": 7, "is_bot": False, "first_name": "Ann", "last_name": "Lee", "username": "ann", "language_code": "de"}
 HOME = {"id": 7, "type": "private", "first_name": "Ann"}

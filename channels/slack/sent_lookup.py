@@ -6,9 +6,9 @@ from pydantic import JsonValue
 
 from channels.errors import Permanent, PermanentKind
 from channels.messages import Address, OutboundPart, Receipt
-from channels.slack.blocks import EVENT_TYPE
 from channels.slack.files import FILE_ID, comment_of
-from channels.slack.markup import unescaped
+from channels.slack.mrkdwn import unescape
+from channels.slack.payloads import EVENT_TYPE
 from channels.slack.wire import JsonObject, SlackWire
 
 LOOK_BACK = timedelta(hours=25)  # delivery gives a part up after a day
@@ -44,7 +44,7 @@ async def find_sent(wire: SlackWire, part: OutboundPart, ours: str, now: datetim
             if (found := _said_by(message, part, ours)) is not None:
                 return found
             if part.unfinished and thread is not None:
-                begun = _begun(message, thread, ours, begun)
+                begun = _open_stream(message, thread, ours, begun)
         if not cursor:
             return begun
         arguments["cursor"] = cursor
@@ -59,7 +59,7 @@ async def _page(wire: SlackWire, method: str, arguments: dict[str, str | int | b
     return [one for one in messages if isinstance(one, dict)] if isinstance(messages, list) else [], cursor
 
 
-def _begun(message: JsonObject, thread: str, ours: str, before: Receipt | None) -> Receipt | None:
+def _open_stream(message: JsonObject, thread: str, ours: str, before: Receipt | None) -> Receipt | None:
     """The stream without an end that is the newest of ours, down to this message of a thread."""
     if message.get("user") != ours or message.get("ts") == thread:
         return before
@@ -110,5 +110,5 @@ def _files_of(message: JsonObject, part: OutboundPart) -> Receipt | None:
     names: list[JsonValue] = [one.get("title") for one in found]
     if not found or names != [media.name for media in part.media]:
         return None
-    same = unescaped(str(message.get("text") or "")).strip() == unescaped(comment_of(part)).strip()
+    same = unescape(str(message.get("text") or "")).strip() == unescape(comment_of(part)).strip()
     return Receipt(FILE_ID + str(found[0].get("id"))) if same else None

@@ -10,8 +10,8 @@ from channels.errors import ChannelError
 from channels.messages import ButtonPressed, InboundEvent, Rejected
 from channels.telegram.config import TelegramAccount
 from channels.telegram.decoding import JsonObject
-from channels.telegram.failures import ApiRefusal
-from channels.telegram.translate import Ourselves, rejected, translate
+from channels.telegram.error_mapping import ApiRefusal
+from channels.telegram.translate import BotIdentity, to_rejected, translate
 from channels.telegram.wire import TelegramWire
 
 PRESSES_AT_ONCE = 50  # presses being answered; more wait for nobody: their buttons stop by themselves
@@ -19,29 +19,31 @@ PRESSES_AT_ONCE = 50  # presses being answered; more wait for nobody: their butt
 _log = structlog.get_logger()
 
 
-def heard(updates: Sequence[object], us: Ourselves, now: datetime) -> tuple[list[InboundEvent], list[Rejected]]:
+def translate_updates(
+    updates: Sequence[object], bot: BotIdentity, now: datetime
+) -> tuple[list[InboundEvent], list[Rejected]]:
     """The events in updates, in order, and those that are none."""
     events: list[InboundEvent] = []
     rejected: list[Rejected] = []
     for raw in updates:
-        event = _translated(raw, us, now)
+        event = _translate_one(raw, bot, now)
         if isinstance(event, Rejected):
-            _log.warning("update_rejected", account=us.account, event_id=event.event_id, reason=event.reason)
+            _log.warning("update_rejected", account=bot.account, event_id=event.event_id, reason=event.reason)
             rejected.append(event)
         elif event is not None:
             events.append(event)
     return events, rejected
 
 
-def _translated(raw: object, us: Ourselves, now: datetime) -> InboundEvent | Rejected | None:
+def _translate_one(raw: object, bot: BotIdentity, now: datetime) -> InboundEvent | Rejected | None:
     try:
-        return translate(raw, us, now)
+        return translate(raw, bot, now)
     except Exception as error:  # noqa: BLE001  one update: kept for the operator, and those behind it are heard
-        _log.exception("update_broken", account=us.account)
-        return rejected(raw, f"it broke the reading: {type(error).__name__}: {error}")
+        _log.exception("update_broken", account=bot.account)
+        return to_rejected(raw, f"it broke the reading: {type(error).__name__}: {error}")
 
 
-class Presses:
+class CallbackAnswerer:
     """Answers callback queries, so that a pressed button stops turning; what a press means is the gateway's matter."""
 
     def __init__(self, config: TelegramAccount, wire: TelegramWire, tasks: asyncio.TaskGroup) -> None:

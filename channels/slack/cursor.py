@@ -30,7 +30,7 @@ class _Saved(BaseModel):
     threads: list[str] = []
 
 
-class Places:
+class ResumePoint:
     """Where we are. A late event does not turn it back; only a gap that is being filled holds it where it begins."""
 
     def __init__(
@@ -72,7 +72,7 @@ class Places:
         finally:
             self._gaps.remove(since)
 
-    def heard(self, event: InboundEvent) -> None:
+    def note(self, event: InboundEvent) -> None:
         """Note what an event tells: its chat, its time, and the thread that will be answered in."""
         chat, thread = event.address.chat, event.address.thread
         if isinstance(event, InboundMessage):
@@ -82,14 +82,14 @@ class Places:
             if not event.edited and later(event.message_id, self.ts) and self._has_been(event.message_id):
                 self.ts = event.message_id
         if thread is not None and (getattr(event, "kind", None) is ChatKind.GROUP) and _wakes(event):
-            self.joined(chat, thread)
+            self.join(chat, thread)
 
     def _has_been(self, ts: str) -> bool:
         """Whether this is a time up to now: one from far ahead is made up, and would hide what is said until then."""
         said_s = number_of(ts)
         return said_s is not None and said_s < self._now_s() + AHEAD_S
 
-    def joined(self, chat: str, thread: str) -> None:
+    def join(self, chat: str, thread: str) -> None:
         """We take part in this thread."""
         key = thread_key(chat, thread)
         self.threads.pop(key, None)
@@ -116,7 +116,7 @@ class Places:
 class Trail:
     """How far we had heard a while ago: where a gap begins that shows itself only now."""
 
-    def __init__(self, places: Places, while_s: float, now_s: Callable[[], float]) -> None:
+    def __init__(self, places: ResumePoint, while_s: float, now_s: Callable[[], float]) -> None:
         """`now_s` is Unix time. At first contact nothing was heard before now."""
         self._places = places
         self._while_s = while_s

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from channels.markdown.parse import parse
 from channels.messages import GOES_ON
-from channels.slack.growth import holds_link, rest, standing
 from channels.slack.render import SlackRenderer
+from channels.slack.stream_delta import holds_link, rest, stable_prefix
 from gateway.delivery.unfinished import closed
 from tests.fakes.markdown_documents import documents
 
@@ -57,7 +57,7 @@ def test_an_answer_only_grows():
     for length in range(1, len(ANSWER) + 1):
         part = live(ANSWER[:length])
         assert rest(part, shown) is not None, f"{part!r} does not begin with {shown!r}"
-        shown = max(shown, standing(part), key=len)
+        shown = max(shown, stable_prefix(part), key=len)
         steps.add(shown)
     assert rest(whole, shown) == "Whatever suits you."
     assert 20 < len(steps)
@@ -84,7 +84,7 @@ def test_an_answer_only_grows():
 )
 def test_what_may_change_is_held_back(text, stands):
     """Words, the last line of code, what may be a table; and no next piece begins with a blank."""
-    assert stands == standing(text + GOES_ON)
+    assert stands == stable_prefix(text + GOES_ON)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +121,6 @@ def test_words_are_no_links(text):
 def test_what_stands_begins_the_rendering(document, length):
     """Whatever the Markdown, nothing is made up, and the next piece begins with a letter or a mark."""
     text = live(document.text[:length])
-    stands = standing(text)
+    stands = stable_prefix(text)
     assert text.startswith(stands)
     assert stands == "" or not text[len(stands)].isspace()

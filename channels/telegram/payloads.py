@@ -36,7 +36,7 @@ class Upload:
 
 
 @dataclass(frozen=True, slots=True)
-class Outgoing:
+class ApiCall:
     """One call."""
 
     method: str
@@ -44,7 +44,7 @@ class Outgoing:
     files: tuple[Upload, ...] = ()
 
 
-def sending(part: OutboundPart) -> Outgoing:
+def to_send_call(part: OutboundPart) -> ApiCall:
     """The call that says a part.
 
     Raises:
@@ -62,14 +62,14 @@ def sending(part: OutboundPart) -> Outgoing:
     if part.media:
         kind, upload = _file(part.media[0], 0)
         method = "sendPhoto" if kind == "photo" else "sendDocument"
-        return Outgoing(method, body | _attached(kind, upload) | _caption(part.rendered), (upload,))
+        return ApiCall(method, body | _file_parameter(kind, upload) | _caption(part.rendered), (upload,))
     rich = rich_message(part.rendered)
     if rich is not None:
-        return Outgoing("sendRichMessage", body | {"rich_message": rich})
-    return Outgoing("sendMessage", body | _text(part.rendered))
+        return ApiCall("sendRichMessage", body | {"rich_message": rich})
+    return ApiCall("sendMessage", body | _text(part.rendered))
 
 
-def editing(part: OutboundPart, message_id: str) -> Outgoing:
+def to_edit_call(part: OutboundPart, message_id: str) -> ApiCall:
     """The call that makes our message say a part; its buttons become the part's, none where it has none.
 
     Raises:
@@ -80,22 +80,22 @@ def editing(part: OutboundPart, message_id: str) -> Outgoing:
         raise Permanent("Telegram puts one file at most into a message that stands already")
     if part.media:
         kind, upload = _file(part.media[0], 0)
-        media = _attached("media", upload) | {"type": kind} | _caption(part.rendered)
-        return Outgoing("editMessageMedia", body | {"media": media}, (upload,))
+        media = _file_parameter("media", upload) | {"type": kind} | _caption(part.rendered)
+        return ApiCall("editMessageMedia", body | {"media": media}, (upload,))
     rich = rich_message(part.rendered)
     if rich is not None:
-        return Outgoing("editMessageText", body | {"rich_message": rich})
-    return Outgoing("editMessageText", body | _text(part.rendered))
+        return ApiCall("editMessageText", body | {"rich_message": rich})
+    return ApiCall("editMessageText", body | _text(part.rendered))
 
 
-def drafting(address: Address, draft_id: int, rendered: Rendered) -> Outgoing:
+def to_draft_call(address: Address, draft_id: int, rendered: Rendered) -> ApiCall:
     """The call that shows a draft."""
     body = _where(address) | {"draft_id": draft_id}
     rich = rich_message(rendered)
     if rich is not None:
-        return Outgoing("sendRichMessageDraft", body | {"rich_message": rich})
+        return ApiCall("sendRichMessageDraft", body | {"rich_message": rich})
     text, entities = classic(rendered)
-    return Outgoing("sendMessageDraft", body | {"text": text} | _entities("entities", entities))
+    return ApiCall("sendMessageDraft", body | {"text": text} | _entities("entities", entities))
 
 
 def _where(address: Address) -> JsonObject:
@@ -129,7 +129,7 @@ def _entities(name: str, markup: str | None) -> JsonObject:
     return {} if markup is None else {name: markup}  # JSON already; the Bot API takes it as text
 
 
-def _album(part: OutboundPart, body: JsonObject) -> Outgoing:
+def _album(part: OutboundPart, body: JsonObject) -> ApiCall:
     """Several files as one album; photos and documents do not mix, so that with one document all are documents."""
     if part.buttons:
         raise Permanent("Telegram shows no buttons under several files; send the files and the buttons apart")
@@ -137,9 +137,9 @@ def _album(part: OutboundPart, body: JsonObject) -> Outgoing:
         raise Permanent(f"Telegram takes {MAX_ALBUM} files at once, not {len(part.media)}")
     files = [_file(media, index) for index, media in enumerate(part.media)]
     kind = "photo" if all(kind == "photo" for kind, _ in files) else "document"
-    items = [_attached("media", upload) | {"type": kind} for _, upload in files]
+    items = [_file_parameter("media", upload) | {"type": kind} for _, upload in files]
     items[0] |= _caption(part.rendered)
-    return Outgoing("sendMediaGroup", {**body, "media": list(items)}, tuple(upload for _, upload in files))
+    return ApiCall("sendMediaGroup", {**body, "media": list(items)}, tuple(upload for _, upload in files))
 
 
 def _file(media: OutboundMedia, index: int) -> tuple[str, Upload]:
@@ -150,7 +150,7 @@ def _file(media: OutboundMedia, index: int) -> tuple[str, Upload]:
     return "photo" if photo else "document", upload
 
 
-def _attached(name: str, upload: Upload) -> JsonObject:
+def _file_parameter(name: str, upload: Upload) -> JsonObject:
     """The parameter that points to a file."""
     return {name: f"attach://{upload.field}"}
 

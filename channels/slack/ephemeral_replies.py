@@ -9,17 +9,17 @@ from datetime import datetime
 
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import OutboundPart, Receipt
-from channels.slack.blocks import client_msg_id, content, sending
-from channels.slack.failures import MISSING_SCOPE, ApiRefusal, refused
+from channels.slack.error_mapping import MISSING_SCOPE, ApiRefusal, to_channel_error
 from channels.slack.files import send_files
-from channels.slack.sent import find_sent
-from channels.slack.ways import Way
+from channels.slack.payloads import client_msg_id, content, to_message
+from channels.slack.reply_route import ReplyRoute
+from channels.slack.sent_lookup import find_sent
 from channels.slack.wire import JsonObject, SlackWire
 
 ROUTED = "route:"  # begins the ids of what is said here: it can be neither edited nor deleted
 
 
-class Private:
+class EphemeralReplies:
     """The private answers of one app."""
 
     def __init__(self, wire: SlackWire) -> None:
@@ -32,7 +32,7 @@ class Private:
             Retryable, Permanent, Unknown: see `channels.errors`; nobody but the person was shown it.
         """
         receipt = Receipt(ROUTED + client_msg_id(part.idem_key))
-        way = _way(part)
+        way = _reply_route(part)
         if part.unfinished:
             return receipt
         if not part.media and way.lives(now) and await self._wire.respond(way.url, _ephemeral(part)):
@@ -43,14 +43,14 @@ class Private:
             await self._beside_the_chat(part, way, refusal)
         return receipt
 
-    async def _directly(self, part: OutboundPart, way: Way) -> None:
+    async def _directly(self, part: OutboundPart, way: ReplyRoute) -> None:
         direct = await self._in_direct(part, way)
         if direct.media:
             await send_files(self._wire, direct)
         else:
-            await self._wire.post("chat.postMessage", sending(direct))
+            await self._wire.post("chat.postMessage", to_message(direct))
 
-    async def _in_direct(self, part: OutboundPart, way: Way) -> OutboundPart:
+    async def _in_direct(self, part: OutboundPart, way: ReplyRoute) -> OutboundPart:
         """The part as it goes to the person's direct messages, which Slack opens where there are none."""
         answer = await self._wire.post("conversations.open", {"users": way.person})
         channel = answer.get("channel")
@@ -59,9 +59,9 @@ class Private:
             raise Retryable("conversations.open was answered without a channel")
         return replace(part, address=replace(part.address, chat=chat, thread=None), reply_to=None)
 
-    async def _beside_the_chat(self, part: OutboundPart, way: Way, closed: ApiRefusal) -> None:
+    async def _beside_the_chat(self, part: OutboundPart, way: ReplyRoute, closed: ApiRefusal) -> None:
         """Show it to them alone where they asked; `closed` is why it did not go to their direct messages."""
-        failure = refused(closed)
+        failure = to_channel_error(closed)
         if isinstance(failure, Unknown) or (isinstance(failure, Retryable) and closed.error != MISSING_SCOPE):
             raise failure
         if isinstance(failure, Permanent) and failure.kind is PermanentKind.MALFORMED:
@@ -74,7 +74,7 @@ class Private:
         try:
             await self._wire.post("chat.postEphemeral", body | content(part.rendered, part.buttons))
         except ApiRefusal as refusal:
-            again = refused(refusal)
+            again = to_channel_error(refusal)
             raise (_nowhere(closed) if isinstance(again, Permanent) else again) from None
 
     async def find(self, part: OutboundPart, ours: str, now: datetime) -> Receipt | None:
@@ -86,9 +86,9 @@ class Private:
         """
         found = None
         try:
-            found = await find_sent(self._wire, await self._in_direct(part, _way(part)), ours, now)
+            found = await find_sent(self._wire, await self._in_direct(part, _reply_route(part)), ours, now)
         except ApiRefusal as refusal:
-            if isinstance(refused(refusal), Retryable) and refusal.error != MISSING_SCOPE:
+            if isinstance(to_channel_error(refusal), Retryable) and refusal.error != MISSING_SCOPE:
                 raise Retryable(str(refusal)) from None
         except ChannelError as failure:
             raise Retryable(f"whether it was said cannot be told: {failure}") from None
@@ -99,9 +99,9 @@ class Private:
         raise Unknown("what one person alone was shown cannot be looked for")
 
 
-def _way(part: OutboundPart) -> Way:
+def _reply_route(part: OutboundPart) -> ReplyRoute:
     assert part.route is not None, "asked of private parts alone"
-    return Way.of(part.route)
+    return ReplyRoute.of(part.route)
 
 
 def _ephemeral(part: OutboundPart) -> JsonObject:
@@ -111,4 +111,4 @@ def _ephemeral(part: OutboundPart) -> JsonObject:
 
 def _nowhere(closed: ApiRefusal) -> Permanent:
     """That they cannot be written to blocks nobody else in the chat they asked in."""
-    return Permanent(f"only one person may see it, and they cannot be written to directly: {refused(closed)}")
+    return Permanent(f"only one person may see it, and they cannot be written to directly: {to_channel_error(closed)}")

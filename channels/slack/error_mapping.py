@@ -49,7 +49,7 @@ class ApiRefusal(Exception):
         self.retry_after_s = retry_after_s
 
 
-def refused(refusal: ApiRefusal) -> ChannelError:
+def to_channel_error(refusal: ApiRefusal) -> ChannelError:
     """What a refusal means to who sent.
 
     What only the operator can mend (a token, a scope) is retryable: nothing is lost by waiting until they did.
@@ -88,7 +88,7 @@ def not_slacks(method: str, status: object, retry_after_s: float | None = None) 
     return Retryable(seen, retry_after_s=retry_after_s)
 
 
-def unanswered(cause: BaseException | None, seen: str) -> ChannelError:
+def to_transport_error(cause: BaseException | None, seen: str) -> ChannelError:
     """What a call without an answer means: nothing was sent when no connection came about, else nobody knows."""
     if isinstance(cause, (ClientConnectorError, ConnectionTimeoutError)):
         return Retryable(f"cannot connect: {seen}")

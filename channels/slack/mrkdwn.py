@@ -20,19 +20,19 @@ NameOf = Callable[[str, str | None], str | None]
 """From a user's id, and the team it is to be of (None: any), to their name; None where that is not known."""
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """The text so that Slack shows it as it is: nothing in it mentions, links or pings (A63)."""
     if "&" in text or "<" in text or ">" in text:
         return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text
 
 
-def unescaped(text: str) -> str:
-    """What `escaped` was given."""
+def unescape(text: str) -> str:
+    """What `escape` was given."""
     return _ENTITY.sub(lambda found: _CHARACTER[found[1]], text) if "&" in text else text
 
 
-def defused(text: str) -> str:
+def defuse(text: str) -> str:
     """Text where brackets cannot be escaped (code in a Markdown block), with every mention made harmless."""
     return _PINGING.sub("<" + WORD_JOINER, text)
 
@@ -57,14 +57,14 @@ def as_said(text: str, us: str, name_of: NameOf = nameless) -> str:
     first = MENTION.match(text.lstrip())
     if first is not None and first[1] == us:
         text = text.lstrip()[first.end() :].lstrip(" ,:")
-    return clean(unescaped(_BRACKETS.sub(partial(_shown, name_of), text) if "<" in text else text)).strip()
+    return clean(unescape(_BRACKETS.sub(partial(_shown_text, name_of), text) if "<" in text else text)).strip()
 
 
-def _shown(name_of: NameOf, found: re.Match[str]) -> str:
+def _shown_text(name_of: NameOf, found: re.Match[str]) -> str:
     """What one pair of brackets shows; still escaped."""
     inner, _, label = found[1].partition("|")
     if inner.startswith("@"):
-        return "@" + escaped(name_of(inner[1:], None) or label or inner[1:])
+        return "@" + escape(name_of(inner[1:], None) or label or inner[1:])
     if inner.startswith("#"):
         return "#" + (label or inner[1:])
     if inner.startswith("!"):

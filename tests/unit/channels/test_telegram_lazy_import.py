@@ -24,7 +24,7 @@ assert "a" == answer.result[0].message.text
 assert isinstance(Response[Message].model_validate({"ok": True, "result": message}).result, Message)
 """
 
-LIGHT = "from channels.telegram.light_import import load_aiogram\n"
+LIGHT = "from channels.telegram.lazy_import import load_aiogram\n"
 
 BROKEN_ONCE = """
 import sys

@@ -6,9 +6,9 @@ from channels.base import ChannelState, Sink
 from channels.errors import ChannelError, ConfigRefused, Unknown
 from channels.foreign import LONGEST_WAIT_S, words_of
 from channels.slack.config import SlackAccount
-from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, where_to_mend
+from channels.slack.error_mapping import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, where_to_mend
 from channels.slack.receiving import Pause
-from channels.slack.translate import Ourselves
+from channels.slack.translate import BotIdentity
 from channels.slack.wire import JsonObject, SlackWire
 
 BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
@@ -30,7 +30,7 @@ WANTED = {
 _log = structlog.get_logger()
 
 
-async def introduce(config: SlackAccount, wire: SlackWire, sink: Sink, pause: Pause) -> Ourselves:
+async def identify(config: SlackAccount, wire: SlackWire, sink: Sink, pause: Pause) -> BotIdentity:
     """Ask until it is answered.
 
     Raises:
@@ -41,32 +41,32 @@ async def introduce(config: SlackAccount, wire: SlackWire, sink: Sink, pause: Pa
         failures += 1
         wait_s: float | None = None
         try:
-            return _ourselves(config, await wire.post("auth.test", {}))
+            return _to_identity(config, await wire.post("auth.test", {}))
         except ApiRefusal as refusal:
             if refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE:
-                raise _told(sink, config_refused(config.name, refusal)) from None
+                raise _report_failed(sink, config_refused(config.name, refusal)) from None
             detail, wait_s = f"Slack refuses auth.test ({refusal})", refusal.retry_after_s
         except ChannelError as error:
             detail = f"Slack cannot be reached: {error}"
         except ConfigRefused as refused:
-            raise _told(sink, refused) from None
+            raise _report_failed(sink, refused) from None
         pause_s = max(BACKOFF_S[min(failures, len(BACKOFF_S)) - 1], min(wait_s or 0.0, LONGEST_WAIT_S))
         sink.report(ChannelState.DEGRADED, detail)
         _log.warning("introduction_failed", account=config.name, detail=detail, retry_in_s=pause_s)
         await pause(pause_s)
 
 
-def _told(sink: Sink, refused: ConfigRefused) -> ConfigRefused:
+def _report_failed(sink: Sink, refused: ConfigRefused) -> ConfigRefused:
     sink.report(ChannelState.FAILED, str(refused))
     return refused
 
 
-def _ourselves(config: SlackAccount, answer: JsonObject) -> Ourselves:
+def _to_identity(config: SlackAccount, answer: JsonObject) -> BotIdentity:
     _check_scopes(config, answer.get("x_oauth_scopes"))
-    team, user, bot = (words_of(answer.get(key) or "", ID_CHARS) for key in ("team_id", "user_id", "bot_id"))
+    team, user, bot_id = (words_of(answer.get(key) or "", ID_CHARS) for key in ("team_id", "user_id", "bot_id"))
     if not team or not user:
         raise Unknown("auth.test names no bot")
-    return Ourselves(config.name, team, user, bot, config.answer_in_threads, words_of(answer.get("user") or ""))
+    return BotIdentity(config.name, team, user, bot_id, config.answer_in_threads, words_of(answer.get("user") or ""))
 
 
 def _check_scopes(config: SlackAccount, header: object) -> None:

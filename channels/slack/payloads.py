@@ -9,10 +9,10 @@ import uuid
 from pydantic import JsonValue
 
 from channels.messages import Button, ButtonStyle, OutboundPart, Rendered
-from channels.slack.interactions import ACTION_PREFIX
 from channels.slack.limits import MAX_SECTION
-from channels.slack.markup import escaped
+from channels.slack.mrkdwn import escape
 from channels.slack.render import MARKDOWN, MRKDWN
+from channels.slack.translate_interaction import ACTION_PREFIX
 
 JsonObject = dict[str, JsonValue]
 
@@ -32,16 +32,16 @@ def content(rendered: Rendered, buttons: tuple[Button, ...] = ()) -> JsonObject:
         # what is put behind an answer (an ellipsis) must not undo the fence that it ends with
         text = _BROKEN_FENCE.sub(r"\1\n\2", rendered.text)
         blocks.append({"type": "markdown", "text": text})
-        text = _cut(text)
+        text = _shorten(text)
     elif rendered.markup == MRKDWN:
         text = rendered.text
         blocks.append({"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": True}})
-        text = _cut(text)
+        text = _shorten(text)
     else:
-        text = escaped(rendered.text)
+        text = escape(rendered.text)
         if buttons or len(text) > MAX_SECTION:
             blocks += _plain_sections(rendered.text)
-            text = _cut(text)
+            text = _shorten(text)
     if buttons:
         blocks.append(actions(buttons))
     return {"text": text, "blocks": blocks}
@@ -57,15 +57,15 @@ def without_buttons(message: JsonObject) -> JsonObject:
     blocks = message.get("blocks")
     found = blocks if isinstance(blocks, list) else []
     kept: list[JsonValue] = [one for one in found if isinstance(one, dict) and one.get("type") != "actions"]
-    return {"text": _cut(str(message.get("text") or " ")), "blocks": kept}
+    return {"text": _shorten(str(message.get("text") or " ")), "blocks": kept}
 
 
-def keyed(part: OutboundPart) -> JsonObject:
+def key_metadata(part: OutboundPart) -> JsonObject:
     """The metadata by which a part is known for ours, and found again."""
     return {"event_type": EVENT_TYPE, "event_payload": {"key": part.idem_key}}
 
 
-def sending(part: OutboundPart) -> JsonObject:
+def to_message(part: OutboundPart) -> JsonObject:
     """The arguments of chat.postMessage."""
     body: JsonObject = {
         "channel": part.address.chat,
@@ -74,7 +74,7 @@ def sending(part: OutboundPart) -> JsonObject:
         "unfurl_media": False,
         "mrkdwn": part.rendered.markup is not None,
         "client_msg_id": client_msg_id(part.idem_key),
-        "metadata": keyed(part),
+        "metadata": key_metadata(part),
     }
     if part.address.thread is not None:
         body["thread_ts"] = part.address.thread
@@ -86,7 +86,7 @@ def client_msg_id(key: str) -> str:
     return str(uuid.uuid5(KEY_SPACE, key))
 
 
-def _cut(text: str) -> str:
+def _shorten(text: str) -> str:
     return text if len(text) <= NOTIFICATION_CHARS else _CUT_ENTITY.sub("", text[:NOTIFICATION_CHARS]) + "…"
 
 

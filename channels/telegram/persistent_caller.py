@@ -11,8 +11,8 @@ from channels.errors import ChannelError, ConfigRefused, Retryable
 from channels.foreign import LONGEST_WAIT_S, whole_of
 from channels.telegram.config import TelegramAccount
 from channels.telegram.decoding import JsonObject
-from channels.telegram.failures import ApiRefusal
-from channels.telegram.translate import Ourselves
+from channels.telegram.error_mapping import ApiRefusal
+from channels.telegram.translate import BotIdentity
 from channels.telegram.wire import TelegramWire
 
 Pause = Callable[[float], Awaitable[None]]
@@ -29,7 +29,7 @@ def step(ladder: Sequence[float], attempt: int) -> float:
     return ladder[min(attempt, len(ladder)) - 1]
 
 
-class Asker:
+class PersistentCaller:
     """Asks for one bot, on behalf of one way of receiving."""
 
     def __init__(self, config: TelegramAccount, wire: TelegramWire, sink: Sink, pause: Pause, explain: Explain) -> None:
@@ -40,21 +40,21 @@ class Asker:
         self._pause = pause
         self._explain = explain
 
-    async def introduce(self) -> Ourselves:
+    async def introduce(self) -> BotIdentity:
         """Who we are, by getMe.
 
         Raises:
             ConfigRefused: Telegram refuses the token; health was told.
         """
         while True:
-            me = await self.insist("getMe", {}, timeout_s=self._config.call_timeout_s, patience=1)
+            me = await self.call_until_ok("getMe", {}, timeout_s=self._config.call_timeout_s, patience=1)
             if isinstance(me, dict):
                 bot_id, username = whole_of(me.get("id")), me.get("username")
                 if bot_id is not None and isinstance(username, str):
-                    return Ourselves(self._config.name, bot_id, username)
-            await self.degraded("Telegram's answer to getMe names no bot", 1)
+                    return BotIdentity(self._config.name, bot_id, username)
+            await self.report_and_wait("Telegram's answer to getMe names no bot", 1)
 
-    async def insist(self, method: str, body: JsonObject, *, timeout_s: float, patience: int) -> JsonValue:
+    async def call_until_ok(self, method: str, body: JsonObject, *, timeout_s: float, patience: int) -> JsonValue:
         """Call until it is answered well; `patience` is how many refusals of the token in a row are taken.
 
         Raises:
@@ -69,12 +69,12 @@ class Asker:
                 refusals = refusals + 1 if refusal.status in (401, 404) else 0
                 if refusals >= patience:
                     raise self._token_refused(refusal) from None
-                await self.degraded(self._explain(refusal), failures, refusal.retry_after_s)
+                await self.report_and_wait(self._explain(refusal), failures, refusal.retry_after_s)
             except ChannelError as error:
                 refusals = 0
                 wait_s = error.retry_after_s if isinstance(error, Retryable) else None
                 reached = "Telegram cannot be reached" if isinstance(error, Retryable) else "Telegram does not answer"
-                await self.degraded(f"{reached}: {error}", failures, wait_s)
+                await self.report_and_wait(f"{reached}: {error}", failures, wait_s)
             else:
                 return result
 
@@ -87,7 +87,7 @@ class Asker:
         self._sink.report(ChannelState.FAILED, words)
         return ConfigRefused(words)
 
-    async def degraded(self, detail: str, failures: int, wait_s: float | None = None) -> None:
+    async def report_and_wait(self, detail: str, failures: int, wait_s: float | None = None) -> None:
         """Tell health and wait before the next try, at least as long as Telegram asks for, but for an hour at most."""
         pause_s = max(step(BACKOFF_S, failures), min(wait_s or 0.0, LONGEST_WAIT_S))
         self._sink.report(ChannelState.DEGRADED, detail)

@@ -4,7 +4,7 @@ import pytest
 from aiohttp import ClientOSError, ConnectionTimeoutError, ServerDisconnectedError, SocketTimeoutError
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
-from channels.telegram.failures import ApiRefusal, refused, unanswered
+from channels.telegram.error_mapping import ApiRefusal, to_channel_error, to_transport_error
 
 
 @pytest.mark.parametrize(
@@ -30,23 +30,23 @@ from channels.telegram.failures import ApiRefusal, refused, unanswered
 )
 def test_refusals_for_good(status: int, words: str, kind: PermanentKind):
     """A 4xx will be refused again; its kind says what delivery does about it."""
-    error = refused(ApiRefusal(status, words))
+    error = to_channel_error(ApiRefusal(status, words))
     assert isinstance(error, Permanent)
     assert (kind, words) == (error.kind, error.reason)
 
 
 def test_flood_says_when_to_come_back():
     """A 429 is retryable, with Telegram's own time, or none where it gave none."""
-    error = refused(ApiRefusal(429, "Too Many Requests: retry after 5", 5.0))
+    error = to_channel_error(ApiRefusal(429, "Too Many Requests: retry after 5", 5.0))
     assert isinstance(error, Retryable)
     assert 5.0 == error.retry_after_s
-    assert isinstance(refused(ApiRefusal(429, "Too Many Requests")), Retryable)
+    assert isinstance(to_channel_error(ApiRefusal(429, "Too Many Requests")), Retryable)
 
 
 def test_group_that_moved_names_its_new_chat():
     """Telegram says where the group went on; the same call is made there (A31)."""
     words = "Bad Request: group chat was upgraded to a supergroup chat"
-    error = refused(ApiRefusal(400, words, moved_to="-1000000000005"))
+    error = to_channel_error(ApiRefusal(400, words, moved_to="-1000000000005"))
     assert isinstance(error, Permanent)
     assert (PermanentKind.MOVED, "-1000000000005") == (error.kind, error.moved_to)
 
@@ -54,7 +54,7 @@ def test_group_that_moved_names_its_new_chat():
 @pytest.mark.parametrize("status", [500, 502, 503, 504])
 def test_server_errors_may_have_happened(status: int):
     """A 5xx can come after the message went out."""
-    assert isinstance(refused(ApiRefusal(status, "Internal Server Error")), Unknown)
+    assert isinstance(to_channel_error(ApiRefusal(status, "Internal Server Error")), Unknown)
 
 
 @pytest.mark.parametrize(
@@ -70,4 +70,4 @@ def test_server_errors_may_have_happened(status: int):
 )
 def test_only_what_never_connected_may_be_repeated(cause: BaseException | None, kind: type[Exception]):
     """Once a request may have been written nobody knows."""
-    assert kind is type(unanswered(cause, "seen"))
+    assert kind is type(to_transport_error(cause, "seen"))

@@ -15,7 +15,7 @@ _ALWAYS = timedelta(days=36_500)  # a person can be written to when their respon
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ReplyRoute:
     """One response URL, and whose it is."""
 
     person: str  # user id: who alone sees the answer
@@ -23,7 +23,7 @@ class Way:
     url: str  # a secret: never logged
 
     @classmethod
-    def of(cls, route: Route) -> "Way":
+    def of(cls, route: Route) -> "ReplyRoute":
         """The way that a route is."""
         person, ends_s, url = (*route.token.split(" ", 2), "", "")[:3]
         return cls(person, instant_of(ends_s, route.expires_at), url)

@@ -16,7 +16,7 @@ _FENCE = re.compile(r"(?m)^[ >]*+`{3,}+(\S*+)$")
 _LINK = re.compile(r"://|\]\(|\bwww\.|\w\.[a-z]{2,}[/?]", re.IGNORECASE)
 
 
-def standing(text: str) -> str:
+def stable_prefix(text: str) -> str:
     """The beginning of an unfinished rendering that more text will hardly change: whole lines and sentences.
 
     Held back are the last line of code, and what may yet become a table or another one: its columns grow.

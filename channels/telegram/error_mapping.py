@@ -43,7 +43,7 @@ class ApiRefusal(Exception):
         return self.status == 400 and NOT_MODIFIED in self.description.lower()
 
 
-def refused(refusal: ApiRefusal) -> ChannelError:
+def to_channel_error(refusal: ApiRefusal) -> ChannelError:
     """What a refusal means to who sent.
 
     A 5xx may come after the call took effect: unknown. A refused token is retryable, for nothing is lost by waiting
@@ -86,7 +86,7 @@ def not_telegrams(status: int, retry_after_s: float | None = None) -> ChannelErr
     return Retryable(seen, retry_after_s=retry_after_s)
 
 
-def unanswered(cause: BaseException | None, seen: str) -> ChannelError:
+def to_transport_error(cause: BaseException | None, seen: str) -> ChannelError:
     """What a call without an answer means: nothing was sent when no connection came about, else nobody knows."""
     if isinstance(cause, (ClientConnectorError, ConnectionTimeoutError)):
         return Retryable(f"cannot connect: {seen}")
