@@ -12,19 +12,16 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from channels.base import HttpRoute, Renderer, Sign, Sink
-from channels.clocks import steady_now
+from channels.clocks import Clock, Sleep, steady_now
 from channels.errors import Unknown
-from channels.foreign import whole_of
+from channels.foreign import JsonObject, whole_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt, Rendered
 from channels.telegram.config import TelegramAccount
-from channels.telegram.decoding import JsonObject
 from channels.telegram.error_mapping import ApiRefusal, to_channel_error
 from channels.telegram.files import fetch
 from channels.telegram.limits import DRAFT_LASTS_S, MAX_UPLOAD_BYTES, RICH_HINTS, TELEGRAM_LIMITS
-from channels.telegram.pace import Pace
 from channels.telegram.payloads import ApiCall, to_draft_call, to_edit_call, to_send_call
-from channels.telegram.persistent_caller import Clock, Pause
-from channels.telegram.polling import UpdatePoller
+from channels.telegram.polling import PollPace, UpdatePoller
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer
 from channels.telegram.translate import CHANNEL
@@ -53,7 +50,7 @@ class TelegramChannel:
         self,
         config: TelegramAccount,
         *,
-        pause: Pause = asyncio.sleep,
+        pause: Sleep = asyncio.sleep,
         clock: Clock = steady_now,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -82,7 +79,7 @@ class TelegramChannel:
                 if self._config.mode == "webhook":
                     await self._webhook.run(sink, tasks)
                 else:
-                    pace = Pace(self._config.poll_timeout_s, self._now_s)
+                    pace = PollPace(self._config.poll_timeout_s, self._now_s)
                     poller = UpdatePoller(self._config, self._wire, sink, pace, pause=self._pause, clock=self._clock)
                     await poller.run(tasks)
         except ExceptionGroup as group:

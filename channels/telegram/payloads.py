@@ -12,8 +12,8 @@ from pydantic import JsonValue
 
 from channels.base import TextUnit
 from channels.errors import Permanent
+from channels.foreign import JsonObject, decode_json
 from channels.messages import Address, AttachmentKind, Button, ButtonStyle, OutboundMedia, OutboundPart, Rendered
-from channels.telegram.decoding import JsonObject, decoded
 from channels.telegram.limits import MAX_ALBUM, MAX_CAPTION_UTF16, MAX_PHOTO_BYTES
 from channels.telegram.rich import classic, rich_message
 
@@ -121,7 +121,7 @@ def _caption(rendered: Rendered) -> JsonObject:
     if length > MAX_CAPTION_UTF16:
         raise Permanent(f"a text of {length} units does not fit under a file, where Telegram takes {MAX_CAPTION_UTF16}")
     if entities is not None:
-        body["caption_entities"] = decoded(entities)  # inside an album or an edit it is no parameter of its own
+        body["caption_entities"] = decode_json(entities)  # inside an album or an edit it is no parameter of its own
     return body
 
 

@@ -5,13 +5,11 @@ No I/O, no aiogram, no decision about access: people, bots and channels are told
 
 import hashlib
 import json
-import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
-from channels.foreign import MOST_ID, as_text, whole_of
+from channels.foreign import MOST_ID, as_text, storable, whole_of, without_surrogates
 from channels.messages import (
     Address,
     Attachment,
@@ -23,33 +21,28 @@ from channels.messages import (
     InboundMessage,
     Membership,
     MembershipChanged,
+    Quoted,
+    QuoteKind,
     Rejected,
     Sender,
+    quoted,
 )
-from channels.telegram.quotes import forwarded_from, is_forwarded, replied_to
+from channels.telegram.identity import BotIdentity
 from channels.telegram.raw import (
     RawChat,
     RawEntity,
     RawFile,
     RawMembership,
     RawMessage,
+    RawOrigin,
     RawPress,
+    RawReplied,
     RawUpdate,
     RawUser,
 )
 
 CHANNEL = "telegram"
 MAX_RAW_CHARS = 16_384
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class BotIdentity:
-    """Which bot this is: what getMe says, and the account's name in the configuration."""
-
-    account: str
-    bot_id: int
-    username: str  # without @, any case
 
 
 def update_id_of(raw: object) -> int | None:
@@ -85,7 +78,7 @@ def _validate(raw: object) -> RawUpdate:
     except ValidationError as error:
         if all(one["type"] != "string_unicode" for one in error.errors(include_url=False, include_input=False)):
             raise
-    mended = _SURROGATE.sub("\ufffd", json.dumps(raw, ensure_ascii=False))
+    mended = without_surrogates(json.dumps(raw, ensure_ascii=False))
     return RawUpdate.model_validate(json.loads(mended))
 
 
@@ -94,12 +87,7 @@ def to_rejected(raw: object, reason: str) -> Rejected:
     text = as_text(raw)
     update_id = update_id_of(raw)
     name = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24] if update_id is None else str(update_id)
-    return Rejected(event_id=f"update:{name}", raw=clean(text[:MAX_RAW_CHARS]), reason=clean(reason[:500]))
-
-
-def clean(text: str) -> str:
-    """Without NUL; lone surrogates become the replacement character."""
-    return _SURROGATE.sub("\ufffd", text.replace("\x00", "") if "\x00" in text else text)
+    return Rejected(event_id=f"update:{name}", raw=storable(text[:MAX_RAW_CHARS]), reason=storable(reason[:500]))
 
 
 def _message(raw: RawMessage, bot: BotIdentity, *, update_id: int, edited: bool) -> InboundEvent | None:
@@ -127,13 +115,13 @@ def _message(raw: RawMessage, bot: BotIdentity, *, update_id: int, edited: bool)
         received_at=said_at,
         message_id=str(number),
         kind=ChatKind.DIRECT if raw.chat.type == "private" else ChatKind.GROUP,
-        text=clean(words.text),
+        text=storable(words.text),
         mentions_bot=to_us or words.mention_us,
         reply_to=str(replied.message_id) if replied is not None else None,
         attachments=attachments,
         edited=edited,
         locale=raw.from_.language_code if raw.from_ is not None else None,
-        album=clean(raw.media_group_id) if raw.media_group_id is not None else None,
+        album=storable(raw.media_group_id) if raw.media_group_id is not None else None,
         forwarded=forwarded,
         forwarded_from=forwarded_from(raw) if forwarded else None,
         quoted=replied_to(raw, replied, bot.bot_id),
@@ -194,15 +182,15 @@ def _address(chat: RawChat, bot: BotIdentity, thread: int | None) -> Address:
 def _sender(raw: RawMessage) -> Sender:
     """Who wrote. What a channel, an anonymous admin or an inline bot wrote is no person's, whoever sent it (A29)."""
     if raw.sender_chat is not None:
-        return Sender(str(raw.sender_chat.id), clean(raw.sender_chat.title or ""), is_bot=True)
+        return Sender(str(raw.sender_chat.id), storable(raw.sender_chat.title or ""), is_bot=True)
     if raw.from_ is None:
-        return Sender(str(raw.chat.id), clean(raw.chat.title or ""), is_bot=True)
+        return Sender(str(raw.chat.id), storable(raw.chat.title or ""), is_bot=True)
     return _person(raw.from_, is_bot=raw.via_bot is not None)
 
 
 def _person(user: RawUser, *, is_bot: bool = False) -> Sender:
     name = f"{user.first_name} {user.last_name or ''}".strip() or user.username or str(user.id)
-    return Sender(str(user.id), clean(name), is_bot=user.is_bot or is_bot)
+    return Sender(str(user.id), storable(name), is_bot=user.is_bot or is_bot)
 
 
 def _attachments(raw: RawMessage) -> tuple[Attachment, ...]:
@@ -220,11 +208,11 @@ def _attachments(raw: RawMessage) -> tuple[Attachment, ...]:
 
 
 def _attachment(kind: AttachmentKind, raw: RawFile) -> Attachment:
-    name = clean(raw.file_name) if raw.file_name is not None else None
-    mime = clean(raw.mime_type) if raw.mime_type is not None else None
+    name = storable(raw.file_name) if raw.file_name is not None else None
+    mime = storable(raw.mime_type) if raw.mime_type is not None else None
     if kind is AttachmentKind.PHOTO:
         mime = "image/jpeg"  # Telegram makes every photo one, and does not say so
-    return Attachment(kind, clean(raw.file_id), name, mime, raw.file_size)
+    return Attachment(kind, storable(raw.file_id), name, mime, raw.file_size)
 
 
 def _to_press(raw: RawPress, bot: BotIdentity, now: datetime) -> ButtonPressed | None:
@@ -239,7 +227,7 @@ def _to_press(raw: RawPress, bot: BotIdentity, now: datetime) -> ButtonPressed |
         received_at=now,
         message_id=str(raw.message.message_id),
         kind=ChatKind.DIRECT if raw.message.chat.type == "private" else ChatKind.GROUP,
-        data=clean(raw.data),
+        data=storable(raw.data),
         locale=raw.from_.language_code,
     )
 
@@ -260,3 +248,55 @@ def _membership(raw: RawMembership, bot: BotIdentity, update_id: int) -> Members
         received_at=datetime.fromtimestamp(raw.date, UTC),
         change=change,
     )
+
+
+# ---------------------------------------------------------------- what was said before
+# Forwarded and replied to (core.telegram.org/bots/api 10.0: MessageOrigin, TextQuote, ExternalReplyInfo).
+# Never fails: somebody else's words do not make a person's own message unreadable.
+
+
+def is_forwarded(raw: RawMessage) -> bool:
+    """Whether the words are somebody else's, in any way Telegram or an older server says so."""
+    signs = (raw.forward_origin, raw.forward_date, raw.forward_from, raw.forward_from_chat, raw.forward_sender_name)
+    return any(sign is not None for sign in signs)
+
+
+def forwarded_from(raw: RawMessage) -> str | None:
+    """Who said what is passed on; None where Telegram does not tell."""
+    try:
+        origin = RawOrigin.model_validate(raw.forward_origin)
+    except ValidationError:
+        origin = RawOrigin()
+    old = RawOrigin(
+        sender_user=raw.forward_from, sender_chat=raw.forward_from_chat, sender_user_name=raw.forward_sender_name
+    )
+    return _storable_or_none(origin.author or old.author)
+
+
+def replied_to(raw: RawMessage, replied: RawReplied | None, bot_id: int) -> tuple[Quoted, ...]:
+    """What the message answers: the part that was quoted, else the whole; also from another chat."""
+    part = raw.quote.text if raw.quote is not None else None
+    if replied is not None:
+        ours = replied.from_ is not None and replied.from_.id == bot_id
+        text = part or replied.text or replied.caption
+        return quoted(QuoteKind.REPLY, _storable_or_none(text), _storable_or_none(_author(replied)), ours=ours)
+    if raw.external_reply is not None:
+        origin = raw.external_reply.origin
+        return quoted(
+            QuoteKind.REPLY, _storable_or_none(part), _storable_or_none(origin.author if origin is not None else None)
+        )
+    return ()
+
+
+def _author(replied: RawReplied) -> str | None:
+    if replied.forward_origin is not None and replied.forward_origin.author:
+        return replied.forward_origin.author
+    if replied.sender_chat is not None and replied.sender_chat.name:
+        return replied.sender_chat.name
+    if replied.from_ is None:
+        return None
+    return f"{replied.from_.first_name} {replied.from_.last_name or ''}".strip() or replied.from_.username
+
+
+def _storable_or_none(text: str | None) -> str | None:
+    return storable(text) if text else None

@@ -1,12 +1,12 @@
-"""Bot API calls through aiogram's session, with raw JSON in and out. What the answers mean is decided in `failures`.
+"""Bot API calls through aiogram's session, with raw JSON in and out. What the answers mean is decided in
+`error_mapping`.
 
 aiogram's own methods build, dump and parse a model a call; here a call is one JSON body and an answer stays JSON.
 """
 
 import io
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import ClassVar, TypeGuard, cast
 
 import orjson
@@ -14,10 +14,12 @@ from aiohttp import ClientError, ClientResponse, ClientTimeout, FormData
 from aiohttp.payload import BytesPayload
 from pydantic import JsonValue
 
-from channels.errors import ChannelError
-from channels.foreign import MOST_ID, seconds_of, wait_of, whole_of, words_of
+from channels.base import Sink
+from channels.clocks import Sleep, wall_now
+from channels.errors import ChannelError, ConfigRefused, Retryable
+from channels.foreign import MOST_ID, JsonObject, decode_json, seconds_of, wait_of, whole_of, words_of
+from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.telegram.config import TelegramAccount
-from channels.telegram.decoding import JsonObject, decoded
 from channels.telegram.error_mapping import ApiRefusal, not_telegrams, to_transport_error
 from channels.telegram.lazy_import import load_aiogram
 from channels.telegram.payloads import Upload
@@ -31,6 +33,8 @@ from aiogram.exceptions import TelegramNetworkError  # noqa: E402  see load_aiog
 from aiogram.methods.base import Response, TelegramMethod, TelegramType  # noqa: E402  see load_aiogram
 
 CHUNK_BYTES = 65_536
+
+BACKOFF = Backoff((1.0, 2.0, 4.0, 5.0))  # between calls that went wrong
 
 
 class _Call(TelegramMethod[JsonValue]):
@@ -83,8 +87,8 @@ class _RawSession(AiohttpSession):
                 content = (await answer.read()).decode(errors="replace")  # JSON is UTF-8, whatever a header says
         except (TimeoutError, ClientError) as error:
             raise TelegramNetworkError(method=method, message=type(error).__name__) from error
-        if answer.status == 429 and not is_answer(decoded(content)):
-            raise not_telegrams(429, wait_of(answer.headers.get("Retry-After"), datetime.now(UTC)))
+        if answer.status == 429 and not is_answer(decode_json(content)):
+            raise not_telegrams(429, wait_of(answer.headers.get("Retry-After"), wall_now()))
         response = self.check_response(bot, method, answer.status, content)
         return cast("TelegramType", response.result)
 
@@ -97,7 +101,7 @@ class _RawSession(AiohttpSession):
             ApiRefusal: the Bot API says no.
             Retryable, Unknown: this is not an answer of the Bot API's.
         """
-        answer = decoded(content)
+        answer = decode_json(content)
         if not is_answer(answer):
             raise not_telegrams(status_code)
         if answer["ok"] and status_code < 300:
@@ -193,7 +197,7 @@ class TelegramWire:
 
     async def _no_file(self, response: ClientResponse) -> ApiRefusal:
         """What a download was answered with instead of the file."""
-        answer = decoded(await response.content.read(CHUNK_BYTES))
+        answer = decode_json(await response.content.read(CHUNK_BYTES))
         refusal = _refusal(response.status, answer if isinstance(answer, dict) else {})
         return ApiRefusal(refusal.status, self._without_token(refusal.description), refusal.retry_after_s)
 
@@ -210,3 +214,49 @@ class TelegramWire:
         """Close the connections."""
         session = await self._session.create_session()
         await session.close()  # aiogram's own close waits 250 ms for TLS goodbyes that nobody needs
+
+
+class BotApiCaller:
+    """Makes the calls that one way of receiving cannot do without, until Telegram answers them well."""
+
+    def __init__(
+        self,
+        config: TelegramAccount,
+        wire: TelegramWire,
+        sink: Sink,
+        sleep: Sleep,
+        explain: Callable[[ApiRefusal], str],
+    ) -> None:
+        """`explain` says what a refusal means and what the operator can do."""
+        self._account = config.name
+        self._wire = wire
+        self._explain = explain
+        self._caller = PersistentCaller(config.name, sink, sleep, BACKOFF, "telegram_call_failed")
+        self.report_and_wait = self._caller.report_and_wait
+
+    async def call_until_ok(self, method: str, body: JsonObject, *, timeout_s: float, patience: int) -> JsonValue:
+        """Call until it is answered well; `patience` is how many refusals of the token in a row are taken.
+
+        Raises:
+            ConfigRefused: Telegram refuses the token; health was told.
+        """
+        return await self._caller.call_until_ok(
+            lambda: self._wire.call(method, body, timeout_s=timeout_s),
+            self._to_failure,
+            (ApiRefusal, ChannelError),
+            patience=patience,
+        )
+
+    def _to_failure(self, error: Exception) -> CallFailure:
+        if isinstance(error, ApiRefusal):
+            fatal = self._token_refused(error) if error.status in (401, 404) else None
+            return CallFailure(self._explain(error), error.retry_after_s, fatal)
+        if isinstance(error, Retryable):
+            return CallFailure(f"Telegram cannot be reached: {error}", error.retry_after_s)
+        return CallFailure(f"Telegram does not answer: {error}")
+
+    def _token_refused(self, refusal: ApiRefusal) -> ConfigRefused:
+        return ConfigRefused(
+            f"Telegram refuses the token of account {self._account!r} ({refusal.status} {refusal.description}):"
+            " put the one @BotFather shows into the configuration, then restart"
+        )

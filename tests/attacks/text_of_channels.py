@@ -40,6 +40,7 @@ from channels.slack import translate_interaction as slack_interaction
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
 from channels.telegram import payloads as telegram_payloads
 from channels.telegram import translate as telegram
+from channels.telegram.identity import BotIdentity as TelegramIdentity
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer, rich_message
 from channels.viewers.views import BadFrame, Say, read_frame, to_event
@@ -126,7 +127,7 @@ def table_cells(text: str) -> None:
 
 # ------------------------------------------------------------ what comes in
 
-US_TELEGRAM = telegram.BotIdentity("main", 7, "coach_bot")
+US_TELEGRAM = TelegramIdentity("main", 7, "coach_bot")
 US_DISCORD = discord.Ourselves("main", "7", "7")
 DISCORD_CONFIG = DiscordAccount.model_validate({"token": "made.up.token"})
 US_SLACK = slack.BotIdentity("main", "T1", "U7", "B7", name="coach")
@@ -270,7 +271,7 @@ EXCUSED: dict[str, str] = {
     "channels.discord.wire": "loops over attempts and options of a call of ours",
     "channels.telegram.files": "a file's path as Telegram names it, and bounded by it",
     "channels.telegram.adapter": "our own commands and their own texts",
-    "channels.telegram.persistent_caller": "loops over attempts of a call of ours",
+    "channels.telegram.identity": "loops over attempts of a call of ours",
     "channels.telegram.error_mapping": "a platform's error in one short line",
     "channels.slack.names:NameDirectory._keep": "loops over what is kept, of which there is a bounded number",
     "channels.slack.names:NameDirectory._learn": "loops over people, of whom ten of a text are looked up",

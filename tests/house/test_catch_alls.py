@@ -9,7 +9,7 @@ ALLOWED = {
     "channels/console/adapter.py:ConsoleChannel._serve",  # one terminal
     "channels/discord/hearing.py:_understood",  # one dispatch
     "channels/slack/receiving.py:Receiver._translate_safely",  # one delivery
-    "channels/telegram/updates.py:_translate_one",  # one update
+    "channels/telegram/receiving.py:_translate_one",  # one update
     "gateway/ops/control.py:ControlServer._serve",  # one connection of an operator
     "gateway/inbound/intake.py:Intake._apart",  # one event of a batch
     "gateway/inbound/intake.py:Intake._plans",  # one event of a batch

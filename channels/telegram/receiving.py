@@ -7,11 +7,12 @@ from datetime import datetime
 import structlog
 
 from channels.errors import ChannelError
+from channels.foreign import JsonObject
 from channels.messages import ButtonPressed, InboundEvent, Rejected
 from channels.telegram.config import TelegramAccount
-from channels.telegram.decoding import JsonObject
 from channels.telegram.error_mapping import ApiRefusal
-from channels.telegram.translate import BotIdentity, to_rejected, translate
+from channels.telegram.identity import BotIdentity
+from channels.telegram.translate import to_rejected, translate
 from channels.telegram.wire import TelegramWire
 
 PRESSES_AT_ONCE = 50  # presses being answered; more wait for nobody: their buttons stop by themselves
