@@ -5,38 +5,84 @@ What changes a message, and live answers, are in `streams`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
-from channels.clocks import steady_now, steady_s
+from channels.bounded_dict import BoundedDict
+from channels.clocks import Clock, Sleep, steady_now, steady_s
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
+from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 from channels.slack.backfill import Backfill
 from channels.slack.config import SlackAccount
 from channels.slack.cursor import ResumePoint
 from channels.slack.ephemeral_replies import ROUTED, EphemeralReplies
-from channels.slack.error_mapping import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, to_channel_error
+from channels.slack.error_mapping import (
+    MISSING_SCOPE,
+    ApiRefusal,
+    config_refused,
+    is_operators_matter,
+    to_channel_error,
+)
 from channels.slack.files import FILE_ID, fetch_file, send_files
-from channels.slack.identity import identify
+from channels.slack.identity import BotIdentity, identify
 from channels.slack.limits import MAX_FILE_BYTES, MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.names import NameDirectory
 from channels.slack.payloads import to_message, without_buttons
 from channels.slack.raw import ts_of
-from channels.slack.reactions import StatusReactions
-from channels.slack.receiving import Clock, Pause, Receiver, bolt_app
+from channels.slack.receiving import Receiver, bolt_app
 from channels.slack.render import MARKDOWN, SlackRenderer
 from channels.slack.reply_route import RESPONSE_URL
 from channels.slack.sent_lookup import find_sent, message_at
 from channels.slack.sockets import SocketMode
 from channels.slack.streams import Streams
-from channels.slack.translate import CHANNEL, BotIdentity
+from channels.slack.translate import CHANNEL
 from channels.slack.webhook import Webhook
-from channels.slack.wire import JsonObject, SlackWire
+from channels.slack.wire import SlackWire
 
 STATUS = "is thinking…"
 
+REACTIONS: Mapping[Sign, str] = {
+    Sign.WORKING: "writing_hand",
+    Sign.QUEUED: "eyes",
+    Sign.STEERED: "ok_hand",
+    Sign.REFUSED: "shrug",
+}
+"""Our signs as names of Slack's standard emoji."""
+
+REACTIONS_REMEMBERED = 1_000
+
 T = TypeVar("T")
+
+
+class StatusReactions:
+    """Our reactions, at most one on each message; the newest are remembered, for Slack replaces nothing by itself."""
+
+    def __init__(self, wire: SlackWire) -> None:
+        self._wire = wire
+        self._set: BoundedDict[tuple[str, str], str] = BoundedDict(REACTIONS_REMEMBERED)
+
+    async def put(self, chat: str, ts: str, sign: Sign | None) -> None:
+        """Set our reaction in place of the one before, or clear it.
+
+        Raises:
+            ApiRefusal, Retryable, Unknown: see `SlackWire`.
+        """
+        # what was set before a restart is forgotten; what is cleared then is most likely the working sign
+        before = self._set.pop((chat, ts), None if sign is not None else REACTIONS[Sign.WORKING])
+        if before is not None:
+            await self._change("reactions.remove", chat, ts, before, done="no_reaction")
+        if sign is not None:
+            await self._change("reactions.add", chat, ts, REACTIONS[sign], done="already_reacted")
+            self._set[chat, ts] = REACTIONS[sign]
+
+    async def _change(self, method: str, chat: str, ts: str, name: str, *, done: str) -> None:
+        try:
+            await self._wire.form(method, channel=chat, timestamp=ts, name=name)
+        except ApiRefusal as refusal:
+            if refusal.error != done:
+                raise
 
 
 class SlackChannel:
@@ -49,7 +95,7 @@ class SlackChannel:
         self,
         config: SlackAccount,
         *,
-        pause: Pause = asyncio.sleep,
+        pause: Sleep = asyncio.sleep,
         clock: Clock = steady_now,
         now_s: Callable[[], float] = steady_s,
     ) -> None:
@@ -61,7 +107,7 @@ class SlackChannel:
         self._wire = SlackWire(config)
         self._pause = pause
         self._clock = clock
-        self._places = ResumePoint(None)
+        self._resume_point = ResumePoint(None)
         self._bot: BotIdentity | None = None
         self._sink: Sink | None = None
         self._reactions = StatusReactions(self._wire)
@@ -86,8 +132,8 @@ class SlackChannel:
         self._sink = sink
         sink.report(ChannelState.STARTING)
         bot = self._bot = await identify(self._config, self._wire, sink, self._pause)
-        self._places = ResumePoint(await sink.cursor(), await sink.chats(), self._unix_s)
-        receiver = Receiver(bot, sink, self._places, NameDirectory(self._wire, bot), self._clock)
+        self._resume_point = ResumePoint(await sink.cursor(), await sink.chats(), self._unix_s)
+        receiver = Receiver(bot, sink, self._resume_point, NameDirectory(self._wire, bot), self._clock)
         app = bolt_app(self._wire.client, receiver)
         backfill = Backfill(self._wire, receiver, self._pause)
         if self._config.mode == "socket":
@@ -122,7 +168,7 @@ class SlackChannel:
         if ts is None:
             ts = await self._post(part)
         if part.address.thread is not None:
-            self._places.join(part.address.chat, part.address.thread)
+            self._resume_point.join(part.address.chat, part.address.thread)
         return Receipt(ts)
 
     async def _post(self, part: OutboundPart) -> str:
@@ -135,7 +181,9 @@ class SlackChannel:
     def _is_private(self, part: OutboundPart) -> bool:
         """A command in our own direct messages is answered there: what stands in the chat stays and can be edited."""
         route = part.route
-        return route is not None and route.kind == RESPONSE_URL and not self._places.knows_direct(part.address.chat)
+        return (
+            route is not None and route.kind == RESPONSE_URL and not self._resume_point.knows_direct(part.address.chat)
+        )
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
         """Replace our message; what already says this is a success.
@@ -210,7 +258,7 @@ class SlackChannel:
         try:
             return await call
         except ApiRefusal as refusal:
-            if self._sink is not None and (refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE):
+            if self._sink is not None and is_operators_matter(refusal):
                 self._sink.report(ChannelState.DEGRADED, str(config_refused(self.account, refusal)))
             raise to_channel_error(refusal) from None
 

@@ -12,6 +12,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from channels.base import KnownChat
+from channels.bounded_dict import BoundedDict
 from channels.foreign import number_of
 from channels.messages import ChatKind, InboundEvent, InboundMessage
 from channels.slack.translate import thread_key
@@ -47,14 +48,15 @@ class ResumePoint:
         self._now_s = now_s
         self.ts = saved.ts if self._has_been(saved.ts) else f"{now_s() - AHEAD_S:.6f}"
         older = list(known)[::-1]
-        self.chats: dict[str, None] = dict.fromkeys(one.chat for one in older if one.thread is None)
+        self.chats: dict[str, None] = dict.fromkeys(chat.chat for chat in older if chat.thread is None)
         self.chats |= dict.fromkeys(saved.chats)
-        self.threads: dict[str, None] = dict.fromkeys(
-            thread_key(one.chat, one.thread) for one in older if one.thread is not None and not one.direct
-        )
-        self.threads |= dict.fromkeys(saved.threads)
+        talked_in = [
+            thread_key(chat.chat, chat.thread) for chat in older if chat.thread is not None and not chat.direct
+        ]
+        self.threads: BoundedDict[str, None] = BoundedDict(THREADS_REMEMBERED)  # those heard last are forgotten last
+        for key in (*talked_in, *saved.threads):
+            self.threads.setdefault(key)
         self._tail: str | None = None
-        self._forget()
         self._gaps: list[str] = []  # where gaps begin that are being filled
 
     def lately(self) -> Iterable[tuple[str, str]]:
@@ -91,15 +93,8 @@ class ResumePoint:
 
     def join(self, chat: str, thread: str) -> None:
         """We take part in this thread."""
-        key = thread_key(chat, thread)
-        self.threads.pop(key, None)
-        self.threads[key] = None  # the one heard last is forgotten last
-        self._forget()
-
-    def _forget(self) -> None:
+        self.threads[thread_key(chat, thread)] = None
         self._tail = None
-        while len(self.threads) > THREADS_REMEMBERED:
-            del self.threads[next(iter(self.threads))]
 
     def knows_direct(self, chat: str) -> bool:
         """Whether this is a direct message with us, and not one between two people."""
@@ -116,19 +111,19 @@ class ResumePoint:
 class Trail:
     """How far we had heard a while ago: where a gap begins that shows itself only now."""
 
-    def __init__(self, places: ResumePoint, while_s: float, now_s: Callable[[], float]) -> None:
+    def __init__(self, resume_point: ResumePoint, while_s: float, now_s: Callable[[], float]) -> None:
         """`now_s` is Unix time. At first contact nothing was heard before now."""
-        self._places = places
+        self._resume_point = resume_point
         self._while_s = while_s
         self._now_s = now_s
-        begun = places.ts if places.ts != "0" else f"{now_s():.6f}"
+        begun = resume_point.ts if resume_point.ts != "0" else f"{now_s():.6f}"
         self._older = self._newer = (now_s(), begun)
 
     def mark(self) -> None:
         """Note how far we have heard by now; to be called before something new is."""
         now_s = self._now_s()
-        if now_s - self._newer[0] > self._while_s and self._places.ts != "0":
-            self._older, self._newer = self._newer, (now_s, self._places.ts)
+        if now_s - self._newer[0] > self._while_s and self._resume_point.ts != "0":
+            self._older, self._newer = self._newer, (now_s, self._resume_point.ts)
 
     @property
     def since(self) -> str:
@@ -136,9 +131,9 @@ class Trail:
         return self._older[1]
 
 
-def later(one: str, other: str) -> bool:
+def later(ts: str, other: str) -> bool:
     """Whether a ts comes after another."""
-    return float(one) > float(other)
+    return float(ts) > float(other)
 
 
 def _wakes(event: InboundEvent) -> bool:

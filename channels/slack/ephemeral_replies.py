@@ -8,13 +8,14 @@ from dataclasses import replace
 from datetime import datetime
 
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
+from channels.foreign import JsonObject
 from channels.messages import OutboundPart, Receipt
 from channels.slack.error_mapping import MISSING_SCOPE, ApiRefusal, to_channel_error
 from channels.slack.files import send_files
 from channels.slack.payloads import client_msg_id, content, to_message
 from channels.slack.reply_route import ReplyRoute
 from channels.slack.sent_lookup import find_sent
-from channels.slack.wire import JsonObject, SlackWire
+from channels.slack.wire import SlackWire
 
 ROUTED = "route:"  # begins the ids of what is said here: it can be neither edited nor deleted
 

@@ -57,11 +57,16 @@ def to_channel_error(refusal: ApiRefusal) -> ChannelError:
     words, error = str(refusal), refusal.error
     if refusal.status == 429 or error in _LATER:
         return Retryable(words, retry_after_s=refusal.retry_after_s)
-    if error in BAD_TOKEN or error == MISSING_SCOPE:
+    if is_operators_matter(refusal):
         return Retryable(f"{words}; {where_to_mend(refusal)}")
     if refusal.status >= 500 or error in _UNSURE:
         return Unknown(words)
     return Permanent(words, _kind(error))
+
+
+def is_operators_matter(refusal: ApiRefusal) -> bool:
+    """Whether only the operator can mend it: a token that is refused, or misses a scope."""
+    return refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE
 
 
 def _kind(error: str) -> PermanentKind:

@@ -8,10 +8,11 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from channels.errors import Permanent
+from channels.foreign import JsonObject
 from channels.messages import Attachment, OutboundMedia, OutboundPart, Receipt
 from channels.slack.limits import MAX_FILE_BYTES
 from channels.slack.mrkdwn import escape
-from channels.slack.wire import JsonObject, SlackWire
+from channels.slack.wire import SlackWire
 
 FILE_ID = "file:"  # begins the ids of what went as files: Slack tells no message's ts
 

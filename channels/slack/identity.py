@@ -1,17 +1,22 @@
-"""Who we are, by auth.test, and whether the bot token may do what the channel needs."""
+"""Which bot an account is, by auth.test, and whether its token may do what the channel needs."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import structlog
 
-from channels.base import ChannelState, Sink
-from channels.errors import ChannelError, ConfigRefused, Unknown
-from channels.foreign import LONGEST_WAIT_S, words_of
+from channels.base import Sink
+from channels.clocks import Sleep
+from channels.errors import ChannelError, Unknown
+from channels.foreign import JsonObject, words_of
+from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.slack.config import SlackAccount
-from channels.slack.error_mapping import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, where_to_mend
-from channels.slack.receiving import Pause
-from channels.slack.translate import BotIdentity
-from channels.slack.wire import JsonObject, SlackWire
+from channels.slack.error_mapping import MISSING_SCOPE, ApiRefusal, config_refused, is_operators_matter, where_to_mend
 
-BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)
+if TYPE_CHECKING:  # translating needs the identity, and no SDK
+    from channels.slack.wire import SlackWire
+
+BACKOFF = Backoff((0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0))
 ID_CHARS = 64
 NEEDED = "chat:write"
 WANTED = {
@@ -30,35 +35,36 @@ WANTED = {
 _log = structlog.get_logger()
 
 
-async def identify(config: SlackAccount, wire: SlackWire, sink: Sink, pause: Pause) -> BotIdentity:
+@dataclass(frozen=True, slots=True)
+class BotIdentity:
+    """Which app this is: what auth.test says, and the account's name in the configuration."""
+
+    account: str
+    team: str
+    user: str  # the bot's user id
+    bot_id: str  # its bot id, which its messages carry
+    answer_in_threads: bool = True
+    name: str = ""  # the bot user's, as people mention it
+
+
+async def identify(config: SlackAccount, wire: "SlackWire", sink: Sink, sleep: Sleep) -> BotIdentity:
     """Ask until it is answered.
 
     Raises:
         ConfigRefused: the bot token is refused, or misses the scope without which nothing works; health was told.
     """
-    failures = 0
-    while True:
-        failures += 1
-        wait_s: float | None = None
-        try:
-            return _to_identity(config, await wire.post("auth.test", {}))
-        except ApiRefusal as refusal:
-            if refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE:
-                raise _report_failed(sink, config_refused(config.name, refusal)) from None
-            detail, wait_s = f"Slack refuses auth.test ({refusal})", refusal.retry_after_s
-        except ChannelError as error:
-            detail = f"Slack cannot be reached: {error}"
-        except ConfigRefused as refused:
-            raise _report_failed(sink, refused) from None
-        pause_s = max(BACKOFF_S[min(failures, len(BACKOFF_S)) - 1], min(wait_s or 0.0, LONGEST_WAIT_S))
-        sink.report(ChannelState.DEGRADED, detail)
-        _log.warning("introduction_failed", account=config.name, detail=detail, retry_in_s=pause_s)
-        await pause(pause_s)
 
+    async def ask() -> BotIdentity:
+        return _to_identity(config, await wire.post("auth.test", {}))
 
-def _report_failed(sink: Sink, refused: ConfigRefused) -> ConfigRefused:
-    sink.report(ChannelState.FAILED, str(refused))
-    return refused
+    def explain(error: Exception) -> CallFailure:
+        if not isinstance(error, ApiRefusal):
+            return CallFailure(f"Slack cannot be reached: {error}")
+        fatal = config_refused(config.name, error) if is_operators_matter(error) else None
+        return CallFailure(f"Slack refuses auth.test ({error})", error.retry_after_s, fatal)
+
+    caller = PersistentCaller(config.name, sink, sleep, BACKOFF, "introduction_failed")
+    return await caller.call_until_ok(ask, explain, (ApiRefusal, ChannelError))
 
 
 def _to_identity(config: SlackAccount, answer: JsonObject) -> BotIdentity:

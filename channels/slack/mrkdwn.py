@@ -8,12 +8,13 @@ import re
 from collections.abc import Callable, Mapping
 from functools import partial
 
+from channels.foreign import storable
+
 MENTION = re.compile(r"<@([UW][A-Z0-9]{1,30})(?:\|[^<>]*)?>")
 _BRACKETS = re.compile(r"<([^<>]*)>")
 _ENTITY = re.compile(r"&(amp|lt|gt);")
 _CHARACTER: Mapping[str, str] = {"amp": "&", "lt": "<", "gt": ">"}
 _PINGING = re.compile(r"<(?=[!@#])")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 WORD_JOINER = "\u2060"  # shows nothing, and takes the meaning out of what stands behind a bracket
 
 NameOf = Callable[[str, str | None], str | None]
@@ -37,11 +38,6 @@ def defuse(text: str) -> str:
     return _PINGING.sub("<" + WORD_JOINER, text)
 
 
-def clean(text: str) -> str:
-    """Without NUL; lone surrogates become the replacement character (A91)."""
-    return _SURROGATE.sub("\ufffd", text.replace("\x00", "") if "\x00" in text else text)
-
-
 def mentions(text: str, user: str) -> bool:
     """Whether a person's text mentions this user."""
     return f"<@{user}" in text and any(found[1] == user for found in MENTION.finditer(text))
@@ -57,7 +53,7 @@ def as_said(text: str, us: str, name_of: NameOf = nameless) -> str:
     first = MENTION.match(text.lstrip())
     if first is not None and first[1] == us:
         text = text.lstrip()[first.end() :].lstrip(" ,:")
-    return clean(unescape(_BRACKETS.sub(partial(_shown_text, name_of), text) if "<" in text else text)).strip()
+    return storable(unescape(_BRACKETS.sub(partial(_shown_text, name_of), text) if "<" in text else text)).strip()
 
 
 def _shown_text(name_of: NameOf, found: re.Match[str]) -> str:

@@ -15,12 +15,13 @@ from weakref import WeakValueDictionary
 import structlog
 from pydantic import ValidationError
 
+from channels.bounded_dict import BoundedDict
 from channels.errors import ChannelError
-from channels.foreign import LONGEST_WAIT_S
+from channels.foreign import LONGEST_WAIT_S, storable
 from channels.slack.error_mapping import MISSING_SCOPE, ApiRefusal, where_to_mend
-from channels.slack.mrkdwn import MENTION, clean, unescape
+from channels.slack.identity import BotIdentity
+from channels.slack.mrkdwn import MENTION, unescape
 from channels.slack.raw import RawUserInfo
-from channels.slack.translate import BotIdentity
 from channels.slack.wire import SlackWire
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class NameDirectory:
         self._wire = wire
         self._bot = bot
         self._now_s = now_s
-        self._known: dict[str, _Known] = {}  # oldest first
+        self._known: BoundedDict[str, _Known] = BoundedDict(KEPT_AT_MOST)
         self._asked: dict[str, asyncio.Event] = {}  # one call in flight, or waiting, a person
         self._waiting: asyncio.Queue[str] = asyncio.Queue(ASKED_AT_MOST)
         self._resumes_s = float("-inf")
@@ -91,13 +92,13 @@ class NameDirectory:
         await self._learn(users, asyncio.get_running_loop().time() + WAIT_S)
 
     async def _learn(self, users: Collection[str], ends_s: float) -> None:
-        asked = [one for user in users if (one := self._ask(user)) is not None]
+        asked = [lookup for user in users if (lookup := self._ask(user)) is not None]
         if not asked:
             return
         try:
             async with asyncio.timeout_at(ends_s):
-                for one in asked:
-                    await one.wait()
+                for lookup in asked:
+                    await lookup.wait()
         except TimeoutError:
             return
 
@@ -152,7 +153,7 @@ class NameDirectory:
 
     def _note_refusal(self, user: str, refusal: ApiRefusal) -> None:
         if refusal.error in _UNKNOWN:
-            self._keep(user, _Known(None, frozenset(), self._now_s() + KEPT_S))
+            self._known[user] = _Known(None, frozenset(), self._now_s() + KEPT_S)
         elif refusal.error != MISSING_SCOPE:
             self._pause(min(refusal.retry_after_s or PAUSE_S, LONGEST_WAIT_S), str(refusal))
         else:
@@ -174,22 +175,16 @@ class NameDirectory:
             info = RawUserInfo.model_validate(raw)
         except ValidationError:
             _log.info("name_unreadable", account=self._bot.account)
-            self._keep(user, _Known(None, frozenset(), self._now_s() + KEPT_S))
+            self._known[user] = _Known(None, frozenset(), self._now_s() + KEPT_S)
             return
-        self._keep(user, _Known(_display_name(info), frozenset(info.teams), self._now_s() + KEPT_S))
-
-    def _keep(self, user: str, known: _Known) -> None:
-        self._known.pop(user, None)
-        self._known[user] = known
-        while len(self._known) > KEPT_AT_MOST:
-            del self._known[next(iter(self._known))]
+        self._known[user] = _Known(_display_name(info), frozenset(info.teams), self._now_s() + KEPT_S)
 
 
 def _display_name(info: RawUserInfo) -> str | None:
     """What Slack shows of somebody: the name they chose, else their full name, else their handle."""
     profile = info.profile
     for name in (profile.display_name, profile.real_name, info.real_name, info.name):
-        if shown := " ".join(clean(unescape(name or "")).split())[:NAME_CHARS]:
+        if shown := " ".join(storable(unescape(name or "")).split())[:NAME_CHARS]:
             return shown
     return None
 

@@ -8,13 +8,12 @@ import uuid
 
 from pydantic import JsonValue
 
+from channels.foreign import JsonObject
 from channels.messages import Button, ButtonStyle, OutboundPart, Rendered
 from channels.slack.limits import MAX_SECTION
 from channels.slack.mrkdwn import escape
 from channels.slack.render import MARKDOWN, MRKDWN
 from channels.slack.translate_interaction import ACTION_PREFIX
-
-JsonObject = dict[str, JsonValue]
 
 EVENT_TYPE = "tenk_part"  # of the metadata beside what we send
 KEY_SPACE = uuid.UUID("7b0c4b1e-2f0e-5d0f-9c53-0f6f0a6e7d10")
@@ -49,14 +48,14 @@ def content(rendered: Rendered, buttons: tuple[Button, ...] = ()) -> JsonObject:
 
 def actions(buttons: tuple[Button, ...]) -> JsonObject:
     """The block that shows buttons."""
-    return {"type": "actions", "elements": [_button(index, one) for index, one in enumerate(buttons)]}
+    return {"type": "actions", "elements": [_button(index, button) for index, button in enumerate(buttons)]}
 
 
 def without_buttons(message: JsonObject) -> JsonObject:
     """`text` and `blocks` of a message as it stands, its buttons left out."""
     blocks = message.get("blocks")
     found = blocks if isinstance(blocks, list) else []
-    kept: list[JsonValue] = [one for one in found if isinstance(one, dict) and one.get("type") != "actions"]
+    kept: list[JsonValue] = [block for block in found if isinstance(block, dict) and block.get("type") != "actions"]
     return {"text": _shorten(str(message.get("text") or " ")), "blocks": kept}
 
 

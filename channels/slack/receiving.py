@@ -6,7 +6,6 @@ raises. So no listener of bolt's ever runs; its own order (acknowledge, then han
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
 
 import structlog
 from pydantic import JsonValue
@@ -17,15 +16,14 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from channels.base import ChannelState, NotPersisted, Sink
+from channels.clocks import Clock
 from channels.messages import InboundEvent, Rejected
 from channels.slack.cursor import ResumePoint
+from channels.slack.identity import BotIdentity
 from channels.slack.names import NameDirectory, people_in, profile_in
-from channels.slack.translate import BotIdentity, TranslationContext, to_rejected, translate_event
+from channels.slack.translate import TranslationContext, to_rejected, translate_event
 from channels.slack.translate_interaction import translate_actions, translate_command
 from channels.slack.wire import quiet_logger
-
-Pause = Callable[[float], Awaitable[None]]
-Clock = Callable[[], datetime]
 
 COMMAND_WAITS_S = 0.5  # for what was said before it: who used it is to be answered within a second
 
@@ -35,13 +33,15 @@ _log = structlog.get_logger()
 class Receiver:
     """What both ways in share: who we are, how far we heard, and the sink."""
 
-    def __init__(self, bot: BotIdentity, sink: Sink, places: ResumePoint, names: NameDirectory, clock: Clock) -> None:
+    def __init__(
+        self, bot: BotIdentity, sink: Sink, resume_point: ResumePoint, names: NameDirectory, clock: Clock
+    ) -> None:
         """`clock` gives aware UTC."""
         self.bot = bot
         self.sink = sink
-        self.places = places
+        self.resume_point = resume_point
         self.names = names
-        self.known = TranslationContext(places.threads, names.name_of)
+        self.known = TranslationContext(resume_point.threads, names.name_of)
         self._clock = clock
 
     def translate(self, body: object) -> InboundEvent | Rejected | None:
@@ -81,15 +81,15 @@ class Receiver:
         """Commit events in their order, with the resume point. Raises as `take` does."""
         events: list[InboundEvent] = []
         refused: list[Rejected] = []
-        for one in translated:
-            if isinstance(one, Rejected):
-                _log.warning("event_rejected", account=self.bot.account, event_id=one.event_id, reason=one.reason)
-                refused.append(one)
-            elif one is not None:
-                self.places.note(one)
-                events.append(one)
+        for event in translated:
+            if isinstance(event, Rejected):
+                _log.warning("event_rejected", account=self.bot.account, event_id=event.event_id, reason=event.reason)
+                refused.append(event)
+            elif event is not None:
+                self.resume_point.note(event)
+                events.append(event)
         if events or refused:
-            await self.sink.receive(events, rejected=refused, cursor=self.places.cursor())
+            await self.sink.receive(events, rejected=refused, cursor=self.resume_point.cursor())
 
 
 async def wait_for_turn(caught_up: asyncio.Event, *, is_event: bool) -> None:

@@ -5,11 +5,12 @@ from datetime import datetime, timedelta
 from pydantic import JsonValue
 
 from channels.errors import Permanent, PermanentKind
+from channels.foreign import JsonObject
 from channels.messages import Address, OutboundPart, Receipt
 from channels.slack.files import FILE_ID, comment_of
 from channels.slack.mrkdwn import unescape
 from channels.slack.payloads import EVENT_TYPE
-from channels.slack.wire import JsonObject, SlackWire
+from channels.slack.wire import SlackWire
 
 LOOK_BACK = timedelta(hours=25)  # delivery gives a part up after a day
 FILES_LOOK_BACK = timedelta(minutes=15)  # files carry no key: the same names and words, not long ago
@@ -56,7 +57,7 @@ async def _page(wire: SlackWire, method: str, arguments: dict[str, str | int | b
     answer = await wire.get(method, **arguments)
     messages, metadata = answer.get("messages"), answer.get("response_metadata")
     cursor = str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
-    return [one for one in messages if isinstance(one, dict)] if isinstance(messages, list) else [], cursor
+    return [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else [], cursor
 
 
 def _open_stream(message: JsonObject, thread: str, ours: str, before: Receipt | None) -> Receipt | None:
@@ -106,8 +107,8 @@ def _key(message: JsonObject) -> JsonValue:
 
 def _files_of(message: JsonObject, part: OutboundPart) -> Receipt | None:
     files = message.get("files")
-    found: list[JsonObject] = [one for one in files if isinstance(one, dict)] if isinstance(files, list) else []
-    names: list[JsonValue] = [one.get("title") for one in found]
+    found: list[JsonObject] = [file for file in files if isinstance(file, dict)] if isinstance(files, list) else []
+    names: list[JsonValue] = [file.get("title") for file in found]
     if not found or names != [media.name for media in part.media]:
         return None
     same = unescape(str(message.get("text") or "")).strip() == unescape(comment_of(part)).strip()

@@ -6,17 +6,17 @@ Why so: decision 0011.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
 
+from channels.bounded_dict import BoundedDict
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
-from channels.foreign import LONGEST_WAIT_S
+from channels.foreign import LONGEST_WAIT_S, JsonObject
 from channels.messages import OutboundPart
 from channels.slack.error_mapping import STREAMING, ApiRefusal, to_channel_error
 from channels.slack.payloads import actions, content, key_metadata
 from channels.slack.raw import ts_of
 from channels.slack.render import MARKDOWN
 from channels.slack.stream_delta import holds_link, rest, stable_prefix
-from channels.slack.wire import JsonObject, SlackWire
+from channels.slack.wire import SlackWire
 
 REMEMBERED = 300  # streams and chats
 REST_S = 60.0  # without a stream, where Slack names no time after which to ask again
@@ -32,9 +32,6 @@ _NOT_HERE = frozenset({"channel_type_not_supported", "method_not_supported_for_c
 
 Place = tuple[str, str]  # a message: its chat and its ts
 
-K = TypeVar("K")
-V = TypeVar("V")
-
 
 class Streams:
     """The streams of one app that are open, and every change of what it said."""
@@ -44,8 +41,10 @@ class Streams:
         self._wire = wire
         self._now_s = now_s
         self._wanted = wanted
-        self._shown: dict[Place, str] = {}  # of open streams, what was appended; only what is certain
-        self._refusing: dict[str, None] = {}  # chats
+        self._shown: BoundedDict[Place, str] = BoundedDict(
+            REMEMBERED
+        )  # of open streams, what was appended; only what is certain
+        self._refusing: BoundedDict[str, None] = BoundedDict(REMEMBERED)  # chats
         self._rests_until_s = float("-inf")
 
     async def begin(self, part: OutboundPart) -> str | None:
@@ -73,7 +72,7 @@ class Streams:
         ts = ts_of(answer.get("ts"))
         if ts is None:
             raise Unknown("chat.startStream was answered without a ts")
-        self._keep((part.address.chat, ts), "")
+        self._shown[part.address.chat, ts] = ""
         return ts
 
     async def change(self, part: OutboundPart, ts: str) -> None:
@@ -92,7 +91,7 @@ class Streams:
             except ApiRefusal as refusal:
                 meaning = to_channel_error(refusal)
                 if isinstance(meaning, Retryable):
-                    self._keep(place, shown)
+                    self._shown[place] = shown
                 if not isinstance(meaning, Permanent):
                     raise
                 is_open = refusal.error not in _OVER
@@ -118,7 +117,7 @@ class Streams:
             return True
         if more:
             await self._wire.post("chat.appendStream", body)
-        self._keep(place, shown + more)
+        self._shown[place] = shown + more
         return True
 
     async def _write_anew(self, part: OutboundPart, ts: str, *, is_open: bool) -> None:
@@ -156,13 +155,3 @@ class Streams:
             self._wanted = False
         elif error in _NOT_HERE:
             self._refusing[chat] = None
-            _forget_oldest(self._refusing)
-
-    def _keep(self, place: Place, shown: str) -> None:
-        self._shown[place] = shown
-        _forget_oldest(self._shown)
-
-
-def _forget_oldest(kept: dict[K, V]) -> None:
-    while len(kept) > REMEMBERED:
-        del kept[next(iter(kept))]

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from channels.foreign import EARLIEST, as_text, instant_of
+from channels.foreign import EARLIEST, as_text, instant_of, storable
 from channels.messages import (
     MAX_QUOTES,
     Address,
@@ -29,7 +29,8 @@ from channels.messages import (
     Sender,
     quoted,
 )
-from channels.slack.mrkdwn import NameOf, as_said, clean, mentions, nameless
+from channels.slack.identity import BotIdentity
+from channels.slack.mrkdwn import NameOf, as_said, mentions, nameless
 from channels.slack.raw import RawEventCallback, RawFile, RawMember, RawMessage, RawMessageEvent
 
 CHANNEL = "slack"
@@ -40,18 +41,6 @@ _SAID = frozenset({None, "file_share", "me_message", "thread_broadcast", "bot_me
 
 _TOMBSTONE = "tombstone"  # what a message that others replied to becomes when it is deleted: it is "changed" to that
 _SLACKBOT = "USLACKBOT"  # Slack's own voice: it has no bot id
-
-
-@dataclass(frozen=True, slots=True)
-class BotIdentity:
-    """Which app this is: what auth.test says, and the account's name in the configuration."""
-
-    account: str
-    team: str
-    user: str  # the bot's user id
-    bot_id: str  # its bot id, which its messages carry
-    answer_in_threads: bool = True
-    name: str = ""  # the bot user's, as people mention it
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +89,9 @@ def to_rejected(body: object, reason: str) -> Rejected:
     text = as_text(body)
     found = body.get("event_id") if isinstance(body, dict) else None
     name = found if isinstance(found, str) else hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
-    return Rejected(event_id=f"ev:{clean(name)[:64]}", raw=clean(text[:MAX_RAW_CHARS]), reason=clean(reason[:500]))
+    return Rejected(
+        event_id=f"ev:{storable(name)[:64]}", raw=storable(text[:MAX_RAW_CHARS]), reason=storable(reason[:500])
+    )
 
 
 def said_at(ts: str) -> datetime:
@@ -147,10 +138,12 @@ def translate_message(
 def _to_quotes(raw: RawMessage, bot: BotIdentity, name_of: NameOf) -> tuple[Quoted, ...]:
     """The messages that a message shares or links to, as whoever wrote them put it."""
     found: list[Quoted] = []
-    for one in raw.attachments[:MAX_QUOTES]:
-        author = one.author_name or one.author_subname
-        said = as_said(one.text or one.fallback or "", "", name_of)
-        found += quoted(QuoteKind.FORWARD, said, clean(author) if author else None, ours=one.author_id == bot.user)
+    for attachment in raw.attachments[:MAX_QUOTES]:
+        author = attachment.author_name or attachment.author_subname
+        said = as_said(attachment.text or attachment.fallback or "", "", name_of)
+        found += quoted(
+            QuoteKind.FORWARD, said, storable(author) if author else None, ours=attachment.author_id == bot.user
+        )
     return tuple(found)
 
 
@@ -234,8 +227,8 @@ def _sender(raw: RawMessage, bot: BotIdentity, name_of: NameOf) -> Sender:
     team = raw.user_team or raw.source_team or raw.team or bot.team
     if raw.user in (None, _SLACKBOT) or raw.bot_id is not None or raw.subtype == "bot_message":
         who = raw.bot_id or raw.user or "unknown"
-        return Sender(f"{team}:{who}", clean(raw.username or who), is_bot=True)
-    return Sender(f"{team}:{raw.user}", name_of(raw.user, team) or clean(raw.username or raw.user))
+        return Sender(f"{team}:{who}", storable(raw.username or who), is_bot=True)
+    return Sender(f"{team}:{raw.user}", name_of(raw.user, team) or storable(raw.username or raw.user))
 
 
 def _attachment(raw: RawFile) -> Attachment:
@@ -245,6 +238,6 @@ def _attachment(raw: RawFile) -> Attachment:
         kind = AttachmentKind.VOICE
     else:
         kind = AttachmentKind.PHOTO if mime.startswith("image/") else AttachmentKind.DOCUMENT
-    name = clean(raw.name) if raw.name is not None else None
+    name = storable(raw.name) if raw.name is not None else None
     handle = raw.url_private_download or raw.url_private or raw.id
-    return Attachment(kind, clean(handle), name, raw.mimetype, raw.size)
+    return Attachment(kind, storable(handle), name, raw.mimetype, raw.size)

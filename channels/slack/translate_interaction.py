@@ -4,11 +4,13 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
+from channels.foreign import storable
 from channels.messages import Address, ButtonPressed, ChatKind, CommandInvoked, Rejected, Route, Sender
-from channels.slack.mrkdwn import NameOf, as_said, clean, nameless
+from channels.slack.identity import BotIdentity
+from channels.slack.mrkdwn import NameOf, as_said, nameless
 from channels.slack.raw import RawActions, RawCommand
 from channels.slack.reply_route import LASTS, ReplyRoute
-from channels.slack.translate import CHANNEL, BotIdentity, chat_kind, explain_error, to_rejected
+from channels.slack.translate import CHANNEL, chat_kind, explain_error, to_rejected
 
 ACTION_PREFIX = "tenk:"  # of our buttons' action ids
 
@@ -21,9 +23,9 @@ def translate_command(
         raw = RawCommand.model_validate(body)
     except ValidationError as error:
         return to_rejected(body, explain_error(error))
-    name = name_of(raw.user_id, raw.team_id) or clean(raw.user_name or raw.user_id)
+    name = name_of(raw.user_id, raw.team_id) or storable(raw.user_name or raw.user_id)
     return CommandInvoked(
-        event_id=f"cmd:{raw.team_id}:{clean(raw.trigger_id)[:80]}",
+        event_id=f"cmd:{raw.team_id}:{storable(raw.trigger_id)[:80]}",
         address=Address(CHANNEL, bot.account, raw.channel_id),
         sender=Sender(f"{raw.team_id}:{raw.user_id}", name),
         received_at=now,
@@ -50,15 +52,15 @@ def translate_actions(
     # Under a message that everybody sees the chat is answered; under one that only they see, only they are.
     route = _route(raw.user.id, raw.response_url, now) if raw.container.is_ephemeral else None
     thread = raw.container.thread_ts or (raw.message.thread_ts if raw.message is not None else None)
-    name = name_of(raw.user.id, team) or clean(raw.user.name or raw.user.username or raw.user.id)
+    name = name_of(raw.user.id, team) or storable(raw.user.name or raw.user.username or raw.user.id)
     return ButtonPressed(
-        event_id=f"act:{bot.team}:{clean(raw.trigger_id or str(action.action_ts))[:80]}",
+        event_id=f"act:{bot.team}:{storable(raw.trigger_id or str(action.action_ts))[:80]}",
         address=Address(CHANNEL, bot.account, raw.channel.id, thread),
         sender=Sender(f"{team}:{raw.user.id}", name),
         received_at=now,
         message_id=raw.container.message_ts,
         kind=chat_kind(raw.channel.id),
-        data=clean(action.value),
+        data=storable(action.value),
         route=route,
     )
 
@@ -69,4 +71,4 @@ def _kind(raw: RawCommand) -> ChatKind:
 
 
 def _route(person: str, url: str, now: datetime) -> Route | None:
-    return ReplyRoute(person, now + LASTS, clean(url)).as_route() if url else None
+    return ReplyRoute(person, now + LASTS, storable(url)).as_route() if url else None

@@ -16,9 +16,10 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
 from channels.base import ChannelState
+from channels.clocks import Sleep
 from channels.slack.backfill import Backfill
 from channels.slack.cursor import Trail
-from channels.slack.receiving import Pause, Receiver, wait_for_turn
+from channels.slack.receiving import Receiver, wait_for_turn
 from channels.slack.signatures import flaw_in
 from channels.slack.wire import STUMBLES
 
@@ -45,10 +46,10 @@ class Webhook:
         self._trail: Trail | None = None
 
     async def run(
-        self, app: AsyncApp, receiver: Receiver, backfill: Backfill, *, pause: Pause, backfill_s: float
+        self, app: AsyncApp, receiver: Receiver, backfill: Backfill, *, pause: Sleep, backfill_s: float
     ) -> None:
         """Be there for what Slack posts, until cancelled; events wait so long for what was said before."""
-        self._trail = trail = Trail(receiver.places, RETRIED_FOR_S, self._now_s)
+        self._trail = trail = Trail(receiver.resume_point, RETRIED_FOR_S, self._now_s)
         self._caught_up.clear()
         try:
             async with asyncio.TaskGroup() as tasks:

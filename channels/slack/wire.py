@@ -6,23 +6,20 @@ The SDK's own handlers that try again are off: a post that may have arrived must
 import io
 import logging
 from collections.abc import AsyncIterator, Mapping
-from datetime import UTC, datetime
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TraceConfig, TraceRequestRedirectParams
-from pydantic import JsonValue
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from channels.clocks import wall_now
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
-from channels.foreign import wait_of
+from channels.foreign import JsonObject, wait_of
 from channels.slack.config import SlackAccount
 from channels.slack.error_mapping import ApiRefusal, not_slacks, to_transport_error
-
-JsonObject = dict[str, JsonValue]
 
 STUMBLES = (ValueError, AttributeError, TypeError, LookupError, RecursionError)
 """What the SDK raises on what is none of Slack's."""
@@ -221,7 +218,7 @@ def _header_facts(answer: AsyncSlackResponse) -> JsonObject:
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:
-    return wait_of(headers.get("Retry-After") or headers.get("retry-after"), datetime.now(UTC))
+    return wait_of(headers.get("Retry-After") or headers.get("retry-after"), wall_now())
 
 
 async def _refuse_redirect(

@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 from channels.messages import InboundMessage
 from channels.simulators.slack.faults import Fault
 from channels.slack import names
+from channels.slack.identity import BotIdentity
 from channels.slack.names import NameDirectory
-from channels.slack.translate import BotIdentity
 from channels.slack.wire import SlackWire
 from tests.fakes.slack import BOT, Rig, account, slack, slack_by_http
 

@@ -28,7 +28,7 @@ from channels.messages import (
 )
 from channels.simulators.slack.faults import Fault
 from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
-from channels.slack.reactions import REACTIONS
+from channels.slack.adapter import REACTIONS
 from channels.slack.render import SlackRenderer
 from tests.fakes.slack import BOT, part, slack
 

@@ -12,7 +12,7 @@ from channels.discord.translate import Ourselves as DiscordSelf
 from channels.discord.translate import Surroundings
 from channels.discord.translate import translate as from_discord
 from channels.messages import INBOUND_EVENT, MAX_QUOTED_CHARS, InboundMessage, Quoted, QuoteKind
-from channels.slack.translate import BotIdentity as SlackSelf
+from channels.slack.identity import BotIdentity as SlackSelf
 from channels.slack.translate import TranslationContext, thread_key, translate_event
 from channels.telegram.identity import BotIdentity as TelegramSelf
 from channels.telegram.translate import translate

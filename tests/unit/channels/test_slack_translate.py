@@ -13,10 +13,11 @@ from channels.messages import (
     MessageDeleted,
     Rejected,
 )
+from channels.slack.identity import BotIdentity
 from channels.slack.mrkdwn import as_said, escape, mentions, unescape
 from channels.slack.names import people_in
 from channels.slack.reply_route import ReplyRoute
-from channels.slack.translate import BotIdentity, TranslationContext, said_at, translate_event
+from channels.slack.translate import TranslationContext, said_at, translate_event
 from channels.slack.translate_interaction import translate_actions, translate_command
 
 US = BotIdentity("main", "T1", "U0BOT", "B0BOT")
