@@ -8,7 +8,7 @@ import socket
 import sys
 from pathlib import Path
 
-from channels.console.client import Client
+from channels.console.client import ConsoleClient
 from channels.console.drawing import Drawing, printable
 from channels.web.config import WebAccount
 from gateway.app import serve
@@ -87,7 +87,7 @@ async def _soon_connected(path: Path) -> socket.socket:
 async def _talk(peer: socket.socket, text: str | None) -> bool:
     """Carry words both ways; False where the gateway went away first."""
     face = _Tty() if text is None and sys.stdin.isatty() and sys.stdout.isatty() else _Plain()
-    client = Client(peer, face.show)
+    client = ConsoleClient(peer, face.show)
     async with asyncio.TaskGroup() as tasks:
         hearing = tasks.create_task(client.run())
         talking = tasks.create_task(_say(client, face, text))
@@ -99,7 +99,7 @@ async def _talk(peer: socket.socket, text: str | None) -> bool:
     return stayed
 
 
-async def _say(client: Client, face: "_Plain | _Tty", text: str | None) -> None:
+async def _say(client: ConsoleClient, face: "_Plain | _Tty", text: str | None) -> None:
     await client.connected.wait()
     if text is not None:
         client.say(text)
@@ -108,7 +108,7 @@ async def _say(client: Client, face: "_Plain | _Tty", text: str | None) -> None:
         lines: asyncio.Queue[str | None] = asyncio.Queue()
         with _Input(lines):
             while (line := await lines.get()) is not None:
-                face.said()
+                face.finish_line()
                 if line.strip():
                     client.say(line)
                 else:
@@ -165,7 +165,7 @@ class _Plain:
     def begin(self) -> None:
         """Nothing: nobody watches."""
 
-    def said(self) -> None:
+    def finish_line(self) -> None:
         """Nothing: what was said is not repeated."""
 
     def show(self, message_id: str, text: str, live: bool) -> None:
@@ -190,9 +190,9 @@ class _Tty:
         """Ask for words."""
         _write(self._drawing.prompt())
 
-    def said(self) -> None:
+    def finish_line(self) -> None:
         """The person pressed return."""
-        _write(self._drawing.said())
+        _write(self._drawing.finish_line())
 
     def show(self, message_id: str, text: str, live: bool) -> None:
         """Draw a message as it is now."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import structlog
 from pydantic import JsonValue
 
-from channels.viewers.peers import accepted, close_with
+from channels.viewers.socket_accept import accept_peer, close_with
 from gateway.errors import GatewayError
 from gateway.ops.unix_socket import listening, short_name
 from gateway.telemetry import FAULTS, series
@@ -58,7 +58,7 @@ class ControlServer:
     async def _accept(self, listener: socket.socket, connections: asyncio.TaskGroup) -> None:
         while True:
             await self._slots.acquire()
-            peer = await accepted(listener)
+            peer = await accept_peer(listener)
             close_with(connections.create_task(self._serve(peer)), peer)
 
     async def _serve(self, peer: socket.socket) -> None:

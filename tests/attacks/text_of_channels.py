@@ -43,7 +43,7 @@ from channels.telegram import translate as telegram
 from channels.telegram.identity import BotIdentity as TelegramIdentity
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer, rich_message
-from channels.viewers.views import BadFrame, Say, read_frame, to_event
+from channels.viewers.viewer_frames import BadFrame, SayFrame, read_frame, to_event
 from channels.web import frames as web
 from channels.web.render import WebRenderer
 from tests.attacks.entries import Entry
@@ -198,7 +198,7 @@ def from_slack(text: str) -> None:
 
 def from_the_page(text: str) -> None:
     """What a person says on our own page, and how it is shown to them again."""
-    event = to_event(Say.model_construct(type="say", id="a" * 8, text=text), VISITOR, NOW)
+    event = to_event(SayFrame.model_construct(type="say", id="a" * 8, text=text), VISITOR, NOW)
     if isinstance(event, InboundMessage):
         web.said_frame(event)
     for raw in (orjson.dumps({"type": "say", "id": "a" * 8, "text": clean(text)}), text.encode(errors="replace")):
@@ -247,7 +247,7 @@ ENTRIES: dict[str, Entry] = {
     "channels.telegram.translate": Entry(from_telegram),
     "channels.discord.translate": Entry(from_discord),
     "channels.slack.translate": Entry(from_slack),
-    "channels.viewers.views": Entry(from_the_page),
+    "channels.viewers.viewer_frames": Entry(from_the_page),
     "channels.console.drawing": Entry(on_a_terminal),
     "channels: names of files": Entry(file_names),
     "channels.foreign:words_of": Entry(words_of),
@@ -276,8 +276,8 @@ EXCUSED: dict[str, str] = {
     "channels.slack.names:NameDirectory._learn": "loops over people, of whom ten of a text are looked up",
     "channels.slack.cursor": "loops over threads by their ids, of which a bounded number is kept",
     "channels.slack.signatures": "one comparison of a signature over the bytes of a bounded body",
-    "channels.viewers.screens": "loops over the views of one chat, eight at most",
-    "channels.web.seats": "loops over the pages that are open, of which there is a bounded number",
+    "channels.viewers.viewer_hub": "loops over the views of one chat, eight at most",
+    "channels.web.page_gate": "loops over the pages that are open, of which there is a bounded number",
     "channels.slack.raw:ts_of": "one match of twenty characters at most",
     "channels.web.attached": "loops over files that are kept, by their sizes",
     "channels.web.bounds": "loops over instants, not over text",

@@ -8,18 +8,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channels.messages import INBOUND_EVENT, Address, ButtonPressed, InboundMessage, Membership, Sender
-from channels.viewers.views import (
+from channels.viewers.viewer_frames import (
     MAX_SAID_CHARS,
     BadFrame,
-    Hello,
-    Press,
-    Say,
-    Shown,
+    HelloFrame,
+    PressFrame,
+    SayFrame,
+    ShownFrame,
     Visitor,
-    back_again,
     read_frame,
     read_frames,
     to_event,
+    to_unblocked,
 )
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -49,9 +49,11 @@ def test_press_is_a_press():
 
 def test_other_frames_are_told_apart():
     """Hello has defaults; numbers are numbers."""
-    assert Hello(type="hello") == read_frame('{"type":"hello"}')
-    assert Shown(type="shown", n=3) == read_frame('{"type":"shown","n":3}')
-    assert [Shown(type="shown", n=1), Hello(type="hello")] == read_frames('[{"type":"shown","n":1},{"type":"hello"}]')
+    assert HelloFrame(type="hello") == read_frame('{"type":"hello"}')
+    assert ShownFrame(type="shown", n=3) == read_frame('{"type":"shown","n":3}')
+    assert [ShownFrame(type="shown", n=1), HelloFrame(type="hello")] == read_frames(
+        '[{"type":"shown","n":1},{"type":"hello"}]'
+    )
 
 
 @pytest.mark.parametrize(
@@ -81,12 +83,12 @@ def test_list_of_frames_is_bounded():
 
 def test_blank_text_says_nothing():
     """Blanks and control characters alone are no message."""
-    assert to_event(Say(type="say", id="12345678", text=" \x00\n"), ADA, NOW) is None
+    assert to_event(SayFrame(type="say", id="12345678", text=" \x00\n"), ADA, NOW) is None
 
 
 def test_coming_back_has_a_key_of_its_own():
     """Two visits are two events."""
-    one, other = back_again(ADA, NOW), back_again(ADA, NOW)
+    one, other = to_unblocked(ADA, NOW), to_unblocked(ADA, NOW)
     assert Membership.UNBLOCKED is one.change
     assert one.event_id != other.event_id
 
@@ -94,7 +96,7 @@ def test_coming_back_has_a_key_of_its_own():
 @given(st.text(max_size=300), st.from_regex(r"[A-Za-z0-9_-]{8,64}", fullmatch=True))
 def test_any_text_arrives_clean_and_can_be_stored(text: str, id_: str):
     """Whatever is typed becomes an event that survives the inbox's JSON, or nothing."""
-    frame = Say(type="say", id=id_, text=text)
+    frame = SayFrame(type="say", id=id_, text=text)
     event = to_event(frame, ADA, NOW)
     if event is not None:
         assert "\x00" not in event.text
@@ -110,4 +112,4 @@ def test_press_data_is_printable_ascii(data: str):
     except BadFrame:
         assert not data or not data.isascii() or not data.isprintable()
     else:
-        assert isinstance(frame, Press)
+        assert isinstance(frame, PressFrame)

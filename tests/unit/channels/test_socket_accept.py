@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 
 SCRIPT = """
 import asyncio, errno, os, resource, socket
-from channels.viewers.peers import accepted
+from channels.viewers.socket_accept import accepted
 
 async def main():
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as client:

@@ -25,7 +25,7 @@ CHATS_KNOWN = 10_000
 """Chats of which it is remembered that nothing waits for them."""
 
 
-class Screen:
+class Viewer:
     """One open view of a chat: frames wait here until they travel."""
 
     def __init__(self, chat: str) -> None:
@@ -69,7 +69,7 @@ class Screen:
 class _Chat:
     """Who looks at one chat."""
 
-    screens: list[Screen] = field(default_factory=list)
+    viewers: list[Viewer] = field(default_factory=list)
     arrived: asyncio.Event = field(default_factory=asyncio.Event)  # set while somebody looks
     waiting: dict[int, "asyncio.Future[None]"] = field(default_factory=dict)  # frames not confirmed yet
     shows: int = 0  # calls of `show` under way
@@ -87,7 +87,7 @@ class Patience:
     most_of_chat: int = 8
 
 
-class Screens:
+class ViewerHub:
     """Every open view of one channel account."""
 
     def __init__(self, patience: Patience | None = None, now_s: Callable[[], float] = time.monotonic) -> None:
@@ -103,14 +103,14 @@ class Screens:
     def has_room(self, chat: str) -> bool:
         """Whether one more view of a chat may be opened, as far as that chat is concerned."""
         held = self._chats.get(chat)
-        return held is None or len(held.screens) < self._patience.most_of_chat
+        return held is None or len(held.viewers) < self._patience.most_of_chat
 
-    def of(self, chat: str) -> Sequence[Screen]:
+    def of(self, chat: str) -> Sequence[Viewer]:
         """The views of a chat."""
         held = self._chats.get(chat)
-        return () if held is None else tuple(held.screens)
+        return () if held is None else tuple(held.viewers)
 
-    def open(self, chat: str) -> Screen | None:
+    def open(self, chat: str) -> Viewer | None:
         """A view of a chat; None where there are too many."""
         if self._open >= self._patience.most or not self.has_room(chat):
             return None
@@ -118,35 +118,35 @@ class Screens:
         if held is None:
             held = self._chats[chat] = _Chat()
         self._absent.pop(chat, None)
-        screen = Screen(chat)
-        held.screens.append(screen)
+        viewer = Viewer(chat)
+        held.viewers.append(viewer)
         held.arrived.set()
         self._open += 1
-        return screen
+        return viewer
 
-    def leave(self, screen: Screen) -> None:
+    def leave(self, viewer: Viewer) -> None:
         """A view went away; frames that only it could have confirmed are in doubt now. Twice is once."""
-        screen.close()
-        held = self._chats.get(screen.chat)
-        if held is None or screen not in held.screens:
+        viewer.close()
+        held = self._chats.get(viewer.chat)
+        if held is None or viewer not in held.viewers:
             return
-        held.screens.remove(screen)
+        held.viewers.remove(viewer)
         self._open -= 1
-        if held.screens:
+        if held.viewers:
             return
         held.arrived.clear()
         held.left_at_s = self._now_s()
         for waiting in held.waiting.values():
             if not waiting.done():
                 waiting.set_exception(Unknown("the view went away before it confirmed the message"))
-        self._note_absence(screen.chat, held)
+        self._note_absence(viewer.chat, held)
 
     def _note_absence(self, chat: str, held: _Chat) -> None:
         """Put a chat that nobody looks at into its line, and drop those that have been there for long.
 
         They stand in front of it, so that a leave costs the same however many there are.
         """
-        if not (held.screens or held.shows):
+        if not (held.viewers or held.shows):
             self._absent[chat] = None
         long_ago_s = self._now_s() - self._patience.gone_after_s
         while self._absent and self._chats[first := next(iter(self._absent))].left_at_s <= long_ago_s:
@@ -168,18 +168,18 @@ class Screens:
         held.shows += 1
         self._absent.pop(chat, None)
         try:
-            await self._looked_at(chat, held)
-            await self._confirmed(held, frame)
+            await self._await_viewer(chat, held)
+            await self._await_confirmation(held, frame)
         finally:
             held.shows -= 1
             self._note_absence(chat, held)
 
-    async def _confirmed(self, held: _Chat, frame: Frame) -> None:
+    async def _await_confirmation(self, held: _Chat, frame: Frame) -> None:
         number = next(self._numbers)
         confirmed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         held.waiting[number] = confirmed
         try:
-            pushed = [screen.push({**frame, "n": number}) for screen in held.screens]
+            pushed = [viewer.push({**frame, "n": number}) for viewer in held.viewers]
             if not any(pushed):
                 raise Retryable("no view keeps up", retry_after_s=1.0)
             async with asyncio.timeout(self._patience.confirm_s):
@@ -190,7 +190,7 @@ class Screens:
             del held.waiting[number]
             confirmed.cancel()
 
-    async def _looked_at(self, chat: str, held: _Chat) -> None:
+    async def _await_viewer(self, chat: str, held: _Chat) -> None:
         try:
             async with asyncio.timeout(self._patience.arrive_s):
                 await held.arrived.wait()
@@ -203,8 +203,8 @@ class Screens:
     def tell(self, chat: str, frame: Frame) -> None:
         """Push a frame that nobody needs to confirm to whoever looks."""
         held = self._chats.get(chat)
-        for screen in list(held.screens) if held is not None else ():
-            screen.push(frame)
+        for viewer in list(held.viewers) if held is not None else ():
+            viewer.push(frame)
 
     def confirm(self, chat: str, number: int) -> None:
         """A view of this chat has shown the frame of this number."""
@@ -220,16 +220,16 @@ class Screens:
     def close_all(self) -> None:
         """Close every view."""
         for held in self._chats.values():
-            for screen in held.screens:
-                screen.close()
+            for viewer in held.viewers:
+                viewer.close()
 
     # ------------------------------------------------------------ what waits for the absent
 
-    def is_owed(self, chat: str) -> bool:
+    def may_have_parked(self, chat: str) -> bool:
         """Whether something may be parked for this chat, from this life of the process or an earlier one."""
         return chat not in self._clear
 
-    def caught_up(self, chat: str) -> None:
+    def mark_unparked(self, chat: str) -> None:
         """Nothing is parked for this chat: it is new, or its lane was told to go on."""
         self._clear[chat] = None
         self._clear.move_to_end(chat)

@@ -35,7 +35,7 @@ class _FromView(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
 
-class Hello(_FromView):
+class HelloFrame(_FromView):
     """The view is there, and has seen everything up to `seen` of the process `epoch`."""
 
     type: Literal["hello"]
@@ -43,7 +43,7 @@ class Hello(_FromView):
     seen: int = Field(default=0, ge=0)
 
 
-class Say(_FromView):
+class SayFrame(_FromView):
     """The person said something."""
 
     type: Literal["say"]
@@ -51,7 +51,7 @@ class Say(_FromView):
     text: str = Field(max_length=MAX_SAID_CHARS)
 
 
-class Press(_FromView):
+class PressFrame(_FromView):
     """The person pressed a button under our message."""
 
     type: Literal["press"]
@@ -60,24 +60,26 @@ class Press(_FromView):
     data: str = Field(pattern=r"^[\x20-\x7e]{1,64}$")
 
 
-class Shown(_FromView):
+class ShownFrame(_FromView):
     """The view has shown the frame with this number."""
 
     type: Literal["shown"]
     n: int
 
 
-FromView = Annotated[Hello | Say | Press | Shown, Field(discriminator="type")]
+FromView = Annotated[HelloFrame | SayFrame | PressFrame | ShownFrame, Field(discriminator="type")]
 
-_FRAME: TypeAdapter[Hello | Say | Press | Shown] = TypeAdapter(FromView)
-_FRAMES: TypeAdapter[list[Hello | Say | Press | Shown]] = TypeAdapter(Annotated[list[FromView], Field(max_length=100)])
+_FRAME: TypeAdapter[HelloFrame | SayFrame | PressFrame | ShownFrame] = TypeAdapter(FromView)
+_FRAMES: TypeAdapter[list[HelloFrame | SayFrame | PressFrame | ShownFrame]] = TypeAdapter(
+    Annotated[list[FromView], Field(max_length=100)]
+)
 
 
 class BadFrame(ValueError):
     """What a view sent is none of its frames; the message says why."""
 
 
-def read_frame(raw: str | bytes) -> Hello | Say | Press | Shown:
+def read_frame(raw: str | bytes) -> HelloFrame | SayFrame | PressFrame | ShownFrame:
     """One frame.
 
     Raises:
@@ -89,7 +91,7 @@ def read_frame(raw: str | bytes) -> Hello | Say | Press | Shown:
         raise BadFrame(_why(error)) from None
 
 
-def read_frames(raw: str | bytes) -> list[Hello | Say | Press | Shown]:
+def read_frames(raw: str | bytes) -> list[HelloFrame | SayFrame | PressFrame | ShownFrame]:
     """A JSON list of frames, a hundred at most.
 
     Raises:
@@ -115,10 +117,10 @@ class Visitor:
     locale: str | None = None  # BCP 47
 
 
-def to_event(frame: Say | Press, visitor: Visitor, now: datetime) -> InboundEvent | None:
+def to_event(frame: SayFrame | PressFrame, visitor: Visitor, now: datetime) -> InboundEvent | None:
     """What a frame tells the gateway; None where it says nothing. The id counts within the chat."""
     chat = visitor.address.chat
-    if isinstance(frame, Press):
+    if isinstance(frame, PressFrame):
         return ButtonPressed(
             event_id=f"press:{chat}:{frame.id}",
             address=visitor.address,
@@ -145,7 +147,7 @@ def to_event(frame: Say | Press, visitor: Visitor, now: datetime) -> InboundEven
     )
 
 
-def back_again(visitor: Visitor, now: datetime) -> MembershipChanged:
+def to_unblocked(visitor: Visitor, now: datetime) -> MembershipChanged:
     """The person looks again: what waits for them can go."""
     return MembershipChanged(
         event_id=f"back:{visitor.address.chat}:{secrets.token_hex(8)}",

@@ -22,7 +22,7 @@ LONGEST_PAUSE_S = 1.0
 _log = structlog.get_logger()
 
 
-async def accepted(listener: socket.socket, pause: Pause = asyncio.sleep) -> socket.socket:
+async def accept_peer(listener: socket.socket, pause: Pause = asyncio.sleep) -> socket.socket:
     """The next peer; a cancellation comes before it is accepted or not at all, so that none is left open."""
     pause_s = FIRST_PAUSE_S
     while True:

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
-from channels.viewers.screens import KEPT_FRAMES, Patience, Screens
+from channels.viewers.viewer_hub import KEPT_FRAMES, Patience, ViewerHub
 
 QUICK = Patience(arrive_s=0.02, confirm_s=0.05, gone_after_s=60.0, most=3, most_of_chat=2)
 
@@ -20,9 +20,9 @@ class Clock:
         return self.now_s
 
 
-def screens(clock: Clock | None = None) -> Screens:
+def screens(clock: Clock | None = None) -> ViewerHub:
     """Impatient ones."""
-    return Screens(QUICK, clock or Clock())
+    return ViewerHub(QUICK, clock or Clock())
 
 
 async def test_confirmed_message_is_sent():
@@ -66,7 +66,7 @@ async def test_confirmation_from_another_chat_counts_for_nothing():
 
 async def test_view_that_leaves_before_it_confirms_leaves_doubt():
     """At once, not after the time to confirm."""
-    hub = Screens(Patience(confirm_s=1000.0))
+    hub = ViewerHub(Patience(confirm_s=1000.0))
     screen = hub.open("c")
 
     async def leave() -> None:
@@ -81,7 +81,7 @@ async def test_view_that_leaves_before_it_confirms_leaves_doubt():
 
 async def test_view_that_arrives_in_time_is_waited_for():
     """A page that is being loaded again misses nothing."""
-    hub = Screens(Patience(arrive_s=1000.0))
+    hub = ViewerHub(Patience(arrive_s=1000.0))
 
     async def arrive() -> None:
         screen = hub.open("c")
@@ -98,24 +98,24 @@ async def test_away_is_retryable_and_gone_is_blocked():
     clock = Clock()
     hub = screens(clock)
     hub.leave(hub.open("c"))
-    hub.caught_up("c")
+    hub.mark_unparked("c")
     clock.now_s += 59
     with pytest.raises(Retryable):
         await hub.show("c", {})
-    assert not hub.is_owed("c")
+    assert not hub.may_have_parked("c")
     clock.now_s += 1
     with pytest.raises(Permanent) as gone:
         await hub.show("c", {})
     assert PermanentKind.BLOCKED is gone.value.kind
-    assert hub.is_owed("c")
+    assert hub.may_have_parked("c")
 
 
 async def test_nobody_knows_what_waits_from_an_earlier_life():
     """A chat that this process has not caught up with may have a parked lane."""
     hub = screens()
-    assert hub.is_owed("c")
-    hub.caught_up("c")
-    assert not hub.is_owed("c")
+    assert hub.may_have_parked("c")
+    hub.mark_unparked("c")
+    assert not hub.may_have_parked("c")
 
 
 async def test_slow_view_is_closed_and_nothing_piles_up():
@@ -172,7 +172,7 @@ async def test_one_open_view_keeps_nobody_else_in_memory():
 async def test_sending_to_who_comes_back_in_time_is_not_cut_off_by_another_who_leaves():
     """A chat is not forgotten while something is being said in it."""
     clock = Clock()
-    hub = Screens(Patience(arrive_s=1000.0), clock)
+    hub = ViewerHub(Patience(arrive_s=1000.0), clock)
     hub.leave(hub.open("c"))
     clock.now_s += 100
     async with asyncio.TaskGroup() as tasks:
