@@ -59,7 +59,7 @@ class ConsoleClient:
         """What was said and is not in the gateway's hands."""
         return [str(frame["text"]) for frame in self._unsent.values()]
 
-    def answered(self, now_s: float) -> bool:
+    def is_answered(self, now_s: float) -> bool:
         """Whether everything said is answered, and no more is coming."""
         if self._unsent or self._unanswered or self._growing:
             return False

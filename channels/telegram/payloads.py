@@ -167,12 +167,12 @@ def _keyboard(buttons: Sequence[Button]) -> JsonObject:
     rows: list[list[Button]] = []
     for button in buttons:
         row = rows[-1] if rows else []
-        room = ROW_CHARS - sum(len(one.label) for one in row)
+        room = ROW_CHARS - sum(len(placed.label) for placed in row)
         if row and len(row) < ROW_BUTTONS and len(button.label) <= room:
             row.append(button)
         else:
             rows.append([button])
-    keys: list[JsonValue] = [[_as_key(one) for one in row] for row in rows]
+    keys: list[JsonValue] = [[_as_key(key) for key in row] for row in rows]
     return {"reply_markup": {"inline_keyboard": keys}} if keys else {}
 
 

@@ -76,7 +76,7 @@ def _validate(raw: object) -> RawUpdate:
     try:
         return RawUpdate.model_validate(raw)
     except ValidationError as error:
-        if all(one["type"] != "string_unicode" for one in error.errors(include_url=False, include_input=False)):
+        if all(flaw["type"] != "string_unicode" for flaw in error.errors(include_url=False, include_input=False)):
             raise
     mended = without_surrogates(json.dumps(raw, ensure_ascii=False))
     return RawUpdate.model_validate(json.loads(mended))

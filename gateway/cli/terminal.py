@@ -116,7 +116,7 @@ async def _say(client: ConsoleClient, face: "_Plain | _Tty", text: str | None) -
     if text is not None or isinstance(face, _Plain):
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(ANSWER_S):
-            while not client.answered(loop.time()):
+            while not client.is_answered(loop.time()):
                 await asyncio.sleep(0.05)
 
 

@@ -107,7 +107,7 @@ class TelegramWindow:
 
     def shown(self) -> list[Shown]:
         """See `Window`."""
-        return [self._as_seen(one) for one in self._simulator.shown(self._person)]
+        return [self._as_seen(one) for one in self._simulator.messages_in(self._person)]
 
     def _as_seen(self, one: TelegramMessage) -> Shown:
         files = () if one.file is None else (SharedFile(one.file.name, self._simulator.content(one.file)),)
@@ -153,7 +153,7 @@ class SlackWindow:
     def shown(self) -> list[Shown]:
         """See `Window`; what only others see is not among it."""
         mine = (None, self._person)
-        return [self._as_seen(one) for one in self._simulator.shown(self._chat) if one.ephemeral_for in mine]
+        return [self._as_seen(one) for one in self._simulator.messages_in(self._chat) if one.ephemeral_for in mine]
 
     def _as_seen(self, one: SlackMessage) -> Shown:
         text, entities = without_marks(one.text)

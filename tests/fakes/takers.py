@@ -64,7 +64,7 @@ def _telegram(rendered: Rendered) -> Taken:
         if "rich_message" in call.body:
             return _telegram_rich(call.body["rich_message"])
         assert {"is_disabled": True} == call.body["link_preview_options"]
-        text, entities = telegram_checks.formatted(call.body["text"], json.loads(call.body.get("entities", "[]")))
+        text, entities = telegram_checks.check_text(call.body["text"], json.loads(call.body.get("entities", "[]")))
     marked = Rendered(text, json.dumps(entities) if entities else None)
     faults = telegram_entities.faults(rendered) + telegram_entities.faults(marked)
     if (text, len(entities)) != (rendered.text.replace("\t", " "), len(json.loads(rendered.markup or "[]"))):
@@ -73,7 +73,7 @@ def _telegram(rendered: Rendered) -> Taken:
 
 
 def _telegram_rich(message) -> Taken:
-    text, _ = telegram_rich.checked(message)
+    text, _ = telegram_rich.check_rich_message(message)
     return Taken(text, tuple(telegram_entities.mentioned(Rendered(rich_words(message["blocks"])))))
 
 
@@ -105,8 +105,8 @@ def _discord(rendered: Rendered) -> Taken:
 def _slack(rendered: Rendered) -> Taken:
     body = slack_payloads.to_message(_part("D1", rendered))
     assert (False, False) == (body["unfurl_links"], body["unfurl_media"])
-    taken = slack_checks.taken(body["text"], body["blocks"])
-    taken = slack_checks.taken(body["text"], body["blocks"], updated=True)
+    taken = slack_checks.check_content(body["text"], body["blocks"])
+    taken = slack_checks.check_content(body["text"], body["blocks"], updated=True)
     if rendered.markup == MARKDOWN:
         return Taken(read_markdown(body["blocks"][0]["text"]), taken.pings)
     return Taken(taken.text, taken.pings)

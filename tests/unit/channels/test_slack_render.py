@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
 from channels.messages import Address, OutboundPart, Rendered
-from channels.simulators.slack.checks import Content, taken
+from channels.simulators.slack.checks import Content, check_content
 from channels.slack.limits import MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.payloads import content, to_message
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
@@ -41,7 +41,7 @@ def rendered(markdown: str, dialect: str = MARKDOWN) -> str:
 
 def as_taken(one: Rendered) -> Content:
     body = content(one)
-    return taken(body["text"], body["blocks"], updated=True)
+    return check_content(body["text"], body["blocks"], updated=True)
 
 
 @pytest.mark.parametrize(

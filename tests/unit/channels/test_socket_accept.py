@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 
 SCRIPT = """
 import asyncio, errno, os, resource, socket
-from channels.viewers.socket_accept import accepted
+from channels.viewers.socket_accept import accept_peer
 
 async def main():
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as client:
@@ -29,7 +29,7 @@ async def main():
             if len(pauses) == 3:
                 os.close(taken.pop())
 
-        with await accepted(listener, pause) as peer:
+        with await accept_peer(listener, pause) as peer:
             assert peer.getpeername() == client.getsockname()
             print(pauses)
 
