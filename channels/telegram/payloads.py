@@ -54,8 +54,6 @@ def to_send_call(part: OutboundPart) -> ApiCall:
     if part.reply_to is not None:
         # An answer is worth more than its reference: when the question is deleted, it goes without.
         body["reply_parameters"] = {"message_id": int(part.reply_to), "allow_sending_without_reply": True}
-    if part.silent:
-        body["disable_notification"] = True
     if len(part.media) > 1:
         return _album(part, body)
     body |= _keyboard(part.buttons)

@@ -107,7 +107,6 @@ def part(
     route: Route | None = None,
     buttons: tuple[Button, ...] = (),
     media: tuple[OutboundMedia, ...] = (),
-    silent: bool = False,
 ) -> OutboundPart:
     """Something to send to a chat of account main."""
     return OutboundPart(
@@ -118,7 +117,6 @@ def part(
         route=route,
         buttons=buttons,
         media=media,
-        silent=silent,
     )
 
 
