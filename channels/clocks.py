@@ -7,8 +7,14 @@ missed. So the steady clock goes by the time since boot, and follows a set clock
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
+
+Clock = Callable[[], datetime]
+"""Gives aware UTC."""
+
+Sleep = Callable[[float], Awaitable[None]]
+"""Waits so many seconds."""
 
 FOLLOWS = 0.1
 """Part of the time that passes by which a set clock is followed: an hour is 54 to 66 minutes, a day is met in ten."""

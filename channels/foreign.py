@@ -5,6 +5,7 @@ raises, and what comes out is finite, in its bounds and aware. What is left out 
 it is left out is decided where it is read. No wire is known here.
 """
 
+import json
 import math
 import re
 from datetime import UTC, datetime
@@ -12,7 +13,9 @@ from email.utils import parsedate_to_datetime
 from typing import Annotated, TypeVar
 
 import orjson
-from pydantic import BeforeValidator, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+from pydantic import BeforeValidator, JsonValue, ValidationError, ValidatorFunctionWrapHandler, WrapValidator
+
+JsonObject = dict[str, JsonValue]
 
 LONGEST_WAIT_S = 3600.0
 """A wait that a platform asks for is obeyed for so long; then it is asked again."""
@@ -31,6 +34,7 @@ MAX_WORDS = 500  # characters of what a platform says about a failure
 
 _DIGITS = re.compile(r"-?[0-9]{1,20}", re.ASCII)
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _NUMBER_CHARS = 64  # a longer text is no number anybody means
 
 
@@ -92,6 +96,29 @@ def in_our_time(at: datetime) -> datetime:
     return min(max(at, EARLIEST), LATEST).astimezone(UTC)
 
 
+def decode_json(content: str | bytes) -> JsonValue:
+    """The JSON value; None when it is none. Lone surrogates in it, which orjson refuses, survive."""
+    value: JsonValue
+    try:
+        value = orjson.loads(content)
+    except orjson.JSONDecodeError:
+        try:
+            value = json.loads(content)
+        except (ValueError, RecursionError):
+            return None
+    return value
+
+
+def without_surrogates(text: str) -> str:
+    """The text with the replacement character for each lone surrogate, so that every offset holds."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def storable(text: str) -> str:
+    """The text as every database takes it: without NUL and without lone surrogates (A91)."""
+    return without_surrogates(text.replace("\x00", "") if "\x00" in text else text)
+
+
 def as_text(raw: object) -> str:
     """What cannot be understood, written down: as JSON where that can be, else as Python writes it."""
     try:
@@ -113,7 +140,7 @@ def words_of(text: object, most_chars: int = MAX_WORDS) -> str:
 
 
 def _as_words(value: object) -> str | None:
-    return _SURROGATE.sub("\ufffd", value) if isinstance(value, str) else None
+    return without_surrogates(value) if isinstance(value, str) else None
 
 
 def _or_none(value: object, read: ValidatorFunctionWrapHandler) -> object:
@@ -123,7 +150,6 @@ def _or_none(value: object, read: ValidatorFunctionWrapHandler) -> object:
         return None
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _T = TypeVar("_T")
 
 Words = Annotated[str | None, BeforeValidator(_as_words)]

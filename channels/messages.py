@@ -256,7 +256,6 @@ class OutboundPart:
     rendered: Rendered
     idem_key: str  # ≤ 25 characters, the same for every attempt at this part
     reply_to: str | None = None  # message id in the same chat
-    silent: bool = False  # no notification
     route: Route | None = None  # answer this way; None: say it in the chat
     buttons: tuple[Button, ...] = ()
     media: tuple[OutboundMedia, ...] = ()

@@ -20,10 +20,10 @@ from channels.console.config import ConsolePlace
 from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, WRITE_S
 from channels.console.render import ConsoleRenderer
 from channels.messages import Address, OutboundPart, Receipt, Sender
-from channels.viewers.desk import FRAMES_WAITING, Desk, Waiting, admit
-from channels.viewers.peers import accepted, close_with
-from channels.viewers.screens import Frame, Patience, Screen, Screens
-from channels.viewers.views import MAX_FRAME_BYTES, BadFrame, Shown, Visitor, read_frame
+from channels.viewers.socket_accept import accept_peer, close_with
+from channels.viewers.viewer_frames import MAX_FRAME_BYTES, BadFrame, ShownFrame, Visitor, read_frame
+from channels.viewers.viewer_hub import Frame, Patience, Viewer, ViewerHub
+from channels.viewers.viewer_inbox import FRAMES_WAITING, ViewerInbox, WaitingFrames, admit
 
 CHANNEL = "console"
 ACCOUNT = "main"
@@ -51,26 +51,26 @@ class ConsoleChannel:
         """Nothing listens before `run`. `patience`, `now_s` and `clock` are for tests."""
         self.renderer: Renderer = ConsoleRenderer()
         self._place = place
-        self._screens = Screens(patience or Patience(most_of_chat=MAX_TERMINALS), now_s)
-        self._desk = Desk(self._screens, clock)
+        self._hub = ViewerHub(patience or Patience(most_of_chat=MAX_TERMINALS), now_s)
+        self._inbox = ViewerInbox(self._hub, clock)
 
     async def run(self, sink: Sink) -> None:
         """Listen until cancelled; then no terminal is connected any more."""
         sink.report(ChannelState.STARTING)
         with self._place.listen() as listener:
-            self._desk.sink = sink
+            self._inbox.sink = sink
             sink.report(ChannelState.READY)
             try:
                 async with asyncio.TaskGroup() as terminals:
                     while True:
-                        peer = await accepted(listener)
+                        peer = await accept_peer(listener)
                         close_with(terminals.create_task(self._serve(peer)), peer)
             finally:
-                self._desk.sink = None
+                self._inbox.sink = None
 
     async def aclose(self) -> None:
         """Nothing is left to close; `run` has ended before."""
-        self._screens.close_all()
+        self._hub.close_all()
 
     async def send(self, part: OutboundPart) -> Receipt:
         """Show a message in the terminals; the same key is the same message.
@@ -93,12 +93,12 @@ class ConsoleChannel:
             "text": text,
             "live": part.idem_key == "" or text.strip() == "…",  # it grows still
         }
-        await self._screens.show(part.address.chat, frame)
+        await self._hub.show(part.address.chat, frame)
         return Receipt(platform_id)
 
     async def show_typing(self, address: Address) -> None:
         """Tell terminals that an answer is being worked on."""
-        self._screens.tell(address.chat, {"type": "typing", "for_s": 6})
+        self._hub.tell(address.chat, {"type": "typing", "for_s": 6})
 
     # ------------------------------------------------------------ one terminal
 
@@ -107,32 +107,32 @@ class ConsoleChannel:
             reader, writer = await asyncio.open_connection(sock=peer, limit=MAX_FRAME_BYTES)
         except OSError:
             return  # the terminal is gone
-        screen = self._screens.open(CHAT)
+        viewer = self._hub.open(CHAT)
         try:
-            if screen is not None:
-                await self._converse(reader, writer, screen)
+            if viewer is not None:
+                await self._converse(reader, writer, viewer)
         except* (OSError, TimeoutError):
             pass  # the terminal is gone
         except* Exception:  # noqa: BLE001  one terminal: recorded here; it is closed, the others stay
             log.exception("terminal_broken")
         finally:
-            if screen is not None:
-                self._screens.leave(screen)
+            if viewer is not None:
+                self._hub.leave(viewer)
             writer.transport.abort()
 
-    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, screen: Screen) -> None:
+    async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, viewer: Viewer) -> None:
         visitor = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", "local terminal"))
-        waiting: Waiting = asyncio.Queue(FRAMES_WAITING)
+        waiting: WaitingFrames = asyncio.Queue(FRAMES_WAITING)
         async with asyncio.TaskGroup() as tasks:
-            writing = tasks.create_task(_write(writer, screen))
-            admitting = tasks.create_task(admit(screen, waiting, visitor, self._desk.take))
-            await self._read(reader, screen, waiting)
+            writing = tasks.create_task(_write(writer, viewer))
+            admitting = tasks.create_task(admit(viewer, waiting, visitor, self._inbox.take))
+            await self._read(reader, viewer, waiting)
             writing.cancel()
             admitting.cancel()
 
-    async def _read(self, reader: asyncio.StreamReader, screen: Screen, waiting: Waiting) -> None:
+    async def _read(self, reader: asyncio.StreamReader, viewer: Viewer, waiting: WaitingFrames) -> None:
         """Take frames until the terminal is gone, or says something longer than a frame may be."""
-        while not screen.closed:
+        while not viewer.closed:
             with contextlib.suppress(ValueError):
                 line = await reader.readline()
                 if not line:
@@ -140,17 +140,17 @@ class ConsoleChannel:
                 try:
                     frame = read_frame(line)
                 except BadFrame as error:
-                    screen.push({"type": "refused", "reason": str(error)})
+                    viewer.push({"type": "refused", "reason": str(error)})
                     continue
-                if isinstance(frame, Shown):
-                    self._screens.confirm(CHAT, frame.n)
+                if isinstance(frame, ShownFrame):
+                    self._hub.confirm(CHAT, frame.n)
                 else:
                     await waiting.put(frame)
 
 
-async def _write(writer: asyncio.StreamWriter, screen: Screen) -> None:
+async def _write(writer: asyncio.StreamWriter, viewer: Viewer) -> None:
     """Send frames until the view is closed."""
-    while (frame := await screen.next()) is not None:
+    while (frame := await viewer.next()) is not None:
         writer.write(orjson.dumps(frame) + b"\n")
         async with asyncio.timeout(WRITE_S):
             await writer.drain()

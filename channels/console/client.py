@@ -11,8 +11,8 @@ from typing import Any
 
 import orjson
 
-from channels.viewers.screens import Frame
-from channels.viewers.views import MAX_FRAME_BYTES
+from channels.viewers.viewer_frames import MAX_FRAME_BYTES
+from channels.viewers.viewer_hub import Frame
 
 QUIET_S = 0.7  # after a complete message, until no more is expected
 
@@ -20,7 +20,7 @@ Show = Callable[[str, str, bool], None]
 """Show a message: its id, its text, whether it goes on growing. It counts as shown when this returns."""
 
 
-class Client:
+class ConsoleClient:
     """One terminal on a connected socket; `run` hears until the gateway goes away."""
 
     def __init__(self, peer: socket.socket, show: Show) -> None:
@@ -59,7 +59,7 @@ class Client:
         """What was said and is not in the gateway's hands."""
         return [str(frame["text"]) for frame in self._unsent.values()]
 
-    def answered(self, now_s: float) -> bool:
+    def is_answered(self, now_s: float) -> bool:
         """Whether everything said is answered, and no more is coming."""
         if self._unsent or self._unanswered or self._growing:
             return False

@@ -47,7 +47,7 @@ class Drawing:
         self._prompted = True
         return PROMPT
 
-    def said(self) -> str:
+    def finish_line(self) -> str:
         """The person pressed return: what stands above is done with."""
         self._message, self._prompted = "", False
         return ""

@@ -13,7 +13,6 @@ from channels.errors import Permanent
 from channels.messages import Address, Button, ButtonStyle, OutboundMedia, OutboundPart
 
 SUPPRESS_EMBEDS = 1 << 2  # a fetched preview could carry data out (A59)
-SUPPRESS_NOTIFICATIONS = 1 << 12
 
 _NOBODY: JsonValue = {"parse": [], "users": [], "roles": [], "replied_user": False}
 _STYLES = {ButtonStyle.PRIMARY: 1, ButtonStyle.SECONDARY: 2, ButtonStyle.DANGER: 4}
@@ -55,8 +54,6 @@ def message_of(part: OutboundPart) -> JsonObject:
     body = body_of(part)
     if part.idem_key:
         body["nonce"], body["enforce_nonce"] = part.idem_key[:25], True
-    if part.silent:
-        body["flags"] = SUPPRESS_EMBEDS | SUPPRESS_NOTIFICATIONS
     if part.reply_to is not None:
         # An answer is worth more than its reference: when the question is deleted, it goes without.
         body["message_reference"] = {"type": 0, "message_id": part.reply_to, "fail_if_not_exists": False}

@@ -39,7 +39,7 @@ def read_spans(content: str, parser: MarkdownIt) -> Spans:
 
 def plain_spans(content: str) -> Spans:
     """One run of text as it is written."""
-    return (Span(_unindented(content)),) if content else ()
+    return (Span(_unindent(content)),) if content else ()
 
 
 def parsed_spans(content: str, parser: MarkdownIt) -> Spans:
@@ -60,7 +60,7 @@ def _easy_spans(content: str) -> Spans | None:
         at = found.end()
         plain, code, sign, marked = found.groups()
         if plain is not None:
-            spans.append(Span(_unindented(plain)))
+            spans.append(Span(_unindent(plain)))
         elif code is not None:
             has_padding = code[0] == code[-1] == " " and not code.isspace()
             spans.append(Span(code[1:-1] if has_padding else code, Style.CODE))
@@ -84,7 +84,7 @@ def _is_beside(outer: str, inner: str) -> bool:
     return outer in _BESIDE and inner.isalnum()
 
 
-def _unindented(text: str) -> str:
+def _unindent(text: str) -> str:
     return _INDENT.sub("\n", text) if "\n" in text else text
 
 

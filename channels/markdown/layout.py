@@ -77,7 +77,7 @@ def rows_as_paragraphs(table: Table) -> tuple[Paragraph, ...]:
 
     Titles that are no short words are said once, above: before every cell they could make a book of a page.
     """
-    heading = Paragraph(_joined(table.header, " | "))
+    heading = Paragraph(_join(table.header, " | "))
     if not table.rows:
         return (heading,)
     titles = [text_of(title) for title in table.header]
@@ -90,7 +90,7 @@ def rows_as_paragraphs(table: Table) -> tuple[Paragraph, ...]:
             if cell
         ]
         if lines:
-            paragraphs.append(Paragraph(_joined(lines, "\n")))
+            paragraphs.append(Paragraph(_join(lines, "\n")))
     return tuple(paragraphs)
 
 
@@ -146,7 +146,7 @@ class _Writer:
 
     def _spans(self, spans: Spans, indent: str, extra: int = 0) -> None:
         if extra == 0 and len(spans) == 1 and spans[0].style == 0 and spans[0].link is None:
-            self._say(_indented(spans[0].text, indent))
+            self._say(_indent(spans[0].text, indent))
             return
         current: list[tuple[int, Look, str]] = []  # the marks begun, outermost first
         for span in spans:
@@ -157,7 +157,7 @@ class _Writer:
             self._end(current, kept)
             begun = [mark[1:] for mark in current]
             current += [(self._at, *look) for look in wanted if look not in begun]
-            self._say(_indented(span.text, indent))
+            self._say(_indent(span.text, indent))
         self._end(current, 0)
 
     def _end(self, current: list[tuple[int, Look, str]], kept: int) -> None:
@@ -212,11 +212,11 @@ def _looks(span: Span, extra: int) -> list[tuple[Look, str]]:
     return looks + [(look, "") for bit, look in _LOOKS if style & bit]
 
 
-def _indented(text: str, indent: str) -> str:
+def _indent(text: str, indent: str) -> str:
     return text.replace("\n", "\n" + indent) if indent and "\n" in text else text
 
 
-def _joined(groups: Iterable[Spans], between: str) -> Spans:
+def _join(groups: Iterable[Spans], between: str) -> Spans:
     spans: list[Span] = []
     for group in groups:
         if spans:

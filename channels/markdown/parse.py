@@ -64,10 +64,10 @@ def parse_placed(text: str) -> list[Placed]:
     tokens = _parser().parse(text)
     if any(token.level >= MAX_NESTING - 1 for token in tokens):  # the parser drops what lies deeper
         return _plain_blocks(text)
-    return _placed(_Reader(tokens, text).lines_and_blocks(), text) or _plain_blocks(text)
+    return _to_placed_blocks(_Reader(tokens, text).lines_and_blocks(), text) or _plain_blocks(text)
 
 
-def _placed(blocks: Sequence[tuple[int, Block]], text: str) -> list[Placed]:
+def _to_placed_blocks(blocks: Sequence[tuple[int, Block]], text: str) -> list[Placed]:
     """From the numbers of lines, which rise, to places in the text."""
     placed = []
     at = line = 0

@@ -5,38 +5,84 @@ What changes a message, and live answers, are in `streams`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TypeVar
 
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
-from channels.clocks import steady_now, steady_s
+from channels.bounded_dict import BoundedDict
+from channels.clocks import Clock, Sleep, steady_now, steady_s
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
+from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 from channels.slack.backfill import Backfill
-from channels.slack.blocks import sending, without_buttons
 from channels.slack.config import SlackAccount
-from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, refused
+from channels.slack.cursor import ResumePoint
+from channels.slack.ephemeral_replies import ROUTED, EphemeralReplies
+from channels.slack.error_mapping import (
+    MISSING_SCOPE,
+    ApiRefusal,
+    config_refused,
+    is_operators_matter,
+    to_channel_error,
+)
 from channels.slack.files import FILE_ID, fetch_file, send_files
-from channels.slack.introduction import introduce
+from channels.slack.identity import BotIdentity, identify
 from channels.slack.limits import MAX_FILE_BYTES, MRKDWN_LIMITS, SLACK_LIMITS
-from channels.slack.names import Names
-from channels.slack.places import Places
-from channels.slack.private import ROUTED, Private
+from channels.slack.names import NameDirectory
+from channels.slack.payloads import to_message, without_buttons
 from channels.slack.raw import ts_of
-from channels.slack.reactions import Reactions
-from channels.slack.receiving import Clock, Pause, Receiver, bolt_app
+from channels.slack.receiving import Receiver, bolt_app
 from channels.slack.render import MARKDOWN, SlackRenderer
-from channels.slack.sent import find_sent, message_at
+from channels.slack.reply_route import RESPONSE_URL
+from channels.slack.sent_lookup import find_sent, message_at
 from channels.slack.sockets import SocketMode
 from channels.slack.streams import Streams
-from channels.slack.translate import CHANNEL, Ourselves
-from channels.slack.ways import RESPONSE_URL
+from channels.slack.translate import CHANNEL
 from channels.slack.webhook import Webhook
-from channels.slack.wire import JsonObject, SlackWire
+from channels.slack.wire import SlackWire
 
 STATUS = "is thinking…"
 
+REACTIONS: Mapping[Sign, str] = {
+    Sign.WORKING: "writing_hand",
+    Sign.QUEUED: "eyes",
+    Sign.STEERED: "ok_hand",
+    Sign.REFUSED: "shrug",
+}
+"""Our signs as names of Slack's standard emoji."""
+
+REACTIONS_REMEMBERED = 1_000
+
 T = TypeVar("T")
+
+
+class StatusReactions:
+    """Our reactions, at most one on each message; the newest are remembered, for Slack replaces nothing by itself."""
+
+    def __init__(self, wire: SlackWire) -> None:
+        self._wire = wire
+        self._set: BoundedDict[tuple[str, str], str] = BoundedDict(REACTIONS_REMEMBERED)
+
+    async def put(self, chat: str, ts: str, sign: Sign | None) -> None:
+        """Set our reaction in place of the one before, or clear it.
+
+        Raises:
+            ApiRefusal, Retryable, Unknown: see `SlackWire`.
+        """
+        # what was set before a restart is forgotten; what is cleared then is most likely the working sign
+        before = self._set.pop((chat, ts), None if sign is not None else REACTIONS[Sign.WORKING])
+        if before is not None:
+            await self._change("reactions.remove", chat, ts, before, done="no_reaction")
+        if sign is not None:
+            await self._change("reactions.add", chat, ts, REACTIONS[sign], done="already_reacted")
+            self._set[chat, ts] = REACTIONS[sign]
+
+    async def _change(self, method: str, chat: str, ts: str, name: str, *, done: str) -> None:
+        try:
+            await self._wire.form(method, channel=chat, timestamp=ts, name=name)
+        except ApiRefusal as refusal:
+            if refusal.error != done:
+                raise
 
 
 class SlackChannel:
@@ -49,7 +95,7 @@ class SlackChannel:
         self,
         config: SlackAccount,
         *,
-        pause: Pause = asyncio.sleep,
+        pause: Sleep = asyncio.sleep,
         clock: Clock = steady_now,
         now_s: Callable[[], float] = steady_s,
     ) -> None:
@@ -61,12 +107,12 @@ class SlackChannel:
         self._wire = SlackWire(config)
         self._pause = pause
         self._clock = clock
-        self._places = Places(None)
-        self._us: Ourselves | None = None
+        self._resume_point = ResumePoint(None)
+        self._bot: BotIdentity | None = None
         self._sink: Sink | None = None
-        self._reactions = Reactions(self._wire)
+        self._reactions = StatusReactions(self._wire)
         self._streams = Streams(self._wire, now_s, wanted=config.live == "stream" and config.text_format == MARKDOWN)
-        self._private = Private(self._wire)
+        self._private = EphemeralReplies(self._wire)
         self._no_status = False
         self._unix_s = now_s
         secret = config.signing_secret
@@ -85,9 +131,9 @@ class SlackChannel:
         """
         self._sink = sink
         sink.report(ChannelState.STARTING)
-        us = self._us = await introduce(self._config, self._wire, sink, self._pause)
-        self._places = Places(await sink.cursor(), await sink.chats(), self._unix_s)
-        receiver = Receiver(us, sink, self._places, Names(self._wire, us), self._clock)
+        bot = self._bot = await identify(self._config, self._wire, sink, self._pause)
+        self._resume_point = ResumePoint(await sink.cursor(), await sink.chats(), self._unix_s)
+        receiver = Receiver(bot, sink, self._resume_point, NameDirectory(self._wire, bot), self._clock)
         app = bolt_app(self._wire.client, receiver)
         backfill = Backfill(self._wire, receiver, self._pause)
         if self._config.mode == "socket":
@@ -117,16 +163,16 @@ class SlackChannel:
         if self._is_private(part):
             return await self._private.say(part, self._clock())
         if part.media:
-            return await self._meant(send_files(self._wire, part))
-        ts = await self._meant(self._streams.begin(part)) if part.unfinished else None
+            return await self._or_channel_error(send_files(self._wire, part))
+        ts = await self._or_channel_error(self._streams.begin(part)) if part.unfinished else None
         if ts is None:
             ts = await self._post(part)
         if part.address.thread is not None:
-            self._places.joined(part.address.chat, part.address.thread)
+            self._resume_point.join(part.address.chat, part.address.thread)
         return Receipt(ts)
 
     async def _post(self, part: OutboundPart) -> str:
-        answer = await self._meant(self._wire.post("chat.postMessage", sending(part)))
+        answer = await self._or_channel_error(self._wire.post("chat.postMessage", to_message(part)))
         ts = ts_of(answer.get("ts"))
         if ts is None:
             raise Unknown("chat.postMessage was answered without a ts")
@@ -135,7 +181,9 @@ class SlackChannel:
     def _is_private(self, part: OutboundPart) -> bool:
         """A command in our own direct messages is answered there: what stands in the chat stays and can be edited."""
         route = part.route
-        return route is not None and route.kind == RESPONSE_URL and not self._places.knows_direct(part.address.chat)
+        return (
+            route is not None and route.kind == RESPONSE_URL and not self._resume_point.knows_direct(part.address.chat)
+        )
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
         """Replace our message; what already says this is a success.
@@ -145,7 +193,7 @@ class SlackChannel:
         """
         if not _is_ts(platform_id):
             raise Permanent("what one person alone saw, or files, cannot be edited", PermanentKind.TARGET_GONE)
-        await self._meant(self._streams.change(part, platform_id))
+        await self._or_channel_error(self._streams.change(part, platform_id))
         return Receipt(platform_id)
 
     async def find_sent(self, part: OutboundPart) -> Receipt | None:
@@ -155,11 +203,11 @@ class SlackChannel:
             Retryable: it cannot be told now.
             Unknown: what only one person sees stands in no history.
         """
-        ours = self._us.user if self._us is not None else ""
+        ours = self._bot.user if self._bot is not None else ""
         if self._is_private(part):
             return await self._private.find(part, ours, self._clock())
         try:
-            return await self._meant(find_sent(self._wire, part, ours, self._clock()))
+            return await self._or_channel_error(find_sent(self._wire, part, ours, self._clock()))
         except Permanent:
             return None  # a chat we cannot read is one we cannot have written to
         except ChannelError as failure:
@@ -168,7 +216,7 @@ class SlackChannel:
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete our message."""
         if _is_ts(message_id):
-            await self._meant(self._wire.post("chat.delete", {"channel": address.chat, "ts": message_id}))
+            await self._or_channel_error(self._wire.post("chat.delete", {"channel": address.chat, "ts": message_id}))
 
     # ------------------------------------------------------------ signs, buttons, files
 
@@ -181,20 +229,20 @@ class SlackChannel:
             await self._wire.post("assistant.threads.setStatus", body)
         except ApiRefusal as refusal:
             self._no_status = refusal.error in {MISSING_SCOPE, "unknown_method", "not_allowed_token_type"}
-            raise refused(refusal) from None
+            raise to_channel_error(refusal) from None
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Set our reaction in place of the one before, or clear it."""
         if _is_ts(message_id):
-            await self._meant(self._reactions.put(address.chat, message_id, sign))
+            await self._or_channel_error(self._reactions.put(address.chat, message_id, sign))
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away from our message: its other blocks are written anew."""
         if not _is_ts(message_id):
             return
-        message = await self._meant(message_at(self._wire, address, message_id))
+        message = await self._or_channel_error(message_at(self._wire, address, message_id))
         body: JsonObject = {"channel": address.chat, "ts": message_id}
-        await self._meant(self._wire.post("chat.update", body | without_buttons(message)))
+        await self._or_channel_error(self._wire.post("chat.update", body | without_buttons(message)))
 
     async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
         """The content of what somebody attached.
@@ -203,16 +251,16 @@ class SlackChannel:
             Permanent: it is larger than `max_bytes`, gone, or not on Slack's file host.
             Retryable: not now.
         """
-        return await self._meant(fetch_file(self._wire, attachment, max_bytes))
+        return await self._or_channel_error(fetch_file(self._wire, attachment, max_bytes))
 
-    async def _meant(self, call: Awaitable[T]) -> T:
+    async def _or_channel_error(self, call: Awaitable[T]) -> T:
         """What a call gives; a refusal becomes one of the three kinds of error, and health hears of a bad token."""
         try:
             return await call
         except ApiRefusal as refusal:
-            if self._sink is not None and (refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE):
+            if self._sink is not None and is_operators_matter(refusal):
                 self._sink.report(ChannelState.DEGRADED, str(config_refused(self.account, refusal)))
-            raise refused(refusal) from None
+            raise to_channel_error(refusal) from None
 
 
 def _is_ts(message_id: str) -> bool:

@@ -4,22 +4,30 @@ import asyncio
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import structlog
 from pydantic import JsonValue, ValidationError
 
 from channels.base import KnownChat, NotPersisted
+from channels.clocks import Sleep, wall_now
 from channels.errors import ChannelError, Permanent, Retryable
-from channels.foreign import LONGEST_WAIT_S
+from channels.foreign import JsonObject
 from channels.messages import InboundMessage
-from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, refused, where_to_mend
+from channels.retrying import Backoff
+from channels.slack.cursor import later
+from channels.slack.error_mapping import (
+    MISSING_SCOPE,
+    ApiRefusal,
+    is_operators_matter,
+    to_channel_error,
+    where_to_mend,
+)
 from channels.slack.names import spoken_of
-from channels.slack.places import later
 from channels.slack.raw import RawMessage
-from channels.slack.receiving import Pause, Receiver
+from channels.slack.receiving import Receiver
 from channels.slack.translate import is_ours, translate_edit, translate_message
-from channels.slack.wire import JsonObject, SlackWire
+from channels.slack.wire import SlackWire
 
 OVERLAP_S = 120.0  # read again before the resume point: what came out of order was perhaps not committed
 PAGE = 200
@@ -27,8 +35,9 @@ PAGES_AT_MOST = 10  # of one chat or thread
 LISTED_PAGES = 100  # of the chats we are in
 NAMED = 5  # chats that health names; the log has more
 STORE_PAUSE_S = 0.5
-PAUSES_S = (0.5, 2.0, 5.0, 15.0, 30.0)  # after each try of a call
-READ_ON_S = (30.0, 60.0, 120.0, 300.0, 600.0)  # between tries of what could not be read
+TRIES = 5  # of a call
+BACKOFF = Backoff((0.5, 2.0, 5.0, 15.0, 30.0))  # after each of them
+READ_ON = Backoff((30.0, 60.0, 120.0, 300.0, 600.0))  # between tries of what could not be read
 READ_ON_TIMES = 144  # a day of them
 ASLEEP = timedelta(days=30)  # a thread that was not heard for so long is not looked into: each costs a call
 
@@ -65,7 +74,7 @@ class _Missing:
 class Backfill:
     """Asks for what was missed, and goes on asking for what could not be read."""
 
-    def __init__(self, wire: SlackWire, receiver: Receiver, pause: Pause) -> None:
+    def __init__(self, wire: SlackWire, receiver: Receiver, pause: Sleep) -> None:
         self._wire = wire
         self._receiver = receiver
         self._pause = pause
@@ -76,14 +85,14 @@ class Backfill:
 
         What cannot be read is told, and left to `read_on`.
         """
-        since = since or self._receiver.places.ts
+        since = since or self._receiver.resume_point.ts
         if since == "0":
             return
         self._missing.cut.clear()
-        with self._receiver.places.filling(since):
+        with self._receiver.resume_point.filling(since):
             await self._fill([CHATS], f"{max(0.0, float(since) - OVERLAP_S):.6f}")
             if self._missing.unread:
-                self._missing.gaps.enter_context(self._receiver.places.filling(since))
+                self._missing.gaps.enter_context(self._receiver.resume_point.filling(since))
         self._tell()
         self._missing.news.set()
 
@@ -91,16 +100,16 @@ class Backfill:
         """Try again what could not be read, for ever; until it is, the resume point stays where the gap begins."""
         while True:
             await self._missing.news.wait()
-            for time in range(READ_ON_TIMES):
+            for tries in range(1, READ_ON_TIMES + 1):
                 if not self._missing.unread:
                     break
-                await self._pause(READ_ON_S[min(time, len(READ_ON_S) - 1)])
+                await self._pause(READ_ON.wait_s(tries))
                 unread, self._missing.unread = self._missing.unread, {}
                 for chat, (oldest, _) in unread.items():
                     await self._fill([chat], oldest)
                 self._tell()
             else:
-                _log.error("gap_given_up", account=self._receiver.us.account, detail=self._missing.words)
+                _log.error("gap_given_up", account=self._receiver.bot.account, detail=self._missing.words)
                 self._missing.unread = {}  # health keeps it until the next gap
             self._missing.news.clear()
             self._missing.gaps.close()
@@ -109,26 +118,26 @@ class Backfill:
         words = self._missing.words
         if words:
             unread = list(self._missing.unread)[:50]
-            _log.warning("backfill_incomplete", account=self._receiver.us.account, detail=words, unread=unread)
+            _log.warning("backfill_incomplete", account=self._receiver.bot.account, detail=words, unread=unread)
         self._receiver.sink.report_missing(words)
 
     async def _fill(self, chats: list[str], oldest: str) -> None:
         """Read these; one that cannot be read holds up no other."""
         known = await self._receiver.sink.chats()
-        threads = _threads([*_awake(known, datetime.now(UTC)), *self._receiver.places.lately()])
+        threads = _threads([*_awake(known, wall_now()), *self._receiver.resume_point.lately()])
         for asked in chats:
             for chat in await self._chats(known, oldest) if asked == CHATS else [asked]:
                 try:
                     await self._chat(chat, oldest, threads.get(chat, []))
                 except ApiRefusal as refusal:
-                    self._refused(chat, oldest, refusal)
+                    self._note_refusal(chat, oldest, refusal)
                 except ChannelError as failure:
                     self._missing.unread[chat] = (oldest, str(failure)[:80])
 
-    def _refused(self, chat: str, oldest: str, refusal: ApiRefusal) -> None:
+    def _note_refusal(self, chat: str, oldest: str, refusal: ApiRefusal) -> None:
         if refusal.error == MISSING_SCOPE:  # then its events do not come, either
             why = where_to_mend(refusal)
-            _log.info("backfill_refused", account=self._receiver.us.account, chat=chat, error=why)
+            _log.info("backfill_refused", account=self._receiver.bot.account, chat=chat, error=why)
         else:
             self._missing.unread[chat] = (oldest, refusal.error)
 
@@ -136,8 +145,8 @@ class Backfill:
 
     async def _chats(self, known: Sequence[KnownChat], oldest: str) -> list[str]:
         """The chats last heard from, newest first, then all others we are in; none that we have left."""
-        heard = dict.fromkeys(one.chat for one in known)
-        heard |= dict.fromkeys(reversed(self._receiver.places.chats))
+        heard = dict.fromkeys(known_chat.chat for known_chat in known)
+        heard |= dict.fromkeys(reversed(self._receiver.resume_point.chats))
         try:
             listed = dict.fromkeys(await self._memberships())
         except ApiRefusal as refusal:
@@ -151,30 +160,34 @@ class Backfill:
     async def _memberships(self) -> list[str]:
         """The chats we are in; where a scope is missing, those of the kinds that we may ask for."""
         try:
-            return await self._listed(",".join(TYPES))
+            return await self._list_chats(",".join(TYPES))
         except ApiRefusal as refusal:
             if refusal.error != MISSING_SCOPE:
                 raise
         found: list[str] = []
         for kind in TYPES:
             try:
-                found += await self._listed(kind)
+                found += await self._list_chats(kind)
             except ApiRefusal as refusal:
                 if refusal.error != MISSING_SCOPE:
                     raise
                 _log.info(
-                    "backfill_refused", account=self._receiver.us.account, kind=kind, error=where_to_mend(refusal)
+                    "backfill_refused", account=self._receiver.bot.account, kind=kind, error=where_to_mend(refusal)
                 )
         return found
 
-    async def _listed(self, kinds: str) -> list[str]:
+    async def _list_chats(self, kinds: str) -> list[str]:
         arguments: Arguments = {"types": kinds, "exclude_archived": True, "limit": PAGE}
         found: list[str] = []
         for _ in range(LISTED_PAGES):
-            answer = await self._asked("users.conversations", arguments)
+            answer = await self._call("users.conversations", arguments)
             listed = answer.get("channels")
-            ids = [one.get("id") for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-            found += [one for one in ids if isinstance(one, str)]
+            ids = (
+                [conversation.get("id") for conversation in listed if isinstance(conversation, dict)]
+                if isinstance(listed, list)
+                else []
+            )
+            found += [chat_id for chat_id in ids if isinstance(chat_id, str)]
             cursor = _next(answer)
             if not cursor:
                 return found
@@ -187,23 +200,23 @@ class Backfill:
     async def _chat(self, chat: str, oldest: str, known: list[str]) -> None:
         """One chat and its threads: those that are known, and all that were begun in the gap."""
         said = await self._pages("conversations.history", {"channel": chat, "oldest": oldest, "inclusive": True})
-        places = self._receiver.places
+        resume_point = self._receiver.resume_point
         for message in said:
-            if message.thread_ts is not None and self._receiver.us.user in message.reply_users:
-                places.joined(chat, message.thread_ts)
+            if message.thread_ts is not None and self._receiver.bot.user in message.reply_users:
+                resume_point.join(chat, message.thread_ts)
         begun = [message.ts for message in said if message.reply_users]
         for thread in dict.fromkeys([*begun, *known]):
             said += await self._replies(chat, thread, oldest)
-        spoken = [user for one in said for user in spoken_of(one.user, one.text)]
+        spoken = [user for message in said for user in spoken_of(message.user, message.text)]
         await self._receiver.names.learn(dict.fromkeys(spoken))
-        in_order = sorted({one.ts: one for one in said}.values(), key=lambda message: float(message.ts))
+        in_order = sorted({message.ts: message for message in said}.values(), key=lambda message: float(message.ts))
         await self._hand_in([event for message in in_order for event in self._events(message, chat, oldest)])
 
     async def _replies(self, chat: str, thread: str, oldest: str) -> list[RawMessage]:
         """What was said in a thread, without its root; nothing of one that was deleted."""
         arguments: Arguments = {"channel": chat, "ts": thread, "oldest": oldest, "inclusive": True}
         try:
-            return [one for one in await self._pages("conversations.replies", arguments) if one.ts != thread]
+            return [reply for reply in await self._pages("conversations.replies", arguments) if reply.ts != thread]
         except ApiRefusal as refusal:
             if refusal.error in ("thread_not_found", "message_not_found"):
                 return []
@@ -211,15 +224,17 @@ class Backfill:
 
     def _events(self, message: RawMessage, chat: str, oldest: str) -> list[InboundMessage]:
         """What a message of the history says: itself, and a change of it since. A thread it calls us to is ours."""
-        us, known = self._receiver.us, self._receiver.known
-        if is_ours(message, us):
+        bot, known = self._receiver.bot, self._receiver.known
+        if is_ours(message, bot):
             return []
-        said = translate_message(message, chat, us, known) if later(message.ts, oldest) else None
-        changed = translate_edit(message, chat, us, known)
+        said = translate_message(message, chat, bot, known) if later(message.ts, oldest) else None
+        changed = translate_edit(message, chat, bot, known)
         events = [event for event in (said, changed) if event is not None]
         for event in events:
             if event.mentions_bot and event.address.thread is not None:
-                self._receiver.places.joined(chat, event.address.thread)  # what comes behind it is meant for us, too
+                self._receiver.resume_point.join(
+                    chat, event.address.thread
+                )  # what comes behind it is meant for us, too
         return events
 
     async def _hand_in(self, events: list[InboundMessage]) -> None:
@@ -239,7 +254,7 @@ class Backfill:
             asked: Arguments = {**arguments, "limit": PAGE}
             if cursor:
                 asked["cursor"] = cursor
-            answer = await self._asked(method, asked)
+            answer = await self._call(method, asked)
             found += _messages(answer.get("messages"))
             cursor = _next(answer)
             if not cursor:
@@ -247,28 +262,28 @@ class Backfill:
         self._missing.cut[str(arguments["channel"])] = None
         return found
 
-    async def _asked(self, method: str, arguments: Arguments) -> JsonObject:
+    async def _call(self, method: str, arguments: Arguments) -> JsonObject:
         """One call; limits and failures that may pass are waited out, so many times."""
         failure: ChannelError = Retryable(method)
-        for pause_s in PAUSES_S:
+        for tries in range(1, TRIES + 1):
             try:
                 return await self._wire.get(method, **arguments)
             except ApiRefusal as refusal:
-                failure = refused(refusal)
-                if isinstance(failure, Permanent) or refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE:
+                failure = to_channel_error(refusal)
+                if isinstance(failure, Permanent) or is_operators_matter(refusal):
                     raise
             except ChannelError as unanswered:
                 failure = unanswered
-            wait_s = failure.retry_after_s if isinstance(failure, Retryable) else None
-            await self._pause(max(pause_s, min(wait_s or 0.0, LONGEST_WAIT_S)))
+            asked_s = failure.retry_after_s if isinstance(failure, Retryable) else None
+            await self._pause(BACKOFF.wait_s(tries, asked_s))
         raise failure
 
 
 def _awake(known: Iterable[KnownChat], now: datetime) -> Iterable[tuple[str, str]]:
     """The threads of groups that are worth a look, as chat and thread."""
-    for one in known:
-        if one.thread is not None and not one.direct and (one.heard_at is None or now - one.heard_at < ASLEEP):
-            yield one.chat, one.thread
+    for chat in known:
+        if chat.thread is not None and not chat.direct and (chat.heard_at is None or now - chat.heard_at < ASLEEP):
+            yield chat.chat, chat.thread
 
 
 def _threads(named: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
@@ -287,9 +302,9 @@ def _next(answer: JsonObject) -> str:
 
 def _messages(raw: JsonValue) -> list[RawMessage]:
     found = []
-    for one in raw if isinstance(raw, list) else []:
+    for message in raw if isinstance(raw, list) else []:
         try:
-            found.append(RawMessage.model_validate(one))
+            found.append(RawMessage.model_validate(message))
         except ValidationError:
             _log.warning("history_unreadable")
     return found

@@ -8,10 +8,11 @@ from urllib.parse import urlsplit
 from pydantic import JsonValue
 
 from channels.errors import Permanent
+from channels.foreign import JsonObject
 from channels.messages import Attachment, OutboundMedia, OutboundPart, Receipt
 from channels.slack.limits import MAX_FILE_BYTES
-from channels.slack.markup import escaped
-from channels.slack.wire import JsonObject, SlackWire
+from channels.slack.mrkdwn import escape
+from channels.slack.wire import SlackWire
 
 FILE_ID = "file:"  # begins the ids of what went as files: Slack tells no message's ts
 
@@ -40,7 +41,7 @@ async def send_files(wire: SlackWire, part: OutboundPart) -> Receipt:
     Raises:
         ApiRefusal, Permanent, Retryable, Unknown: see `SlackWire`.
     """
-    files: list[JsonValue] = [{"id": await _uploaded(wire, media), "title": media.name} for media in part.media]
+    files: list[JsonValue] = [{"id": await _upload(wire, media), "title": media.name} for media in part.media]
     body: JsonObject = {"files": files, "channel_id": part.address.chat}
     if part.rendered.text.strip():
         body["initial_comment"] = comment_of(part)
@@ -54,10 +55,10 @@ async def send_files(wire: SlackWire, part: OutboundPart) -> Receipt:
 
 def comment_of(part: OutboundPart) -> str:
     """The text beside files; it is mrkdwn, whatever the renderer wrote."""
-    return part.rendered.text if part.rendered.markup is not None else escaped(part.rendered.text)
+    return part.rendered.text if part.rendered.markup is not None else escape(part.rendered.text)
 
 
-async def _uploaded(wire: SlackWire, media: OutboundMedia) -> str:
+async def _upload(wire: SlackWire, media: OutboundMedia) -> str:
     if len(media.content) > MAX_FILE_BYTES:
         raise Permanent(f"the file has {len(media.content):,} bytes; {MAX_FILE_BYTES:,} are sent")
     answer = await wire.form("files.getUploadURLExternal", filename=media.name, length=len(media.content))

@@ -15,12 +15,13 @@ from weakref import WeakValueDictionary
 import structlog
 from pydantic import ValidationError
 
+from channels.bounded_dict import BoundedDict
 from channels.errors import ChannelError
-from channels.foreign import LONGEST_WAIT_S
-from channels.slack.failures import MISSING_SCOPE, ApiRefusal, where_to_mend
-from channels.slack.markup import MENTION, clean, unescaped
+from channels.foreign import LONGEST_WAIT_S, storable
+from channels.slack.error_mapping import MISSING_SCOPE, ApiRefusal, where_to_mend
+from channels.slack.identity import BotIdentity
+from channels.slack.mrkdwn import MENTION, unescape
 from channels.slack.raw import RawUserInfo
-from channels.slack.translate import Ourselves
 from channels.slack.wire import SlackWire
 
 if TYPE_CHECKING:
@@ -51,15 +52,15 @@ class _Known:
     until_s: float
 
 
-class Names:
+class NameDirectory:
     """The names of one workspace's people, as far as they are known."""
 
-    def __init__(self, wire: SlackWire, us: Ourselves, *, now_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, wire: SlackWire, bot: BotIdentity, *, now_s: Callable[[], float] = time.monotonic) -> None:
         """Nothing is asked before `run`. `now_s` is for tests."""
         self._wire = wire
-        self._us = us
+        self._bot = bot
         self._now_s = now_s
-        self._known: dict[str, _Known] = {}  # oldest first
+        self._known: BoundedDict[str, _Known] = BoundedDict(KEPT_AT_MOST)
         self._asked: dict[str, asyncio.Event] = {}  # one call in flight, or waiting, a person
         self._waiting: asyncio.Queue[str] = asyncio.Queue(ASKED_AT_MOST)
         self._resumes_s = float("-inf")
@@ -68,8 +69,8 @@ class Names:
 
     def name_of(self, user: str, team: str | None = None) -> str | None:
         """The name of a user; None where it is not known, or known of somebody of another team."""
-        if user == self._us.user:
-            return self._us.name or None
+        if user == self._bot.user:
+            return self._bot.name or None
         known = self._known.get(user)
         if known is None or (team is not None and team not in known.teams):
             return None
@@ -91,20 +92,20 @@ class Names:
         await self._learn(users, asyncio.get_running_loop().time() + WAIT_S)
 
     async def _learn(self, users: Collection[str], ends_s: float) -> None:
-        asked = [one for user in users if (one := self._ask(user)) is not None]
+        asked = [lookup for user in users if (lookup := self._ask(user)) is not None]
         if not asked:
             return
         try:
             async with asyncio.timeout_at(ends_s):
-                for one in asked:
-                    await one.wait()
+                for lookup in asked:
+                    await lookup.wait()
         except TimeoutError:
             return
 
     def _ask(self, user: str) -> asyncio.Event | None:
         """The call that will tell; None where there is nothing to wait for."""
         known = self._known.get(user)
-        if user == self._us.user or (known is not None and known.until_s > self._now_s()):
+        if user == self._bot.user or (known is not None and known.until_s > self._now_s()):
             return None
         asked = self._asked.get(user)
         if asked is None and not self._paused and not self._waiting.full():
@@ -116,7 +117,7 @@ class Names:
     def _paused(self) -> bool:
         return self._now_s() < self._resumes_s
 
-    def changed(self, profile: object) -> None:
+    def update_profile(self, profile: object) -> None:
         """Somebody changed their name (`user_change`); who is not known is not remembered for it."""
         known = profile.get("id") if isinstance(profile, dict) else None
         if isinstance(known, str) and known in self._known:
@@ -142,7 +143,7 @@ class Names:
             async with asyncio.timeout(LOOKUP_S):
                 answer = await self._wire.get("users.info", user=user)
         except ApiRefusal as refusal:
-            self._refused(user, refusal)
+            self._note_refusal(user, refusal)
         except TimeoutError:
             self._pause(PAUSE_S, f"users.info was not answered within {LOOKUP_S:.0f} s")
         except ChannelError as failure:
@@ -150,9 +151,9 @@ class Names:
         else:
             self._remember(user, answer.get("user"))
 
-    def _refused(self, user: str, refusal: ApiRefusal) -> None:
+    def _note_refusal(self, user: str, refusal: ApiRefusal) -> None:
         if refusal.error in _UNKNOWN:
-            self._keep(user, _Known(None, frozenset(), self._now_s() + KEPT_S))
+            self._known[user] = _Known(None, frozenset(), self._now_s() + KEPT_S)
         elif refusal.error != MISSING_SCOPE:
             self._pause(min(refusal.retry_after_s or PAUSE_S, LONGEST_WAIT_S), str(refusal))
         else:
@@ -160,36 +161,30 @@ class Names:
             if not self._scope_told:
                 self._scope_told = True
                 _log.warning(
-                    "names_missing", account=self._us.account, detail="people are shown by their ids",
+                    "names_missing", account=self._bot.account, detail="people are shown by their ids",
                     mend=where_to_mend(refusal),
                 )  # fmt: skip
 
     def _pause(self, pause_s: float, why: str) -> None:
         if not self._paused:  # else it was told by another call that was under way
-            _log.info("names_paused", account=self._us.account, pause_s=pause_s, detail=why)
+            _log.info("names_paused", account=self._bot.account, pause_s=pause_s, detail=why)
         self._resumes_s = max(self._resumes_s, self._now_s() + pause_s)
 
     def _remember(self, user: str, raw: object) -> None:
         try:
             info = RawUserInfo.model_validate(raw)
         except ValidationError:
-            _log.info("name_unreadable", account=self._us.account)
-            self._keep(user, _Known(None, frozenset(), self._now_s() + KEPT_S))
+            _log.info("name_unreadable", account=self._bot.account)
+            self._known[user] = _Known(None, frozenset(), self._now_s() + KEPT_S)
             return
-        self._keep(user, _Known(_shown(info), frozenset(info.teams), self._now_s() + KEPT_S))
-
-    def _keep(self, user: str, known: _Known) -> None:
-        self._known.pop(user, None)
-        self._known[user] = known
-        while len(self._known) > KEPT_AT_MOST:
-            del self._known[next(iter(self._known))]
+        self._known[user] = _Known(_display_name(info), frozenset(info.teams), self._now_s() + KEPT_S)
 
 
-def _shown(info: RawUserInfo) -> str | None:
+def _display_name(info: RawUserInfo) -> str | None:
     """What Slack shows of somebody: the name they chose, else their full name, else their handle."""
     profile = info.profile
     for name in (profile.display_name, profile.real_name, info.real_name, info.name):
-        if shown := " ".join(clean(unescaped(name or "")).split())[:NAME_CHARS]:
+        if shown := " ".join(storable(unescape(name or "")).split())[:NAME_CHARS]:
             return shown
     return None
 
@@ -209,22 +204,22 @@ def people_in(body: object) -> list[str]:
     if not isinstance(body, dict):
         return []
     if "command" in body:
-        return _named(body.get("user_id"), body.get("text"))
+        return _mentioned_people(body.get("user_id"), body.get("text"))
     event = body.get("event")
     if not isinstance(event, dict):
         presser = body.get("user")
-        return _named(presser.get("id"), "") if isinstance(presser, dict) else []
+        return _mentioned_people(presser.get("id"), "") if isinstance(presser, dict) else []
     if event.get("type") not in ("message", "app_mention"):
         return []
     messages = [event, event.get("message"), event.get("previous_message")]
     found: list[str] = []
     for message in messages:
         if isinstance(message, dict) and message.get("bot_id") is None:  # apps say their own name
-            found += _named(message.get("user"), message.get("text"))
+            found += _mentioned_people(message.get("user"), message.get("text"))
     return list(dict.fromkeys(found))
 
 
-def _named(user: object, text: object) -> list[str]:
+def _mentioned_people(user: object, text: object) -> list[str]:
     who = user if isinstance(user, str) and MENTION.fullmatch(f"<@{user}>") else None
     return list(spoken_of(who, text if isinstance(text, str) else ""))
 

@@ -56,7 +56,11 @@ class RawMetadata(_Raw):
 
 def _as_shares(value: object) -> list[object]:
     found = value if isinstance(value, list) else []
-    return [one for one in found if isinstance(one, dict) and (one.get("is_share") or one.get("is_msg_unfurl"))]
+    return [
+        attachment
+        for attachment in found
+        if isinstance(attachment, dict) and (attachment.get("is_share") or attachment.get("is_msg_unfurl"))
+    ]
 
 
 class RawShared(_Raw):

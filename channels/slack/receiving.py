@@ -6,7 +6,6 @@ raises. So no listener of bolt's ever runs; its own order (acknowledge, then han
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from datetime import datetime
 
 import structlog
 from pydantic import JsonValue
@@ -17,15 +16,14 @@ from slack_bolt.response import BoltResponse
 from slack_sdk.web.async_client import AsyncWebClient
 
 from channels.base import ChannelState, NotPersisted, Sink
+from channels.clocks import Clock
 from channels.messages import InboundEvent, Rejected
-from channels.slack.interactions import translate_actions, translate_command
-from channels.slack.names import Names, people_in, profile_in
-from channels.slack.places import Places
-from channels.slack.translate import Known, Ourselves, rejected, translate_event
+from channels.slack.cursor import ResumePoint
+from channels.slack.identity import BotIdentity
+from channels.slack.names import NameDirectory, people_in, profile_in
+from channels.slack.translate import TranslationContext, to_rejected, translate_event
+from channels.slack.translate_interaction import translate_actions, translate_command
 from channels.slack.wire import quiet_logger
-
-Pause = Callable[[float], Awaitable[None]]
-Clock = Callable[[], datetime]
 
 COMMAND_WAITS_S = 0.5  # for what was said before it: who used it is to be answered within a second
 
@@ -35,26 +33,28 @@ _log = structlog.get_logger()
 class Receiver:
     """What both ways in share: who we are, how far we heard, and the sink."""
 
-    def __init__(self, us: Ourselves, sink: Sink, places: Places, names: Names, clock: Clock) -> None:
+    def __init__(
+        self, bot: BotIdentity, sink: Sink, resume_point: ResumePoint, names: NameDirectory, clock: Clock
+    ) -> None:
         """`clock` gives aware UTC."""
-        self.us = us
+        self.bot = bot
         self.sink = sink
-        self.places = places
+        self.resume_point = resume_point
         self.names = names
-        self.known = Known(places.threads, names.name_of)
+        self.known = TranslationContext(resume_point.threads, names.name_of)
         self._clock = clock
 
-    def translated(self, body: object) -> InboundEvent | Rejected | None:
+    def translate(self, body: object) -> InboundEvent | Rejected | None:
         """What one delivery means; None when it says nothing to us."""
         if not isinstance(body, dict):
-            return rejected(body, "a payload that is no object")
+            return to_rejected(body, "a payload that is no object")
         kind = body.get("type")
         if "command" in body and kind is None:
-            return translate_command(body, self.us, self._clock(), self.names.name_of)
+            return translate_command(body, self.bot, self._clock(), self.names.name_of)
         if kind == "block_actions":
-            return translate_actions(body, self.us, self._clock(), self.names.name_of)
+            return translate_actions(body, self.bot, self._clock(), self.names.name_of)
         if kind == "event_callback":
-            return translate_event(body, self.us, self.known)
+            return translate_event(body, self.bot, self.known)
         return None  # shortcuts, views, options: nothing of ours asks for them
 
     async def take(self, body: object) -> None:
@@ -64,35 +64,35 @@ class Receiver:
             NotPersisted: it was not committed; Slack must not be told that we have it.
         """
         if (profile := profile_in(body)) is not None:
-            self.names.changed(profile)
+            self.names.update_profile(profile)
         async with self.names.in_turn(_chat_of(body), people_in(body)):
-            translated = self._understood(body)
+            translated = self._translate_safely(body)
         await self.hand_in([translated])  # what came next in this chat goes on only when this one waits
         self.sink.report(ChannelState.READY)
 
-    def _understood(self, body: object) -> InboundEvent | Rejected | None:
+    def _translate_safely(self, body: object) -> InboundEvent | Rejected | None:
         try:
-            return self.translated(body)
+            return self.translate(body)
         except Exception as error:  # noqa: BLE001  one delivery: kept for the operator, and those behind it are heard
-            _log.exception("event_broken", account=self.us.account)
-            return rejected(body, f"it broke the reading: {type(error).__name__}: {error}")
+            _log.exception("event_broken", account=self.bot.account)
+            return to_rejected(body, f"it broke the reading: {type(error).__name__}: {error}")
 
     async def hand_in(self, translated: Sequence[InboundEvent | Rejected | None]) -> None:
         """Commit events in their order, with the resume point. Raises as `take` does."""
         events: list[InboundEvent] = []
         refused: list[Rejected] = []
-        for one in translated:
-            if isinstance(one, Rejected):
-                _log.warning("event_rejected", account=self.us.account, event_id=one.event_id, reason=one.reason)
-                refused.append(one)
-            elif one is not None:
-                self.places.heard(one)
-                events.append(one)
+        for event in translated:
+            if isinstance(event, Rejected):
+                _log.warning("event_rejected", account=self.bot.account, event_id=event.event_id, reason=event.reason)
+                refused.append(event)
+            elif event is not None:
+                self.resume_point.note(event)
+                events.append(event)
         if events or refused:
-            await self.sink.receive(events, rejected=refused, cursor=self.places.cursor())
+            await self.sink.receive(events, rejected=refused, cursor=self.resume_point.cursor())
 
 
-async def its_time(caught_up: asyncio.Event, *, is_event: bool) -> None:
+async def wait_for_turn(caught_up: asyncio.Event, *, is_event: bool) -> None:
     """Let what was said before go first; before a command or a press only if that does not take long."""
     try:
         async with asyncio.timeout(None if is_event else COMMAND_WAITS_S):
@@ -146,13 +146,13 @@ def bolt_app(client: AsyncWebClient, receiver: Receiver) -> AsyncApp:
         if isinstance(error, NotPersisted):
             receiver.sink.report(ChannelState.DEGRADED, "the store takes no messages; Slack will deliver them again")
             return BoltResponse(status=503, headers={"retry-after": "1"})
-        _log.error("event_broken", account=receiver.us.account, exc_info=error)
+        _log.error("event_broken", account=receiver.bot.account, exc_info=error)
         return BoltResponse(status=500)
 
     app.error(not_taken)
     return app
 
 
-async def dispatched(app: AsyncApp, body: dict[str, JsonValue]) -> BoltResponse:
+async def dispatch(app: AsyncApp, body: dict[str, JsonValue]) -> BoltResponse:
     """What bolt answers to a body that was read already."""
     return await app.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode"))

@@ -14,15 +14,17 @@ from pydantic import JsonValue
 from slack_bolt.app.async_app import AsyncApp
 
 from channels.base import ChannelState, NotPersisted
+from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
-from channels.foreign import LONGEST_WAIT_S
+from channels.foreign import decode_json
+from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.slack.backfill import Backfill
 from channels.slack.config import SlackAccount
-from channels.slack.failures import BAD_TOKEN, MISSING_SCOPE, ApiRefusal, config_refused, socket_mode_off
-from channels.slack.receiving import Pause, Receiver, dispatched, its_time
+from channels.slack.error_mapping import ApiRefusal, config_refused, is_operators_matter, socket_mode_off
+from channels.slack.receiving import Receiver, dispatch, wait_for_turn
 from channels.slack.wire import STUMBLES, SlackWire
 
-BACKOFF_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0)  # between sockets that could not be opened
+BACKOFF = Backoff((0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0))  # between sockets that could not be opened
 STEADY_S = 5.0  # a socket that stood for so long was one
 SHORT_BELIEVED = 3  # so many in a row that did not are bad luck
 REFUSALS_BELIEVED = 3  # so many in a row end a channel that ran before; at the start one is enough
@@ -60,7 +62,7 @@ class SocketMode:
         receiver: Receiver,
         backfill: Backfill,
         *,
-        pause: Pause,
+        pause: Sleep,
     ) -> None:
         """`backfill` runs whenever for a time there was no socket; events wait for it, for a while."""
         self._config = config
@@ -70,6 +72,7 @@ class SocketMode:
         self._report = receiver.sink.report
         self._pause = pause
         self._backfill = backfill
+        self._caller = PersistentCaller(config.name, receiver.sink, pause, BACKOFF, "socket_failed")
         self._doubtful = False  # Slack said that Socket Mode may be off
 
     async def run(self) -> None:
@@ -78,26 +81,26 @@ class SocketMode:
         Raises:
             ConfigRefused: Slack refuses the app-level token, or the app does not use Socket Mode.
         """
-        refused: ConfigRefused | None = None
+        refusal: ConfigRefused | None = None
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._receiver.names.run())
                 tasks.create_task(self._backfill.read_on())
                 await self._keep(tasks)
-        except* ConfigRefused as found:
-            refused = next(one for one in found.exceptions if isinstance(one, ConfigRefused))
-        if refused is not None:
-            self._report(ChannelState.FAILED, str(refused))
-            raise refused  # outside, for `except*` would wrap it again
+        except* ConfigRefused as group:
+            refusal = next(error for error in group.exceptions if isinstance(error, ConfigRefused))
+        if refusal is not None:
+            self._report(ChannelState.FAILED, str(refusal))  # when nothing of the socket's can say otherwise any more
+            raise refusal  # outside, for `except*` would wrap it again
 
     async def _keep(self, tasks: asyncio.TaskGroup) -> None:
         old: _Link | None = None
         short = 0  # sockets in a row that did not last
         while True:
             if short > SHORT_BELIEVED:
-                await self._pause(BACKOFF_S[min(short - SHORT_BELIEVED, len(BACKOFF_S)) - 1])
+                await self._pause(BACKOFF.wait_s(short - SHORT_BELIEVED))
             ready, begun_s = asyncio.Event(), asyncio.get_running_loop().time()
-            link = await self._opened(tasks, ready, believed=1 if old is None else REFUSALS_BELIEVED)
+            link = await self._open(tasks, ready, patience=1 if old is None else REFUSALS_BELIEVED)
             if old is None or old.gone:
                 catching_up = tasks.create_task(self._backfill.run())
                 await asyncio.wait([catching_up], timeout=self._config.backfill_s)
@@ -112,31 +115,23 @@ class SocketMode:
                 self._report(ChannelState.DEGRADED, "Slack's socket closed; opening another")
             old = link
 
-    async def _opened(self, tasks: asyncio.TaskGroup, ready: asyncio.Event, *, believed: int) -> _Link:
+    async def _open(self, tasks: asyncio.TaskGroup, ready: asyncio.Event, *, patience: int) -> _Link:
         """A socket that said hello; it hands nothing on before `ready`."""
-        failures = refusals = 0
-        while True:
-            failures += 1
-            wait_s: float | None = None
-            try:
-                link = await self._connect(tasks, ready)
-            except ApiRefusal as refusal:
-                fatal = refusal.error in BAD_TOKEN or refusal.error == MISSING_SCOPE
-                refusals = refusals + 1 if fatal else 0
-                if refusals >= believed:
-                    raise config_refused(self._config.name, refusal, app_token=True) from None
-                detail, wait_s = f"Slack opens no socket ({refusal})", refusal.retry_after_s
-            except (ChannelError, ClientError, TimeoutError, OSError) as error:
-                refusals = 0
-                detail = f"Slack cannot be reached by socket: {type(error).__name__}"
-            else:
-                if not self._doubtful:
-                    self._report(ChannelState.READY)
-                return link
-            pause_s = max(BACKOFF_S[min(failures, len(BACKOFF_S)) - 1], min(wait_s or 0.0, LONGEST_WAIT_S))
-            self._report(ChannelState.DEGRADED, detail)
-            _log.warning("socket_failed", account=self._config.name, detail=detail, retry_in_s=pause_s)
-            await self._pause(pause_s)
+        link = await self._caller.call_until_ok(
+            lambda: self._connect(tasks, ready),
+            self._explain,
+            (ApiRefusal, ChannelError, ClientError, TimeoutError, OSError),
+            patience=patience,
+        )
+        if not self._doubtful:
+            self._report(ChannelState.READY)
+        return link
+
+    def _explain(self, error: Exception) -> CallFailure:
+        if not isinstance(error, ApiRefusal):
+            return CallFailure(f"Slack cannot be reached by socket: {type(error).__name__}")
+        fatal = config_refused(self._config.name, error, app_token=True) if is_operators_matter(error) else None
+        return CallFailure(f"Slack opens no socket ({error})", error.retry_after_s, fatal)
 
     async def _connect(self, tasks: asyncio.TaskGroup, ready: asyncio.Event) -> _Link:
         token = self._config.app_token
@@ -175,10 +170,7 @@ class SocketMode:
             await link.ws.close()
 
     async def _read(self, link: _Link, data: str, answers: asyncio.TaskGroup, ready: asyncio.Event) -> None:
-        try:
-            frame = orjson.loads(data)
-        except orjson.JSONDecodeError:
-            frame = None
+        frame = decode_json(data)
         if not isinstance(frame, dict):
             _log.warning("frame_unreadable", account=self._config.name)
             return
@@ -198,8 +190,8 @@ class SocketMode:
         """Hand an envelope on when its time has come; acknowledge it if it was taken."""
         payload = frame.get("payload")
         try:
-            await its_time(ready, is_event=frame.get("type") == EVENTS)
-            if await self._taken(payload):
+            await wait_for_turn(ready, is_event=frame.get("type") == EVENTS)
+            if await self._take(payload):
                 self._doubtful = False
                 await link.ws.send_str(orjson.dumps({"envelope_id": envelope}).decode())
         except NotPersisted:
@@ -210,11 +202,11 @@ class SocketMode:
             link.in_flight -= 1
             link.slots.release()
 
-    async def _taken(self, payload: JsonValue) -> bool:
+    async def _take(self, payload: JsonValue) -> bool:
         """Whether an envelope's payload is committed; raises NotPersisted, or answers False, where it is not."""
         if isinstance(payload, dict):
             try:
-                return (await dispatched(self._app, payload)).status == 200
+                return (await dispatch(self._app, payload)).status == 200
             except STUMBLES:
                 _log.warning("payload_unreadable", account=self._config.name)
         await self._receiver.take(payload)

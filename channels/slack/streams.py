@@ -6,17 +6,17 @@ Why so: decision 0011.
 """
 
 from collections.abc import Callable
-from typing import TypeVar
 
+from channels.bounded_dict import BoundedDict
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
-from channels.foreign import LONGEST_WAIT_S
+from channels.foreign import LONGEST_WAIT_S, JsonObject
 from channels.messages import OutboundPart
-from channels.slack.blocks import actions, content, keyed
-from channels.slack.failures import STREAMING, ApiRefusal, refused
-from channels.slack.growth import holds_link, rest, standing
+from channels.slack.error_mapping import STREAMING, ApiRefusal, to_channel_error
+from channels.slack.payloads import actions, content, key_metadata
 from channels.slack.raw import ts_of
 from channels.slack.render import MARKDOWN
-from channels.slack.wire import JsonObject, SlackWire
+from channels.slack.stream_delta import holds_link, rest, stable_prefix
+from channels.slack.wire import SlackWire
 
 REMEMBERED = 300  # streams and chats
 REST_S = 60.0  # without a stream, where Slack names no time after which to ask again
@@ -32,9 +32,6 @@ _NOT_HERE = frozenset({"channel_type_not_supported", "method_not_supported_for_c
 
 Place = tuple[str, str]  # a message: its chat and its ts
 
-K = TypeVar("K")
-V = TypeVar("V")
-
 
 class Streams:
     """The streams of one app that are open, and every change of what it said."""
@@ -44,8 +41,10 @@ class Streams:
         self._wire = wire
         self._now_s = now_s
         self._wanted = wanted
-        self._shown: dict[Place, str] = {}  # of open streams, what was appended; only what is certain
-        self._refusing: dict[str, None] = {}  # chats
+        self._shown: BoundedDict[Place, str] = BoundedDict(
+            REMEMBERED
+        )  # of open streams, what was appended; only what is certain
+        self._refusing: BoundedDict[str, None] = BoundedDict(REMEMBERED)  # chats
         self._rests_until_s = float("-inf")
 
     async def begin(self, part: OutboundPart) -> str | None:
@@ -66,14 +65,14 @@ class Streams:
         try:
             answer = await self._wire.post("chat.startStream", body)
         except ApiRefusal as refusal:
-            if isinstance(meaning := refused(refusal), Unknown):
+            if isinstance(meaning := to_channel_error(refusal), Unknown):
                 raise
             self._note(meaning, refusal.error, part.address.chat)
             return None
         ts = ts_of(answer.get("ts"))
         if ts is None:
             raise Unknown("chat.startStream was answered without a ts")
-        self._keep((part.address.chat, ts), "")
+        self._shown[part.address.chat, ts] = ""
         return ts
 
     async def change(self, part: OutboundPart, ts: str) -> None:
@@ -90,9 +89,9 @@ class Streams:
                 if await self._grow(part, place, shown):
                     return
             except ApiRefusal as refusal:
-                meaning = refused(refusal)
+                meaning = to_channel_error(refusal)
                 if isinstance(meaning, Retryable):
-                    self._keep(place, shown)
+                    self._shown[place] = shown
                 if not isinstance(meaning, Permanent):
                     raise
                 is_open = refusal.error not in _OVER
@@ -103,7 +102,7 @@ class Streams:
         whole = rest(part.rendered.text, shown)
         if whole is None:
             return False
-        text = standing(part.rendered.text) if part.unfinished else part.rendered.text
+        text = stable_prefix(part.rendered.text) if part.unfinished else part.rendered.text
         more = text[len(shown) :]
         if holds_link(more):
             return False  # a preview cannot be turned off in a stream, and could carry data out (A59)
@@ -111,20 +110,20 @@ class Streams:
         if more:
             body["markdown_text"] = more
         if not part.unfinished:
-            body["metadata"] = keyed(part)
+            body["metadata"] = key_metadata(part)
             if part.buttons:
                 body["blocks"] = [actions(part.buttons)]
             await self._wire.post("chat.stopStream", body)
             return True
         if more:
             await self._wire.post("chat.appendStream", body)
-        self._keep(place, shown + more)
+        self._shown[place] = shown + more
         return True
 
     async def _write_anew(self, part: OutboundPart, ts: str, *, is_open: bool) -> None:
         body: JsonObject = {"channel": part.address.chat, "ts": ts, **content(part.rendered, part.buttons)}
         if not part.unfinished:
-            body["metadata"] = keyed(part)
+            body["metadata"] = key_metadata(part)
         if is_open:
             await self._close(part.address.chat, ts)
         try:
@@ -142,7 +141,7 @@ class Streams:
         try:
             await self._wire.post("chat.stopStream", {"channel": chat, "ts": ts})
         except ApiRefusal as refusal:
-            if isinstance(refused(refusal), Retryable):
+            if isinstance(to_channel_error(refusal), Retryable):
                 raise
 
     def _may(self, chat: str) -> bool:
@@ -156,13 +155,3 @@ class Streams:
             self._wanted = False
         elif error in _NOT_HERE:
             self._refusing[chat] = None
-            _forget_oldest(self._refusing)
-
-    def _keep(self, place: Place, shown: str) -> None:
-        self._shown[place] = shown
-        _forget_oldest(self._shown)
-
-
-def _forget_oldest(kept: dict[K, V]) -> None:
-    while len(kept) > REMEMBERED:
-        del kept[next(iter(kept))]

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from channels.foreign import EARLIEST, as_text, instant_of
+from channels.foreign import EARLIEST, as_text, instant_of, storable
 from channels.messages import (
     MAX_QUOTES,
     Address,
@@ -29,7 +29,8 @@ from channels.messages import (
     Sender,
     quoted,
 )
-from channels.slack.markup import NameOf, as_said, clean, mentions, nameless
+from channels.slack.identity import BotIdentity
+from channels.slack.mrkdwn import NameOf, as_said, mentions, nameless
 from channels.slack.raw import RawEventCallback, RawFile, RawMember, RawMessage, RawMessageEvent
 
 CHANNEL = "slack"
@@ -43,42 +44,32 @@ _SLACKBOT = "USLACKBOT"  # Slack's own voice: it has no bot id
 
 
 @dataclass(frozen=True, slots=True)
-class Ourselves:
-    """Which app this is: what auth.test says, and the account's name in the configuration."""
-
-    account: str
-    team: str
-    user: str  # the bot's user id
-    bot: str  # its bot id, which its messages carry
-    answer_in_threads: bool = True
-    name: str = ""  # the bot user's, as people mention it
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
+class TranslationContext:
     """What is known beside an event: threads we take part in, as `thread_key` names them, and people's names."""
 
     threads: Container[str] = frozenset()
     name_of: NameOf = nameless
 
 
-NOTHING = Known()
+NOTHING = TranslationContext()
 
 
-def translate_event(body: object, us: Ourselves, known: Known = NOTHING) -> InboundEvent | Rejected | None:
+def translate_event(
+    body: object, bot: BotIdentity, context: TranslationContext = NOTHING
+) -> InboundEvent | Rejected | None:
     """The event in one Events API body; None when it is well-formed and says nothing to us. Never raises."""
     try:
         callback = RawEventCallback.model_validate(body)
         event = body["event"] if isinstance(body, dict) else None
         kind = event.get("type") if isinstance(event, dict) else None
         if kind in ("message", "app_mention"):
-            return _message_event(RawMessageEvent.model_validate(event), us, known)
+            return _message_event(RawMessageEvent.model_validate(event), bot, context)
         if kind in ("member_joined_channel", "channel_left", "group_left"):
-            return _member(RawMember.model_validate(event), callback, us)
+            return _member(RawMember.model_validate(event), callback, bot)
     except ValidationError as error:
-        return rejected(body, explained(error))
+        return to_rejected(body, explain_error(error))
     except KeyError:
-        return rejected(body, "an event callback without an event")
+        return to_rejected(body, "an event callback without an event")
     return None
 
 
@@ -87,18 +78,20 @@ def thread_key(chat: str, thread: str) -> str:
     return f"{chat}:{thread}"
 
 
-def explained(error: ValidationError) -> str:
+def explain_error(error: ValidationError) -> str:
     """The first thing that is wrong, and where."""
     first = error.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
 
 
-def rejected(body: object, reason: str) -> Rejected:
+def to_rejected(body: object, reason: str) -> Rejected:
     """What could not be understood, kept as it was."""
     text = as_text(body)
     found = body.get("event_id") if isinstance(body, dict) else None
     name = found if isinstance(found, str) else hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24]
-    return Rejected(event_id=f"ev:{clean(name)[:64]}", raw=clean(text[:MAX_RAW_CHARS]), reason=clean(reason[:500]))
+    return Rejected(
+        event_id=f"ev:{storable(name)[:64]}", raw=storable(text[:MAX_RAW_CHARS]), reason=storable(reason[:500])
+    )
 
 
 def said_at(ts: str) -> datetime:
@@ -113,24 +106,24 @@ def chat_kind(chat: str, channel_type: str | None = None) -> ChatKind:
 
 
 def translate_message(
-    raw: RawMessage, chat: str, us: Ourselves, known: Known, channel_type: str | None = None
+    raw: RawMessage, chat: str, bot: BotIdentity, context: TranslationContext, channel_type: str | None = None
 ) -> InboundMessage | None:
     """What somebody said, out of an event or a channel's history; None for what we said and what says nothing."""
-    if raw.subtype not in _SAID or is_ours(raw, us):
+    if raw.subtype not in _SAID or is_ours(raw, bot):
         return None
     attachments = tuple([_attachment(file) for file in raw.files if file.mode != "tombstone"])
-    text = as_said(raw.text, us.user, known.name_of)
+    text = as_said(raw.text, bot.user, context.name_of)
     kind = chat_kind(chat, channel_type)
-    mentioned = mentions(raw.text, us.user)
-    shared = _shared(raw, us, known.name_of)
+    mentioned = mentions(raw.text, bot.user)
+    shared = _to_quotes(raw, bot, context.name_of)
     if not text and not attachments and not mentioned and not shared:
         return None
-    thread = _thread_of(raw, kind, us, mentioned=mentioned)
-    ours = thread is not None and (thread_key(chat, thread) in known.threads or raw.parent_user_id == us.user)
+    thread = _thread_of(raw, kind, bot, mentioned=mentioned)
+    ours = thread is not None and (thread_key(chat, thread) in context.threads or raw.parent_user_id == bot.user)
     return InboundMessage(
-        event_id=f"msg:{us.team}:{chat}:{raw.ts}",
-        address=Address(CHANNEL, us.account, chat, thread),
-        sender=_sender(raw, us, known.name_of),
+        event_id=f"msg:{bot.team}:{chat}:{raw.ts}",
+        address=Address(CHANNEL, bot.account, chat, thread),
+        sender=_sender(raw, bot, context.name_of),
         received_at=said_at(raw.ts),
         message_id=raw.ts,
         kind=kind,
@@ -142,25 +135,27 @@ def translate_message(
     )
 
 
-def _shared(raw: RawMessage, us: Ourselves, name_of: NameOf) -> tuple[Quoted, ...]:
+def _to_quotes(raw: RawMessage, bot: BotIdentity, name_of: NameOf) -> tuple[Quoted, ...]:
     """The messages that a message shares or links to, as whoever wrote them put it."""
     found: list[Quoted] = []
-    for one in raw.attachments[:MAX_QUOTES]:
-        author = one.author_name or one.author_subname
-        said = as_said(one.text or one.fallback or "", "", name_of)
-        found += quoted(QuoteKind.FORWARD, said, clean(author) if author else None, ours=one.author_id == us.user)
+    for attachment in raw.attachments[:MAX_QUOTES]:
+        author = attachment.author_name or attachment.author_subname
+        said = as_said(attachment.text or attachment.fallback or "", "", name_of)
+        found += quoted(
+            QuoteKind.FORWARD, said, storable(author) if author else None, ours=attachment.author_id == bot.user
+        )
     return tuple(found)
 
 
 def translate_edit(
-    raw: RawMessage, chat: str, us: Ourselves, known: Known, channel_type: str | None = None
+    raw: RawMessage, chat: str, bot: BotIdentity, context: TranslationContext, channel_type: str | None = None
 ) -> InboundMessage | None:
     """What somebody changed their message to; None where nobody changed it (a preview was added)."""
-    said = translate_message(raw, chat, us, known, channel_type)
+    said = translate_message(raw, chat, bot, context, channel_type)
     if said is None or raw.edited is None:
         return None
     return InboundMessage(
-        event_id=f"edit:{us.team}:{chat}:{raw.ts}:{raw.edited.ts}",
+        event_id=f"edit:{bot.team}:{chat}:{raw.ts}:{raw.edited.ts}",
         address=said.address,
         sender=said.sender,
         received_at=said_at(raw.edited.ts),
@@ -175,65 +170,65 @@ def translate_edit(
     )
 
 
-def is_ours(raw: RawMessage, us: Ourselves) -> bool:
+def is_ours(raw: RawMessage, bot: BotIdentity) -> bool:
     """Whether we said it."""
-    return raw.user == us.user or (raw.bot_id is not None and raw.bot_id == us.bot)
+    return raw.user == bot.user or (raw.bot_id is not None and raw.bot_id == bot.bot_id)
 
 
-def _thread_of(raw: RawMessage, kind: ChatKind, us: Ourselves, *, mentioned: bool) -> str | None:
+def _thread_of(raw: RawMessage, kind: ChatKind, bot: BotIdentity, *, mentioned: bool) -> str | None:
     """The thread a message stands in, or that its answer opens: a mention in a channel is answered under it."""
     if raw.thread_ts is not None:
         return raw.thread_ts
-    return raw.ts if mentioned and kind is ChatKind.GROUP and us.answer_in_threads else None
+    return raw.ts if mentioned and kind is ChatKind.GROUP and bot.answer_in_threads else None
 
 
-def _message_event(raw: RawMessageEvent, us: Ourselves, known: Known) -> InboundEvent | None:
+def _message_event(raw: RawMessageEvent, bot: BotIdentity, context: TranslationContext) -> InboundEvent | None:
     if raw.subtype == "message_changed":
         before, after = raw.previous_message, raw.message
         if after is not None and after.subtype == _TOMBSTONE:
-            return _deleted(raw, after.ts, us, known.name_of)
+            return _to_deletion(raw, after.ts, bot, context.name_of)
         if after is None or (before is not None and before.edited == after.edited):
             return None
-        return translate_edit(after, raw.channel, us, known, raw.channel_type)
+        return translate_edit(after, raw.channel, bot, context, raw.channel_type)
     if raw.subtype == "message_deleted":
-        return _deleted(raw, raw.deleted_ts, us, known.name_of)
-    return translate_message(raw, raw.channel, us, known, raw.channel_type)
+        return _to_deletion(raw, raw.deleted_ts, bot, context.name_of)
+    return translate_message(raw, raw.channel, bot, context, raw.channel_type)
 
 
-def _deleted(raw: RawMessageEvent, ts: str | None, us: Ourselves, name_of: NameOf) -> MessageDeleted | None:
+def _to_deletion(raw: RawMessageEvent, ts: str | None, bot: BotIdentity, name_of: NameOf) -> MessageDeleted | None:
     before = raw.previous_message
-    if ts is None or before is None or is_ours(before, us):
+    if ts is None or before is None or is_ours(before, bot):
         return None
     return MessageDeleted(
-        event_id=f"del:{us.team}:{raw.channel}:{ts}",
-        address=Address(CHANNEL, us.account, raw.channel, before.thread_ts),
-        sender=_sender(before, us, name_of),
+        event_id=f"del:{bot.team}:{raw.channel}:{ts}",
+        address=Address(CHANNEL, bot.account, raw.channel, before.thread_ts),
+        sender=_sender(before, bot, name_of),
         received_at=said_at(raw.event_ts or raw.ts),
         message_id=ts,
     )
 
 
-def _member(raw: RawMember, callback: RawEventCallback, us: Ourselves) -> MembershipChanged | None:
+def _member(raw: RawMember, callback: RawEventCallback, bot: BotIdentity) -> MembershipChanged | None:
     """Whether we came or went; `*_left` is only ever told to who left."""
     joined = raw.type == "member_joined_channel"
-    if joined and raw.user != us.user:
+    if joined and raw.user != bot.user:
         return None
     return MembershipChanged(
-        event_id=f"ev:{us.team}:{callback.event_id}",
-        address=Address(CHANNEL, us.account, raw.channel),
-        sender=Sender(f"{us.team}:{us.user}", "", is_bot=True),
+        event_id=f"ev:{bot.team}:{callback.event_id}",
+        address=Address(CHANNEL, bot.account, raw.channel),
+        sender=Sender(f"{bot.team}:{bot.user}", "", is_bot=True),
         received_at=instant_of(callback.event_time, EARLIEST),
         change=Membership.ADDED if joined else Membership.LEFT,
     )
 
 
-def _sender(raw: RawMessage, us: Ourselves, name_of: NameOf) -> Sender:
+def _sender(raw: RawMessage, bot: BotIdentity, name_of: NameOf) -> Sender:
     """Who wrote: a user id is only unique inside its team (A30); apps and webhooks are no persons (A29)."""
-    team = raw.user_team or raw.source_team or raw.team or us.team
+    team = raw.user_team or raw.source_team or raw.team or bot.team
     if raw.user in (None, _SLACKBOT) or raw.bot_id is not None or raw.subtype == "bot_message":
         who = raw.bot_id or raw.user or "unknown"
-        return Sender(f"{team}:{who}", clean(raw.username or who), is_bot=True)
-    return Sender(f"{team}:{raw.user}", name_of(raw.user, team) or clean(raw.username or raw.user))
+        return Sender(f"{team}:{who}", storable(raw.username or who), is_bot=True)
+    return Sender(f"{team}:{raw.user}", name_of(raw.user, team) or storable(raw.username or raw.user))
 
 
 def _attachment(raw: RawFile) -> Attachment:
@@ -243,6 +238,6 @@ def _attachment(raw: RawFile) -> Attachment:
         kind = AttachmentKind.VOICE
     else:
         kind = AttachmentKind.PHOTO if mime.startswith("image/") else AttachmentKind.DOCUMENT
-    name = clean(raw.name) if raw.name is not None else None
+    name = storable(raw.name) if raw.name is not None else None
     handle = raw.url_private_download or raw.url_private or raw.id
-    return Attachment(kind, clean(handle), name, raw.mimetype, raw.size)
+    return Attachment(kind, storable(handle), name, raw.mimetype, raw.size)

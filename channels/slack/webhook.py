@@ -16,9 +16,10 @@ from slack_bolt.app.async_app import AsyncApp
 from slack_bolt.request.async_request import AsyncBoltRequest
 
 from channels.base import ChannelState
+from channels.clocks import Sleep
 from channels.slack.backfill import Backfill
-from channels.slack.places import Trail
-from channels.slack.receiving import Pause, Receiver, its_time
+from channels.slack.cursor import Trail
+from channels.slack.receiving import Receiver, wait_for_turn
 from channels.slack.signatures import flaw_in
 from channels.slack.wire import STUMBLES
 
@@ -48,10 +49,10 @@ class Webhook:
         self._told_at_s = float("-inf")
 
     async def run(
-        self, app: AsyncApp, receiver: Receiver, backfill: Backfill, *, pause: Pause, backfill_s: float
+        self, app: AsyncApp, receiver: Receiver, backfill: Backfill, *, pause: Sleep, backfill_s: float
     ) -> None:
         """Be there for what Slack posts, until cancelled; events wait so long for what was said before."""
-        self._trail = trail = Trail(receiver.places, RETRIED_FOR_S, self._now_s)
+        self._trail = trail = Trail(receiver.resume_point, RETRIED_FOR_S, self._now_s)
         self._caught_up.clear()
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -101,7 +102,7 @@ class Webhook:
         asked = _as_request(body, content_type)
         if asked is None:
             return web.Response(status=400, text="unreadable\n")
-        await its_time(self._caught_up, is_event=content_type == JSON)
+        await wait_for_turn(self._caught_up, is_event=content_type == JSON)
         if self._app is None:
             return _later()
         answer = await self._app.async_dispatch(asked)

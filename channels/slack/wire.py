@@ -6,24 +6,21 @@ The SDK's own handlers that try again are off: a post that may have arrived must
 import io
 import logging
 from collections.abc import AsyncIterator, Mapping
-from datetime import UTC, datetime
 from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, TraceConfig, TraceRequestRedirectParams
-from pydantic import JsonValue
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
 from channels.bounded import BoundedResponse
+from channels.clocks import wall_now
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
-from channels.foreign import wait_of
+from channels.foreign import JsonObject, wait_of
 from channels.slack.config import SlackAccount
-from channels.slack.failures import ApiRefusal, not_slacks, unanswered
-
-JsonObject = dict[str, JsonValue]
+from channels.slack.error_mapping import ApiRefusal, not_slacks, to_transport_error
 
 STUMBLES = (ValueError, AttributeError, TypeError, LookupError, RecursionError)
 """What the SDK raises on what is none of Slack's."""
@@ -38,7 +35,7 @@ def quiet_logger() -> logging.Logger:
     return logger
 
 
-class Elsewhere(ClientError):
+class RedirectRefused(ClientError):
     """A redirect: it is not followed, for it would carry what is said to wherever it points (A89)."""
 
 
@@ -108,10 +105,10 @@ class SlackWire:
             failure = Unknown(f"{method}: an answer that is none")
         except SlackApiError as error:
             failure = _refusal(method, error)
-        except Elsewhere:
+        except RedirectRefused:
             failure = not_slacks(method, 302)
         except (ClientError, TimeoutError, OSError) as error:
-            failure = unanswered(error, self._scrubbed(f"{method}: {type(error).__name__}: {error}"))
+            failure = to_transport_error(error, self._without_token(f"{method}: {type(error).__name__}: {error}"))
         except STUMBLES as error:
             failure = Unknown(f"{method}: an answer that cannot be read ({type(error).__name__})")
         raise failure  # outside the handler: what was caught may hold the token
@@ -127,10 +124,10 @@ class SlackWire:
         client = AsyncWebhookClient(url, session=self.session, retry_handlers=[], logger=quiet_logger())
         try:
             answer = await client.send_dict(dict(body))
-        except Elsewhere:
+        except RedirectRefused:
             raise not_slacks("response_url", 302) from None
         except (ClientError, TimeoutError, OSError, ValueError, LookupError) as error:  # also one that is no text
-            raise unanswered(error, f"response_url: {type(error).__name__}") from None
+            raise to_transport_error(error, f"response_url: {type(error).__name__}") from None
         if answer.status_code == 200:
             return True
         if answer.status_code in USED_UP:
@@ -173,11 +170,11 @@ class SlackWire:
                     raise Retryable(f"file: {answer.status}", retry_after_s=_seconds(answer.headers))
                 if answer.status != 200 or answer.content_type == "text/html":
                     raise Permanent(f"file: {answer.status}; the app may miss the scope files:read")
-                return await _capped(answer.content.iter_chunked(65_536), answer.content_length, max_bytes)
+                return await _read_capped(answer.content.iter_chunked(65_536), answer.content_length, max_bytes)
         except (ClientError, TimeoutError, OSError) as error:
             raise Retryable(f"file: {type(error).__name__}") from None
 
-    def _scrubbed(self, text: str) -> str:
+    def _without_token(self, text: str) -> str:
         text = text.replace(self._config.bot_token.get_secret_value(), "<token>")
         app_token = self._config.app_token
         return text.replace(app_token.get_secret_value(), "<token>") if app_token is not None else text
@@ -188,7 +185,7 @@ class SlackWire:
             await self._session.close()
 
 
-async def _capped(chunks: AsyncIterator[bytes], told: int | None, max_bytes: int) -> bytes:
+async def _read_capped(chunks: AsyncIterator[bytes], told: int | None, max_bytes: int) -> bytes:
     if told is not None and told > max_bytes:
         raise Permanent(f"the file has {told:,} bytes; {max_bytes:,} are taken")
     content = bytearray()
@@ -224,15 +221,17 @@ def _header_facts(answer: AsyncSlackResponse) -> JsonObject:
 
 
 def _seconds(headers: Mapping[str, str]) -> float | None:
-    return wait_of(headers.get("Retry-After") or headers.get("retry-after"), datetime.now(UTC))
+    return wait_of(headers.get("Retry-After") or headers.get("retry-after"), wall_now())
 
 
-async def _redirected(_session: ClientSession, _context: SimpleNamespace, redirect: TraceRequestRedirectParams) -> None:
+async def _refuse_redirect(
+    _session: ClientSession, _context: SimpleNamespace, redirect: TraceRequestRedirectParams
+) -> None:
     redirect.response.close()
-    raise Elsewhere
+    raise RedirectRefused
 
 
 def _no_redirects() -> TraceConfig:
     traces = TraceConfig()
-    traces.on_request_redirect.append(_redirected)
+    traces.on_request_redirect.append(_refuse_redirect)
     return traces

@@ -12,19 +12,16 @@ from dataclasses import replace
 from pydantic import JsonValue
 
 from channels.base import HttpRoute, Renderer, Sign, Sink
-from channels.clocks import steady_now
+from channels.clocks import Clock, Sleep, steady_now
 from channels.errors import Unknown
-from channels.foreign import whole_of
+from channels.foreign import JsonObject, whole_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt, Rendered
-from channels.telegram.asking import Clock, Pause
 from channels.telegram.config import TelegramAccount
-from channels.telegram.decoding import JsonObject
-from channels.telegram.failures import ApiRefusal, refused
+from channels.telegram.error_mapping import ApiRefusal, to_channel_error
 from channels.telegram.files import fetch
 from channels.telegram.limits import DRAFT_LASTS_S, MAX_UPLOAD_BYTES, RICH_HINTS, TELEGRAM_LIMITS
-from channels.telegram.outgoing import Outgoing, drafting, editing, sending
-from channels.telegram.pace import Pace
-from channels.telegram.polling import UpdatePoller
+from channels.telegram.payloads import ApiCall, to_draft_call, to_edit_call, to_send_call
+from channels.telegram.polling import PollPace, UpdatePoller
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer
 from channels.telegram.translate import CHANNEL
@@ -53,7 +50,7 @@ class TelegramChannel:
         self,
         config: TelegramAccount,
         *,
-        pause: Pause = asyncio.sleep,
+        pause: Sleep = asyncio.sleep,
         clock: Clock = steady_now,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -82,7 +79,7 @@ class TelegramChannel:
                 if self._config.mode == "webhook":
                     await self._webhook.run(sink, tasks)
                 else:
-                    pace = Pace(self._config.poll_timeout_s, self._now_s)
+                    pace = PollPace(self._config.poll_timeout_s, self._now_s)
                     poller = UpdatePoller(self._config, self._wire, sink, pace, pause=self._pause, clock=self._clock)
                     await poller.run(tasks)
         except ExceptionGroup as group:
@@ -104,7 +101,7 @@ class TelegramChannel:
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
         """
-        outgoing = sending(part)
+        outgoing = to_send_call(part)
         sent = await self._make(outgoing)
         first = sent[0] if isinstance(sent, list) and sent else sent
         message_id = whole_of(first.get("message_id")) if isinstance(first, dict) else None
@@ -118,13 +115,13 @@ class TelegramChannel:
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when the message is no more.
         """
-        await self._make(editing(part, platform_id), unchanged_is_done=True)
+        await self._make(to_edit_call(part, platform_id), unchanged_is_done=True)
         return Receipt(platform_id)
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away."""
         body: JsonObject = {"chat_id": address.chat, "message_id": int(message_id)}
-        await self._make(Outgoing("editMessageReplyMarkup", body), unchanged_is_done=True)
+        await self._make(ApiCall("editMessageReplyMarkup", body), unchanged_is_done=True)
 
     def drafts_in(self, address: Address) -> bool:
         """Whether live answers are drafts there: by `live = "draft"`, in private chats alone."""
@@ -132,7 +129,7 @@ class TelegramChannel:
 
     async def draft(self, address: Address, draft_id: int, rendered: Rendered) -> None:
         """Show an answer so far for 30 s; it vanishes with the next message."""
-        await self._make(drafting(address, draft_id, rendered))
+        await self._make(to_draft_call(address, draft_id, rendered))
 
     async def fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
         """The content of an attachment.
@@ -148,17 +145,17 @@ class TelegramChannel:
         body: JsonObject = {"chat_id": address.chat, "action": "typing"}
         if address.thread is not None:
             body["message_thread_id"] = int(address.thread)
-        await self._make(Outgoing("sendChatAction", body))
+        await self._make(ApiCall("sendChatAction", body))
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Set our reaction, or clear it."""
         reaction: list[JsonValue] = [] if sign is None else [{"type": "emoji", "emoji": REACTIONS[sign]}]
         body: JsonObject = {"chat_id": address.chat, "message_id": int(message_id), "reaction": reaction}
-        await self._make(Outgoing("setMessageReaction", body))
+        await self._make(ApiCall("setMessageReaction", body))
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete a message; Telegram allows it for 48 h."""
-        await self._make(Outgoing("deleteMessage", {"chat_id": address.chat, "message_id": int(message_id)}))
+        await self._make(ApiCall("deleteMessage", {"chat_id": address.chat, "message_id": int(message_id)}))
 
     async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Set the menu of each language; "" is for all that have none of their own."""
@@ -167,7 +164,7 @@ class TelegramChannel:
             body: JsonObject = {"commands": commands}
             if language:
                 body["language_code"] = language
-            await self._make(Outgoing("setMyCommands", body))
+            await self._make(ApiCall("setMyCommands", body))
 
     async def invite_link(self, code: str) -> str | None:
         """Telegram's own: it opens the chat and says `/start CODE` when the person presses START.
@@ -175,11 +172,11 @@ class TelegramChannel:
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`.
         """
-        me = await self._make(Outgoing("getMe", {}))
+        me = await self._make(ApiCall("getMe", {}))
         name = me.get("username") if isinstance(me, dict) else None
         return f"https://t.me/{name}?start={code}" if isinstance(name, str) else None
 
-    async def _make(self, call: Outgoing, *, unchanged_is_done: bool = False) -> JsonValue:
+    async def _make(self, call: ApiCall, *, unchanged_is_done: bool = False) -> JsonValue:
         """One call; a refusal becomes one of the three kinds of error."""
         timeout_s = self._config.file_timeout_s if call.files else self._config.call_timeout_s
         try:
@@ -187,4 +184,4 @@ class TelegramChannel:
         except ApiRefusal as refusal:
             if unchanged_is_done and refusal.not_modified:
                 return None
-            raise refused(refusal) from None
+            raise to_channel_error(refusal) from None

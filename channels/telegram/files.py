@@ -6,7 +6,7 @@ from contextlib import aclosing
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.messages import Attachment
 from channels.telegram.config import OFFICIAL_API, TelegramAccount
-from channels.telegram.failures import ApiRefusal, refused
+from channels.telegram.error_mapping import ApiRefusal, to_channel_error
 from channels.telegram.limits import MAX_DOWNLOAD_BYTES
 from channels.telegram.wire import TelegramWire
 
@@ -67,5 +67,5 @@ def _meaning(refusal: ApiRefusal) -> ChannelError:
         return Permanent(f"Telegram hands bots files of up to {MAX_DOWNLOAD_BYTES // 1_000_000} MB; this one is larger")
     if refusal.status in (404, 410) or "file_id" in words or "temporarily unavailable" in words:
         return Permanent(f"the file is gone ({refusal.status} {refusal.description})")
-    meant = refused(refusal)
+    meant = to_channel_error(refusal)
     return Retryable(meant.reason) if isinstance(meant, Unknown) else meant

@@ -42,7 +42,7 @@ class TelegramRenderer:
     def render(self, blocks: Sequence[Block]) -> Rendered:
         """The blocks as one text without blanks around it; `markup` is a JSON list of entities, None without any."""
         laid = _calling_nobody(lay_out(blocks))
-        text, marks = _trimmed(Laid(laid.text, _fitting(laid)))
+        text, marks = _trim(Laid(laid.text, _fitting(laid)))
         return Rendered(text, _entities(text, marks) if marks else None)
 
     def plain(self, text: str) -> Rendered:
@@ -76,7 +76,7 @@ def _is_inside(at: int, ranges: Sequence[tuple[int, int]]) -> bool:
     return index >= 0 and at < ranges[index][1]
 
 
-def _trimmed(laid: Laid) -> Laid:
+def _trim(laid: Laid) -> Laid:
     """Without blanks at both ends, as Telegram itself trims; blanks that a mark begins with stay, as they do there."""
     text = laid.text.rstrip()
     blanks = len(text) - len(text.lstrip())

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 import orjson
 from pydantic import JsonValue
 
+from channels.foreign import JsonObject
 from channels.markdown.tree import (
     Block,
     CodeBlock,
@@ -26,7 +27,6 @@ from channels.markdown.tree import (
     Table,
 )
 from channels.messages import Rendered
-from channels.telegram.decoding import JsonObject
 from channels.telegram.limits import RICH_BLOCKS, RICH_COLUMNS, RICH_DEPTH
 from channels.telegram.render import TelegramRenderer, calling_nobody
 

@@ -5,13 +5,11 @@ No I/O, no aiogram, no decision about access: people, bots and channels are told
 
 import hashlib
 import json
-import re
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
-from channels.foreign import MOST_ID, as_text, whole_of
+from channels.foreign import MOST_ID, as_text, storable, whole_of, without_surrogates
 from channels.messages import (
     Address,
     Attachment,
@@ -23,33 +21,28 @@ from channels.messages import (
     InboundMessage,
     Membership,
     MembershipChanged,
+    Quoted,
+    QuoteKind,
     Rejected,
     Sender,
+    quoted,
 )
-from channels.telegram.quotes import forwarded_from, is_forwarded, replied_to
+from channels.telegram.identity import BotIdentity
 from channels.telegram.raw import (
     RawChat,
     RawEntity,
     RawFile,
     RawMembership,
     RawMessage,
+    RawOrigin,
     RawPress,
+    RawReplied,
     RawUpdate,
     RawUser,
 )
 
 CHANNEL = "telegram"
 MAX_RAW_CHARS = 16_384
-_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True, slots=True)
-class Ourselves:
-    """Which bot this is: what getMe says, and the account's name in the configuration."""
-
-    account: str
-    bot_id: int
-    username: str  # without @, any case
 
 
 def update_id_of(raw: object) -> int | None:
@@ -58,68 +51,63 @@ def update_id_of(raw: object) -> int | None:
     return whole_of(found, most=MOST_ID - 1) if isinstance(found, int) else None
 
 
-def translate(raw: object, us: Ourselves, now: datetime) -> InboundEvent | Rejected | None:
+def translate(raw: object, bot: BotIdentity, now: datetime) -> InboundEvent | Rejected | None:
     """The event in one update; None when it is well-formed and says nothing to us. Never raises.
 
     `now` stands in where Telegram gives no time (button presses).
     """
     try:
-        update = _validated(raw)
+        update = _validate(raw)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         where = ".".join(str(step) for step in first["loc"])
-        return rejected(raw, f"{where}: {first['msg']}")
+        return to_rejected(raw, f"{where}: {first['msg']}")
     if (message := update.message or update.edited_message or update.channel_post) is not None:
-        return _message(message, us, update_id=update.update_id, edited=update.edited_message is message)
+        return _message(message, bot, update_id=update.update_id, edited=update.edited_message is message)
     if update.callback_query is not None:
-        return _pressed(update.callback_query, us, now)
+        return _to_press(update.callback_query, bot, now)
     if update.my_chat_member is not None:
-        return _membership(update.my_chat_member, us, update.update_id)
+        return _membership(update.my_chat_member, bot, update.update_id)
     return None
 
 
-def _validated(raw: object) -> RawUpdate:
+def _validate(raw: object) -> RawUpdate:
     """The parts we read; strings that are no Unicode are mended first, one unit for one, so that offsets hold."""
     try:
         return RawUpdate.model_validate(raw)
     except ValidationError as error:
-        if all(one["type"] != "string_unicode" for one in error.errors(include_url=False, include_input=False)):
+        if all(flaw["type"] != "string_unicode" for flaw in error.errors(include_url=False, include_input=False)):
             raise
-    mended = _SURROGATE.sub("\ufffd", json.dumps(raw, ensure_ascii=False))
+    mended = without_surrogates(json.dumps(raw, ensure_ascii=False))
     return RawUpdate.model_validate(json.loads(mended))
 
 
-def rejected(raw: object, reason: str) -> Rejected:
+def to_rejected(raw: object, reason: str) -> Rejected:
     """An update that is none, kept for the operator."""
     text = as_text(raw)
     update_id = update_id_of(raw)
     name = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:24] if update_id is None else str(update_id)
-    return Rejected(event_id=f"update:{name}", raw=clean(text[:MAX_RAW_CHARS]), reason=clean(reason[:500]))
+    return Rejected(event_id=f"update:{name}", raw=storable(text[:MAX_RAW_CHARS]), reason=storable(reason[:500]))
 
 
-def clean(text: str) -> str:
-    """Without NUL; lone surrogates become the replacement character."""
-    return _SURROGATE.sub("\ufffd", text.replace("\x00", "") if "\x00" in text else text)
-
-
-def _message(raw: RawMessage, us: Ourselves, *, update_id: int, edited: bool) -> InboundEvent | None:
+def _message(raw: RawMessage, bot: BotIdentity, *, update_id: int, edited: bool) -> InboundEvent | None:
     """What somebody said or changed; service messages say nothing, except that a group moved."""
     chat, number = raw.chat.id, raw.message_id
-    address = _address(raw.chat, us, raw.message_thread_id if raw.is_topic_message else None)
+    address = _address(raw.chat, bot, raw.message_thread_id if raw.is_topic_message else None)
     said_at = datetime.fromtimestamp(raw.edit_date or raw.date if edited else raw.date, UTC)
     sender = _sender(raw)
     if raw.migrate_to_chat_id is not None or raw.migrate_from_chat_id is not None:
-        return _migrated(raw, us, sender, said_at)
+        return _to_migration(raw, bot, sender, said_at)
     attachments = _attachments(raw)
     text, entities = (raw.caption, raw.caption_entities) if raw.text is None else (raw.text, raw.entities)
     if not text and not attachments:
         return None
     forwarded = is_forwarded(raw)
-    words = _Words(text or "", [] if forwarded else entities, us)
+    words = _Words(text or "", [] if forwarded else entities, bot)
     if words.for_another_bot:
         return None
     replied = raw.reply_to_message if raw.reply_to_message and not raw.reply_to_message.forum_topic_created else None
-    to_us = replied is not None and replied.from_ is not None and replied.from_.id == us.bot_id
+    to_us = replied is not None and replied.from_ is not None and replied.from_.id == bot.bot_id
     return InboundMessage(
         event_id=f"edit:{chat}:{number}:{update_id}" if edited else f"msg:{chat}:{number}",
         address=address,
@@ -127,27 +115,27 @@ def _message(raw: RawMessage, us: Ourselves, *, update_id: int, edited: bool) ->
         received_at=said_at,
         message_id=str(number),
         kind=ChatKind.DIRECT if raw.chat.type == "private" else ChatKind.GROUP,
-        text=clean(words.text),
+        text=storable(words.text),
         mentions_bot=to_us or words.mention_us,
         reply_to=str(replied.message_id) if replied is not None else None,
         attachments=attachments,
         edited=edited,
         locale=raw.from_.language_code if raw.from_ is not None else None,
-        album=clean(raw.media_group_id) if raw.media_group_id is not None else None,
+        album=storable(raw.media_group_id) if raw.media_group_id is not None else None,
         forwarded=forwarded,
         forwarded_from=forwarded_from(raw) if forwarded else None,
-        quoted=replied_to(raw, replied, us.bot_id),
+        quoted=replied_to(raw, replied, bot.bot_id),
     )
 
 
-def _migrated(raw: RawMessage, us: Ourselves, sender: Sender, said_at: datetime) -> ChatMigrated:
+def _to_migration(raw: RawMessage, bot: BotIdentity, sender: Sender, said_at: datetime) -> ChatMigrated:
     """A group became a supergroup: told once in the old chat and once in the new one, each an event of its own."""
     chat = raw.chat.id
     old = chat if raw.migrate_from_chat_id is None else raw.migrate_from_chat_id
     new = raw.migrate_to_chat_id if raw.migrate_to_chat_id is not None else chat
     return ChatMigrated(
         event_id=f"msg:{chat}:{raw.message_id}",
-        address=Address(CHANNEL, us.account, str(old)),
+        address=Address(CHANNEL, bot.account, str(old)),
         sender=sender,
         received_at=said_at,
         new_chat=str(new),
@@ -157,20 +145,20 @@ def _migrated(raw: RawMessage, us: Ourselves, sender: Sender, said_at: datetime)
 class _Words:
     """A text with its entities, looked at for what concerns us."""
 
-    def __init__(self, text: str, entities: list[RawEntity], us: Ourselves) -> None:
+    def __init__(self, text: str, entities: list[RawEntity], bot: BotIdentity) -> None:
         """Finds mentions, and the command at the start; entities count UTF-16 units."""
         self.text = text
         self.mention_us = False
         self.for_another_bot = False
-        name = f"@{us.username}".lower()
+        name = f"@{bot.username}".lower()
         units = text.encode("utf-16-le", "surrogatepass")
         for entity in entities:
             if entity.type == "text_mention":
-                self.mention_us |= entity.user is not None and entity.user.id == us.bot_id
+                self.mention_us |= entity.user is not None and entity.user.id == bot.bot_id
             elif entity.type == "mention" and entity.length == len(name):  # a bot's name is ASCII
-                self.mention_us |= _covered(units, entity).lower() == name
+                self.mention_us |= _covered_text(units, entity).lower() == name
             elif entity.type == "bot_command" and entity.offset == 0:
-                self._read_command(_covered(units, entity), name)
+                self._read_command(_covered_text(units, entity), name)
 
     def _read_command(self, command: str, name: str) -> None:
         """`/cmd@us` loses its @us; `/cmd@other` is not for us; `/cmd` is for every bot."""
@@ -182,27 +170,27 @@ class _Words:
         self.text = bare + self.text[len(command) :]
 
 
-def _covered(units: bytes, entity: RawEntity) -> str:
+def _covered_text(units: bytes, entity: RawEntity) -> str:
     """What an entity covers of a text in UTF-16."""
     return units[2 * entity.offset : 2 * (entity.offset + entity.length)].decode("utf-16-le", "replace")
 
 
-def _address(chat: RawChat, us: Ourselves, thread: int | None) -> Address:
-    return Address(CHANNEL, us.account, str(chat.id), None if thread is None else str(thread))
+def _address(chat: RawChat, bot: BotIdentity, thread: int | None) -> Address:
+    return Address(CHANNEL, bot.account, str(chat.id), None if thread is None else str(thread))
 
 
 def _sender(raw: RawMessage) -> Sender:
     """Who wrote. What a channel, an anonymous admin or an inline bot wrote is no person's, whoever sent it (A29)."""
     if raw.sender_chat is not None:
-        return Sender(str(raw.sender_chat.id), clean(raw.sender_chat.title or ""), is_bot=True)
+        return Sender(str(raw.sender_chat.id), storable(raw.sender_chat.title or ""), is_bot=True)
     if raw.from_ is None:
-        return Sender(str(raw.chat.id), clean(raw.chat.title or ""), is_bot=True)
+        return Sender(str(raw.chat.id), storable(raw.chat.title or ""), is_bot=True)
     return _person(raw.from_, is_bot=raw.via_bot is not None)
 
 
 def _person(user: RawUser, *, is_bot: bool = False) -> Sender:
     name = f"{user.first_name} {user.last_name or ''}".strip() or user.username or str(user.id)
-    return Sender(str(user.id), clean(name), is_bot=user.is_bot or is_bot)
+    return Sender(str(user.id), storable(name), is_bot=user.is_bot or is_bot)
 
 
 def _attachments(raw: RawMessage) -> tuple[Attachment, ...]:
@@ -220,31 +208,31 @@ def _attachments(raw: RawMessage) -> tuple[Attachment, ...]:
 
 
 def _attachment(kind: AttachmentKind, raw: RawFile) -> Attachment:
-    name = clean(raw.file_name) if raw.file_name is not None else None
-    mime = clean(raw.mime_type) if raw.mime_type is not None else None
+    name = storable(raw.file_name) if raw.file_name is not None else None
+    mime = storable(raw.mime_type) if raw.mime_type is not None else None
     if kind is AttachmentKind.PHOTO:
         mime = "image/jpeg"  # Telegram makes every photo one, and does not say so
-    return Attachment(kind, clean(raw.file_id), name, mime, raw.file_size)
+    return Attachment(kind, storable(raw.file_id), name, mime, raw.file_size)
 
 
-def _pressed(raw: RawPress, us: Ourselves, now: datetime) -> ButtonPressed | None:
+def _to_press(raw: RawPress, bot: BotIdentity, now: datetime) -> ButtonPressed | None:
     """A button press; None under a message sent through another chat (inline mode), which we never do."""
     if raw.message is None or raw.data is None:
         return None
     thread = raw.message.message_thread_id if raw.message.is_topic_message else None
     return ButtonPressed(
         event_id=f"cb:{raw.id}",
-        address=_address(raw.message.chat, us, thread),
+        address=_address(raw.message.chat, bot, thread),
         sender=_person(raw.from_),
         received_at=now,
         message_id=str(raw.message.message_id),
         kind=ChatKind.DIRECT if raw.message.chat.type == "private" else ChatKind.GROUP,
-        data=clean(raw.data),
+        data=storable(raw.data),
         locale=raw.from_.language_code,
     )
 
 
-def _membership(raw: RawMembership, us: Ourselves, update_id: int) -> MembershipChanged | None:
+def _membership(raw: RawMembership, bot: BotIdentity, update_id: int) -> MembershipChanged | None:
     """Whether we came or went; a change of rights alone says nothing."""
     before, after = raw.old_chat_member.inside, raw.new_chat_member.inside
     if before == after:
@@ -255,8 +243,60 @@ def _membership(raw: RawMembership, us: Ourselves, update_id: int) -> Membership
         change = Membership.ADDED if after else Membership.LEFT
     return MembershipChanged(
         event_id=f"member:{raw.chat.id}:{raw.date}:{update_id}",
-        address=_address(raw.chat, us, None),
+        address=_address(raw.chat, bot, None),
         sender=_person(raw.from_),
         received_at=datetime.fromtimestamp(raw.date, UTC),
         change=change,
     )
+
+
+# ---------------------------------------------------------------- what was said before
+# Forwarded and replied to (core.telegram.org/bots/api 10.0: MessageOrigin, TextQuote, ExternalReplyInfo).
+# Never fails: somebody else's words do not make a person's own message unreadable.
+
+
+def is_forwarded(raw: RawMessage) -> bool:
+    """Whether the words are somebody else's, in any way Telegram or an older server says so."""
+    signs = (raw.forward_origin, raw.forward_date, raw.forward_from, raw.forward_from_chat, raw.forward_sender_name)
+    return any(sign is not None for sign in signs)
+
+
+def forwarded_from(raw: RawMessage) -> str | None:
+    """Who said what is passed on; None where Telegram does not tell."""
+    try:
+        origin = RawOrigin.model_validate(raw.forward_origin)
+    except ValidationError:
+        origin = RawOrigin()
+    old = RawOrigin(
+        sender_user=raw.forward_from, sender_chat=raw.forward_from_chat, sender_user_name=raw.forward_sender_name
+    )
+    return _storable_or_none(origin.author or old.author)
+
+
+def replied_to(raw: RawMessage, replied: RawReplied | None, bot_id: int) -> tuple[Quoted, ...]:
+    """What the message answers: the part that was quoted, else the whole; also from another chat."""
+    part = raw.quote.text if raw.quote is not None else None
+    if replied is not None:
+        ours = replied.from_ is not None and replied.from_.id == bot_id
+        text = part or replied.text or replied.caption
+        return quoted(QuoteKind.REPLY, _storable_or_none(text), _storable_or_none(_author(replied)), ours=ours)
+    if raw.external_reply is not None:
+        origin = raw.external_reply.origin
+        return quoted(
+            QuoteKind.REPLY, _storable_or_none(part), _storable_or_none(origin.author if origin is not None else None)
+        )
+    return ()
+
+
+def _author(replied: RawReplied) -> str | None:
+    if replied.forward_origin is not None and replied.forward_origin.author:
+        return replied.forward_origin.author
+    if replied.sender_chat is not None and replied.sender_chat.name:
+        return replied.sender_chat.name
+    if replied.from_ is None:
+        return None
+    return f"{replied.from_.first_name} {replied.from_.last_name or ''}".strip() or replied.from_.username
+
+
+def _storable_or_none(text: str | None) -> str | None:
+    return storable(text) if text else None

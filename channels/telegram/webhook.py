@@ -15,14 +15,14 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from channels.base import ChannelState, NotPersisted, Sink
-from channels.telegram.asking import Asker, Clock, Pause
+from channels.clocks import Clock, Sleep
+from channels.foreign import decode_json
 from channels.telegram.config import TelegramAccount
-from channels.telegram.decoding import decoded
-from channels.telegram.failures import ApiRefusal
-from channels.telegram.hearing import Presses, heard
+from channels.telegram.error_mapping import ApiRefusal
+from channels.telegram.identity import BotIdentity, identify
 from channels.telegram.raw import ALLOWED_UPDATES
-from channels.telegram.translate import Ourselves
-from channels.telegram.wire import TelegramWire
+from channels.telegram.receiving import CallbackAnswerer, translate_updates
+from channels.telegram.wire import BotApiCaller, TelegramWire
 
 SECRET_HEADER = "X-Telegram-Bot-Api-Secret-Token"  # noqa: S105  the name of a header, not a secret
 RETRY_AFTER_S = 2
@@ -37,14 +37,14 @@ class _Open:
     """What a request needs while the channel runs."""
 
     sink: Sink
-    us: Ourselves
-    presses: Presses
+    bot: BotIdentity
+    answerer: CallbackAnswerer
 
 
 class WebhookReceiver:
     """Takes updates for one bot; what comes before `run` is ready, or after it ended, is answered 503."""
 
-    def __init__(self, config: TelegramAccount, wire: TelegramWire, *, pause: Pause, clock: Clock) -> None:
+    def __init__(self, config: TelegramAccount, wire: TelegramWire, *, pause: Sleep, clock: Clock) -> None:
         """`pause` waits so many seconds; `clock` gives aware UTC."""
         self._config = config
         self._wire = wire
@@ -61,20 +61,20 @@ class WebhookReceiver:
             ConfigRefused: Telegram refuses the token; health was told.
         """
         sink.report(ChannelState.STARTING)
-        asker = Asker(self._config, self._wire, sink, self._pause, explained)
-        us = await asker.introduce()
+        caller = BotApiCaller(self._config, self._wire, sink, self._pause, explain_refusal)
+        bot = await identify(self._config.name, caller, self._config.call_timeout_s)
         # Open before Telegram is told: the first update may come before setWebhook is answered.
-        self._open = _Open(sink, us, Presses(self._config, self._wire, tasks))
+        self._open = _Open(sink, bot, CallbackAnswerer(self._config, self._wire, tasks))
         try:
-            await self._set(asker)
+            await self._set(caller)
             sink.report(ChannelState.READY)
             while True:
                 await self._pause(CHECK_S)
-                await self._look(asker, sink)
+                await self._look(caller, sink)
         finally:
             self._open = None
 
-    async def _set(self, asker: Asker) -> None:
+    async def _set(self, caller: BotApiCaller) -> None:
         """Tell Telegram where to bring updates, and with which secret. What waits there is kept."""
         body: dict[str, JsonValue] = {
             "url": self._config.webhook_target,
@@ -82,16 +82,16 @@ class WebhookReceiver:
             "max_connections": self._config.webhook_connections,
             "allowed_updates": list(ALLOWED_UPDATES),
         }
-        await self._ask(asker, "setWebhook", body)
+        await self._ask(caller, "setWebhook", body)
         _log.info("webhook_set", account=self._config.name, url=self._config.webhook_target)
 
-    async def _look(self, asker: Asker, sink: Sink) -> None:
+    async def _look(self, caller: BotApiCaller, sink: Sink) -> None:
         """Tell health how Telegram gets on; a webhook that was taken away is set again, another's is left alone."""
-        info = await self._ask(asker, "getWebhookInfo", {})
+        info = await self._ask(caller, "getWebhookInfo", {})
         standing = info if isinstance(info, dict) else {}
         url = standing.get("url")
         if not url:
-            await self._set(asker)
+            await self._set(caller)
             sink.report(ChannelState.READY)
         elif url != self._config.webhook_target:
             words = f"another program took this bot's updates to {url}; stop it, then restart the gateway"
@@ -108,9 +108,9 @@ class WebhookReceiver:
         lately = isinstance(failed_at, int) and failed_at > self._clock().timestamp() - 2 * CHECK_S
         return lately and bool(standing.get("pending_update_count"))
 
-    async def _ask(self, asker: Asker, method: str, body: dict[str, JsonValue]) -> JsonValue:
+    async def _ask(self, caller: BotApiCaller, method: str, body: dict[str, JsonValue]) -> JsonValue:
         timeout_s = self._config.call_timeout_s
-        return await asker.insist(method, body, timeout_s=timeout_s, patience=REFUSALS_BELIEVED)
+        return await caller.call_until_ok(method, body, timeout_s=timeout_s, patience=REFUSALS_BELIEVED)
 
     async def handle(self, request: web.Request) -> web.Response:
         """One update from Telegram, or from somebody who says so.
@@ -121,7 +121,7 @@ class WebhookReceiver:
             return web.Response(status=401, text="the secret token is missing or wrong\n")
         if request.content_type != "application/json":
             return web.Response(status=415, text="an update is application/json\n")
-        update = decoded(await request.read())
+        update = decode_json(await request.read())
         if not isinstance(update, dict):
             return web.Response(status=400, text="an update is a JSON object\n")
         return await self._take(update)
@@ -137,14 +137,14 @@ class WebhookReceiver:
         held = self._open
         if held is None:
             return _later()
-        events, rejected = heard([update], held.us, self._clock())
+        events, rejected = translate_updates([update], held.bot, self._clock())
         if events or rejected:
             try:
                 await held.sink.receive(events, rejected=rejected)
             except NotPersisted:
                 held.sink.report(ChannelState.DEGRADED, "the store takes no messages; Telegram brings them again")
                 return _later()
-            held.presses.answer(events)
+            held.answerer.answer(events)
         return web.Response(text="")
 
 
@@ -152,7 +152,7 @@ def _later() -> web.Response:
     return web.Response(status=503, headers={"Retry-After": str(RETRY_AFTER_S)}, text="not now\n")
 
 
-def explained(refusal: ApiRefusal) -> str:
+def explain_refusal(refusal: ApiRefusal) -> str:
     """What a refused webhook means, and what the operator can do."""
     words = f"{refusal.status} {refusal.description}"
     if refusal.status == 400:

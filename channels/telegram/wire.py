@@ -1,12 +1,12 @@
-"""Bot API calls through aiogram's session, with raw JSON in and out. What the answers mean is decided in `failures`.
+"""Bot API calls through aiogram's session, with raw JSON in and out. What the answers mean is decided in
+`error_mapping`.
 
 aiogram's own methods build, dump and parse a model a call; here a call is one JSON body and an answer stays JSON.
 """
 
 import io
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import ClassVar, TypeGuard, cast
 
 import orjson
@@ -14,14 +14,16 @@ from aiohttp import ClientError, ClientResponse, ClientTimeout, FormData
 from aiohttp.payload import BytesPayload
 from pydantic import JsonValue
 
+from channels.base import Sink
 from channels.bounded import whole
-from channels.errors import ChannelError
-from channels.foreign import MOST_ID, seconds_of, wait_of, whole_of, words_of
+from channels.clocks import Sleep, wall_now
+from channels.errors import ChannelError, ConfigRefused, Retryable
+from channels.foreign import MOST_ID, JsonObject, decode_json, seconds_of, wait_of, whole_of, words_of
+from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.telegram.config import TelegramAccount
-from channels.telegram.decoding import JsonObject, decoded
-from channels.telegram.failures import ApiRefusal, not_telegrams, unanswered
-from channels.telegram.light_import import load_aiogram
-from channels.telegram.outgoing import Upload
+from channels.telegram.error_mapping import ApiRefusal, not_telegrams, to_transport_error
+from channels.telegram.lazy_import import load_aiogram
+from channels.telegram.payloads import Upload
 
 load_aiogram()  # before the imports below, which would import it the slow way
 
@@ -32,6 +34,8 @@ from aiogram.exceptions import TelegramNetworkError  # noqa: E402  see load_aiog
 from aiogram.methods.base import Response, TelegramMethod, TelegramType  # noqa: E402  see load_aiogram
 
 CHUNK_BYTES = 65_536
+
+BACKOFF = Backoff((1.0, 2.0, 4.0, 5.0))  # between calls that went wrong
 
 
 class _Call(TelegramMethod[JsonValue]):
@@ -57,10 +61,10 @@ class _RawSession(AiohttpSession):
         """The body of a call; a form where files go with it."""
         assert isinstance(method, _Call), "only our own calls go through this session"
         if not method.files:
-            return BytesPayload(_encoded(method.body), content_type="application/json")
+            return BytesPayload(_encode(method.body), content_type="application/json")
         form = FormData(quote_fields=False)
         for name, value in method.body.items():
-            form.add_field(name, value if isinstance(value, str) else _encoded(value).decode())
+            form.add_field(name, value if isinstance(value, str) else _encode(value).decode())
         for file in method.files:
             # Written piece by piece: bytes at once would hold up the loop.
             form.add_field(file.field, io.BytesIO(file.content), filename=file.name, content_type=file.mime)
@@ -84,8 +88,8 @@ class _RawSession(AiohttpSession):
                 content = (await whole(answer)).decode(errors="replace")  # JSON is UTF-8, whatever a header says
         except (TimeoutError, ClientError) as error:
             raise TelegramNetworkError(method=method, message=type(error).__name__) from error
-        if answer.status == 429 and not is_answer(decoded(content)):
-            raise not_telegrams(429, wait_of(answer.headers.get("Retry-After"), datetime.now(UTC)))
+        if answer.status == 429 and not is_answer(decode_json(content)):
+            raise not_telegrams(429, wait_of(answer.headers.get("Retry-After"), wall_now()))
         response = self.check_response(bot, method, answer.status, content)
         return cast("TelegramType", response.result)
 
@@ -98,7 +102,7 @@ class _RawSession(AiohttpSession):
             ApiRefusal: the Bot API says no.
             Retryable, Unknown: this is not an answer of the Bot API's.
         """
-        answer = decoded(content)
+        answer = decode_json(content)
         if not is_answer(answer):
             raise not_telegrams(status_code)
         if answer["ok"] and status_code < 300:
@@ -123,7 +127,7 @@ def _refusal(status: int, answer: Mapping[str, JsonValue]) -> ApiRefusal:
     )
 
 
-def _encoded(value: JsonValue) -> bytes:
+def _encode(value: JsonValue) -> bytes:
     """JSON; what is no Unicode goes out escaped, so that the Bot API itself refuses it."""
     try:
         return orjson.dumps(value)
@@ -161,10 +165,10 @@ class TelegramWire:
                 self._timeout(timeout_s),  # type: ignore[arg-type]  # handed to aiohttp as it is
             )
         except TelegramNetworkError as error:
-            failure = self._unanswered(error.__cause__)
+            failure = self._transport_error(error.__cause__)
         except ApiRefusal as refusal:
             failure = ApiRefusal(
-                refusal.status, self._scrubbed(refusal.description), refusal.retry_after_s, refusal.moved_to
+                refusal.status, self._without_token(refusal.description), refusal.retry_after_s, refusal.moved_to
             )
         raise failure  # outside the handler: what was caught may hold the URL, and with it the token
 
@@ -189,25 +193,71 @@ class TelegramWire:
         except ApiRefusal as refusal:
             failure = refusal
         except (ClientError, TimeoutError) as error:
-            failure = self._unanswered(error)
+            failure = self._transport_error(error)
         raise failure  # outside the handler, as above
 
     async def _no_file(self, response: ClientResponse) -> ApiRefusal:
         """What a download was answered with instead of the file."""
-        answer = decoded(await response.content.read(CHUNK_BYTES))
+        answer = decode_json(await response.content.read(CHUNK_BYTES))
         refusal = _refusal(response.status, answer if isinstance(answer, dict) else {})
-        return ApiRefusal(refusal.status, self._scrubbed(refusal.description), refusal.retry_after_s)
+        return ApiRefusal(refusal.status, self._without_token(refusal.description), refusal.retry_after_s)
 
     def _timeout(self, timeout_s: float) -> ClientTimeout:
         return ClientTimeout(total=timeout_s, connect=min(self._config.connect_timeout_s, timeout_s))
 
-    def _unanswered(self, cause: BaseException | None) -> ChannelError:
-        return unanswered(cause, self._scrubbed(f"{type(cause).__name__}: {cause}"))
+    def _transport_error(self, cause: BaseException | None) -> ChannelError:
+        return to_transport_error(cause, self._without_token(f"{type(cause).__name__}: {cause}"))
 
-    def _scrubbed(self, text: str) -> str:
+    def _without_token(self, text: str) -> str:
         return text.replace(self._config.token.get_secret_value(), self._shown)
 
     async def aclose(self) -> None:
         """Close the connections."""
         session = await self._session.create_session()
         await session.close()  # aiogram's own close waits 250 ms for TLS goodbyes that nobody needs
+
+
+class BotApiCaller:
+    """Makes the calls that one way of receiving cannot do without, until Telegram answers them well."""
+
+    def __init__(
+        self,
+        config: TelegramAccount,
+        wire: TelegramWire,
+        sink: Sink,
+        sleep: Sleep,
+        explain: Callable[[ApiRefusal], str],
+    ) -> None:
+        """`explain` says what a refusal means and what the operator can do."""
+        self._account = config.name
+        self._wire = wire
+        self._explain = explain
+        self._caller = PersistentCaller(config.name, sink, sleep, BACKOFF, "telegram_call_failed")
+        self.report_and_wait = self._caller.report_and_wait
+
+    async def call_until_ok(self, method: str, body: JsonObject, *, timeout_s: float, patience: int) -> JsonValue:
+        """Call until it is answered well; `patience` is how many refusals of the token in a row are taken.
+
+        Raises:
+            ConfigRefused: Telegram refuses the token; health was told.
+        """
+        return await self._caller.call_until_ok(
+            lambda: self._wire.call(method, body, timeout_s=timeout_s),
+            self._to_failure,
+            (ApiRefusal, ChannelError),
+            patience=patience,
+        )
+
+    def _to_failure(self, error: Exception) -> CallFailure:
+        if isinstance(error, ApiRefusal):
+            fatal = self._token_refused(error) if error.status in (401, 404) else None
+            return CallFailure(self._explain(error), error.retry_after_s, fatal)
+        if isinstance(error, Retryable):
+            return CallFailure(f"Telegram cannot be reached: {error}", error.retry_after_s)
+        return CallFailure(f"Telegram does not answer: {error}")
+
+    def _token_refused(self, refusal: ApiRefusal) -> ConfigRefused:
+        return ConfigRefused(
+            f"Telegram refuses the token of account {self._account!r} ({refusal.status} {refusal.description}):"
+            " put the one @BotFather shows into the configuration, then restart"
+        )

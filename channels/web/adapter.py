@@ -13,17 +13,16 @@ from datetime import datetime
 from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
 from channels.clocks import steady_now
 from channels.messages import Address, OutboundPart, Receipt
-from channels.viewers.screens import Patience, Screens
+from channels.viewers.viewer_hub import Patience, ViewerHub
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.bounds import Bounds
 from channels.web.config import Guests, WebAccount
 from channels.web.frames import ACCOUNT, CHANNEL, message_frame
 from channels.web.limits import WEB_LIMITS
-from channels.web.pages import Pages
-from channels.web.reception import Reception
+from channels.web.open_pages import OpenPages
+from channels.web.page_gate import PageGate, Seats
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes
-from channels.web.seats import Seats
 from channels.web.visitor import Identities
 
 KEY_OF_PROCESS = secrets.token_bytes(32)
@@ -55,20 +54,20 @@ class WebChannel:
         guests = guests or Guests()
         self.renderer: Renderer = WebRenderer()
         self._clock = clock
-        screens = Screens(patience or Patience(most=config.views), now_s)
-        self._pages = Pages(screens, clock)
-        seats = Seats(screens, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
-        reception = Reception(self._pages, seats, Bounds(config, now_s))
-        self._routes = PageRoutes(reception, Identities(key, guests.is_known), config.title)
+        hub = ViewerHub(patience or Patience(most=config.views), now_s)
+        self._pages = OpenPages(hub, clock)
+        seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
+        gate = PageGate(self._pages, seats, Bounds(config, now_s))
+        self._routes = PageRoutes(gate, Identities(key, guests.is_known), config.title)
 
     async def run(self, sink: Sink) -> None:
         """Hear pages until cancelled; then those that are open still see what is sent."""
-        self._pages.desk.sink = sink
+        self._pages.inbox.sink = sink
         sink.report(ChannelState.READY)
         try:
             await asyncio.Event().wait()  # until cancelled
         finally:
-            self._pages.desk.sink = None
+            self._pages.inbox.sink = None
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """The page at `/` and what it talks to under `/web/`."""
@@ -76,7 +75,7 @@ class WebChannel:
 
     async def aclose(self) -> None:
         """Close every page's connection; `run` has ended before."""
-        self._pages.screens.close_all()
+        self._pages.hub.close_all()
 
     async def send(self, part: OutboundPart) -> Receipt:
         """Show a message on the pages of its chat; the same key is the same message.
@@ -99,23 +98,23 @@ class WebChannel:
 
     async def show_typing(self, address: Address) -> None:
         """Show "writing" for 6 s, or until the next message."""
-        self._pages.screens.tell(address.chat, {"type": "typing", "for_s": 6})
+        self._pages.hub.tell(address.chat, {"type": "typing", "for_s": 6})
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Show a sign beside what the person said, or take it away."""
         shown = None if sign is None else sign.value
         self._pages.history.change(address.chat, message_id, sign=shown)
-        self._pages.screens.tell(address.chat, {"type": "reaction", "message": message_id, "sign": shown})
+        self._pages.hub.tell(address.chat, {"type": "reaction", "message": message_id, "sign": shown})
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Take a message off the pages, whoever said it."""
         self._pages.history.delete(address.chat, message_id)
-        self._pages.screens.tell(address.chat, {"type": "deleted", "id": message_id})
+        self._pages.hub.tell(address.chat, {"type": "deleted", "id": message_id})
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away from our message."""
         self._pages.history.change(address.chat, message_id, buttons=[])
-        self._pages.screens.tell(address.chat, {"type": "buttons", "message": message_id, "buttons": []})
+        self._pages.hub.tell(address.chat, {"type": "buttons", "message": message_id, "buttons": []})
 
     async def invite_link(self, code: str) -> str:
         """The page, which says the code as soon as it is open."""

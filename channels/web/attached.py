@@ -31,7 +31,7 @@ class AttachedFiles:
 
     def keep(self, chat: str, media: Sequence[OutboundMedia]) -> list[JsonValue]:
         """Keep files for the pages of a chat; how a frame names them."""
-        return [self._keep(chat, one) for one in media]
+        return [self._keep(chat, media_file) for media_file in media]
 
     def _keep(self, chat: str, media: OutboundMedia) -> dict[str, JsonValue]:
         token = secrets.token_urlsafe(16)

@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from channels.rate import TokenBucket
 from channels.web.config import WebAccount
 
 AGAIN_S = 5.0
@@ -33,9 +34,7 @@ HELLO_CHARS = 2_000
 
 
 @dataclass(slots=True)
-class _Bucket:
-    tokens: float
-    filled_at_s: float
+class _Bucket(TokenBucket):
     shut_until_s: float = float("-inf")
 
 
@@ -61,28 +60,24 @@ class _Buckets:
         bucket = self._buckets.setdefault(key, _Bucket(self._most, now_s))
         if now_s < bucket.shut_until_s:
             return bucket.shut_until_s - now_s
-        bucket.tokens, bucket.filled_at_s = self._tokens(bucket, now_s), now_s
-        if bucket.tokens >= weight:
-            bucket.tokens -= weight
-            return 0.0
-        wait_s = max(AGAIN_S, (weight - bucket.tokens) / self._per_s)
-        bucket.shut_until_s = now_s + wait_s
+        bucket.fill(now_s, self._most, self._per_s)
+        wait_s = bucket.take(weight, self._per_s)
+        if wait_s:
+            wait_s = max(AGAIN_S, wait_s)
+            bucket.shut_until_s = now_s + wait_s
         return wait_s
 
     def give_back(self, key: str, weight: float = 1.0) -> None:
         """What was counted came to nothing."""
         bucket = self._buckets.get(key)
         if bucket is not None:
-            bucket.tokens = min(self._most, bucket.tokens + weight)
-
-    def _tokens(self, bucket: _Bucket, now_s: float) -> float:
-        return min(self._most, bucket.tokens + max(0.0, now_s - bucket.filled_at_s) * self._per_s)
+            bucket.give_back(weight, self._most)
 
     def _sweep(self, now_s: float) -> None:
         self._buckets = {
             key: bucket
             for key, bucket in self._buckets.items()
-            if self._tokens(bucket, now_s) < self._most or now_s < bucket.shut_until_s
+            if bucket.tokens_at(now_s, self._most, self._per_s) < self._most or now_s < bucket.shut_until_s
         }
 
 

@@ -1,4 +1,4 @@
-"""What pages are told, as frames. Pure; what pages say is in `channels.viewers.views`.
+"""What pages are told, as frames. Pure; what pages say is in `channels.viewers.viewer_frames`.
 
 `history`, `message`, `said`, `reaction`, `buttons`, `deleted`, `typing`, `commands`, `taken`, `not_taken`, `refused`.
 """
@@ -9,9 +9,9 @@ from datetime import datetime
 from pydantic import JsonValue
 
 from channels.messages import Address, InboundMessage, OutboundPart, Sender
-from channels.viewers.screens import Frame
-from channels.viewers.views import Visitor
-from channels.web.html import to_html
+from channels.viewers.viewer_frames import Visitor
+from channels.viewers.viewer_hub import Frame
+from channels.web.render import to_html
 
 CHANNEL = "web"
 ACCOUNT = "main"
@@ -30,7 +30,9 @@ def message_frame(part: OutboundPart, message_id: str, files: Sequence[JsonValue
         "html": to_html(part.rendered),
         "live": part.idem_key == "",  # it grows still
         "waiting": part.rendered.text.strip() == "…",
-        "buttons": [{"label": one.label, "data": one.data, "style": one.style.value} for one in part.buttons],
+        "buttons": [
+            {"label": button.label, "data": button.data, "style": button.style.value} for button in part.buttons
+        ],
         "files": list(files),
         "reply_to": part.reply_to,
         "at": now.isoformat(timespec="milliseconds"),

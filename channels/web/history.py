@@ -10,7 +10,7 @@ from collections import OrderedDict
 
 from pydantic import JsonValue
 
-from channels.viewers.screens import Frame
+from channels.viewers.viewer_hub import Frame
 
 MESSAGES_KEPT = 200  # of one chat
 CHARS_OF_CHAT = 400_000  # the same, and what one page is told at most; the newest message stays in any case

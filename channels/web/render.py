@@ -1,12 +1,15 @@
-"""Blocks of the Markdown tree become text and, beside it, what each range of it is; `channels.web.html` makes HTML.
+"""Blocks of the Markdown tree become text and, beside it, what each range of it is; that becomes HTML when it is shown.
 
 The text alone reads well too, and words may be put behind it or exchanged in it for others of the same length without
-touching the markup. Pure; nothing here knows a browser.
+touching the markup. The HTML is safe by construction: every character of the text is escaped, tags come from a closed
+list, a link's target is http or https and is escaped too. There is no tag that loads anything. Pure.
 """
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from html import escape
 from itertools import groupby
+from typing import Any
 
 import orjson
 
@@ -122,18 +125,18 @@ class _Writer:
         with self._node(tag, detail):
             for link, linked in groupby(spans, key=lambda span: span.link):
                 around = [] if link is None else [("a", link)]
-                self._styled(tuple(linked), around)
+                self._write_styled(tuple(linked), around)
 
-    def _styled(self, spans: Spans, around: Sequence[tuple[str, str]]) -> None:
+    def _write_styled(self, spans: Spans, around: Sequence[tuple[str, str]]) -> None:
         """The spans, inside these nodes, outermost first."""
         if around:
             with self._node(*around[0]):
-                self._styled(spans, around[1:])
+                self._write_styled(spans, around[1:])
             return
         for span in spans:
             looks = [(look, "") for bit, look in _LOOKS if span.style & bit]
             if looks:
-                self._styled((Span(span.text),), looks)
+                self._write_styled((Span(span.text),), looks)
             else:
                 self._say(span.text)
 
@@ -150,3 +153,89 @@ class _Writer:
     def _say(self, text: str) -> None:
         self.pieces.append(text)
         self._at += len(text)
+
+
+# ---------------------------------------------------------------- HTML
+
+_CONTAINERS = {"ul": "ul", "ol": "ol", "quote": "blockquote", "table": "table", "tr": "tr"}
+"""What stands between the nodes inside is layout of the plain text, not content."""
+
+_LEAVES = {"p": "p", "td": "td", "th": "th", "b": "strong", "i": "em", "s": "s", "code": "code"}
+
+_RUN_ON = {"ul", "ol", "li", "quote"}
+"""A text that was put behind the message goes on inside these, down to their last paragraph."""
+
+
+def to_html(rendered: Rendered) -> str:
+    """The part as HTML: block elements, one after the other."""
+    if rendered.markup is None:
+        return _paragraphs(rendered.text)
+    nodes = orjson.loads(rendered.markup)
+    text = rendered.text
+    end = nodes[-1][3] if nodes else 0
+    behind = ""
+    if end < len(text):
+        last = _last_paragraph(nodes, end)
+        if last is None:
+            behind = _paragraphs(text[end:].strip())
+        else:
+            last[3] = len(text)
+    return "".join([_element(text, node) for node in nodes]) + behind
+
+
+def _paragraphs(text: str) -> str:
+    return "".join([f"<p>{escape(piece)}</p>" for piece in text.split("\n\n") if piece.strip()])
+
+
+def _last_paragraph(nodes: Sequence[Any], end: int) -> Any:
+    """The node that the message's last words are in, if they are in a paragraph or a title; None elsewhere."""
+    node = nodes[-1]
+    while node[0] in _RUN_ON and node[4]:
+        node[3] = max(node[3], end)
+        node = node[4][-1]
+    return node if node[0] in {"p", "h"} else None
+
+
+def _element(text: str, node: Any) -> str:
+    tag, detail, start, end, inside = node
+    if tag in _CONTAINERS:
+        name = _CONTAINERS[tag]
+        return f"<{name}>{''.join([_element(text, child) for child in inside])}</{name}>"
+    match tag:
+        case "li":
+            return f"<li{_item(detail)}>{''.join([_element(text, child) for child in inside])}</li>"
+        case "hr":
+            return "<hr>"
+        case "pre":
+            language = f' data-language="{escape(detail)}"' if detail else ""
+            return f'<pre tabindex="0"{language}><code>{escape(text[start:end])}</code></pre>'
+        case "h":
+            level = min(int(detail) + 2, 6)  # the page's own titles are h1 and h2
+            return f"<h{level}>{_words(text, node)}</h{level}>"
+        case "p" if len(inside) == 1 and inside[0][:1] == ["code"] and inside[0][2:4] == [start, end]:
+            return f'<p><code class="alone">{_words(text, inside[0])}</code></p>'  # a code to be copied
+        case "a":
+            return _link(detail, _words(text, node))
+    return f"<{_LEAVES[tag]}>{_words(text, node)}</{_LEAVES[tag]}>"
+
+
+def _item(detail: str) -> str:
+    if detail == "+":
+        return ' class="continued"'
+    return f' value="{int(detail)}"' if detail else ""
+
+
+def _link(url: str, words: str) -> str:
+    if not url.lower().startswith(("http://", "https://")):
+        return words
+    return f'<a href="{escape(url)}" target="_blank" rel="noopener noreferrer nofollow">{words}</a>'
+
+
+def _words(text: str, node: Any) -> str:
+    """Text and inline nodes of a node, in order."""
+    _, _, at, end, inside = node
+    pieces = []
+    for child in inside:
+        pieces += [escape(text[at : child[2]]), _element(text, child)]
+        at = child[3]
+    return "".join([*pieces, escape(text[at:end])])

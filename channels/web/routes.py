@@ -13,14 +13,22 @@ import orjson
 from aiohttp import web
 
 from channels.base import HttpRoute, NotPersisted
-from channels.viewers.desk import OFFER_AGAIN_S
-from channels.viewers.screens import Frame, Screen
-from channels.viewers.views import MAX_SAID_CHARS, BadFrame, Hello, Press, Say, Shown, read_frames
+from channels.viewers.viewer_frames import (
+    MAX_SAID_CHARS,
+    BadFrame,
+    HelloFrame,
+    PressFrame,
+    SayFrame,
+    ShownFrame,
+    read_frames,
+)
+from channels.viewers.viewer_hub import Frame, Viewer
+from channels.viewers.viewer_inbox import OFFER_AGAIN_S
 from channels.web.bounds import address_of
-from channels.web.files import PageFiles
 from channels.web.frames import visitor_of
 from channels.web.limits import PING_S, WRITE_S
-from channels.web.reception import Caller, Reception
+from channels.web.page_files import PageFiles
+from channels.web.page_gate import Caller, PageGate
 from channels.web.sockets import TOO_MANY, PageSocket
 from channels.web.visitor import Identities, locale_of
 
@@ -32,8 +40,8 @@ _NUMBER = re.compile(r"[0-9]{1,16}\Z")
 class PageRoutes:
     """The HTTP side of one web chat."""
 
-    def __init__(self, reception: Reception, identities: Identities, title: str) -> None:
-        self._reception = reception
+    def __init__(self, gate: PageGate, identities: Identities, title: str) -> None:
+        self._gate = gate
         self._identities = identities
         self._title = title
         self._files = PageFiles()
@@ -62,7 +70,7 @@ class PageRoutes:
         if identity is None:
             self._let_in(request)
             identity = self._identities.make()
-            self._reception.meet(identity.chat)
+            self._gate.meet(identity.chat)
         body: Frame = {"chat": identity.chat, "title": self._title, "max_chars": MAX_SAID_CHARS}
         answer = _json(body)
         if identity.fresh:
@@ -70,12 +78,12 @@ class PageRoutes:
         return answer
 
     def _must_run(self) -> None:
-        if not self._reception.is_open:
+        if not self._gate.is_open:
             _not_now("the web chat does not run yet")
 
     def _let_in(self, request: web.Request) -> None:
         """Count a browser that this process does not know."""
-        if wait_s := self._reception.come(address_of(request.remote)):
+        if wait_s := self._gate.come(address_of(request.remote)):
             _too_many("too many new visitors", wait_s)
 
     def _chat(self, request: web.Request) -> str:
@@ -89,56 +97,56 @@ class PageRoutes:
     def _caller(self, request: web.Request) -> Caller:
         """Whoever asks to talk; the first time in a process this writes a row, and so it counts."""
         chat = self._chat(request)
-        if not self._reception.knows(chat):
+        if not self._gate.knows(chat):
             self._let_in(request)
         return Caller(visitor_of(chat, locale_of(request)), address_of(request.remote))
 
     async def _file(self, request: web.Request) -> web.Response:
-        return self._reception.pages.attached.answer(self._chat(request), request.query.get("id", ""))
+        return self._gate.pages.attached.answer(self._chat(request), request.query.get("id", ""))
 
     # ------------------------------------------------------------ WebSocket, or server-sent events and POST
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
-        return await PageSocket(self._reception, self._caller(request)).serve(request)
+        return await PageSocket(self._gate, self._caller(request)).serve(request)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        caller, pages = self._caller(request), self._reception.pages
+        caller, pages = self._caller(request), self._gate.pages
         epoch, seen = request.query.get("epoch", ""), request.query.get("seen", "0")
         since = int(seen) if _NUMBER.match(seen) else 0
-        if wait_s := self._reception.greet(caller, epoch, since):
+        if wait_s := self._gate.greet(caller, epoch, since):
             _too_many("too much was told again", wait_s)
-        screen = self._reception.seat(caller)
-        if screen is None:
+        viewer = self._gate.seat(caller)
+        if viewer is None:
             _not_now("too many pages are open")
         try:
             answer = web.StreamResponse(
                 headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
             )
             await answer.prepare(request)
-            pages.welcome(screen, caller.visitor.locale, epoch, since)
+            pages.welcome(viewer, caller.visitor.locale, epoch, since)
             with contextlib.suppress(NotPersisted):  # then the next thing the person says lets their lane go on
                 await pages.take(caller.visitor, [])
-            await _write_events(answer, screen)
+            await _write_events(answer, viewer)
         finally:
-            self._reception.leave(screen)
+            self._gate.leave(viewer)
         return answer
 
     async def _messages(self, request: web.Request) -> web.Response:
         caller = self._caller(request)
         size_bytes = MAX_BODY_BYTES if request.content_length is None else request.content_length
-        if wait_s := self._reception.hear(caller, size_bytes):
+        if wait_s := self._gate.hear(caller, size_bytes):
             _too_many(TOO_MANY, wait_s)
         frames = await _frames_of(request)
         for frame in frames:
-            if isinstance(frame, Shown):
-                self._reception.pages.screens.confirm(caller.chat, frame.n)
-        said = [frame for frame in frames if isinstance(frame, Say | Press)]
-        taken, wait_s = self._reception.let_through(caller, said)
+            if isinstance(frame, ShownFrame):
+                self._gate.pages.hub.confirm(caller.chat, frame.n)
+        said = [frame for frame in frames if isinstance(frame, SayFrame | PressFrame)]
+        taken, wait_s = self._gate.let_through(caller, said)
         if said and not taken:
             _too_many(TOO_MANY, wait_s)
         if taken:
             try:
-                await self._reception.take(caller, taken)
+                await self._gate.take(caller, taken)
             except NotPersisted:
                 _not_now("the store takes no messages just now")
         body: Frame = {"taken": [frame.id for frame in taken]}
@@ -148,7 +156,7 @@ class PageRoutes:
         return _json(body)
 
 
-async def _frames_of(request: web.Request) -> Sequence[Hello | Say | Press | Shown]:
+async def _frames_of(request: web.Request) -> Sequence[HelloFrame | SayFrame | PressFrame | ShownFrame]:
     if request.content_type != "application/json":
         raise web.HTTPUnsupportedMediaType(text="JSON is taken here\n")
     try:
@@ -169,13 +177,13 @@ def _too_many(why: str, wait_s: int) -> NoReturn:
     raise web.HTTPTooManyRequests(text=f"{why}; again in {wait_s} s\n", headers={"Retry-After": str(wait_s)})
 
 
-async def _write_events(answer: web.StreamResponse, screen: Screen) -> None:
+async def _write_events(answer: web.StreamResponse, viewer: Viewer) -> None:
     """Send frames until the view is closed or the page is gone; a comment now and then finds that out."""
     try:
-        while not screen.closed:
+        while not viewer.closed:
             try:
                 async with asyncio.timeout(PING_S):
-                    frame = await screen.next()
+                    frame = await viewer.next()
             except TimeoutError:
                 piece = b": still here\n\n"
             else:
@@ -183,4 +191,4 @@ async def _write_events(answer: web.StreamResponse, screen: Screen) -> None:
             async with asyncio.timeout(WRITE_S):
                 await answer.write(piece)
     except (ConnectionError, TimeoutError):
-        screen.close()
+        viewer.close()

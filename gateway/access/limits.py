@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from channels.rate import TokenBucket
 from gateway.access.config import LimitsConfig
 
 SWEEP_EVERY = 1024
@@ -30,9 +31,7 @@ class Over:
 
 
 @dataclass(slots=True)
-class _Bucket:
-    tokens: float
-    filled_at_s: float
+class _Bucket(TokenBucket):
     told_at_s: float | None = None
 
 
@@ -55,17 +54,15 @@ class PersonLimits:
         bucket = self._refill(user_id, now_s)
         if waiting >= self._config.waiting_messages:
             return Over(Bound.WAITING, self._may_tell(bucket, now_s), 0.0)
-        if bucket.tokens < 1.0:
-            retry_after_s = (1.0 - bucket.tokens) / self._per_s
+        if retry_after_s := bucket.take(1.0, self._per_s):
             return Over(Bound.RATE, self._may_tell(bucket, now_s), retry_after_s)
-        bucket.tokens -= 1.0
         return None
 
     def give_back(self, user_id: str) -> None:
         """What was counted was not taken after all: it will be offered again."""
         bucket = self._buckets.get(user_id)
         if bucket is not None:
-            bucket.tokens = min(float(self._config.burst_messages), bucket.tokens + 1.0)
+            bucket.give_back(1.0, self._most)
 
     def rename(self, old: str, new: str) -> None:
         """Whoever was counted under one name is from now on under another; the message that led to it is free."""
@@ -75,6 +72,10 @@ class PersonLimits:
             self.give_back(new)
 
     @property
+    def _most(self) -> float:
+        return float(self._config.burst_messages)
+
+    @property
     def _per_s(self) -> float:
         return self._config.messages_per_min / 60.0
 
@@ -82,14 +83,9 @@ class PersonLimits:
         self._takes += 1
         if self._takes % SWEEP_EVERY == 0:
             self._sweep(now_s)
-        bucket = self._buckets.setdefault(user_id, _Bucket(self._config.burst_messages, now_s))
-        bucket.tokens = self._tokens(bucket, now_s)
-        bucket.filled_at_s = now_s
+        bucket = self._buckets.setdefault(user_id, _Bucket(self._most, now_s))
+        bucket.fill(now_s, self._most, self._per_s)
         return bucket
-
-    def _tokens(self, bucket: _Bucket, now_s: float) -> float:
-        gained = max(0.0, now_s - bucket.filled_at_s) * self._per_s
-        return min(float(self._config.burst_messages), bucket.tokens + gained)
 
     def _may_tell(self, bucket: _Bucket, now_s: float) -> bool:
         if bucket.told_at_s is not None and now_s - bucket.told_at_s < self._config.notice_every_s:
@@ -98,10 +94,9 @@ class PersonLimits:
         return True
 
     def _sweep(self, now_s: float) -> None:
-        full = float(self._config.burst_messages)
-        every_s = self._config.notice_every_s
+        most, per_s, every_s = self._most, self._per_s, self._config.notice_every_s
         self._buckets = {
             user_id: bucket
             for user_id, bucket in self._buckets.items()
-            if self._tokens(bucket, now_s) < full or now_s - (bucket.told_at_s or -every_s) < every_s
+            if bucket.tokens_at(now_s, most, per_s) < most or now_s - (bucket.told_at_s or -every_s) < every_s
         }

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from channels.console.client import Client
+from channels.console.client import ConsoleClient
 from channels.console.drawing import Drawing, printable
 from channels.web.config import WebAccount
 from gateway.app import serve
@@ -106,7 +106,7 @@ async def _soon_connected(path: Path) -> socket.socket:
 async def _talk(peer: socket.socket, text: str | None) -> bool:
     """Carry words both ways; False where the gateway went away first."""
     face = _Tty() if text is None and sys.stdin.isatty() and sys.stdout.isatty() else _Plain()
-    client = Client(peer, face.show)
+    client = ConsoleClient(peer, face.show)
     async with asyncio.TaskGroup() as tasks:
         hearing = tasks.create_task(client.run())
         talking = tasks.create_task(_say(client, face, text))
@@ -118,7 +118,7 @@ async def _talk(peer: socket.socket, text: str | None) -> bool:
     return stayed
 
 
-async def _say(client: Client, face: "_Plain | _Tty", text: str | None) -> None:
+async def _say(client: ConsoleClient, face: "_Plain | _Tty", text: str | None) -> None:
     await client.connected.wait()
     if text is not None:
         client.say(text)
@@ -127,7 +127,7 @@ async def _say(client: Client, face: "_Plain | _Tty", text: str | None) -> None:
         lines: asyncio.Queue[str | None] = asyncio.Queue()
         with _Input(lines):
             while (line := await lines.get()) is not None:
-                face.press_return()
+                face.finish_line()
                 if line.strip():
                     client.say(line)
                 else:
@@ -135,7 +135,7 @@ async def _say(client: Client, face: "_Plain | _Tty", text: str | None) -> None:
     if text is not None or isinstance(face, _Plain):
         loop = asyncio.get_running_loop()
         async with asyncio.timeout(ANSWER_S):
-            while not client.answered(loop.time()):
+            while not client.is_answered(loop.time()):
                 await asyncio.sleep(0.05)
 
 
@@ -184,7 +184,7 @@ class _Plain:
     def begin(self) -> None:
         """Nothing: nobody watches."""
 
-    def press_return(self) -> None:
+    def finish_line(self) -> None:
         """Nothing: what was said is not repeated."""
 
     def show(self, message_id: str, text: str, live: bool) -> None:
@@ -209,9 +209,9 @@ class _Tty:
         """Ask for words."""
         _write(self._drawing.prompt())
 
-    def press_return(self) -> None:
+    def finish_line(self) -> None:
         """The person pressed return."""
-        _write(self._drawing.said())
+        _write(self._drawing.finish_line())
 
     def show(self, message_id: str, text: str, live: bool) -> None:
         """Draw a message as it is now."""

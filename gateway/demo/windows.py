@@ -107,7 +107,7 @@ class TelegramWindow:
 
     def visible_messages(self) -> list[ShownMessage]:
         """See `ClientWindow`."""
-        return [self._as_seen(message) for message in self._simulator.shown(self._person)]
+        return [self._as_seen(message) for message in self._simulator.messages_in(self._person)]
 
     def _as_seen(self, message: TelegramMessage) -> ShownMessage:
         files = () if message.file is None else (SharedFile(message.file.name, self._simulator.content(message.file)),)
@@ -154,7 +154,9 @@ class SlackWindow:
         """See `ClientWindow`; what only others see is not among it."""
         mine = (None, self._person)
         return [
-            self._as_seen(message) for message in self._simulator.shown(self._chat) if message.ephemeral_for in mine
+            self._as_seen(message)
+            for message in self._simulator.messages_in(self._chat)
+            if message.ephemeral_for in mine
         ]
 
     def _as_seen(self, message: SlackMessage) -> ShownMessage:

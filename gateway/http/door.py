@@ -17,7 +17,7 @@ from typing import NoReturn
 
 import structlog
 
-from channels.viewers.peers import EXHAUSTED, accepted, waiting_peer
+from channels.viewers.socket_accept import EXHAUSTED, accept_peer, waiting_peer
 from gateway.http.connection import HttpConnection, Phase
 from gateway.telemetry import HTTP_CUT, series
 
@@ -62,7 +62,7 @@ class Door:
     ) -> NoReturn:
         """Let peers in to `server` until cancelled; `tasks` parents what hands them over."""
         while True:
-            self._meet(await accepted(listener), server, tasks)
+            self._meet(await accept_peer(listener), server, tasks)
             for peer in islice(_who_waits(listener), BATCH - 1):
                 self._meet(peer, server, tasks)
 

@@ -32,16 +32,17 @@ from channels.markdown.tree import (
     clean,
 )
 from channels.messages import Address, AttachmentKind, InboundMessage, OutboundMedia, OutboundPart, Rendered
-from channels.slack import blocks as slack_blocks
-from channels.slack import growth, interactions, names
-from channels.slack import markup as slack_markup
+from channels.slack import mrkdwn, names, stream_delta
+from channels.slack import payloads as slack_payloads
 from channels.slack import translate as slack
+from channels.slack import translate_interaction as slack_interaction
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
-from channels.telegram import outgoing as telegram_outgoing
+from channels.telegram import payloads as telegram_payloads
 from channels.telegram import translate as telegram
+from channels.telegram.identity import BotIdentity as TelegramIdentity
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer, rich_message
-from channels.viewers.views import BadFrame, Say, read_frame, to_event
+from channels.viewers.viewer_frames import BadFrame, SayFrame, read_frame, to_event
 from channels.web import frames as web
 from channels.web.render import WebRenderer
 from tests.attacks.entries import Entry
@@ -90,22 +91,22 @@ def part_of(rendered: Rendered, **more: object) -> OutboundPart:
 
 def telegram_call(rendered: Rendered) -> None:
     """As a call of the Bot API, and as a file's caption."""
-    telegram_outgoing.sending(part_of(rendered))
+    telegram_payloads.to_send_call(part_of(rendered))
     rich_message(rendered)
 
 
 def slack_call(rendered: Rendered) -> None:
     """As a call of the Web API, as its begin in a stream, and with a word behind it."""
-    slack_blocks.sending(part_of(rendered))
-    slack_blocks.content(Rendered(rendered.text, None))
-    growth.standing(rendered.text)
-    growth.holds_link(rendered.text)
-    growth.rest(rendered.text, rendered.text[:-3])
+    slack_payloads.to_message(part_of(rendered))
+    slack_payloads.content(Rendered(rendered.text, None))
+    stream_delta.stable_prefix(rendered.text)
+    stream_delta.holds_link(rendered.text)
+    stream_delta.rest(rendered.text, rendered.text[:-3])
 
 
 def file_names(text: str) -> None:
     """The name of a file that goes out."""
-    telegram_outgoing.file_name(text)
+    telegram_payloads.file_name(text)
     discord_payloads.safe_media((OutboundMedia(AttachmentKind.DOCUMENT, text, "text/plain", b""),))
 
 
@@ -125,10 +126,10 @@ def table_cells(text: str) -> None:
 
 # ------------------------------------------------------------ what comes in
 
-US_TELEGRAM = telegram.Ourselves("main", 7, "coach_bot")
+US_TELEGRAM = TelegramIdentity("main", 7, "coach_bot")
 US_DISCORD = discord.BotIdentity("main", "7", "7")
 DISCORD_CONFIG = DiscordAccount.model_validate({"token": "made.up.token"})
-US_SLACK = slack.Ourselves("main", "T1", "U7", "B7", name="coach")
+US_SLACK = slack.BotIdentity("main", "T1", "U7", "B7", name="coach")
 VISITOR = web.visitor_of("a" * 32, "en")
 
 
@@ -179,24 +180,24 @@ def from_slack(text: str) -> None:
     edit = {"type": "message", "subtype": "message_changed", "channel": "C1", "ts": "1700000000.000300", "message": {
         **message, "edited": {"user": "U1", "ts": "1700000000.000400"},
     }}  # fmt: skip
-    known = slack.Known(name_of=lambda *_: text[: names.NAME_CHARS])
+    context = slack.TranslationContext(name_of=lambda *_: text[: names.NAME_CHARS])
     for event in (message, edit, {"type": "message", "text": text}):
         body = {"type": "event_callback", "team_id": "T1", "event_id": "E1", "event_time": 1, "event": event}
-        slack.translate_event(body, US_SLACK, known)
+        slack.translate_event(body, US_SLACK, context)
         names.people_in(body)
     command = {
         "team_id": "T1", "channel_id": "C1", "channel_name": "a", "user_id": "U1", "user_name": text,
         "command": "/coach", "text": text, "trigger_id": text, "response_url": "https://hooks.slack.com/a",
     }  # fmt: skip
-    interactions.translate_command(command, US_SLACK, NOW)
-    interactions.translate_command({"text": text}, US_SLACK, NOW)
+    slack_interaction.translate_command(command, US_SLACK, NOW)
+    slack_interaction.translate_command({"text": text}, US_SLACK, NOW)
     names.people_in(command)
-    slack_markup.mentions(f"<@U8> {text} <@U7", "U8")
+    mrkdwn.mentions(f"<@U8> {text} <@U7", "U8")
 
 
 def from_the_page(text: str) -> None:
     """What a person says on our own page, and how it is shown to them again."""
-    event = to_event(Say.model_construct(type="say", id="a" * 8, text=text), VISITOR, NOW)
+    event = to_event(SayFrame.model_construct(type="say", id="a" * 8, text=text), VISITOR, NOW)
     if isinstance(event, InboundMessage):
         web.said_frame(event)
     for raw in (orjson.dumps({"type": "say", "id": "a" * 8, "text": clean(text)}), text.encode(errors="replace")):
@@ -245,7 +246,7 @@ ENTRIES: dict[str, Entry] = {
     "channels.telegram.translate": Entry(from_telegram),
     "channels.discord.translate": Entry(from_discord),
     "channels.slack.translate": Entry(from_slack),
-    "channels.viewers.views": Entry(from_the_page),
+    "channels.viewers.viewer_frames": Entry(from_the_page),
     "channels.console.drawing": Entry(on_a_terminal),
     "channels: names of files": Entry(file_names),
     "channels.foreign:words_of": Entry(words_of),
@@ -262,7 +263,7 @@ EXCUSED: dict[str, str] = {
     "channels.slack.backfill": "loops over pages of a history; each message goes through the translator",
     "channels.discord.consumer": "loops over attempts of a call or a commit of ours",
     "channels.discord.sent_lookup": "loops over a page of a history and compares ids and keys",
-    "channels.slack.sent": "loops over pages of a history and compares ids and keys",
+    "channels.slack.sent_lookup": "loops over pages of a history and compares ids and keys",
     "channels.discord.commands": "our own commands and their own texts",
     "channels.discord.config": "the operator's own configuration, read once at the start",
     "channels.telegram.config": "the operator's own configuration, read once at the start",
@@ -270,15 +271,13 @@ EXCUSED: dict[str, str] = {
     "channels.discord.wire": "loops over attempts and options of a call of ours",
     "channels.telegram.files": "a file's path as Telegram names it, and bounded by it",
     "channels.telegram.adapter": "our own commands and their own texts",
-    "channels.telegram.asking": "loops over attempts of a call of ours",
-    "channels.telegram.failures": "a platform's error in one short line",
-    "channels.slack.names:Names._keep": "loops over what is kept, of which there is a bounded number",
-    "channels.slack.names:Names._learn": "loops over people, of whom ten of a text are looked up",
-    "channels.slack.places": "loops over threads by their ids, of which a bounded number is kept",
-    "channels.slack.reactions": "loops over the four reactions that are ours",
+    "channels.telegram.identity": "loops over attempts of a call of ours",
+    "channels.telegram.error_mapping": "a platform's error in one short line",
+    "channels.slack.names:NameDirectory._learn": "loops over people, of whom ten of a text are looked up",
+    "channels.slack.cursor": "loops over threads by their ids, of which a bounded number is kept",
     "channels.slack.signatures": "one comparison of a signature over the bytes of a bounded body",
-    "channels.viewers.screens": "loops over the views of one chat, eight at most",
-    "channels.web.seats": "loops over the pages that are open, of which there is a bounded number",
+    "channels.viewers.viewer_hub": "loops over the views of one chat, eight at most",
+    "channels.web.page_gate": "loops over the pages that are open, of which there is a bounded number",
     "channels.slack.raw:ts_of": "one match of twenty characters at most",
     "channels.web.attached": "loops over files that are kept, by their sizes",
     "channels.web.bounds": "loops over instants, not over text",

@@ -14,8 +14,8 @@ from channels.console.adapter import ConsoleChannel
 from channels.console.config import ConsolePlace
 from channels.errors import Unknown
 from channels.messages import Address, InboundMessage, OutboundPart, Rendered
-from channels.viewers.screens import Patience
-from channels.viewers.views import MAX_FRAME_BYTES
+from channels.viewers.viewer_frames import MAX_FRAME_BYTES
+from channels.viewers.viewer_hub import Patience
 from gateway.errors import AlreadyRunning
 from gateway.ops.unix_socket import listening
 from tests.fakes.sink import RecordingSink

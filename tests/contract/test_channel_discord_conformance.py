@@ -82,7 +82,6 @@ SCRIPTS = [
     Script("a file named ../../x goes, by another name", sent=part("", media=(_file("../../x", 10),)), shown=1),
     Script("a file of 21 MB is too large", Permanent, REJECTED, sent=part("", media=(_file("a", 21 << 20),))),
     Script("nine megabytes go", sent=part("", media=(_file("a.bin", 9 << 20),)), shown=1),
-    Script("a silent message goes", sent=part("x", silent=True), shown=1),
     Script("the same key says it once", shown=1, again=True),
     Script("the same key is forgotten after a while", shown=2, again=True, prepared="nonce_forgotten"),
     Script("a short 429 is waited for", shown=1, faults=_fault("status", status=429, retry_after_s=0.05)),

@@ -18,7 +18,7 @@ from channels.messages import (
     CommandInvoked,
 )
 from channels.simulators.slack.faults import Fault
-from channels.slack.ways import Way
+from channels.slack.reply_route import ReplyRoute
 from tests.fakes.slack import part, slack
 
 HOME = Address("slack", "main", "D1")
@@ -34,7 +34,7 @@ async def test_slash_command_comes_with_its_route_and_is_acknowledged():
         assert isinstance(command, CommandInvoked)
         assert ("log", "45m guitar & bass", "T0SIM:U7") == (command.name, command.arguments, command.sender.id)
         assert command.route is not None
-        way = Way.of(command.route)
+        way = ReplyRoute.of(command.route)
         assert ("response_url", "U7") == (command.route.kind, way.person)
         assert way.lives(command.received_at + timedelta(minutes=29))
         assert not way.lives(command.received_at + timedelta(minutes=30))
@@ -85,7 +85,7 @@ async def test_response_url_fails_in_three_kinds(fault: Fault, raises: type[Exce
 async def test_response_url_elsewhere_is_never_called():
     """Only Slack's own host is posted to."""
     async with slack() as rig:
-        route = Way("U7", datetime.now(UTC) + timedelta(minutes=5), "http://127.0.0.1:1/hooks/x").as_route()
+        route = ReplyRoute("U7", datetime.now(UTC) + timedelta(minutes=5), "http://127.0.0.1:1/hooks/x").as_route()
         with pytest.raises(Permanent, match="does not lead to Slack"):
             await rig.channel.send(part("hi", chat="C1", route=route))
 

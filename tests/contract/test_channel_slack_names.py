@@ -9,12 +9,12 @@ from structlog.testing import capture_logs
 from channels.messages import InboundMessage
 from channels.simulators.slack.faults import Fault
 from channels.slack import names
-from channels.slack.names import Names
-from channels.slack.translate import Ourselves
+from channels.slack.identity import BotIdentity
+from channels.slack.names import NameDirectory
 from channels.slack.wire import SlackWire
 from tests.fakes.slack import BOT, Rig, account, slack, slack_by_http
 
-US = Ourselves("main", "T0SIM", BOT, "B0TENK", name="tenk")
+US = BotIdentity("main", "T0SIM", BOT, "B0TENK", name="tenk")
 
 
 async def heard(rig: Rig, count: int) -> list[InboundMessage]:
@@ -107,7 +107,7 @@ async def test_a_refusal_is_the_last_question_for_a_while(fault: Fault, pause_s:
         rig.simulator.add_person("U1", "ann")
         rig.simulator.faults.script(fault)
         wire = SlackWire(account(rig.simulator))
-        known = Names(wire, US, now_s=lambda: now_s)
+        known = NameDirectory(wire, US, now_s=lambda: now_s)
         async with asyncio.TaskGroup() as tasks:
             running = tasks.create_task(known.run())
             for _ in range(10):  # a busy machine may need longer than one wait

@@ -9,7 +9,7 @@ import pytest
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import AttachmentKind, Button, OutboundMedia, OutboundPart, Route
 from channels.simulators.slack.faults import Fault
-from channels.slack.ways import Way
+from channels.slack.reply_route import ReplyRoute
 from tests.fakes.slack import Rig, part, slack
 
 EXPORT = (OutboundMedia(AttachmentKind.DOCUMENT, "practice.csv", "text/csv", b"skill,minutes\nguitar,45\n"),)
@@ -28,15 +28,15 @@ async def asked(command: str = "/stats") -> AsyncIterator[tuple[Rig, Route]]:
 
 def expired(route: Route) -> Route:
     """The route, half an hour later."""
-    way = Way.of(route)
-    return Way(way.person, datetime.now(UTC) - timedelta(seconds=1), way.url).as_route()
+    way = ReplyRoute.of(route)
+    return ReplyRoute(way.person, datetime.now(UTC) - timedelta(seconds=1), way.url).as_route()
 
 
 async def test_the_gateway_never_loses_the_way_to_a_person():
     """A route without an end: when its URL is over, what is left of it says who asked."""
     async with asked() as (_, route):
         assert route.expires_at > datetime.now(UTC) + timedelta(days=10_000)
-        assert "U7" == Way.of(expired(route)).person
+        assert "U7" == ReplyRoute.of(expired(route)).person
 
 
 async def test_a_used_up_response_url_is_followed_by_direct_messages():

@@ -28,7 +28,7 @@ from channels.messages import (
 )
 from channels.simulators.slack.faults import Fault
 from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
-from channels.slack.reactions import REACTIONS
+from channels.slack.adapter import REACTIONS
 from channels.slack.render import SlackRenderer
 from tests.fakes.slack import BOT, part, slack
 
@@ -134,10 +134,10 @@ async def test_every_sign_is_a_reaction(sign: Sign):
         await rig.channel.react(HOME, ts, Sign.QUEUED)
         await rig.channel.react(HOME, ts, sign)
         await rig.channel.react(HOME, ts, sign)
-        assert {REACTIONS[sign]: {BOT}} == rig.simulator.shown("D1")[0].reactions
+        assert {REACTIONS[sign]: {BOT}} == rig.simulator.messages_in("D1")[0].reactions
         await rig.channel.react(HOME, ts, None)
         await rig.channel.react(HOME, ts, None)
-        assert {} == rig.simulator.shown("D1")[0].reactions
+        assert {} == rig.simulator.messages_in("D1")[0].reactions
 
 
 async def test_typing_is_a_status_in_threads_alone():

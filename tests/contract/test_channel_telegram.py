@@ -287,10 +287,10 @@ async def test_every_sign_is_a_reaction_telegram_takes(sign: Sign):
     async with telegram() as rig:
         said = rig.simulator.say(1, "hello")
         await rig.channel.react(HOME, str(said), sign)
-        assert {123456: REACTIONS[sign]} == rig.simulator.shown(1)[0].reactions
+        assert {123456: REACTIONS[sign]} == rig.simulator.messages_in(1)[0].reactions
         assert REACTIONS[sign] in LEGAL_REACTIONS
         await rig.channel.react(HOME, str(said), None)
-        assert {} == rig.simulator.shown(1)[0].reactions
+        assert {} == rig.simulator.messages_in(1)[0].reactions
 
 
 async def test_typing_deletion_and_menus_arrive():

@@ -29,7 +29,7 @@ from channels.messages import (
     MembershipChanged,
     OutboundMedia,
 )
-from channels.viewers.views import MAX_FRAME_BYTES
+from channels.viewers.viewer_frames import MAX_FRAME_BYTES
 from channels.web.adapter import WebChannel
 from channels.web.config import WebAccount
 from tests.fakes.http import Loaded, served

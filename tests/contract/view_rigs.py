@@ -9,7 +9,7 @@ from channels.base import Channel
 from channels.console.adapter import ConsoleChannel
 from channels.console.config import ConsolePlace
 from channels.messages import Address
-from channels.viewers.screens import Patience
+from channels.viewers.viewer_hub import Patience
 from channels.web.adapter import WebChannel
 from channels.web.config import WebAccount
 from gateway.ops.unix_socket import listening

@@ -123,7 +123,6 @@ def part(
     route: Route | None = None,
     buttons: tuple[Button, ...] = (),
     media: tuple[OutboundMedia, ...] = (),
-    silent: bool = False,
 ) -> OutboundPart:
     """Something to send to a chat of account main."""
     return OutboundPart(
@@ -134,7 +133,6 @@ def part(
         route=route,
         buttons=buttons,
         media=media,
-        silent=silent,
     )
 
 

@@ -20,10 +20,10 @@ from channels.simulators.discord import checks as discord_checks
 from channels.simulators.slack import checks as slack_checks
 from channels.simulators.telegram import checks as telegram_checks
 from channels.simulators.telegram import rich as telegram_rich
-from channels.slack import blocks
+from channels.slack import payloads as slack_payloads
 from channels.slack.limits import MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
-from channels.telegram import outgoing
+from channels.telegram import payloads as telegram_payloads
 from channels.telegram.limits import TELEGRAM_LIMITS
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer
@@ -57,11 +57,14 @@ def _part(chat: str, rendered: Rendered) -> OutboundPart:
 
 
 def _telegram(rendered: Rendered) -> Taken:
-    for call in (outgoing.sending(_part("1", rendered)), outgoing.editing(_part("1", rendered), "7")):
+    for call in (
+        telegram_payloads.to_send_call(_part("1", rendered)),
+        telegram_payloads.to_edit_call(_part("1", rendered), "7"),
+    ):
         if "rich_message" in call.body:
             return _telegram_rich(call.body["rich_message"])
         assert {"is_disabled": True} == call.body["link_preview_options"]
-        text, entities = telegram_checks.formatted(call.body["text"], json.loads(call.body.get("entities", "[]")))
+        text, entities = telegram_checks.check_text(call.body["text"], json.loads(call.body.get("entities", "[]")))
     marked = Rendered(text, json.dumps(entities) if entities else None)
     faults = telegram_entities.faults(rendered) + telegram_entities.faults(marked)
     if (text, len(entities)) != (rendered.text.replace("\t", " "), len(json.loads(rendered.markup or "[]"))):
@@ -70,7 +73,7 @@ def _telegram(rendered: Rendered) -> Taken:
 
 
 def _telegram_rich(message) -> Taken:
-    text, _ = telegram_rich.checked(message)
+    text, _ = telegram_rich.check_rich_message(message)
     return Taken(text, tuple(telegram_entities.mentioned(Rendered(rich_words(message["blocks"])))))
 
 
@@ -100,10 +103,10 @@ def _discord(rendered: Rendered) -> Taken:
 
 
 def _slack(rendered: Rendered) -> Taken:
-    body = blocks.sending(_part("D1", rendered))
+    body = slack_payloads.to_message(_part("D1", rendered))
     assert (False, False) == (body["unfurl_links"], body["unfurl_media"])
-    taken = slack_checks.taken(body["text"], body["blocks"])
-    taken = slack_checks.taken(body["text"], body["blocks"], updated=True)
+    taken = slack_checks.check_content(body["text"], body["blocks"])
+    taken = slack_checks.check_content(body["text"], body["blocks"], updated=True)
     if rendered.markup == MARKDOWN:
         return Taken(read_markdown(body["blocks"][0]["text"]), taken.pings)
     return Taken(taken.text, taken.pings)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import aiohttp
 
 from channels.messages import Address, InboundMessage, OutboundPart, Rendered
-from channels.viewers.screens import Patience
+from channels.viewers.viewer_hub import Patience
 from channels.web.adapter import WebChannel
 from channels.web.config import Guests, WebAccount
 from channels.web.visitor import COOKIE, Identities, Identity

@@ -8,8 +8,8 @@ from tests.house.tree import PACKAGES, Function, functions, named, python_files
 ALLOWED = {
     "channels/console/adapter.py:ConsoleChannel._serve",  # one terminal
     "channels/discord/ingest.py:_read_dispatch",  # one dispatch
-    "channels/slack/receiving.py:Receiver._understood",  # one delivery
-    "channels/telegram/hearing.py:_translated",  # one update
+    "channels/slack/receiving.py:Receiver._translate_safely",  # one delivery
+    "channels/telegram/receiving.py:_translate_one",  # one update
     "gateway/ops/control.py:ControlServer._serve",  # one connection of an operator
     "gateway/inbound/intake.py:Intake._apart",  # one event of a batch
     "gateway/inbound/intake.py:Intake._plans",  # one event of a batch

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from channels.slack.introduction import NEEDED, WANTED
+from channels.slack.identity import NEEDED, WANTED
 from gateway.commands.coach import coach_commands
 from gateway.commands.session import session_commands
 from gateway.sessions.kinds import TALK

@@ -161,7 +161,7 @@ BUGS = (
         Case("command_post", command),
     ),
     Bug(
-        19, "messages without their key", "channels/slack/blocks.py",
+        19, "messages without their key", "channels/slack/payloads.py",
         '"event_payload": {"key": part.idem_key}', '"event_payload": {"key": ""}',
         Case("send_done"), platform="slack",
     ),
@@ -176,7 +176,7 @@ BUGS = (
         die_in_a_gap, platform="discord",
     ),
     Bug(
-        22, "a stream that was begun is not looked for", "channels/slack/sent.py",
+        22, "a stream that was begun is not looked for", "channels/slack/sent_lookup.py",
         "if part.unfinished and thread is not None:", "if False:",
         Case("placeholder_sent", slow_in_a_room), platform="slack",
     ),

@@ -69,11 +69,11 @@ class Control(Generic[O, F, Id]):
         if request.method == "GET" and name == "history":
             return [asdict(call) for call in await self._history(request.query)]
         if request.method == "GET":
-            return _found(self._endpoints.views, name)(request.query)
-        order, carry_out = self._endpoints.order, _found(self._endpoints.orders, name)
+            return _find_endpoint(self._endpoints.views, name)(request.query)
+        order, carry_out = self._endpoints.order, _find_endpoint(self._endpoints.orders, name)
         body = orjson.loads(await request.read())
         if isinstance(body, list):
-            return [carry_out(order.model_validate(one)) for one in body]
+            return [carry_out(order.model_validate(order_json)) for order_json in body]
         return carry_out(order.model_validate(body))
 
     async def _script(self, request: web.BaseRequest) -> dict[str, int]:
@@ -99,7 +99,7 @@ class Control(Generic[O, F, Id]):
 T = TypeVar("T")
 
 
-def _found(endpoints: Mapping[str, T], name: str) -> T:
+def _find_endpoint(endpoints: Mapping[str, T], name: str) -> T:
     """What answers under this name.
 
     Raises:

@@ -94,4 +94,7 @@ class FaultScript(Generic[F]):
 
     def due(self, method: str, chat: int | str | None) -> F | None:
         """The fault for this call, if any."""
-        return next((one.fault for one in self._script if one.fault.matches(method, chat) and one.due()), None)
+        return next(
+            (scripted.fault for scripted in self._script if scripted.fault.matches(method, chat) and scripted.due()),
+            None,
+        )

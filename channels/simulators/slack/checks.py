@@ -72,7 +72,7 @@ class Content:
         ]
 
 
-def taken(text: JsonValue, blocks: JsonValue, *, updated: bool = False, files: bool = False) -> Content:
+def check_content(text: JsonValue, blocks: JsonValue, *, updated: bool = False, files: bool = False) -> Content:
     """The content of a message, as people will see it.
 
     Raises:
@@ -86,7 +86,7 @@ def taken(text: JsonValue, blocks: JsonValue, *, updated: bool = False, files: b
         raise Refusal("msg_too_long")
     if len(found) > MAX_BLOCKS:
         raise _bad(f"no more than {MAX_BLOCKS} items allowed")
-    shown = [line for line in [_checked(block) for block in found] if line]
+    shown = [line for line in [_check_block(block) for block in found] if line]
     markdown = sum(len(str(block.get("text"))) for block in found if block.get("type") == "markdown")
     if markdown > MAX_MARKDOWN:
         raise Refusal("msg_blocks_too_long")
@@ -110,7 +110,7 @@ def markdown_as_shown(text: str) -> str:
     pieces = _FENCE.split(text)
     return "".join(
         [
-            piece if index % 2 else _ENTITY.sub(lambda one: _CHARACTERS[one[1]], _ESCAPED.sub(r"\1", piece))
+            piece if index % 2 else _ENTITY.sub(lambda match: _CHARACTERS[match[1]], _ESCAPED.sub(r"\1", piece))
             for index, piece in enumerate(pieces)
         ]
     )
@@ -121,7 +121,7 @@ def _bad(why: str) -> Refusal:
     return Refusal("invalid_blocks", more={"response_metadata": messages})
 
 
-def _checked(block: JsonObject) -> str:
+def _check_block(block: JsonObject) -> str:
     """What one block shows.
 
     Raises:
@@ -139,8 +139,10 @@ def _checked(block: JsonObject) -> str:
             _check_actions(block)
             return ""
         case "rich_text":
-            inner = [one for section in objects(block.get("elements")) for one in objects(section.get("elements"))]
-            return "".join([str(one.get("text", "")) for one in inner])
+            inner = [
+                element for section in objects(block.get("elements")) for element in objects(section.get("elements"))
+            ]
+            return "".join([str(element.get("text", "")) for element in inner])
         case "divider" | "context" | "header" | "image":
             return ""
     raise _bad(f"unsupported type: {block.get('type')}")
@@ -183,4 +185,4 @@ def _mrkdwn(blocks: list[JsonObject]) -> list[str]:
 
 def objects(value: JsonValue) -> list[JsonObject]:
     """The objects in what should be a list of them."""
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

@@ -61,7 +61,7 @@ class SlackControl(Control[_Order, Fault, str]):
             "app": self._app,
             "socket": self._socket,
         }
-        views: dict[str, Callable[[Query], object]] = {"shown": self._shown, "status": lambda _: self._status()}
+        views: dict[str, Callable[[Query], object]] = {"shown": self._messages, "status": lambda _: self._status()}
         super().__init__(simulator, simulator.faults, Endpoints(_Order, orders, views, str))
 
     def _say(self, order: _Order) -> JsonValue:
@@ -88,10 +88,10 @@ class SlackControl(Control[_Order, Fault, str]):
         {"refresh": sockets.refresh, "close": sockets.close_all, "abort": sockets.abort_all}[order.data]()
         return None
 
-    def _shown(self, query: Query) -> object:
+    def _messages(self, query: Query) -> object:
         return [
-            _shown(asdict(message)) | {"streaming": message.streaming}
-            for message in self._simulator.shown(query["chat"])
+            _as_shown_json(asdict(message)) | {"streaming": message.streaming}
+            for message in self._simulator.messages_in(query["chat"])
         ]
 
     def _status(self) -> JsonObject:
@@ -107,7 +107,7 @@ class SlackControl(Control[_Order, Fault, str]):
         }
 
 
-def _shown(message: dict[str, object]) -> dict[str, object]:
+def _as_shown_json(message: dict[str, object]) -> dict[str, object]:
     """A shown message as JSON, under the names every simulator has."""
     reactions = message["reactions"]
     named = {name: sorted(who) for name, who in reactions.items()} if isinstance(reactions, dict) else {}

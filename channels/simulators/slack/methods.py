@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from channels.simulators.shared.history import Edit
-from channels.simulators.slack.checks import Content, JsonObject, Refusal, taken
+from channels.simulators.slack.checks import Content, JsonObject, Refusal, check_content
 from channels.simulators.slack.state import Chat, ShownMessage, World
 
 Method = Callable[[JsonObject], JsonObject]
@@ -42,10 +42,10 @@ class ChatMethods:
         if self._keys_count and isinstance(key, str) and key in chat.keys:
             first = chat.messages[chat.keys[key]]
             return {"channel": chat.id, "ts": first.ts, "message": as_message(self._world, first)}
-        content = taken(arguments.get("text"), arguments.get("blocks"))
+        content = check_content(arguments.get("text"), arguments.get("blocks"))
         thread = thread_of(chat, arguments)
         self._pace(chat)
-        message = self.said(chat, content, thread)
+        message = self.post(chat, content, thread)
         message.unfurls = arguments.get("unfurl_links") is not False or arguments.get("unfurl_media") is not False
         message.metadata = metadata(arguments)
         if isinstance(key, str):
@@ -58,11 +58,13 @@ class ChatMethods:
         user = str(arguments.get("user"))
         if chat.direct and user not in chat.members:
             raise Refusal("user_not_in_channel")
-        message = self.said(chat, taken(arguments.get("text"), arguments.get("blocks")), thread_of(chat, arguments))
+        message = self.post(
+            chat, check_content(arguments.get("text"), arguments.get("blocks")), thread_of(chat, arguments)
+        )
         message.ephemeral_for = user
         return {"message_ts": message.ts}
 
-    def said(self, chat: Chat, content: Content, thread: str | None) -> ShownMessage:
+    def post(self, chat: Chat, content: Content, thread: str | None) -> ShownMessage:
         """A message of the app's."""
         app = self._world.the_app()
         message = ShownMessage(self._world.new_ts(), chat.id, app.user, True, "", time.monotonic(), thread=thread)
@@ -73,7 +75,7 @@ class ChatMethods:
     def post_files(self, arguments: JsonObject, files: list[JsonObject]) -> None:
         """Show files that were uploaded, in one message."""
         chat = self.writable(arguments)
-        message = self.said(chat, taken(arguments.get("text"), None, files=True), thread_of(chat, arguments))
+        message = self.post(chat, check_content(arguments.get("text"), None, files=True), thread_of(chat, arguments))
         message.files = files
 
     def _pace(self, chat: Chat) -> None:
@@ -92,7 +94,7 @@ class ChatMethods:
         message = self.own(chat, arguments, "cant_update_message")
         if message.streaming:
             raise Refusal("streaming_state_conflict")
-        content = taken(arguments.get("text"), arguments.get("blocks"), updated=True)
+        content = check_content(arguments.get("text"), arguments.get("blocks"), updated=True)
         message.edits.append(Edit(content.text, time.monotonic()))
         message.edited_ts = self._world.new_ts()
         message.take(content)
@@ -110,14 +112,14 @@ class ChatMethods:
         return {"channel": chat.id, "ts": message.ts}
 
     def _react(self, arguments: JsonObject) -> JsonObject:
-        message, who, name = self._reacted(arguments)
+        message, who, name = self._reaction_asked(arguments)
         if who in message.reactions.get(name, set()):
             raise Refusal("already_reacted")
         message.reactions.setdefault(name, set()).add(who)
         return {}
 
     def _unreact(self, arguments: JsonObject) -> JsonObject:
-        message, who, name = self._reacted(arguments)
+        message, who, name = self._reaction_asked(arguments)
         if who not in message.reactions.get(name, set()):
             raise Refusal("no_reaction")
         message.reactions[name].discard(who)
@@ -125,7 +127,7 @@ class ChatMethods:
             del message.reactions[name]
         return {}
 
-    def _reacted(self, arguments: JsonObject) -> tuple[ShownMessage, str, str]:
+    def _reaction_asked(self, arguments: JsonObject) -> tuple[ShownMessage, str, str]:
         chat = self._world.known_chat(str(arguments.get("channel")))
         name = str(arguments.get("name", ""))
         if not name or not name.replace("_", "").replace("-", "").replace("+", "").isalnum():

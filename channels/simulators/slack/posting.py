@@ -84,7 +84,7 @@ class Poster:
         self._changed()
 
     async def _post(self, session: ClientSession, posted: Posted, attempt: int) -> int:
-        body, content_type = encoded(posted.kind, posted.payload)
+        body, content_type = encode_delivery(posted.kind, posted.payload)
         headers = signed_headers(self._world.the_app().signing_secret, body, content_type)
         if attempt:
             headers |= {"X-Slack-Retry-Num": str(attempt), "X-Slack-Retry-Reason": "http_error"}
@@ -96,7 +96,7 @@ class Poster:
             return 0
 
 
-def encoded(kind: str, payload: JsonObject) -> tuple[bytes, str]:
+def encode_delivery(kind: str, payload: JsonObject) -> tuple[bytes, str]:
     """A delivery's body: events are JSON, commands a form, interactions a form around JSON."""
     if kind == "events_api":
         return as_json(payload), "application/json"

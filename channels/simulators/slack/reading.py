@@ -74,7 +74,7 @@ class ReadingMethods:
 
     def _history(self, arguments: JsonObject) -> JsonObject:
         chat = self._readable(arguments)
-        found = [one for one in _there(chat) if one.thread is None or one.thread == one.ts]
+        found = [message for message in _there(chat) if message.thread is None or message.thread == message.ts]
         return self._page(found[::-1], arguments, chat)
 
     def _replies(self, arguments: JsonObject) -> JsonObject:
@@ -82,7 +82,9 @@ class ReadingMethods:
         thread = str(arguments.get("ts"))
         if thread not in chat.messages:
             raise Refusal("thread_not_found")
-        return self._page([one for one in _there(chat) if thread in (one.ts, one.thread)], arguments, chat)
+        return self._page(
+            [message for message in _there(chat) if thread in (message.ts, message.thread)], arguments, chat
+        )
 
     def _readable(self, arguments: JsonObject) -> Chat:
         """The chat whose messages are asked for."""
@@ -94,11 +96,15 @@ class ReadingMethods:
         oldest, latest = _number(arguments.get("oldest"), 0.0), _number(arguments.get("latest"), float("inf"))
         closed = str(arguments.get("inclusive")).lower() in ("1", "true")
         within = [
-            one for one in found if oldest < float(one.ts) < latest or (closed and float(one.ts) in (oldest, latest))
+            message
+            for message in found
+            if oldest < float(message.ts) < latest or (closed and float(message.ts) in (oldest, latest))
         ]
         begin = int(_number(arguments.get("cursor"), 0))
         limit = min(int(_number(arguments.get("limit"), 100)), MAX_PAGE)
-        messages: list[JsonValue] = [self._listed(one, chat, arguments) for one in within[begin : begin + limit]]
+        messages: list[JsonValue] = [
+            self._as_listed_message(message, chat, arguments) for message in within[begin : begin + limit]
+        ]
         more = begin + limit < len(within)
         return {
             "messages": messages,
@@ -106,11 +112,11 @@ class ReadingMethods:
             "response_metadata": {"next_cursor": str(begin + limit) if more else ""},
         }
 
-    def _listed(self, message: ShownMessage, chat: Chat, arguments: JsonObject) -> JsonObject:
+    def _as_listed_message(self, message: ShownMessage, chat: Chat, arguments: JsonObject) -> JsonObject:
         body = as_message(self._world, message)
-        replies = [one for one in _there(chat) if one.thread == message.ts and one is not message]
+        replies = [reply for reply in _there(chat) if reply.thread == message.ts and reply is not message]
         if replies:
-            who: list[JsonValue] = [*sorted({one.user for one in replies})]
+            who: list[JsonValue] = [*sorted({reply.user for reply in replies})]
             body |= {"thread_ts": message.ts, "reply_count": len(replies), "reply_users": who[:5]}
         if message.metadata is not None and str(arguments.get("include_all_metadata")).lower() in ("1", "true"):
             body["metadata"] = message.metadata
@@ -141,7 +147,7 @@ class ReadingMethods:
         self._uploads[file.id] = file
         return {"upload_url": f"{self._base_url()}/upload/v1/{file.id}", "file_id": file.id}
 
-    def uploaded(self, file_id: str, content: bytes) -> bool:
+    def take_upload(self, file_id: str, content: bytes) -> bool:
         """Take a file's bytes; False where nobody asked for its URL, or its length is another."""
         file = self._uploads.get(file_id)
         if file is None or len(content) != file.size:
@@ -151,14 +157,14 @@ class ReadingMethods:
 
     def _complete(self, arguments: JsonObject) -> JsonObject:
         wanted = arguments.get("files")
-        named = [one for one in wanted if isinstance(one, dict)] if isinstance(wanted, list) else []
+        named = [entry for entry in wanted if isinstance(entry, dict)] if isinstance(wanted, list) else []
         files: list[JsonObject] = []
-        for one in named:
-            file = self._uploads.pop(str(one.get("id")), None)
+        for entry in named:
+            file = self._uploads.pop(str(entry.get("id")), None)
             if file is None or len(file.content) != file.size:
                 raise Refusal("file_not_found")
             self._world.files[file.id] = file
-            files.append(self.as_file(file) | {"title": one.get("title") or file.name})
+            files.append(self.as_file(file) | {"title": entry.get("title") or file.name})
         if not files:
             raise Refusal("invalid_arguments")
         shared = arguments.get("channel_id")
@@ -184,7 +190,7 @@ def as_user(user: str, person: Person, team: str) -> JsonObject:
 
 
 def _there(chat: Chat) -> list[ShownMessage]:
-    return [one for one in chat.messages.values() if not one.deleted and one.ephemeral_for is None]
+    return [message for message in chat.messages.values() if not message.deleted and message.ephemeral_for is None]
 
 
 def _number(value: JsonValue, otherwise: float) -> float:

@@ -146,7 +146,7 @@ class SimulatedSlack(DeliveringSlack):
         chat = self._world.chat(chat_id)
         message = chat.messages[ts]
         person = person or self._person_of(chat)
-        buttons = [one for one in message.buttons if action in (one.get("value"), one.get("action_id"))]
+        buttons = [button for button in message.buttons if action in (button.get("value"), button.get("action_id"))]
         if not buttons:
             raise LookupError(f"no button {action!r} under this message")
         button = buttons[0]
@@ -195,14 +195,14 @@ class SimulatedSlack(DeliveringSlack):
 
     # What people see, and what arrived.
 
-    def shown(self, chat_id: str) -> list[ShownMessage]:
+    def messages_in(self, chat_id: str) -> list[ShownMessage]:
         """The chat as people see it now: both sides, in order, without what was deleted."""
         chat = self._world.chats.get(chat_id)
-        return [] if chat is None else [one for one in chat.messages.values() if not one.deleted]
+        return [] if chat is None else [message for message in chat.messages.values() if not message.deleted]
 
     def answers(self, chat_id: str) -> list[ShownMessage]:
         """Of `shown`, what the bot said."""
-        return [one for one in self.shown(chat_id) if one.by_bot]
+        return [message for message in self.messages_in(chat_id) if message.by_bot]
 
     def end_streams(self) -> None:
         """Slack ends every open stream by itself, as it does after a while."""
@@ -213,4 +213,6 @@ class SimulatedSlack(DeliveringSlack):
 
     def pings(self) -> list[str]:
         """Every mention that would have notified somebody, over all chats."""
-        return [ping for chat in self._world.chats.values() for one in chat.messages.values() for ping in one.pings]
+        return [
+            ping for chat in self._world.chats.values() for message in chat.messages.values() for ping in message.pings
+        ]

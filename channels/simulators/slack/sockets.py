@@ -138,7 +138,7 @@ class SocketHub:
                 writing = tasks.create_task(self._write(socket))
                 async for message in response:
                     if message.type is WSMsgType.TEXT:
-                        self._acknowledged(message.data)
+                        self._take_acknowledgement(message.data)
                 writing.cancel()
         finally:
             self._sockets.remove(socket)
@@ -155,12 +155,12 @@ class SocketHub:
                 return
         await socket.response.close(code=1001)
 
-    def _acknowledged(self, data: str) -> None:
+    def _take_acknowledgement(self, data: str) -> None:
         try:
             frame = orjson.loads(data)
         except orjson.JSONDecodeError:
             return
-        found = next((one for one in self.open if one.id == frame.get("envelope_id")), None)
+        found = next((connection for connection in self.open if connection.id == frame.get("envelope_id")), None)
         if found is None or self._faults.due("socket.ack", None) is not None:
             return
         found.acked, found.acked_s = True, _now_s()

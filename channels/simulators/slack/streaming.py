@@ -10,7 +10,15 @@ from collections import deque
 from collections.abc import Mapping
 
 from channels.simulators.shared.history import Edit
-from channels.simulators.slack.checks import Content, JsonObject, Refusal, markdown_as_shown, objects, pings_in, taken
+from channels.simulators.slack.checks import (
+    Content,
+    JsonObject,
+    Refusal,
+    check_content,
+    markdown_as_shown,
+    objects,
+    pings_in,
+)
 from channels.simulators.slack.methods import ChatMethods, Method, as_message, metadata, thread_of
 from channels.simulators.slack.state import ShownMessage, World
 
@@ -41,7 +49,7 @@ class StreamMethods:
                     raise Refusal(f"missing_{name}")
         text = _text(arguments)
         self._pace("chat.startStream")
-        message = self._chats.said(chat, Content("", "", (), ()), thread)
+        message = self._chats.post(chat, Content("", "", (), ()), thread)
         message.streamed, message.unfurls = True, False
         message.stream_ends_s = time.monotonic() + self._world.stream_lasts_s
         _grow(message, text)
@@ -60,7 +68,7 @@ class StreamMethods:
         message = self._open(arguments)
         text, below = _text(arguments), objects(arguments.get("blocks"))
         told = metadata(arguments)
-        taken("x", [*below])  # refused where Slack would not show them
+        check_content("x", [*below])  # refused where Slack would not show them
         self._pace("chat.stopStream")
         _grow(message, text)
         shown: list[JsonObject] = [_rich_text(message.text)] if message.text else []

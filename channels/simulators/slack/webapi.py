@@ -9,7 +9,7 @@ from aiohttp import web
 from pydantic import JsonValue
 
 from channels.simulators.shared.answers import Answer, held_up, of_network
-from channels.simulators.slack.checks import JsonObject, Refusal, taken
+from channels.simulators.slack.checks import JsonObject, Refusal, check_content
 from channels.simulators.slack.faults import Fault, Faults
 from channels.simulators.slack.methods import ChatMethods, Method
 from channels.simulators.slack.reading import ReadingMethods
@@ -76,7 +76,7 @@ class WebApi:
         try:
             result = self._result(method, arguments, token)
         except Refusal as refusal:
-            answer = _refused(refusal)
+            answer = _refusal_answer(refusal)
             self._record(method, arguments, chat, answer, applied=False, ts=None)
             return answer
         answer = Answer(200, orjson.dumps({"ok": True} | result))
@@ -88,20 +88,20 @@ class WebApi:
 
     def _result(self, method: str, arguments: JsonObject, token: str) -> JsonObject:
         if method == "apps.connections.open":
-            app = self._authorized(token, app_level=True)
+            app = self._authorize(token, app_level=True)
             url: JsonObject = {"url": self._open_socket()}
             if not app.socket_mode:
                 url["response_metadata"] = {"messages": ["[WARN] Socket Mode is not turned on."]}
             return url
         if method not in self._table:
             raise Refusal("unknown_method")
-        app = self._authorized(token, app_level=False)
+        app = self._authorize(token, app_level=False)
         call, scope = self._table[method]
         if scope:
             app.must_have(scope)
         return call(arguments)
 
-    def _authorized(self, token: str, *, app_level: bool) -> AppAccount:
+    def _authorize(self, token: str, *, app_level: bool) -> AppAccount:
         """The app whose token this is."""
         if not token:
             raise Refusal("not_authed")
@@ -155,7 +155,7 @@ class WebApi:
             answer = _of_fault(fault)
         if fault is None or fault.applied:
             try:
-                content = taken(body.get("text"), body.get("blocks"))
+                content = check_content(body.get("text"), body.get("blocks"))
             except Refusal as refusal:
                 return web.Response(status=400, body=refusal.error.encode())
             url.left -= 1
@@ -173,7 +173,7 @@ class WebApi:
         """The bytes of a file whose URL was asked for."""
         if self._faults.due("upload", None) is not None:
             return web.Response(status=500)
-        took = self._reading.uploaded(request.path.rpartition("/")[2], await request.read())
+        took = self._reading.take_upload(request.path.rpartition("/")[2], await request.read())
         return web.Response(status=200 if took else 400, body=b"OK" if took else b"bad upload")
 
     async def download(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -201,7 +201,7 @@ def _of_fault(fault: Fault) -> Answer:
     return Answer(status, orjson.dumps(body), headers=headers, why=str(body["error"]))
 
 
-def _refused(refusal: Refusal) -> Answer:
+def _refusal_answer(refusal: Refusal) -> Answer:
     wait_s = refusal.more.get("retry_after")
     body = orjson.dumps({"ok": False, "error": refusal.error} | refusal.more)
     headers = {"Retry-After": str(wait_s)} if isinstance(wait_s, int) else {}
@@ -218,11 +218,11 @@ def _arguments(body: bytes, content_type: str, query: str) -> JsonObject:
             return found
         return found | (decoded if isinstance(decoded, dict) else {})
     for name, value in parse_qsl(body.decode(errors="replace"), keep_blank_values=True):
-        found[name] = _nested(value) if value[:1] in "[{" else value
+        found[name] = _decode_nested(value) if value[:1] in "[{" else value
     return found
 
 
-def _nested(value: str) -> JsonValue:
+def _decode_nested(value: str) -> JsonValue:
     try:
         decoded: JsonValue = orjson.loads(value)
     except orjson.JSONDecodeError:

@@ -39,7 +39,7 @@ class BotApi:
             params = await _params_of(request, query)
             answer = await self._answer(bot, method.lower(), params)
         except Refusal as refusal:
-            answer = _refused(refusal)
+            answer = _refusal_answer(refusal)
         return answer.to(request)
 
     async def _answer(self, bot: Bot, method: str, params: Params) -> Answer:
@@ -64,7 +64,7 @@ class BotApi:
         try:
             result = self._methods.call(bot, method, params)
         except Refusal as refusal:
-            answer = _refused(refusal)
+            answer = _refusal_answer(refusal)
             self._record(bot, method, params, answer, applied=False, message_id=None, why=refusal.description)
             return answer
         answer = Answer(200, orjson.dumps({"ok": True, "result": result}))
@@ -133,17 +133,17 @@ async def _params_of(request: web.BaseRequest, query: str) -> Params:
     """The parameters of a request with any body the Bot API takes, and its files."""
     if request.content_type == "multipart/form-data":
         fields = await request.post()
-        files = {name: _uploaded(value) for name, value in fields.items() if isinstance(value, web.FileField)}
+        files = {name: _read_upload(value) for name, value in fields.items() if isinstance(value, web.FileField)}
         return Params({name: value for name, value in fields.items() if isinstance(value, str)}, files)
     return read_params(await request.read(), request.content_type, query)
 
 
-def _uploaded(field: web.FileField) -> UploadedFile:
+def _read_upload(field: web.FileField) -> UploadedFile:
     with field.file:
         return UploadedFile(field.filename, field.content_type, field.file.read())
 
 
-def _refused(refusal: Refusal) -> Answer:
+def _refusal_answer(refusal: Refusal) -> Answer:
     """A refusal as the Bot API writes it."""
     body: JsonObject = {"ok": False, "error_code": refusal.status, "description": refusal.description}
     if refusal.parameters:

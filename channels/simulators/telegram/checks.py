@@ -61,13 +61,13 @@ def utf16_length(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-def formatted(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
+def check_text(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
     """The text and entities as people see them: cleaned, trimmed, entities made to nest.
 
     Raises:
         Refusal: Telegram would answer 400; the description is its own.
     """
-    text, kept = _formatted(text, entities)
+    text, kept = _check_text(text, entities)
     if not text:
         raise Refusal(400, "Bad Request: message text is empty")
     if utf16_length(text) > MAX_TEXT_UTF16:
@@ -76,61 +76,61 @@ def formatted(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ..
 
 
 def formatted_caption(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
-    """As `formatted`, for what stands under a file; it may be empty.
+    """As `check_text`, for what stands under a file; it may be empty.
 
     Raises:
         Refusal: Telegram would answer 400; the description is its own.
     """
-    text, kept = _formatted(text, entities)
+    text, kept = _check_text(text, entities)
     if utf16_length(text) > MAX_CAPTION_UTF16:
         raise Refusal(400, "Bad Request: message caption is too long")
     return text, kept
 
 
 def formatted_draft(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
-    """As `formatted`, for a draft; it may be empty.
+    """As `check_text`, for a draft; it may be empty.
 
     Raises:
         Refusal: Telegram would answer 400; the description is its own.
     """
-    return formatted(text, entities) if text else ("", ())
+    return check_text(text, entities) if text else ("", ())
 
 
-def _formatted(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
+def _check_text(text: str, entities: JsonValue) -> tuple[str, tuple[JsonObject, ...]]:
     try:
         size = len(text.encode())
     except UnicodeEncodeError:
         raise Refusal(400, "Bad Request: strings must be encoded in UTF-8") from None
     if size > MAX_TEXT_BYTES:
         raise Refusal(400, "Bad Request: text is too long")
-    spans = _spans(text, _parsed(entities))
-    text, spans = _cleaned(text, spans)
-    text, spans = _trimmed(text, spans)
-    return text, _as_entities(text, _nested(spans)[:MAX_ENTITIES])
+    spans = _spans(text, _parse(entities))
+    text, spans = _clean(text, spans)
+    text, spans = _trim(text, spans)
+    return text, _as_entities(text, _nest(spans)[:MAX_ENTITIES])
 
 
-def _parsed(entities: JsonValue) -> list[JsonObject]:
+def _parse(entities: JsonValue) -> list[JsonObject]:
     """The entities given, without those the server finds itself."""
     if not isinstance(entities, list):
         return []
     taken: list[JsonObject] = []
     for entity in entities:
         if not isinstance(entity, dict):
-            raise _unparsed("expected an Object")
+            raise _parse_refusal("expected an Object")
         if not isinstance(entity.get("offset"), int) or not isinstance(entity.get("length"), int):
-            raise _unparsed('Field "offset" and "length" must be of type Number')
+            raise _parse_refusal('Field "offset" and "length" must be of type Number')
         kind = entity.get("type")
         if kind in _FOUND_BY_SERVER:
             continue
         if kind not in _TAKEN:
-            raise _unparsed("Unsupported type specified")
+            raise _parse_refusal("Unsupported type specified")
         if kind == "text_link" and not isinstance(entity.get("url"), str):
-            raise _unparsed('Can\'t find field "url"')
+            raise _parse_refusal('Can\'t find field "url"')
         taken.append(entity)
     return taken
 
 
-def _unparsed(why: str) -> Refusal:
+def _parse_refusal(why: str) -> Refusal:
     return Refusal(400, f"Bad Request: can't parse MessageEntity: {why}")
 
 
@@ -175,7 +175,7 @@ def _check_bounds(offset: int, length: int, size: int) -> None:
         )
 
 
-def _cleaned(text: str, spans: list[Span]) -> tuple[str, list[Span]]:
+def _clean(text: str, spans: list[Span]) -> tuple[str, list[Span]]:
     """Control characters become spaces or vanish; the spans follow."""
     if not _UNCLEAN.search(text):
         return text, spans
@@ -184,7 +184,7 @@ def _cleaned(text: str, spans: list[Span]) -> tuple[str, list[Span]]:
     return text, [Span(kept[span.start], kept[span.end], span.raw) for span in spans]
 
 
-def _trimmed(text: str, spans: list[Span]) -> tuple[str, list[Span]]:
+def _trim(text: str, spans: list[Span]) -> tuple[str, list[Span]]:
     """White space goes from the end, and from the start up to the first entity; so do spans of nothing else."""
     text = text.rstrip()
     spans = [Span(span.start, min(span.end, len(text)), span.raw) for span in spans]
@@ -195,7 +195,7 @@ def _trimmed(text: str, spans: list[Span]) -> tuple[str, list[Span]]:
     return text[front:], [Span(span.start - front, span.end - front, span.raw) for span in spans]
 
 
-def _nested(spans: list[Span]) -> list[Span]:
+def _nest(spans: list[Span]) -> list[Span]:
     """Spans that cross are cut at the crossing; inside code and pre nothing else is styled."""
     verbatim: list[Span] = []
     for span in spans:

@@ -75,7 +75,7 @@ class TelegramControl(Control[_Order, Fault, int]):
             "migrate": self._migrate,
         }
         views: dict[str, Callable[[Query], object]] = {
-            "shown": self._shown,
+            "shown": self._messages,
             "draft": self._draft,
             "status": lambda _: self._status(),
         }
@@ -123,8 +123,8 @@ class TelegramControl(Control[_Order, Fault, int]):
     def _add_bot(self, order: _Order) -> JsonValue:
         return self._simulator.add_bot(order.token, username=order.username).id
 
-    def _shown(self, query: Query) -> object:
-        return [asdict(message) for message in self._simulator.shown(int(query["chat"]), bot=query.get("bot"))]
+    def _messages(self, query: Query) -> object:
+        return [asdict(message) for message in self._simulator.messages_in(int(query["chat"]), bot=query.get("bot"))]
 
     def _draft(self, query: Query) -> object:
         draft = self._simulator.draft(int(query["chat"]), bot=query.get("bot"))

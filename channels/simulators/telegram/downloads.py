@@ -25,18 +25,18 @@ class Downloads:
         token, _, file_path = path.removeprefix("/file/bot").partition("/")
         try:
             bot = self._world.bot_of(token)
-            content = next((one.content for one in bot.files.values() if one.path == unquote(file_path)), None)
+            content = next((file.content for file in bot.files.values() if file.path == unquote(file_path)), None)
             if content is None:
                 raise Refusal(404, "Not Found")
         except Refusal as refusal:
-            return _refused(refusal.status, refusal.description)
+            return _refusal_response(refusal.status, refusal.description)
         fault = self._faults.due("download", None)
         if fault is not None and fault.kind in {"status", "html"}:
-            return _refused(fault.status, str(fault.answer()["description"]))
-        return await _streamed(request, content, fault)
+            return _refusal_response(fault.status, str(fault.answer()["description"]))
+        return await _stream(request, content, fault)
 
 
-async def _streamed(request: web.BaseRequest, content: bytes, fault: Fault | None) -> web.StreamResponse:
+async def _stream(request: web.BaseRequest, content: bytes, fault: Fault | None) -> web.StreamResponse:
     """The content; a fault holds it up, or cuts it off: before the first byte, or with `applied` half-way."""
     response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
     cut_at = None
@@ -54,6 +54,6 @@ async def _streamed(request: web.BaseRequest, content: bytes, fault: Fault | Non
     return response
 
 
-def _refused(status: int, description: str) -> web.Response:
+def _refusal_response(status: int, description: str) -> web.Response:
     body = {"ok": False, "error_code": status, "description": description}
     return web.Response(status=status, body=orjson.dumps(body), content_type="application/json")

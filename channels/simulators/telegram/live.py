@@ -29,7 +29,7 @@ class LiveMethods:
 
     def _send_rich(self, bot: Bot, params: Params) -> JsonValue:
         writable(bot, params)
-        text, blocks = rich.checked(params.mapping("rich_message"))
+        text, blocks = rich.check_rich_message(params.mapping("rich_message"))
         says = saying(text)
         says.blocks, says.preview = blocks, False
         chat, (message,) = self._poster.post(bot, params, says)
@@ -37,13 +37,13 @@ class LiveMethods:
 
     def _draft(self, bot: Bot, params: Params) -> JsonValue:
         text, _ = formatted_draft(params.text("text"), params.json("entities"))
-        return self._shown(bot, params, text, rich=False)
+        return self._show_draft(bot, params, text, rich=False)
 
     def _draft_rich(self, bot: Bot, params: Params) -> JsonValue:
-        text, _ = rich.checked(params.mapping("rich_message"), empty=True)
-        return self._shown(bot, params, text, rich=True)
+        text, _ = rich.check_rich_message(params.mapping("rich_message"), empty=True)
+        return self._show_draft(bot, params, text, rich=True)
 
-    def _shown(self, bot: Bot, params: Params, text: str, *, rich: bool) -> JsonValue:
+    def _show_draft(self, bot: Bot, params: Params, text: str, *, rich: bool) -> JsonValue:
         chat = writable(bot, params)
         draft_id = params.integer("draft_id")
         if chat.kind != "private":
@@ -62,4 +62,4 @@ def rich_of(params: Params) -> tuple[str, tuple[JsonObject, ...]] | None:
         Refusal: Telegram would not take it.
     """
     message = params.mapping("rich_message")
-    return rich.checked(message) if message else None
+    return rich.check_rich_message(message) if message else None

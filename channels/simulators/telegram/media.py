@@ -44,7 +44,7 @@ class MediaMethods:
         writable(bot, params)
         params.refuse_parse_mode()
         says = saying(*formatted_caption(params.text("caption"), params.json("caption_entities")))
-        says.file = _kept(bot, kind, params.own_file(kind))
+        says.file = _keep_file(bot, kind, params.own_file(kind))
         chat, (message,) = self._poster.post(bot, params, says)
         return as_message(self._world, bot, chat, message)
 
@@ -93,11 +93,11 @@ def _item(bot: Bot, params: Params, item: JsonObject, album: str | None) -> Show
     kind: FileKind = "photo" if item.get("type") == "photo" else "document"
     caption = item.get("caption")
     says = saying(*formatted_caption(caption if isinstance(caption, str) else "", item.get("caption_entities")))
-    says.file = replace(_kept(bot, kind, params.file(item.get("media"))), album=album)
+    says.file = replace(_keep_file(bot, kind, params.file(item.get("media"))), album=album)
     return says
 
 
-def _kept(bot: Bot, kind: FileKind, file: UploadedFile | None) -> ShownFile:
+def _keep_file(bot: Bot, kind: FileKind, file: UploadedFile | None) -> ShownFile:
     """Keep an uploaded file.
 
     Raises:

@@ -10,7 +10,7 @@ import time
 from pydantic import JsonValue
 
 from channels.simulators.shared.history import Edit
-from channels.simulators.telegram.checks import Refusal, formatted
+from channels.simulators.telegram.checks import Refusal, check_text
 from channels.simulators.telegram.hooks import HookMethods
 from channels.simulators.telegram.live import LiveMethods, rich_of
 from channels.simulators.telegram.media import MediaMethods
@@ -85,7 +85,7 @@ class Methods:
 
     def _send_message(self, bot: Bot, params: Params) -> JsonValue:
         writable(bot, params)
-        says = saying(*_formatted(params))
+        says = saying(*_formatted_text(params))
         says.preview = not params.mapping("link_preview_options").get("is_disabled", False)
         chat, (message,) = self._poster.post(bot, params, says)
         return as_message(self._world, bot, chat, message)
@@ -98,7 +98,7 @@ class Methods:
         if message.file is not None:
             raise Refusal(400, "Bad Request: there is no text in the message to edit")
         rich, keyboard = rich_of(params), keyboard_of(params)
-        text, entities = _formatted(params) if rich is None else (rich[0], ())
+        text, entities = _formatted_text(params) if rich is None else (rich[0], ())
         blocks = () if rich is None else rich[1]
         if (text, entities, blocks, keyboard) == (message.text, message.entities, message.blocks, message.keyboard):
             raise Refusal(400, _NOT_MODIFIED)
@@ -170,7 +170,7 @@ class Methods:
         return True
 
 
-def _formatted(params: Params) -> tuple[str, tuple[dict[str, JsonValue], ...]]:
+def _formatted_text(params: Params) -> tuple[str, tuple[dict[str, JsonValue], ...]]:
     """The call's text and entities, as Telegram would take them."""
     params.refuse_parse_mode()
-    return formatted(params.text("text"), params.json("entities"))
+    return check_text(params.text("text"), params.json("entities"))

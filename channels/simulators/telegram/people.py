@@ -205,7 +205,7 @@ def _found_in(text: str) -> tuple[JsonObject, ...]:
         for match in _MENTION.finditer(text)
         if not any(start <= match.start() < end for start, end in commands)
     ]
-    found.sort(key=lambda one: one[1].start())
+    found.sort(key=lambda found_at: found_at[1].start())
     return tuple(
         {"type": kind, "offset": utf16_length(text[: match.start()]), "length": utf16_length(match[0])}
         for kind, match in found

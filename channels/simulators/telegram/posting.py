@@ -34,7 +34,7 @@ class Poster:
         self._pace(chat)
         posted = [
             replace(
-                one,
+                message,
                 message_id=bot.next_message_id(chat),
                 chat_id=chat.id,
                 sender_id=bot.id,
@@ -43,9 +43,9 @@ class Poster:
                 silent=params.flag("disable_notification"),
                 keyboard=keyboard,
             )
-            for one in says
+            for message in says
         ]
-        chat.messages |= {one.message_id: one for one in posted}
+        chat.messages |= {message.message_id: message for message in posted}
         chat.drafts.clear()
         return chat, posted
 

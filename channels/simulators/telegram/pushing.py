@@ -90,7 +90,7 @@ class Pusher:
             await asyncio.sleep(fault.delay_s)
         hook.attempts += 1
         if fault is not None and fault.kind == "cut" and not fault.applied:
-            return _failed(hook, "Connection reset by peer")
+            return _note_failure(hook, "Connection reset by peer")
         headers = {"Content-Type": "application/json"}
         if hook.secret_token:
             headers[SECRET_HEADER] = hook.secret_token
@@ -98,18 +98,18 @@ class Pusher:
             async with self._http.post(hook.url, data=queued.encoded, headers=headers) as answer:
                 await answer.read()
         except (aiohttp.ClientError, TimeoutError) as error:
-            return _failed(hook, f"Connection failed: {type(error).__name__}")
+            return _note_failure(hook, f"Connection failed: {type(error).__name__}")
         if not 200 <= answer.status < 300:
             wait = answer.headers.get("Retry-After", "")
             asked_s = float(wait) if wait.isascii() and wait.isdigit() else 0.0
-            _failed(hook, f"Wrong response from the webhook: {answer.status} {answer.reason}")
+            _note_failure(hook, f"Wrong response from the webhook: {answer.status} {answer.reason}")
             return min(asked_s, LONGEST_RETRY_AFTER_S)
         if fault is not None and fault.kind in {"cut", "duplicate"}:
-            return _failed(hook, "Connection reset by peer")
+            return _note_failure(hook, "Connection reset by peer")
         return None
 
 
-def _failed(hook: Webhook, why: str) -> float:
+def _note_failure(hook: Webhook, why: str) -> float:
     hook.last_error_at, hook.last_error = int(time.time()), why
     return 0.0
 

@@ -27,30 +27,30 @@ class _Reader:
         self.lines: list[str] = []
 
     def blocks(self, raw: JsonValue, depth: int) -> None:
-        for block in _listed(raw):
+        for block in _as_objects(raw):
             self._block(block, depth)
 
     def _block(self, block: JsonObject, depth: int) -> None:
-        self._counted(1, depth)
+        self._count(1, depth)
         match block.get("type"):
             case "paragraph" | "heading" | "pre" | "footer":
                 self.lines.append(self._text(block.get("text"), depth + 1))
                 if block["type"] == "heading" and block.get("size") not in range(1, 7):
-                    raise _refused("heading size must be from 1 to 6")
+                    raise _refusal("heading size must be from 1 to 6")
             case "divider":
                 self.lines.append("──────────")
             case "list":
-                self._items(_listed(block.get("items")), depth)
+                self._items(_as_objects(block.get("items")), depth)
             case "blockquote":
                 self.blocks(block.get("blocks"), depth + 1)
             case "table":
                 self._table(block.get("cells"), depth)
             case other:
-                raise _refused(f"unsupported block type {other!r}")
+                raise _refusal(f"unsupported block type {other!r}")
 
     def _items(self, items: Sequence[JsonObject], depth: int) -> None:
         for item in items:
-            self._counted(1, depth + 1)
+            self._count(1, depth + 1)
             before = len(self.lines)
             self.blocks(item.get("blocks"), depth + 2)
             if len(self.lines) > before:
@@ -58,40 +58,40 @@ class _Reader:
 
     def _table(self, rows: JsonValue, depth: int) -> None:
         if not isinstance(rows, list) or not rows:
-            raise _refused("a table needs cells")
+            raise _refusal("a table needs cells")
         for row in rows:
-            self._counted(1, depth + 1)
-            cells = _listed(row)
+            self._count(1, depth + 1)
+            cells = _as_objects(row)
             if len(cells) > MAX_COLUMNS:
-                raise _refused("too many columns")
+                raise _refusal("too many columns")
             for cell in cells:
                 if cell.get("align") not in {"left", "center", "right"}:
-                    raise _refused("a cell needs align")
+                    raise _refusal("a cell needs align")
                 if cell.get("valign") not in {"top", "middle", "bottom"}:
-                    raise _refused("a cell needs valign")
+                    raise _refusal("a cell needs valign")
             self.lines.append(" | ".join(self._text(cell.get("text"), depth + 2) for cell in cells))
 
     def _text(self, raw: JsonValue, depth: int) -> str:
-        self._counted(0, depth)
+        self._count(0, depth)
         if isinstance(raw, str):
             return raw
         if isinstance(raw, list):
-            return "".join(self._text(one, depth) for one in raw)
+            return "".join(self._text(piece, depth) for piece in raw)
         if not isinstance(raw, dict) or raw.get("type") not in _STYLES:
-            raise _refused("unsupported rich text")
+            raise _refusal("unsupported rich text")
         if raw["type"] == "url" and not isinstance(raw.get("url"), str):
-            raise _refused("a link needs a URL")
+            raise _refusal("a link needs a URL")
         return self._text(raw.get("text"), depth + 1)
 
-    def _counted(self, blocks: int, depth: int) -> None:
+    def _count(self, blocks: int, depth: int) -> None:
         self.count += blocks
         if self.count > MAX_BLOCKS:
-            raise _refused("too many blocks")
+            raise _refusal("too many blocks")
         if depth > MAX_DEPTH:
-            raise _refused("blocks are nested too deep")
+            raise _refusal("blocks are nested too deep")
 
 
-def checked(message: JsonObject, *, empty: bool = False) -> tuple[str, tuple[JsonObject, ...]]:
+def check_rich_message(message: JsonObject, *, empty: bool = False) -> tuple[str, tuple[JsonObject, ...]]:
     """What an InputRichMessage says, and its blocks.
 
     Raises:
@@ -99,7 +99,7 @@ def checked(message: JsonObject, *, empty: bool = False) -> tuple[str, tuple[Jso
     """
     sources = [name for name in ("blocks", "html", "markdown") if message.get(name) is not None]
     if sources != ["blocks"]:
-        raise _refused("exactly one source is needed (the simulator takes blocks only)")
+        raise _refusal("exactly one source is needed (the simulator takes blocks only)")
     reader = _Reader()
     reader.blocks(message["blocks"], 1)
     text = "\n".join(reader.lines).strip()
@@ -107,23 +107,27 @@ def checked(message: JsonObject, *, empty: bool = False) -> tuple[str, tuple[Jso
         raise Refusal(400, "Bad Request: rich message is empty")
     if utf16_length(text) > MAX_TEXT_UTF16:
         raise Refusal(400, "Bad Request: rich message is too long")
-    return text, tuple(_listed(message["blocks"]))
+    return text, tuple(_as_objects(message["blocks"]))
 
 
 def as_rich_message(blocks: Sequence[JsonObject]) -> JsonObject:
     """The Bot API's RichMessage: blocks as they came, list items with their labels."""
-    return {"blocks": [_answered(block) for block in blocks]}
+    return {"blocks": [_as_answered_block(block) for block in blocks]}
 
 
-def _answered(block: JsonObject) -> JsonValue:
+def _as_answered_block(block: JsonObject) -> JsonValue:
     if block["type"] == "list":
         items: list[JsonValue] = [
-            item | {"label": _label(item), "blocks": [_answered(one) for one in _listed(item.get("blocks"))]}
-            for item in _listed(block["items"])
+            item
+            | {
+                "label": _label(item),
+                "blocks": [_as_answered_block(inner) for inner in _as_objects(item.get("blocks"))],
+            }
+            for item in _as_objects(block["items"])
         ]
         return block | {"items": items}
     if block["type"] == "blockquote":
-        return block | {"blocks": [_answered(one) for one in _listed(block["blocks"])]}
+        return block | {"blocks": [_as_answered_block(inner) for inner in _as_objects(block["blocks"])]}
     return block
 
 
@@ -131,11 +135,11 @@ def _label(item: JsonObject) -> str:
     return "•" if item.get("value") is None else f"{item['value']}."
 
 
-def _listed(raw: JsonValue) -> list[JsonObject]:
-    if not isinstance(raw, list) or not all(isinstance(one, dict) for one in raw):
-        raise _refused("an Array of Object is expected")
-    return [one for one in raw if isinstance(one, dict)]
+def _as_objects(raw: JsonValue) -> list[JsonObject]:
+    if not isinstance(raw, list) or not all(isinstance(inner, dict) for inner in raw):
+        raise _refusal("an Array of Object is expected")
+    return [inner for inner in raw if isinstance(inner, dict)]
 
 
-def _refused(why: str) -> Refusal:
+def _refusal(why: str) -> Refusal:
     return Refusal(400, f"Bad Request: can't parse rich message: {why}")

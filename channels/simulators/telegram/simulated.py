@@ -149,14 +149,14 @@ class SimulatedTelegram(Watched[int]):
 
     # What people see, and what arrived.
 
-    def shown(self, chat_id: int, *, bot: str | None = None) -> list[ShownMessage]:
+    def messages_in(self, chat_id: int, *, bot: str | None = None) -> list[ShownMessage]:
         """The chat as a person sees it now: both sides, in order, without what was deleted."""
         chat = self._world.bot(bot).chats.get(chat_id)
-        return [] if chat is None else [one for one in chat.messages.values() if not one.deleted]
+        return [] if chat is None else [message for message in chat.messages.values() if not message.deleted]
 
     def answers(self, chat_id: int, *, bot: str | None = None) -> list[ShownMessage]:
         """Of `shown`, what the bot said."""
-        return [one for one in self.shown(chat_id, bot=bot) if one.by_bot]
+        return [message for message in self.messages_in(chat_id, bot=bot) if message.by_bot]
 
     def draft(self, chat_id: int, *, thread: int | None = None, bot: str | None = None) -> Draft | None:
         """The answer that is being written, as the person sees it now; None when nothing of it shows (any more)."""

@@ -30,7 +30,7 @@ class Queued:
     chat: str = ""  # whose queue it is in when updates are brought to a webhook
 
 
-def encoded(update: JsonObject) -> bytes:
+def encode_update(update: JsonObject) -> bytes:
     """JSON as Telegram would write it; lone surrogates survive as escapes."""
     try:
         return orjson.dumps(update)
@@ -83,14 +83,14 @@ class UpdateQueue:
         if kind in ALLOWED_BY_DEFAULT_NOT if self._allowed is None else kind not in self._allowed:
             return None
         update_id = self._take_id()
-        self._append(Queued(update_id, expires_at, encoded({"update_id": update_id, kind: body}), chat_of(body)))
+        self._append(Queued(update_id, expires_at, encode_update({"update_id": update_id, kind: body}), chat_of(body)))
         return update_id
 
     def push_raw(self, update: JsonObject) -> int:
         """Queue anything as an update; its `update_id` is set unless it brings one."""
         update_id = self._take_id()
         chat = next((found for body in update.values() if (found := chat_of(body))), "")
-        self._append(Queued(update_id, time.time() + 86_400, encoded({"update_id": update_id, **update}), chat))
+        self._append(Queued(update_id, time.time() + 86_400, encode_update({"update_id": update_id, **update}), chat))
         return update_id
 
     def renumber(self, first_id: int) -> None:

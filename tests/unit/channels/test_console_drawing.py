@@ -55,7 +55,7 @@ def drawing() -> tuple[Drawing, Terminal]:
     terminal, drawn = Terminal(), Drawing(columns=COLUMNS, rows=ROWS)
     terminal.write(drawn.prompt())
     terminal.write("hello\n")
-    terminal.write(drawn.said())
+    terminal.write(drawn.finish_line())
     return drawn, terminal
 
 

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from channels.discord.config import DiscordAccount
 from channels.discord.translate import BotIdentity as DiscordSelf
-from channels.discord.translate import TranslationContext
+from channels.discord.translate import TranslationContext as DiscordContext
 from channels.discord.translate import translate as from_discord
 from channels.messages import INBOUND_EVENT, MAX_QUOTED_CHARS, InboundMessage, Quoted, QuoteKind
-from channels.slack.translate import Known, thread_key, translate_event
-from channels.slack.translate import Ourselves as SlackSelf
-from channels.telegram.translate import Ourselves, translate
+from channels.slack.identity import BotIdentity as SlackSelf
+from channels.slack.translate import TranslationContext, thread_key, translate_event
+from channels.telegram.identity import BotIdentity as TelegramSelf
+from channels.telegram.translate import translate
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 REPLY, FORWARD = QuoteKind.REPLY, QuoteKind.FORWARD
@@ -25,7 +26,7 @@ GROUP = {"id": -100, "type": "supergroup", "title": "Choir"}
 def telegram(**fields: Any) -> InboundMessage:
     """A Telegram message with these fields."""
     message = {"message_id": 5, "date": 1, "chat": {"id": 42, "type": "private"}, "from": ANA, "text": "hi"} | fields
-    event = translate({"update_id": 1, "message": message}, Ourselves("main", 7, "tenkbot"), NOW)
+    event = translate({"update_id": 1, "message": message}, TelegramSelf("main", 7, "tenkbot"), NOW)
     assert isinstance(event, InboundMessage), event
     return event
 
@@ -105,9 +106,7 @@ def discord(**fields: Any) -> InboundMessage:
     """A Discord message with these fields."""
     author = {"id": "42", "username": "ana", "global_name": "Ana"}
     message = {"id": "1300000000000000005", "channel_id": "77", "author": author, "content": "hi"} | fields
-    (event,) = from_discord(
-        "MESSAGE_CREATE", 1, message, TranslationContext(DiscordSelf("main", "7", "8"), CONFIG), NOW
-    )
+    (event,) = from_discord("MESSAGE_CREATE", 1, message, DiscordContext(DiscordSelf("main", "7", "8"), CONFIG), NOW)
     assert isinstance(event, InboundMessage), event
     return event
 
@@ -144,12 +143,12 @@ def test_a_discord_forward_mentions_nobody() -> None:
     assert (True, None, False) == (event.forwarded, event.forwarded_from, event.mentions_bot)
 
 
-def slack(known: Known | None = None, **fields: Any) -> InboundMessage:
+def slack(known: TranslationContext | None = None, **fields: Any) -> InboundMessage:
     """A Slack message with these fields."""
     event = {"type": "message", "channel": "D1", "channel_type": "im", "user": "U9", "text": "hi"}
     event["ts"] = "1700000000.000200"
     body = {"type": "event_callback", "event_id": "Ev1", "team_id": "T1", "event_time": 1, "event": event | fields}
-    found = translate_event(body, SlackSelf("main", "T1", "UBOT", "BBOT"), known or Known())
+    found = translate_event(body, SlackSelf("main", "T1", "UBOT", "BBOT"), known or TranslationContext())
     assert isinstance(found, InboundMessage), found
     return found
 
@@ -169,7 +168,7 @@ def test_slack_names_the_message_a_thread_hangs_on_once() -> None:
     """Where the bot is first called in a thread; not where it takes part already, nor under its own message."""
     asked = {"channel": "C1", "channel_type": "channel", "text": "<@UBOT> log this", "thread_ts": "1700000000.000100"}
     assert "1700000000.000100" == slack(**asked).reply_to == slack(**asked).address.thread
-    there = Known(threads=frozenset({thread_key("C1", "1700000000.000100")}))
+    there = TranslationContext(threads=frozenset({thread_key("C1", "1700000000.000100")}))
     assert slack(there, **asked).reply_to is None
     assert slack(**asked, parent_user_id="UBOT").reply_to is None
     assert slack(channel="C1", channel_type="channel", text="<@UBOT> hello").reply_to is None

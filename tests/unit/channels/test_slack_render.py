@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
 from channels.messages import Address, OutboundPart, Rendered
-from channels.simulators.slack.checks import Content, taken
-from channels.slack.blocks import content, sending
+from channels.simulators.slack.checks import Content, check_content
 from channels.slack.limits import MRKDWN_LIMITS, SLACK_LIMITS
+from channels.slack.payloads import content, to_message
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
 from gateway.delivery.splitting import split
 from tests.fakes.markdown_documents import Document, documents
@@ -41,7 +41,7 @@ def rendered(markdown: str, dialect: str = MARKDOWN) -> str:
 
 def as_taken(one: Rendered) -> Content:
     body = content(one)
-    return taken(body["text"], body["blocks"], updated=True)
+    return check_content(body["text"], body["blocks"], updated=True)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_long_answers_have_a_short_text_for_notifications():
 def test_a_part_says_who_it_is():
     """The same key gives the same client_msg_id; previews are off."""
     part = OutboundPart(address=Address("slack", "main", "D1", "1.000001"), rendered=Rendered("hi"), idem_key="k1")
-    body = sending(part)
-    assert body["client_msg_id"] == sending(part)["client_msg_id"]
+    body = to_message(part)
+    assert body["client_msg_id"] == to_message(part)["client_msg_id"]
     assert (False, False, "1.000001") == (body["unfurl_links"], body["unfurl_media"], body["thread_ts"])
     assert {"event_type": "tenk_part", "event_payload": {"key": "k1"}} == body["metadata"]

@@ -5,7 +5,7 @@ import asyncio
 import aiohttp
 import pytest
 
-from channels.simulators.slack.checks import Refusal, markdown_as_shown, taken
+from channels.simulators.slack.checks import Refusal, check_content, markdown_as_shown
 from channels.simulators.slack.faults import Fault, Faults
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
@@ -52,10 +52,10 @@ def button(**more: object) -> list:
 def test_limits_are_kept(text, blocks, updated, error):
     """Each limit in its own unit, up to the last character."""
     if error is None:
-        taken(text, blocks, updated=updated)
+        check_content(text, blocks, updated=updated)
     else:
         with pytest.raises(Refusal, match=error):
-            taken(text, blocks, updated=updated)
+            check_content(text, blocks, updated=updated)
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,11 @@ def test_limits_are_kept(text, blocks, updated, error):
 )
 def test_pings_are_counted_wherever_they_stand(ping):
     """In the text, in a section, in a Markdown block; escaped ones are none, nor are those of plain_text."""
-    assert (ping.strip("`"),) == taken(ping, []).pings
-    assert (ping.strip("`"),) == taken("", section(ping)).pings
-    assert (ping.strip("`"),) == taken("", markdown(ping)).pings
-    assert () == taken("", section(ping, "plain_text")).pings
-    assert () == taken(ping.replace("<", "&lt;"), []).pings
+    assert (ping.strip("`"),) == check_content(ping, []).pings
+    assert (ping.strip("`"),) == check_content("", section(ping)).pings
+    assert (ping.strip("`"),) == check_content("", markdown(ping)).pings
+    assert () == check_content("", section(ping, "plain_text")).pings
+    assert () == check_content(ping.replace("<", "&lt;"), []).pings
 
 
 def test_markdown_is_shown_without_its_escapes():

@@ -13,13 +13,14 @@ from channels.messages import (
     MessageDeleted,
     Rejected,
 )
-from channels.slack.interactions import translate_actions, translate_command
-from channels.slack.markup import as_said, escaped, mentions, unescaped
+from channels.slack.identity import BotIdentity
+from channels.slack.mrkdwn import as_said, escape, mentions, unescape
 from channels.slack.names import people_in
-from channels.slack.translate import Known, Ourselves, said_at, translate_event
-from channels.slack.ways import Way
+from channels.slack.reply_route import ReplyRoute
+from channels.slack.translate import TranslationContext, said_at, translate_event
+from channels.slack.translate_interaction import translate_actions, translate_command
 
-US = Ourselves("main", "T1", "U0BOT", "B0BOT")
+US = BotIdentity("main", "T1", "U0BOT", "B0BOT")
 TS = "1700000000.000100"
 NOW = said_at(TS)
 MESSAGE = {"type": "message", "channel": "D1", "channel_type": "im", "user": "U1", "text": "hi", "ts": TS, "team": "T1"}
@@ -31,7 +32,7 @@ def event(**more: object) -> dict:
 
 
 def said(threads: frozenset[str] = frozenset(), **more: object) -> InboundMessage:
-    found = translate_event(event(**more), US, Known(threads))
+    found = translate_event(event(**more), US, TranslationContext(threads))
     assert isinstance(found, InboundMessage), found
     return found
 
@@ -192,9 +193,9 @@ def test_mentioned_people_are_called_by_their_names():
 @given(st.text(max_size=200))
 def test_escaping_can_be_undone_and_mentions_nobody(text: str):
     """Whatever a text says, escaped it is only text (A63)."""
-    assert text == unescaped(escaped(text))
-    assert not mentions(escaped(text), "U0BOT")
-    assert not {"<", ">"} & {*escaped(text)}
+    assert text == unescape(escape(text))
+    assert not mentions(escape(text), "U0BOT")
+    assert not {"<", ">"} & {*escape(text)}
 
 
 COMMAND = {
@@ -211,7 +212,7 @@ def test_a_command():
         one.name, one.arguments, one.kind, one.event_id, one.sender.id,
     )  # fmt: skip
     assert one.route is not None
-    assert 1_800 == round((Way.of(one.route).ends_at - NOW).total_seconds())
+    assert 1_800 == round((ReplyRoute.of(one.route).ends_at - NOW).total_seconds())
     group = translate_command(COMMAND | {"channel_id": "C1", "channel_name": "general"}, US, NOW)
     assert isinstance(group, CommandInvoked)
     assert ChatKind.GROUP is group.kind

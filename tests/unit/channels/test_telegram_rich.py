@@ -10,8 +10,8 @@ from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
 from channels.markdown.tree import Block, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Table
 from channels.messages import Rendered
-from channels.simulators.telegram.rich import checked
-from channels.telegram.light_import import load_aiogram
+from channels.simulators.telegram.rich import check_rich_message
+from channels.telegram.lazy_import import load_aiogram
 from channels.telegram.limits import TELEGRAM_LIMITS
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer, classic, rich_message
@@ -108,7 +108,7 @@ def test_rest_of_a_cut_entry_stands_without_a_label():
     following = ListItem((Paragraph((Span("next"),)),), number=4)
     message = rich_message(RICH.render([ListBlock((rest, following))]))
     assert message is not None
-    assert "rest\n4. next" == checked(message)[0]
+    assert "rest\n4. next" == check_rich_message(message)[0]
 
 
 def test_text_put_behind_is_a_paragraph_of_its_own():
@@ -116,7 +116,7 @@ def test_text_put_behind_is_a_paragraph_of_its_own():
     rendered = RICH.render(parse("# Plan 😀"))
     behind = rich_message(Rendered(rendered.text + " …", rendered.markup))
     assert behind is not None
-    assert "Plan 😀\n…" == checked(behind)[0]
+    assert "Plan 😀\n…" == check_rich_message(behind)[0]
     assert rich_message(Rendered(rendered.text.replace("Plan", "Play"), rendered.markup)) is None
 
 
@@ -139,7 +139,7 @@ def test_any_document_is_taken_whole(document: Document):
             said += f" {piece.rendered.text}"
             continue
         InputRichMessage.model_validate(message)
-        said += f" {checked(message)[0]}"
+        said += f" {check_rich_message(message)[0]}"
     assert document.words == re.findall(r"w\d+", said)
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from channels.simulators.telegram.checks import Refusal, formatted, utf16_length
+from channels.simulators.telegram.checks import Refusal, check_text, utf16_length
 
 
 def _entity(kind: str, offset: int, length: int, **more: object) -> dict[str, object]:
@@ -34,7 +34,7 @@ def _entity(kind: str, offset: int, length: int, **more: object) -> dict[str, ob
 def test_what_telegram_refuses(text: str, entities: object, words: str):
     """Each is answered 400 in Telegram's own words."""
     with pytest.raises(Refusal, match=words) as refused:
-        formatted(text, entities)
+        check_text(text, entities)
     assert 400 == refused.value.status
 
 
@@ -56,14 +56,14 @@ def test_what_telegram_refuses(text: str, entities: object, words: str):
 )  # fmt: skip
 def test_what_telegram_makes_of_it(text: str, entities: object, shown: str, kept: list[tuple[str, int, int]]):
     """Text is trimmed and cleaned with its entities; what cannot nest is cut or dropped, not refused."""
-    seen, entities_kept = formatted(text, entities)
+    seen, entities_kept = check_text(text, entities)
     assert shown == seen
     assert kept == [(one["type"], one["offset"], one["length"]) for one in entities_kept]
 
 
 def test_only_a_hundred_entities_count():
     """The rest of the text is shown, unstyled."""
-    _, kept = formatted("ab " * 150, [_entity("bold", 3 * n, 2) for n in range(150)])
+    _, kept = check_text("ab " * 150, [_entity("bold", 3 * n, 2) for n in range(150)])
     assert 100 == len(kept)
 
 
@@ -76,7 +76,7 @@ def test_only_a_hundred_entities_count():
 def test_what_is_taken_fits_its_text(text: str, wanted: list[tuple[str, int, int]]):
     """Whatever is taken, its entities lie inside the text, on character boundaries, and never cross."""
     try:
-        shown, kept = formatted(text, [_entity(*one) for one in wanted])
+        shown, kept = check_text(text, [_entity(*one) for one in wanted])
     except Refusal:
         return
     spans = [(int(str(one["offset"])), int(str(one["offset"])) + int(str(one["length"]))) for one in kept]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from channels.foreign import storable
 from channels.messages import (
     INBOUND_EVENT,
     AttachmentKind,
@@ -18,9 +19,10 @@ from channels.messages import (
     MembershipChanged,
     Rejected,
 )
-from channels.telegram.translate import Ourselves, clean, translate
+from channels.telegram.identity import BotIdentity
+from channels.telegram.translate import translate
 
-US = Ourselves("main", 123456, "TenK_bot")
+US = BotIdentity("main", 123456, "TenK_bot")
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 ANN = {"id": 7, "is_bot": False, "first_name": "Ann", "last_name": "Lee", "username": "ann", "language_code": "de"}
 HOME = {"id": 7, "type": "private", "first_name": "Ann"}
@@ -293,6 +295,6 @@ def test_any_text_survives_the_inbox(text: str):
     """Text of any kind can be written as JSON and read back the same."""
     event = translate(_update(text=text), US, NOW)
     assert isinstance(event, InboundMessage)
-    assert clean(text) == event.text
+    assert storable(text) == event.text
     assert event == INBOUND_EVENT.validate_json(INBOUND_EVENT.dump_json(event))
     json.dumps(event.text).encode()

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from channels.markdown.parse import parse
 from channels.messages import Rendered
-from channels.web.html import to_html
-from channels.web.render import WebRenderer
+from channels.web.render import WebRenderer, to_html
 from tests.fakes.markdown_documents import Document, documents
 
 WEB = WebRenderer()

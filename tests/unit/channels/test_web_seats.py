@@ -1,18 +1,18 @@
 """Who may have a page open: nobody takes the places of all, and who was let in keeps theirs."""
 
-from channels.viewers.screens import Patience, Screen, Screens
-from channels.web.seats import Seats
+from channels.viewers.viewer_hub import Patience, Viewer, ViewerHub
+from channels.web.page_gate import Seats
 
 HERE, THERE = "1.2.3.4", "5.6.7.8"
 
 
 def seats(*, most: int = 100, most_of_address: int = 100, let_in: tuple[str, ...] = ()) -> Seats:
     return Seats(
-        Screens(Patience(most_of_chat=2)), most=most, most_of_address=most_of_address, is_let_in=let_in.__contains__
+        ViewerHub(Patience(most_of_chat=2)), most=most, most_of_address=most_of_address, is_let_in=let_in.__contains__
     )
 
 
-def opened(made: Seats, *chats: str, address: str = HERE) -> list[Screen]:
+def opened(made: Seats, *chats: str, address: str = HERE) -> list[Viewer]:
     views = [made.open(chat, address) for chat in chats]
     return [view for view in views if view is not None]
 
@@ -51,7 +51,7 @@ def test_who_was_let_in_is_never_closed_for_another():
 def test_who_is_let_in_is_asked_when_it_matters():
     """A stranger whose request was approved meanwhile is none any more."""
     let_in: set[str] = set()
-    made = Seats(Screens(), most=2, most_of_address=2, is_let_in=let_in.__contains__)
+    made = Seats(ViewerHub(), most=2, most_of_address=2, is_let_in=let_in.__contains__)
     first, second = opened(made, "a", "b")
     let_in.add("a")
     opened(made, "c")

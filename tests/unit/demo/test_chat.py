@@ -52,7 +52,7 @@ async def test_who_is_among_others_names_the_bot() -> None:
     first = room.chat.say("45m singing")
     room.chat.say("coffee?", meant=False)
     room.chat.say("and now?", under=first)
-    assert ["<@U0TENK> 45m singing", "coffee?", "and now?"] == [one.text for one in room.simulator.shown("C7")]
+    assert ["<@U0TENK> 45m singing", "coffee?", "and now?"] == [one.text for one in room.simulator.messages_in("C7")]
     assert [
         ("@TenK 45m singing", "#music on Slack"),
         ("coffee?", "#music on Slack"),

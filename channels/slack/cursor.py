@@ -1,0 +1,140 @@
+"""What the resume point keeps: how far we heard, in which chats, and which threads we take part in.
+
+Small on purpose, for it is written with every commit: the newest of each are kept. All chats and threads in which
+people who are let in talk to us are rows of the sink's, and are learned from it at the start and after a gap.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from channels.base import KnownChat
+from channels.bounded_dict import BoundedDict
+from channels.foreign import number_of
+from channels.messages import ChatKind, InboundEvent, InboundMessage
+from channels.slack.translate import thread_key
+
+CHATS_KEPT = 60
+THREADS_KEPT = 60
+THREADS_REMEMBERED = 50_000  # in memory, those last heard from; in any other a mention is needed again
+AHEAD_S = 86_400.0  # clocks differ by less
+
+
+class _Saved(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    ts: str = "0"
+    chats: list[str] = []
+    threads: list[str] = []
+
+
+class ResumePoint:
+    """Where we are. A late event does not turn it back; only a gap that is being filled holds it where it begins."""
+
+    def __init__(
+        self, cursor: str | None, known: Iterable[KnownChat] = (), now_s: Callable[[], float] = time.time
+    ) -> None:
+        """From a committed resume point, where what is none counts as none, and what is known besides, latest first.
+
+        `now_s` is Unix time, for tests.
+        """
+        try:
+            saved = _Saved.model_validate_json(cursor or "{}")
+        except ValidationError:
+            saved = _Saved()
+        self._now_s = now_s
+        self.ts = saved.ts if self._has_been(saved.ts) else f"{now_s() - AHEAD_S:.6f}"
+        older = list(known)[::-1]
+        self.chats: dict[str, None] = dict.fromkeys(chat.chat for chat in older if chat.thread is None)
+        self.chats |= dict.fromkeys(saved.chats)
+        talked_in = [
+            thread_key(chat.chat, chat.thread) for chat in older if chat.thread is not None and not chat.direct
+        ]
+        self.threads: BoundedDict[str, None] = BoundedDict(THREADS_REMEMBERED)  # those heard last are forgotten last
+        for key in (*talked_in, *saved.threads):
+            self.threads.setdefault(key)
+        self._tail: str | None = None
+        self._gaps: list[str] = []  # where gaps begin that are being filled
+
+    def lately(self) -> Iterable[tuple[str, str]]:
+        """The threads heard last, as chat and thread: few of them, whoever spoke there."""
+        for key in list(self.threads)[-THREADS_KEPT:]:
+            chat, _, thread = key.partition(":")
+            yield chat, thread
+
+    @contextmanager
+    def filling(self, since: str) -> Iterator[None]:
+        """Until this ends the resume point stays where the gap begins: who dies meanwhile has to fill it again."""
+        self._gaps.append(since)
+        try:
+            yield
+        finally:
+            self._gaps.remove(since)
+
+    def note(self, event: InboundEvent) -> None:
+        """Note what an event tells: its chat, its time, and the thread that will be answered in."""
+        chat, thread = event.address.chat, event.address.thread
+        if isinstance(event, InboundMessage):
+            if chat not in self.chats:
+                self.chats[chat] = None
+                self._tail = None
+            if not event.edited and later(event.message_id, self.ts) and self._has_been(event.message_id):
+                self.ts = event.message_id
+        if thread is not None and (getattr(event, "kind", None) is ChatKind.GROUP) and _wakes(event):
+            self.join(chat, thread)
+
+    def _has_been(self, ts: str) -> bool:
+        """Whether this is a time up to now: one from far ahead is made up, and would hide what is said until then."""
+        said_s = number_of(ts)
+        return said_s is not None and said_s < self._now_s() + AHEAD_S
+
+    def join(self, chat: str, thread: str) -> None:
+        """We take part in this thread."""
+        self.threads[thread_key(chat, thread)] = None
+        self._tail = None
+
+    def knows_direct(self, chat: str) -> bool:
+        """Whether this is a direct message with us, and not one between two people."""
+        return chat.startswith("D") and chat in self.chats
+
+    def cursor(self) -> str:
+        """The resume point as of now."""
+        if self._tail is None:
+            chats, threads = list(self.chats)[-CHATS_KEPT:], list(self.threads)[-THREADS_KEPT:]
+            self._tail = f'"chats":{orjson.dumps(chats).decode()},"threads":{orjson.dumps(threads).decode()}}}'
+        return f'{{"ts":"{min(self._gaps, key=float, default=self.ts)}",{self._tail}'
+
+
+class Trail:
+    """How far we had heard a while ago: where a gap begins that shows itself only now."""
+
+    def __init__(self, resume_point: ResumePoint, while_s: float, now_s: Callable[[], float]) -> None:
+        """`now_s` is Unix time. At first contact nothing was heard before now."""
+        self._resume_point = resume_point
+        self._while_s = while_s
+        self._now_s = now_s
+        begun = resume_point.ts if resume_point.ts != "0" else f"{now_s():.6f}"
+        self._older = self._newer = (now_s(), begun)
+
+    def mark(self) -> None:
+        """Note how far we have heard by now; to be called before something new is."""
+        now_s = self._now_s()
+        if now_s - self._newer[0] > self._while_s and self._resume_point.ts != "0":
+            self._older, self._newer = self._newer, (now_s, self._resume_point.ts)
+
+    @property
+    def since(self) -> str:
+        """The newest ts that was heard at least `while_s` ago, or somewhat older."""
+        return self._older[1]
+
+
+def later(ts: str, other: str) -> bool:
+    """Whether a ts comes after another."""
+    return float(ts) > float(other)
+
+
+def _wakes(event: InboundEvent) -> bool:
+    return not isinstance(event, InboundMessage) or event.mentions_bot

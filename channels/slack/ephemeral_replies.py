@@ -1,0 +1,115 @@
+"""What one person alone may see: said by the response URL of their command, and when that is over or used up, in their
+direct messages with us; where those are closed, to them alone in the chat. It never goes to the chat for all to see.
+
+A direct message carries its key and can be found again; what the other two show stands in no history.
+"""
+
+from dataclasses import replace
+from datetime import datetime
+
+from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
+from channels.foreign import JsonObject
+from channels.messages import OutboundPart, Receipt
+from channels.slack.error_mapping import MISSING_SCOPE, ApiRefusal, to_channel_error
+from channels.slack.files import send_files
+from channels.slack.payloads import client_msg_id, content, to_message
+from channels.slack.reply_route import ReplyRoute
+from channels.slack.sent_lookup import find_sent
+from channels.slack.wire import SlackWire
+
+ROUTED = "route:"  # begins the ids of what is said here: it can be neither edited nor deleted
+
+
+class EphemeralReplies:
+    """The private answers of one app."""
+
+    def __init__(self, wire: SlackWire) -> None:
+        self._wire = wire
+
+    async def say(self, part: OutboundPart, now: datetime) -> Receipt:
+        """Say one part; a placeholder is not shown, for it could never be edited.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`; nobody but the person was shown it.
+        """
+        receipt = Receipt(ROUTED + client_msg_id(part.idem_key))
+        way = _reply_route(part)
+        if part.unfinished:
+            return receipt
+        if not part.media and way.lives(now) and await self._wire.respond(way.url, _ephemeral(part)):
+            return receipt
+        try:
+            await self._directly(part, way)
+        except ApiRefusal as refusal:
+            await self._beside_the_chat(part, way, refusal)
+        return receipt
+
+    async def _directly(self, part: OutboundPart, way: ReplyRoute) -> None:
+        direct = await self._in_direct(part, way)
+        if direct.media:
+            await send_files(self._wire, direct)
+        else:
+            await self._wire.post("chat.postMessage", to_message(direct))
+
+    async def _in_direct(self, part: OutboundPart, way: ReplyRoute) -> OutboundPart:
+        """The part as it goes to the person's direct messages, which Slack opens where there are none."""
+        answer = await self._wire.post("conversations.open", {"users": way.person})
+        channel = answer.get("channel")
+        chat = channel.get("id") if isinstance(channel, dict) else None
+        if not isinstance(chat, str):
+            raise Retryable("conversations.open was answered without a channel")
+        return replace(part, address=replace(part.address, chat=chat, thread=None), reply_to=None)
+
+    async def _beside_the_chat(self, part: OutboundPart, way: ReplyRoute, closed: ApiRefusal) -> None:
+        """Show it to them alone where they asked; `closed` is why it did not go to their direct messages."""
+        failure = to_channel_error(closed)
+        if isinstance(failure, Unknown) or (isinstance(failure, Retryable) and closed.error != MISSING_SCOPE):
+            raise failure
+        if isinstance(failure, Permanent) and failure.kind is PermanentKind.MALFORMED:
+            raise failure
+        if part.media:
+            raise _nowhere(closed)
+        body: JsonObject = {"channel": part.address.chat, "user": way.person}
+        if part.address.thread is not None:
+            body["thread_ts"] = part.address.thread
+        try:
+            await self._wire.post("chat.postEphemeral", body | content(part.rendered, part.buttons))
+        except ApiRefusal as refusal:
+            again = to_channel_error(refusal)
+            raise (_nowhere(closed) if isinstance(again, Permanent) else again) from None
+
+    async def find(self, part: OutboundPart, ours: str, now: datetime) -> Receipt | None:
+        """The receipt of an earlier attempt; None where it did not arrive. `ours` is our bot's user id.
+
+        Raises:
+            Retryable: it cannot be told now.
+            Unknown: it may have been shown to one person, where nobody can look.
+        """
+        found = None
+        try:
+            found = await find_sent(self._wire, await self._in_direct(part, _reply_route(part)), ours, now)
+        except ApiRefusal as refusal:
+            if isinstance(to_channel_error(refusal), Retryable) and refusal.error != MISSING_SCOPE:
+                raise Retryable(str(refusal)) from None
+        except ChannelError as failure:
+            raise Retryable(f"whether it was said cannot be told: {failure}") from None
+        if found is not None:
+            return Receipt(ROUTED + client_msg_id(part.idem_key))
+        if part.media:
+            return None  # files go by no other way
+        raise Unknown("what one person alone was shown cannot be looked for")
+
+
+def _reply_route(part: OutboundPart) -> ReplyRoute:
+    assert part.route is not None, "asked of private parts alone"
+    return ReplyRoute.of(part.route)
+
+
+def _ephemeral(part: OutboundPart) -> JsonObject:
+    body: JsonObject = {"response_type": "ephemeral", "replace_original": False}
+    return body | content(part.rendered, part.buttons)
+
+
+def _nowhere(closed: ApiRefusal) -> Permanent:
+    """That they cannot be written to blocks nobody else in the chat they asked in."""
+    return Permanent(f"only one person may see it, and they cannot be written to directly: {to_channel_error(closed)}")

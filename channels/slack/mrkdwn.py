@@ -1,0 +1,70 @@
+"""Slack's own text markup, both ways: escaping what we say, reading what people say. Pure.
+
+Source: docs.slack.dev/messaging/formatting-message-text (read 2026-11): `&`, `<` and `>` are escaped as HTML does;
+`<@U…>`, `<#C…>`, `<!…>` and `<url|label>` are the only things in angle brackets.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from channels.foreign import storable
+
+MENTION = re.compile(r"<@([UW][A-Z0-9]{1,30})(?:\|[^<>]*)?>")
+_BRACKETS = re.compile(r"<([^<>]*)>")
+_ENTITY = re.compile(r"&(amp|lt|gt);")
+_CHARACTER: Mapping[str, str] = {"amp": "&", "lt": "<", "gt": ">"}
+_PINGING = re.compile(r"<(?=[!@#])")
+WORD_JOINER = "\u2060"  # shows nothing, and takes the meaning out of what stands behind a bracket
+
+NameOf = Callable[[str, str | None], str | None]
+"""From a user's id, and the team it is to be of (None: any), to their name; None where that is not known."""
+
+
+def escape(text: str) -> str:
+    """The text so that Slack shows it as it is: nothing in it mentions, links or pings (A63)."""
+    if "&" in text or "<" in text or ">" in text:
+        return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text
+
+
+def unescape(text: str) -> str:
+    """What `escape` was given."""
+    return _ENTITY.sub(lambda found: _CHARACTER[found[1]], text) if "&" in text else text
+
+
+def defuse(text: str) -> str:
+    """Text where brackets cannot be escaped (code in a Markdown block), with every mention made harmless."""
+    return _PINGING.sub("<" + WORD_JOINER, text)
+
+
+def mentions(text: str, user: str) -> bool:
+    """Whether a person's text mentions this user."""
+    return f"<@{user}" in text and any(found[1] == user for found in MENTION.finditer(text))
+
+
+def nameless(_user: str, _team: str | None) -> str | None:
+    """Knows nobody's name."""
+    return None
+
+
+def as_said(text: str, us: str, name_of: NameOf = nameless) -> str:
+    """What a person wrote, as they saw it; a mention of us at its start is left out."""
+    first = MENTION.match(text.lstrip())
+    if first is not None and first[1] == us:
+        text = text.lstrip()[first.end() :].lstrip(" ,:")
+    return storable(unescape(_BRACKETS.sub(partial(_shown_text, name_of), text) if "<" in text else text)).strip()
+
+
+def _shown_text(name_of: NameOf, found: re.Match[str]) -> str:
+    """What one pair of brackets shows; still escaped."""
+    inner, _, label = found[1].partition("|")
+    if inner.startswith("@"):
+        return "@" + escape(name_of(inner[1:], None) or label or inner[1:])
+    if inner.startswith("#"):
+        return "#" + (label or inner[1:])
+    if inner.startswith("!"):
+        name = inner[1:].partition("^")[0]
+        return label or f"@{name}"
+    url = inner.removeprefix("mailto:")
+    return url if not label or label in (url, inner) else f"{label} ({url})"

@@ -1,0 +1,115 @@
+"""What stands in a chat already: whether a part was said before (its key is looked for), and one message as it is."""
+
+from datetime import datetime, timedelta
+
+from pydantic import JsonValue
+
+from channels.errors import Permanent, PermanentKind
+from channels.foreign import JsonObject
+from channels.messages import Address, OutboundPart, Receipt
+from channels.slack.files import FILE_ID, comment_of
+from channels.slack.mrkdwn import unescape
+from channels.slack.payloads import EVENT_TYPE
+from channels.slack.wire import SlackWire
+
+LOOK_BACK = timedelta(hours=25)  # delivery gives a part up after a day
+FILES_LOOK_BACK = timedelta(minutes=15)  # files carry no key: the same names and words, not long ago
+PAGE = 200
+PAGES_AT_MOST = 5
+
+
+async def find_sent(wire: SlackWire, part: OutboundPart, ours: str, now: datetime) -> Receipt | None:
+    """The receipt of an earlier attempt; None where it did not arrive. `ours` is our bot's user id.
+
+    A stream carries no key before its end. The lane of a chat says one thing after the other, so one in this thread
+    that came behind everything with a key is the one that was begun for this placeholder.
+
+    Raises:
+        ApiRefusal, Retryable, Unknown: see `SlackWire`.
+    """
+    thread = part.address.thread
+    method = "conversations.history" if thread is None else "conversations.replies"
+    since = now - (FILES_LOOK_BACK if part.media else LOOK_BACK)
+    arguments: dict[str, str | int | bool] = {
+        "channel": part.address.chat,
+        "oldest": f"{since.timestamp():.6f}",
+        "include_all_metadata": True,
+        "limit": PAGE,
+    }
+    if thread is not None:
+        arguments["ts"] = thread
+    begun: Receipt | None = None
+    for _ in range(PAGES_AT_MOST):
+        messages, cursor = await _page(wire, method, arguments)
+        for message in messages:
+            if (found := _said_by(message, part, ours)) is not None:
+                return found
+            if part.unfinished and thread is not None:
+                begun = _open_stream(message, thread, ours, begun)
+        if not cursor:
+            return begun
+        arguments["cursor"] = cursor
+    return None
+
+
+async def _page(wire: SlackWire, method: str, arguments: dict[str, str | int | bool]) -> tuple[list[JsonObject], str]:
+    """The messages of one page, and where the next one begins; "" for nowhere."""
+    answer = await wire.get(method, **arguments)
+    messages, metadata = answer.get("messages"), answer.get("response_metadata")
+    cursor = str(metadata.get("next_cursor") or "") if isinstance(metadata, dict) else ""
+    return [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else [], cursor
+
+
+def _open_stream(message: JsonObject, thread: str, ours: str, before: Receipt | None) -> Receipt | None:
+    """The stream without an end that is the newest of ours, down to this message of a thread."""
+    if message.get("user") != ours or message.get("ts") == thread:
+        return before
+    if _key(message) is not None:
+        return None
+    empty = not str(message.get("text") or "").strip() and not message.get("files")
+    return Receipt(str(message.get("ts"))) if empty or "streaming_state" in message else before
+
+
+async def message_at(wire: SlackWire, address: Address, ts: str) -> JsonObject:
+    """One message of a chat or thread as it stands now.
+
+    Raises:
+        ApiRefusal, Retryable, Unknown: see `SlackWire`.
+        Permanent: it is gone.
+    """
+    arguments: dict[str, str | int | bool] = {
+        "channel": address.chat, "oldest": ts, "latest": ts, "inclusive": True, "limit": 2,
+    }  # fmt: skip
+    method = "conversations.history"
+    if address.thread is not None:
+        method, arguments["ts"] = "conversations.replies", address.thread
+    messages = (await wire.get(method, **arguments)).get("messages")
+    for message in messages if isinstance(messages, list) else []:
+        if isinstance(message, dict) and message.get("ts") == ts:
+            return message
+    raise Permanent("the message is gone", PermanentKind.TARGET_GONE)
+
+
+def _said_by(message: JsonObject, part: OutboundPart, ours: str) -> Receipt | None:
+    if part.media:
+        return _files_of(message, part) if message.get("user") == ours else None
+    return Receipt(str(message.get("ts"))) if _key(message) == part.idem_key else None
+
+
+def _key(message: JsonObject) -> JsonValue:
+    """The key we gave it; None where it has none of ours."""
+    metadata = message.get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("event_type") != EVENT_TYPE:
+        return None
+    payload = metadata.get("event_payload")
+    return payload.get("key") if isinstance(payload, dict) else None
+
+
+def _files_of(message: JsonObject, part: OutboundPart) -> Receipt | None:
+    files = message.get("files")
+    found: list[JsonObject] = [file for file in files if isinstance(file, dict)] if isinstance(files, list) else []
+    names: list[JsonValue] = [file.get("title") for file in found]
+    if not found or names != [media.name for media in part.media]:
+        return None
+    same = unescape(str(message.get("text") or "")).strip() == unescape(comment_of(part)).strip()
+    return Receipt(FILE_ID + str(found[0].get("id"))) if same else None

@@ -1,0 +1,34 @@
+"""Which bot an account is, by getMe."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from channels.foreign import whole_of
+from channels.retrying import CallFailure
+
+if TYPE_CHECKING:  # translating needs the identity, and no SDK
+    from channels.telegram.wire import BotApiCaller
+
+
+@dataclass(frozen=True, slots=True)
+class BotIdentity:
+    """What getMe says of the bot, and the account's name in the configuration."""
+
+    account: str
+    bot_id: int
+    username: str  # without @, any case
+
+
+async def identify(account: str, caller: "BotApiCaller", timeout_s: float) -> BotIdentity:
+    """Ask until it is answered.
+
+    Raises:
+        ConfigRefused: Telegram refuses the token; health was told.
+    """
+    while True:
+        me = await caller.call_until_ok("getMe", {}, timeout_s=timeout_s, patience=1)
+        if isinstance(me, dict):
+            bot_id, username = whole_of(me.get("id")), me.get("username")
+            if bot_id is not None and isinstance(username, str):
+                return BotIdentity(account, bot_id, username)
+        await caller.report_and_wait(CallFailure("Telegram's answer to getMe names no bot"))

@@ -1,0 +1,71 @@
+"""What both ways of receiving do with updates: translate each alone, and tell a button's presser that it was heard."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+
+import structlog
+
+from channels.errors import ChannelError
+from channels.foreign import JsonObject
+from channels.messages import ButtonPressed, InboundEvent, Rejected
+from channels.telegram.config import TelegramAccount
+from channels.telegram.error_mapping import ApiRefusal
+from channels.telegram.identity import BotIdentity
+from channels.telegram.translate import to_rejected, translate
+from channels.telegram.wire import TelegramWire
+
+PRESSES_AT_ONCE = 50  # presses being answered; more wait for nobody: their buttons stop by themselves
+
+_log = structlog.get_logger()
+
+
+def translate_updates(
+    updates: Sequence[object], bot: BotIdentity, now: datetime
+) -> tuple[list[InboundEvent], list[Rejected]]:
+    """The events in updates, in order, and those that are none."""
+    events: list[InboundEvent] = []
+    rejected: list[Rejected] = []
+    for raw in updates:
+        event = _translate_one(raw, bot, now)
+        if isinstance(event, Rejected):
+            _log.warning("update_rejected", account=bot.account, event_id=event.event_id, reason=event.reason)
+            rejected.append(event)
+        elif event is not None:
+            events.append(event)
+    return events, rejected
+
+
+def _translate_one(raw: object, bot: BotIdentity, now: datetime) -> InboundEvent | Rejected | None:
+    try:
+        return translate(raw, bot, now)
+    except Exception as error:  # noqa: BLE001  one update: kept for the operator, and those behind it are heard
+        _log.exception("update_broken", account=bot.account)
+        return to_rejected(raw, f"it broke the reading: {type(error).__name__}: {error}")
+
+
+class CallbackAnswerer:
+    """Answers callback queries, so that a pressed button stops turning; what a press means is the gateway's matter."""
+
+    def __init__(self, config: TelegramAccount, wire: TelegramWire, tasks: asyncio.TaskGroup) -> None:
+        """`tasks` is the parent of every call."""
+        self._config = config
+        self._wire = wire
+        self._tasks = tasks
+        self._running = 0
+
+    def answer(self, events: Sequence[InboundEvent]) -> None:
+        """Answer the presses among events that were just committed, beside whatever goes on."""
+        for event in events:
+            if isinstance(event, ButtonPressed) and self._running < PRESSES_AT_ONCE:
+                self._running += 1
+                self._tasks.create_task(self._answer(event.event_id.removeprefix("cb:")))
+
+    async def _answer(self, callback_id: str) -> None:
+        try:
+            body: JsonObject = {"callback_query_id": callback_id}
+            await self._wire.call("answerCallbackQuery", body, timeout_s=self._config.call_timeout_s)
+        except (ApiRefusal, ChannelError) as failure:  # answered before, or too old: nobody is harmed
+            _log.debug("press_not_answered", account=self._config.name, error=str(failure))
+        finally:
+            self._running -= 1

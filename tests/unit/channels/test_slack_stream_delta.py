@@ -1,0 +1,126 @@
+"""What of an unfinished answer may go into a stream that can only be appended to."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from channels.markdown.parse import parse
+from channels.messages import GOES_ON
+from channels.slack.render import SlackRenderer
+from channels.slack.stream_delta import holds_link, rest, stable_prefix
+from gateway.delivery.unfinished import closed
+from tests.fakes.markdown_documents import documents
+
+RENDERER = SlackRenderer()
+
+ANSWER = """\
+Great work today! You have been at it for **45 minutes. That is a lot.** Here is your week:
+
+## What went well
+
+1. Scales: *clean at 90 bpm*, up from 80.
+2. The Bach prelude. Bars 9 to 16 still rush.
+   - left hand alone first
+   - then *slowly* with both
+
+```python
+def tempo(day):
+    if day > 3:
+        return 96
+
+    return 90
+```
+
+| Day | Minutes |
+|-----|---------|
+| Mon | 45 |
+| Wednesday, the long one | 120 |
+
+> Slow is smooth. Smooth is fast.
+
+See you tomorrow: same time, e.g. at 5. Or at 6? Whatever suits you."""
+
+
+def rendered(markdown: str) -> str:
+    return RENDERER.render(parse(markdown)).text
+
+
+def live(markdown: str) -> str:
+    """As a live edit shows it."""
+    return rendered(closed(markdown)) + GOES_ON
+
+
+def test_an_answer_only_grows():
+    """At every letter of a usual answer, with code, a list and a table in it, what was shown still stands."""
+    whole, shown = rendered(ANSWER), ""
+    steps = set()
+    for length in range(1, len(ANSWER) + 1):
+        part = live(ANSWER[:length])
+        assert rest(part, shown) is not None, f"{part!r} does not begin with {shown!r}"
+        shown = max(shown, stable_prefix(part), key=len)
+        steps.add(shown)
+    assert rest(whole, shown) == "Whatever suits you."
+    assert 20 < len(steps)
+
+
+@pytest.mark.parametrize(
+    ("text", "stands"),
+    [
+        ("", ""),
+        ("…", ""),
+        ("Hello", ""),
+        ("Hello there.", ""),
+        ("Hello there. How", "Hello there. "),
+        ("One.\n\nTwo", ""),
+        ("One.\n\nTwo more", "One.\n\n"),
+        ("**Tip. Do** it", "**Tip. "),
+        ("Version 2. 5 is 3\\. 4", ""),
+        ("- one\n- two", "- one\n"),
+        ("Code:\n\n```py\na = 1\n\n    b\n```", "Code:\n\n```py\na = 1\n\n    "),
+        ("Code:\n\n```py\na = 1\n\n```", "Code:\n\n```py\n"),
+        ("Code:\n\n```\nDay  Min\nMon   45\n```", "Code:\n\n"),
+        ("Look.\n\n\\| Day \\| Min \\|\n\\| -- ", "Look.\n\n"),
+    ],
+)
+def test_what_may_change_is_held_back(text, stands):
+    """Words, the last line of code, what may be a table; and no next piece begins with a blank."""
+    assert stands == stable_prefix(text + GOES_ON)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown", "more"),
+    [
+        ("One. Two.", "", "One. Two."),
+        ("One. Two.", "One. ", "Two."),
+        ("One.", "One. ", ""),
+        ("One.", "One.\n\n", ""),
+        ("Two.", "One. ", None),
+        ("One", "One. ", None),
+    ],
+)
+def test_the_rest_is_told_or_that_there_is_none(text, shown, more):
+    """A blank that was shown behind the last word is no other text."""
+    assert more == rest(text, shown)
+
+
+@pytest.mark.parametrize(
+    "text", ["https://evil.example/?q=secret", "[a](b)", "see WWW.example.com", "evil.example/x", "go to evil.io?q=1"]
+)
+def test_what_may_be_previewed_is_a_link(text):
+    """A59: whatever Slack could make a link of counts as one."""
+    assert holds_link(f"Read this: {text}")
+
+
+@pytest.mark.parametrize("text", ["", "45 min. Great!", "e.g. scales", "3.5/4", "Really? Yes."])
+def test_words_are_no_links(text):
+    """What is held back costs the stream."""
+    assert not holds_link(text)
+
+
+@given(documents(), st.integers(0, 2_000))
+def test_what_stands_begins_the_rendering(document, length):
+    """Whatever the Markdown, nothing is made up, and the next piece begins with a letter or a mark."""
+    text = live(document.text[:length])
+    stands = stable_prefix(text)
+    assert text.startswith(stands)
+    assert stands == "" or not text[len(stands)].isspace()

@@ -1,0 +1,73 @@
+"""Answers of the Bot API sorted into the three kinds of failure."""
+
+import pytest
+from aiohttp import ClientOSError, ConnectionTimeoutError, ServerDisconnectedError, SocketTimeoutError
+
+from channels.errors import Permanent, PermanentKind, Retryable, Unknown
+from channels.telegram.error_mapping import ApiRefusal, to_channel_error, to_transport_error
+
+
+@pytest.mark.parametrize(
+    ("status", "words", "kind"),
+    [
+        (400, "Bad Request: can't parse entities: Unsupported start tag", PermanentKind.MALFORMED),
+        (400, "Bad Request: ENTITY_BOUNDS_INVALID", PermanentKind.MALFORMED),
+        (400, "Bad Request: entity begins in a middle of a UTF-16 symbol at byte offset 4", PermanentKind.MALFORMED),
+        (400, "Bad Request: message to edit not found", PermanentKind.TARGET_GONE),
+        (400, "Bad Request: message can't be edited", PermanentKind.TARGET_GONE),
+        (400, "Bad Request: MESSAGE_ID_INVALID", PermanentKind.TARGET_GONE),
+        (400, "Bad Request: chat not found", PermanentKind.BLOCKED),
+        (400, "Bad Request: group chat was upgraded to a supergroup chat", PermanentKind.BLOCKED),
+        (403, "Forbidden: bot was blocked by the user", PermanentKind.BLOCKED),
+        (403, "Forbidden: bot can't initiate conversation with a user", PermanentKind.BLOCKED),
+        (400, "Bad Request: can't parse rich message: unsupported block", PermanentKind.MALFORMED),
+        (400, "Bad Request: RICH_VALIDATE_CTOR_NOT_ALLOWED", PermanentKind.MALFORMED),
+        (400, "Bad Request: message is too long", PermanentKind.REJECTED),
+        (400, "Bad Request: message caption is too long", PermanentKind.REJECTED),
+        (400, "Bad Request: BUTTON_DATA_INVALID", PermanentKind.REJECTED),
+        (413, "Request Entity Too Large", PermanentKind.REJECTED),
+    ],
+)
+def test_refusals_for_good(status: int, words: str, kind: PermanentKind):
+    """A 4xx will be refused again; its kind says what delivery does about it."""
+    error = to_channel_error(ApiRefusal(status, words))
+    assert isinstance(error, Permanent)
+    assert (kind, words) == (error.kind, error.reason)
+
+
+def test_flood_says_when_to_come_back():
+    """A 429 is retryable, with Telegram's own time, or none where it gave none."""
+    error = to_channel_error(ApiRefusal(429, "Too Many Requests: retry after 5", 5.0))
+    assert isinstance(error, Retryable)
+    assert 5.0 == error.retry_after_s
+    assert isinstance(to_channel_error(ApiRefusal(429, "Too Many Requests")), Retryable)
+
+
+def test_group_that_moved_names_its_new_chat():
+    """Telegram says where the group went on; the same call is made there (A31)."""
+    words = "Bad Request: group chat was upgraded to a supergroup chat"
+    error = to_channel_error(ApiRefusal(400, words, moved_to="-1000000000005"))
+    assert isinstance(error, Permanent)
+    assert (PermanentKind.MOVED, "-1000000000005") == (error.kind, error.moved_to)
+
+
+@pytest.mark.parametrize("status", [500, 502, 503, 504])
+def test_server_errors_may_have_happened(status: int):
+    """A 5xx can come after the message went out."""
+    assert isinstance(to_channel_error(ApiRefusal(status, "Internal Server Error")), Unknown)
+
+
+@pytest.mark.parametrize(
+    ("cause", "kind"),
+    [
+        (ConnectionTimeoutError(), Retryable),
+        (SocketTimeoutError(), Unknown),
+        (ServerDisconnectedError(), Unknown),
+        (ClientOSError(), Unknown),
+        (TimeoutError(), Unknown),
+        (None, Unknown),
+    ],
+)
+def test_only_what_never_connected_may_be_repeated(cause: BaseException | None, kind: type[Exception]):
+    """Once a request may have been written nobody knows."""
+    assert kind is type(to_transport_error(cause, "seen"))

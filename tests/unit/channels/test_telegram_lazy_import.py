@@ -1,0 +1,100 @@
+"""The deferred import of aiogram: lighter, complete at first use, and with a way back. Each case is a fresh process."""
+
+import subprocess
+import sys
+
+USES_MODELS = """
+from aiogram.methods import EditMessageText, GetUpdates, SendMessage, SetMessageReaction
+from aiogram.methods.base import Response
+from aiogram.types import InlineKeyboardButton, InlineKeyboardMarkup, Message, ReactionTypeEmoji, ReplyParameters
+from aiogram.types import Update
+
+button = InlineKeyboardButton(text="yes", callback_data="y")
+send = SendMessage(
+    chat_id=1, text="x", reply_markup=InlineKeyboardMarkup(inline_keyboard=[[button]]),
+    reply_parameters=ReplyParameters(message_id=1),
+)
+assert "y" == send.model_dump(warnings=False)["reply_markup"]["inline_keyboard"][0][0]["callback_data"]
+assert "z" == EditMessageText(chat_id=1, message_id=1, text="z").text
+react = SetMessageReaction(chat_id=1, message_id=2, reaction=[ReactionTypeEmoji(emoji="\\N{EYES}")])
+assert "\\N{EYES}" == react.reaction[0].emoji
+message = {"message_id": 1, "date": 1, "chat": {"id": 1, "type": "private"}, "text": "a"}
+answer = Response[list[Update]].model_validate({"ok": True, "result": [{"update_id": 5, "message": message}]})
+assert "a" == answer.result[0].message.text
+assert isinstance(Response[Message].model_validate({"ok": True, "result": message}).result, Message)
+"""
+
+LIGHT = "from channels.telegram.lazy_import import load_aiogram\n"
+
+BROKEN_ONCE = """
+import sys
+
+class BreaksOnce:
+    broken = False
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "aiogram.types" and not BreaksOnce.broken:
+            BreaksOnce.broken = True
+            raise ImportError("the first try fails")
+        return None
+
+sys.meta_path.insert(0, BreaksOnce())
+"""
+
+
+def _run(code: str) -> str:
+    """Run code in a process of its own; returns what it printed."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert 0 == done.returncode, done.stderr
+    return done.stdout.strip()
+
+
+def test_models_work_after_the_light_import():
+    """Sends with buttons, edits, reactions and parsed updates work: each model is built at its first use."""
+    assert "True" == _run(f"{LIGHT}print(load_aiogram())\n{USES_MODELS}")
+
+
+def test_importing_twice_is_harmless():
+    """A second call, or one after a plain import, changes nothing."""
+    assert "False False" == _run(f"{LIGHT}import aiogram\nprint(load_aiogram(), load_aiogram())\n{USES_MODELS}")
+
+
+def test_falls_back_to_the_plain_import():
+    """When the light way fails, aiogram is imported as it comes and works."""
+    assert "False" == _run(f"{BROKEN_ONCE}{LIGHT}print(load_aiogram())\n{USES_MODELS}")
+
+
+def test_pydantic_is_left_as_it_was():
+    """Models of others are rebuilt as ever, during and after the import."""
+    _run(
+        "from pydantic import BaseModel\n"
+        "before = BaseModel.__dict__['model_rebuild']\n"
+        f"{LIGHT}load_aiogram()\n"
+        "assert before is BaseModel.__dict__['model_rebuild']\n"
+        "class Later(BaseModel):\n    other: 'Other'\n"
+        "class Other(BaseModel):\n    x: int\n"
+        "Later.model_rebuild()\n"
+        "assert 1 == Later(other={'x': 1}).other.x\n"
+    )
+
+
+def test_light_import_saves_most_of_the_memory():
+    """It takes less than half of what the plain import takes on top of pydantic and aiohttp."""
+    measure = (
+        "import aiohttp, orjson, pydantic, re\n"
+        "def rss():\n    return int(re.search(r'VmRSS:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
+        "before = rss()\n"
+        f"{LIGHT}load_aiogram(put_off=%s)\nprint(rss() - before)"
+    )
+    light, plain = (int(_run(measure % put_off)) for put_off in (True, False))
+    assert 2 * light < plain
+
+
+def test_contract_and_registry_import_no_sdk():
+    """Reading configuration and finding channels loads no aiogram."""
+    _run(
+        "import sys\n"
+        "import channels.base, channels.registry, channels.telegram.config, channels.telegram.limits\n"
+        "import channels.telegram.translate, channels.simulators.telegram.server\n"
+        "assert 'aiogram' not in sys.modules\n"
+    )

@@ -1,0 +1,48 @@
+"""How soon one poll follows another."""
+
+from channels.telegram.polling import IDLE_BACKOFF, PollPace
+
+
+class Clock:
+    """Seconds that pass when told to."""
+
+    def __init__(self) -> None:
+        self.now_s = 100.0
+
+    def __call__(self) -> float:
+        """Now."""
+        return self.now_s
+
+
+def rests(clock: Clock, pace: PollPace, *polls: tuple[float, bool]) -> list[float]:
+    """The pauses behind polls, each so long and with something to confirm or not."""
+    found = []
+    for took_s, moved in polls:
+        pace.start_poll()
+        clock.now_s += took_s
+        found.append(pace.rest_s(moved=moved))
+    return found
+
+
+def test_empty_answers_at_once_are_paced_up_to_a_second() -> None:
+    """The first one may be a hiccup; soon no more than one a second is asked for."""
+    clock = Clock()
+    assert [*IDLE_BACKOFF.steps_s, 1.0, 1.0] == rests(clock, PollPace(50, clock), *[(0.001, False)] * 8)
+    assert (0.0, 1.0) == (IDLE_BACKOFF.steps_s[0], IDLE_BACKOFF.steps_s[-1])
+
+
+def test_real_updates_are_never_delayed() -> None:
+    """However fast they come; and they end what emptiness had begun."""
+    clock = Clock()
+    pace = PollPace(50, clock)
+    assert [0.0] * 50 == rests(clock, pace, *[(0.001, True)] * 50)
+    assert [0.0, 0.05, 0.0, 0.0, 0.05] == rests(
+        clock, pace, (0.0, False), (0.0, False), (0.0, True), (0.0, False), (0.0, False)
+    )
+
+
+def test_a_poll_that_took_its_time_is_followed_at_once() -> None:
+    """An empty answer after the timeout, or after a second, is how a long poll is."""
+    clock = Clock()
+    assert [0.0] * 9 == rests(clock, PollPace(50, clock), *[(1.0, False)] * 9)
+    assert [0.0] * 9 == rests(clock, PollPace(1, clock), *[(0.5, False)] * 9)

@@ -1,0 +1,115 @@
+"""What a page or a terminal says becomes events, or is refused."""
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from channels.messages import INBOUND_EVENT, Address, ButtonPressed, InboundMessage, Membership, Sender
+from channels.viewers.viewer_frames import (
+    MAX_SAID_CHARS,
+    BadFrame,
+    HelloFrame,
+    PressFrame,
+    SayFrame,
+    ShownFrame,
+    Visitor,
+    read_frame,
+    read_frames,
+    to_event,
+    to_unblocked,
+)
+
+NOW = datetime(2026, 11, 20, tzinfo=UTC)
+ADA = Visitor(Address("web", "main", "abc"), Sender("abc", "web visitor abc"), "en-GB")
+
+
+def test_said_text_is_a_message_of_the_visitor():
+    """Who and where come from the visitor, never from the frame; its id is the key within the chat."""
+    frame = read_frame('{"type":"say","id":"12345678","text":" hi ","chat":"other","sender":"web:owner"}')
+    event = to_event(frame, ADA, NOW)
+    assert isinstance(event, InboundMessage)
+    assert ("msg:abc:12345678", "12345678", "hi") == (event.event_id, event.message_id, event.text)
+    assert ("web:abc", ADA.address, "en-GB", True) == (
+        event.sender_key,
+        event.address,
+        event.locale,
+        event.mentions_bot,
+    )
+
+
+def test_press_is_a_press():
+    """With what the button holds."""
+    event = to_event(read_frame('{"type":"press","id":"12345678","message":"b-1","data":"deny:7"}'), ADA, NOW)
+    assert isinstance(event, ButtonPressed)
+    assert ("press:abc:12345678", "b-1", "deny:7") == (event.event_id, event.message_id, event.data)
+
+
+def test_other_frames_are_told_apart():
+    """Hello has defaults; numbers are numbers."""
+    assert HelloFrame(type="hello") == read_frame('{"type":"hello"}')
+    assert ShownFrame(type="shown", n=3) == read_frame('{"type":"shown","n":3}')
+    assert [ShownFrame(type="shown", n=1), HelloFrame(type="hello")] == read_frames(
+        '[{"type":"shown","n":1},{"type":"hello"}]'
+    )
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "", "nonsense", "[]", "null", "3", '{"type":"say"}', '{"type":"admin","id":"12345678"}',
+        '{"type":"say","id":"short","text":"x"}', '{"type":"say","id":"a b c d e f","text":"x"}',
+        '{"type":"say","id":"12345678","text":5}', '{"type":"shown","n":"1"}', '{"type":"shown","n":NaN}',
+        '{"type":"say","id":"12345678\\n","text":"x"}', '{"type":"press","id":"12345678","message":"","data":"x"}',
+        '{"type":"press","id":"12345678","message":"m","data":"ключ"}', b"\xff\xfe",
+        json.dumps({"type": "say", "id": "12345678", "text": "x" * (MAX_SAID_CHARS + 1)}),
+        json.dumps({"type": "press", "id": "12345678", "message": "m", "data": "x" * 65}),
+        "[" * 100_000,
+    ],
+)  # fmt: skip
+def test_what_is_no_frame_is_refused(raw: str | bytes):
+    """With a reason, and nothing else (A91)."""
+    with pytest.raises(BadFrame):
+        read_frame(raw)
+
+
+def test_list_of_frames_is_bounded():
+    """A hundred at once."""
+    with pytest.raises(BadFrame):
+        read_frames(json.dumps([{"type": "shown", "n": 1}] * 101))
+
+
+def test_blank_text_says_nothing():
+    """Blanks and control characters alone are no message."""
+    assert to_event(SayFrame(type="say", id="12345678", text=" \x00\n"), ADA, NOW) is None
+
+
+def test_coming_back_has_a_key_of_its_own():
+    """Two visits are two events."""
+    one, other = to_unblocked(ADA, NOW), to_unblocked(ADA, NOW)
+    assert Membership.UNBLOCKED is one.change
+    assert one.event_id != other.event_id
+
+
+@given(st.text(max_size=300), st.from_regex(r"[A-Za-z0-9_-]{8,64}", fullmatch=True))
+def test_any_text_arrives_clean_and_can_be_stored(text: str, id_: str):
+    """Whatever is typed becomes an event that survives the inbox's JSON, or nothing."""
+    frame = SayFrame(type="say", id=id_, text=text)
+    event = to_event(frame, ADA, NOW)
+    if event is not None:
+        assert "\x00" not in event.text
+        assert event == INBOUND_EVENT.validate_json(INBOUND_EVENT.dump_json(event))
+
+
+@given(st.text(max_size=64))
+def test_press_data_is_printable_ascii(data: str):
+    """What cannot have been in one of our buttons is refused (A34)."""
+    raw = json.dumps({"type": "press", "id": "12345678", "message": "m", "data": data})
+    try:
+        frame = read_frame(raw)
+    except BadFrame:
+        assert not data or not data.isascii() or not data.isprintable()
+    else:
+        assert isinstance(frame, PressFrame)
