@@ -120,7 +120,7 @@ class Pacer:
         self._groups.move_to_end(chat)
         return self._groups[chat]
 
-    def refused(self, chat: str, retry_after_s: float) -> None:
+    def slow_down(self, chat: str, retry_after_s: float) -> None:
         """The platform asked for less: from now on the limits hold, and this chat waits."""
         self._engaged = True
         bucket = self._bucket(chat, UNLIMITED_PER_S)

@@ -1,20 +1,28 @@
 """One attempt: an outbox row to one call of its channel. What a failure leads to is decided by the lane's verdict."""
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
+
+import structlog
 
 from channels.base import Channel, DeletesMessages, EditsMessages, FindsSent
-from channels.errors import Permanent, Unknown
+from channels.errors import ChannelError, ConfigRefused, Permanent, Retryable, Unknown
 from channels.messages import OutboundMedia, OutboundPart, Receipt, Rendered
-from gateway.delivery.calls import call
-from gateway.delivery.compose import RECOVERED_MARK
 from gateway.delivery.config import DeliveryConfig
+from gateway.delivery.message_parts import RECOVERED_MARK
 from gateway.failpoints import failpoint
-from gateway.store import attempts, blobs, inbox
+from gateway.store import blobs, inbox, reply_routes, sends
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, MediaRef, OutboxRow
+from gateway.telemetry import FAULTS, series
+
+log = structlog.get_logger()
+
+T = TypeVar("T")
 
 FillSecret = Callable[[str, str], str]
 """From a secret's reference and a text to the text with the secret in it, at the moment of sending."""
@@ -83,7 +91,7 @@ class Sender:
             try:
                 found = await channel.find_sent(part)
             except Unknown:  # it left no trace: only the mark can tell that it may be there already
-                found, part = None, _marked(row, channel, part)
+                found, part = None, _add_mark(row, channel, part)
             if found is not None:
                 return found
         if row.action is Action.EDIT and row.target is not None and isinstance(channel, EditsMessages):
@@ -94,7 +102,7 @@ class Sender:
         route = None
         if row.answers is not None:
             now = self._clock()
-            route = await self._store.write(partial(attempts.take_route, inbox_id=row.answers, now=now))
+            route = await self._store.write(partial(reply_routes.take_route, inbox_id=row.answers, now=now))
         return OutboundPart(
             address=row.address,
             rendered=self._as_sent(row, channel),
@@ -130,12 +138,33 @@ class Sender:
         known = self._sent_ids.get((row.cause, row.part))
         if known is not None:
             return known
-        query = partial(attempts.standing_id, cause=row.cause, part=row.part, op=row.op)
+        query = partial(sends.standing_id, cause=row.cause, part=row.part, op=row.op)
         return await self._store.read(query, lasting=True)
 
 
-def _marked(row: OutboxRow, channel: Channel, part: OutboundPart) -> OutboundPart:
+def _add_mark(row: OutboxRow, channel: Channel, part: OutboundPart) -> OutboundPart:
     """The part under the mark, where it has none yet; a placeholder says nothing that could be doubled."""
     if row.action is Action.PLACEHOLDER or not channel.limits.idempotent_sends:
         return part
     return replace(part, rendered=replace(part.rendered, text=part.rendered.text + RECOVERED_MARK))
+
+
+async def call(asked: Awaitable[T], timeout_s: float, *, broken: type[Unknown] | type[Permanent] = Unknown) -> T:
+    """What the platform answered. An error in the adapter itself counts as `broken`, for this call alone.
+
+    Raises:
+        ChannelError: it did not happen, or nobody knows.
+    """
+    try:
+        async with asyncio.timeout(timeout_s):
+            return await asked
+    except ChannelError:
+        raise
+    except TimeoutError:
+        raise Unknown(f"no answer within {timeout_s:.0f} s") from None
+    except ConfigRefused as refused:
+        raise Retryable(str(refused)) from None  # it did not happen; it will once the operator mended it
+    except Exception as error:  # noqa: BLE001  one call of one channel: recorded here, told by its failure
+        series(FAULTS, "call").inc()
+        log.exception("call_broken")
+        raise broken(f"the channel broke: {type(error).__name__}: {error}") from error

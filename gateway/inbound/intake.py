@@ -20,7 +20,7 @@ from gateway.access.flood import FloodWatch
 from gateway.access.limits import PersonLimits
 from gateway.access.policy import AccessSnapshot, Admit
 from gateway.access.strangers import StrangerBound
-from gateway.delivery.outbox import Delivery
+from gateway.delivery.delivery import Delivery
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.inbound.admission import Admission, Committed, Plan

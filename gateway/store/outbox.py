@@ -15,7 +15,7 @@ from pydantic import TypeAdapter
 
 from channels.messages import Address, AttachmentKind, Button, Rendered
 from gateway.store.dialect import insert_new
-from gateway.store.tables.traffic import outbox, parked_lanes
+from gateway.store.tables.traffic import outbox
 
 
 class State(StrEnum):
@@ -229,16 +229,6 @@ def open_parts(connection: sa.Connection, lane: str, after_id: int, limit: int) 
             .limit(limit)
         )
     )
-
-
-def open_lanes(connection: sa.Connection) -> list[Address]:
-    """The lanes that have something to say, one address each, parked ones left out."""
-    result = connection.execute(
-        sa.select(outbox.c.channel, outbox.c.account, outbox.c.chat)
-        .where(IS_OPEN, outbox.c.lane.not_in(sa.select(parked_lanes.c.lane)))
-        .distinct()
-    )
-    return [Address(row.channel, row.account, row.chat) for row in result]
 
 
 def open_count(connection: sa.Connection) -> int:

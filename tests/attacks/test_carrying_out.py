@@ -8,7 +8,7 @@ from channels.messages import OutboundPart
 from channels.web.files import POLICY
 from channels.web.html import to_html
 from channels.web.render import WebRenderer
-from gateway.delivery.splitting import split
+from gateway.delivery.splitter import split
 from tests.fakes.takers import TAKERS, Taker
 from tests.fakes.wires import WIRES, is_loud
 

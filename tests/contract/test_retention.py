@@ -13,7 +13,7 @@ from agent.transcript import EndReason, TurnEnded, TurnStarted, UserItem
 from channels.messages import AttachmentKind, InboundMessage, Rejected, Rendered, Route
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.retention_config import RetentionConfig
-from gateway.store import attempts, blobs, inbox, journal, outbox, people
+from gateway.store import blobs, inbox, journal, outbox, people, reply_routes, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import NewRow, Outcome
 from gateway.store.journal import TurnRow
@@ -91,7 +91,7 @@ def answered(connection: Connection, number: int, at: datetime = NOON) -> int:
 def sent(connection: Connection, at: datetime = NOON) -> None:
     """Whatever waits was sent."""
     for part in outbox.open_parts(connection, CHAT.lane, 0, 1000):
-        attempts.record_sent(connection, part.id, "m", at)
+        sends.record_sent(connection, part.id, "m", at)
 
 
 async def test_each_kind_goes_when_its_days_are_over_and_not_before(kept: Kept) -> None:
@@ -190,7 +190,7 @@ async def test_routes_of_old_rows_go_with_them(kept: Kept) -> None:
     for number in (1, 2):
         row = await kept.admit(said(number), Outcome.REFUSED)
         assert row is not None
-        await kept.store.write(partial(attempts.add_route, tenant="default", inbox_id=row, route=ROUTE))
+        await kept.store.write(partial(reply_routes.add_route, tenant="default", inbox_id=row, route=ROUTE))
     await kept.sweep(8)
     assert [1, 1] == [await kept.count(table) for table in ("inbox", "reply_routes")]
 

@@ -21,8 +21,8 @@ ALLOWED = {
     "gateway/supervision.py:_noted",  # one run of one part
     "agent/tools/pipeline.py:Pipeline._run",  # one tool call
     "gateway/ops/control.py:ControlServer._answer",  # one request of an operator
-    "gateway/delivery/calls.py:call",  # one call of one channel
-    "gateway/delivery/drafts.py:LiveAnswer._show",  # one live answer
+    "gateway/delivery/sender.py:call",  # one call of one channel
+    "gateway/delivery/live_answer.py:LiveAnswer._show",  # one live answer
     "gateway/inbound/manager.py:ChannelManager._run_once",  # one channel's run
     "gateway/sessions/commands.py:CommandRunner._run",  # one command
     "gateway/sessions/runner.py:TurnRunner.run",  # one turn

@@ -12,8 +12,8 @@ from hypothesis.stateful import rule
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
-from gateway.delivery.compose import Said, compose
-from gateway.store import attempts, moves, outbox
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.store import lanes, moves, outbox
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import Fate, Hang, Lost
 from tests.fakes.machines import AsyncMachine
@@ -80,7 +80,7 @@ class Lanes(AsyncMachine):
             words = [f"r{self.replies}p{number}." for number in range(parts)]
             text = "\n\n".join(f"{word} " + "x" * 90 for word in words)
             address = self.address(chat)
-            composed = compose(self.spine.channel, Said(address, f"t{self.replies}", text))
+            composed = to_parts(self.spine.channel, OutboundMessage(address, f"t{self.replies}", text))
             assert parts == len({part.part for part in composed})
             self.said += [(chat, word) for word in words]
             self.add(fates)
@@ -128,7 +128,7 @@ class Lanes(AsyncMachine):
             lane = Address("sim", "main", where).lane
             if lane in self.spine.delivery.parked:
                 await self.store.write(
-                    partial(attempts.unpark, lane=lane), lambda _, lane=lane: self.spine.delivery.unpark(lane)
+                    partial(lanes.unpark, lane=lane), lambda _, lane=lane: self.spine.delivery.unpark(lane)
                 )
         await self.go_on(settled)
 

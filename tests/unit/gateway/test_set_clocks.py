@@ -10,7 +10,7 @@ from channels.messages import Address, Rendered
 from gateway.access import codes, pairing
 from gateway.access.pairing import Approved, NotApproved, TellCode, Why
 from gateway.app import drained
-from gateway.delivery.verdict import judge
+from gateway.delivery.retry_policy import decide
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.rows import missed
 from gateway.store.outbox import Action, OutboxRow, State
@@ -57,7 +57,7 @@ def test_part_is_retried_soon_and_not_given_up(jump: timedelta) -> None:
     )  # fmt: skip
     machine.set_by(jump)
     machine.pass_s(60.0)
-    verdict = judge(row, Retryable("busy", retry_after_s=30.0), machine.steady(), 86_400.0)
+    verdict = decide(row, Retryable("busy", retry_after_s=30.0), machine.steady(), 86_400.0)
     assert verdict.row == replace(row, not_before=machine.steady() + timedelta(seconds=30))
     machine.pass_s(34.0)
     assert verdict.row.not_before is not None and verdict.row.not_before <= machine.steady()

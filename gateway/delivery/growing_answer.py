@@ -1,7 +1,7 @@
 """What of an answer stands in its chat while it is written: messages that grow one after the other, from part to part.
 
 Live edits are never stored; placeholders and what full parts say for good are outbox rows. When something is shown is
-`drafts`' matter, where pages end that of `pages`. Decision 0014.
+`live_answer`'s matter, where pages end that of `pages`. Decision 0014.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ import structlog
 from channels.base import Channel, EditsMessages
 from channels.errors import ChannelError, Retryable, Unknown
 from channels.messages import GOES_ON, OutboundPart, Rendered
-from gateway.delivery.calls import call
-from gateway.delivery.compose import Said, Standing, filled_part, waiting_part
 from gateway.delivery.config import DeliveryConfig
-from gateway.delivery.outbox import Delivery
-from gateway.delivery.pages import Pages
-from gateway.delivery.splitting import MAX_PARTS
+from gateway.delivery.delivery import Delivery
+from gateway.delivery.message_parts import OutboundMessage, StandingPart, filled_part, waiting_part
+from gateway.delivery.pages import AnswerPages
+from gateway.delivery.sender import call
+from gateway.delivery.splitter import MAX_PARTS
 from gateway.failpoints import failpoint
-from gateway.store import attempts, outbox
+from gateway.store import outbox, sends
 from gateway.store.engine import Store
 from gateway.store.outbox import NewPart, OutboxRow
 
@@ -28,11 +28,11 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class LiveOutcome:
     """How the live answer stood when the final came."""
 
-    standing: tuple[Standing, ...]  # what the final fills, part by part
-    pages: Pages  # how its text was cut
+    standing: tuple[StandingPart, ...]  # what the final fills, part by part
+    pages: AnswerPages  # how its text was cut
 
 
 @dataclass(slots=True)
@@ -47,7 +47,7 @@ class _Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class LiveTools:
+class LiveDeps:
     """What every live answer of a gateway shares."""
 
     store: Store
@@ -61,7 +61,7 @@ class LiveTools:
 class GrowingAnswer:
     """The text of one turn's answer so far, and the messages that show it."""
 
-    def __init__(self, tools: LiveTools, channel: Channel, tenant: str, said: Said) -> None:
+    def __init__(self, tools: LiveDeps, channel: Channel, tenant: str, said: OutboundMessage) -> None:
         """`said` is the answer to come, its text still empty."""
         self._tools = tools
         self._channel = channel
@@ -74,7 +74,7 @@ class GrowingAnswer:
         self._read_chars = 0  # of the text when it was last read
         self._looked_at_chars = -1  # of the text when it was last compared with what is seen; -1: it is to be looked at
         self._look_due_s = float("-inf")
-        self._pages = Pages(channel)
+        self._pages = AnswerPages(channel)
         self._shown: list[_Shown] = []
 
     @property
@@ -82,7 +82,7 @@ class GrowingAnswer:
         """Whether there is a message of it, or one is on its way."""
         return bool(self._shown)
 
-    def take_up(self, standing: Sequence[attempts.Standing]) -> None:
+    def take_up(self, standing: Sequence[sends.RecoveredPart]) -> None:
         """What stands already, from before a crash."""
         self._shown = [_Shown(part.platform_id, part.next_op, part.rendered) for part in standing]
 
@@ -105,9 +105,11 @@ class GrowingAnswer:
         if self._shown:
             self._shown[-1].dangling = True
 
-    def settled(self) -> Settled:
+    def to_outcome(self) -> LiveOutcome:
         """How it stands now."""
-        return Settled(tuple([Standing(one.next_op, one.told, one.dangling) for one in self._shown]), self._pages)
+        return LiveOutcome(
+            tuple([StandingPart(part.next_op, part.told, part.dangling) for part in self._shown]), self._pages
+        )
 
     async def show(self) -> None:
         """Show what is new, if anything is and it may be shown now."""
@@ -125,17 +127,17 @@ class GrowingAnswer:
         """Show these words in the placeholder as long as there is no answer; False where they are to be tried again."""
         if self._chars or len(self._shown) > 1:
             return True
-        rendered = self.rendered(words)
+        rendered = self.render_words(words)
         if not self._shown or self._shown[0].platform_id is None or not self._pacer.may_edit(self._chat):
             return False
         if rendered is not None:
             await self._edit(self._shown[0], rendered)
         return True
 
-    def rendered(self, words: str) -> Rendered | None:
+    def render_words(self, words: str) -> Rendered | None:
         """A few words of ours as a part that goes on; None for no words."""
-        current = Pages(self._channel).read(words).current
-        return None if current is None else _unfinished(current)
+        current = AnswerPages(self._channel).read(words).current
+        return None if current is None else _mark_unfinished(current)
 
     def _is_worth_a_look(self) -> bool:
         """Whether there is more of the text, a part to show it in, and time."""
@@ -149,7 +151,7 @@ class GrowingAnswer:
         chars = self._chars
         await self._read_on()
         last, current = len(self._shown) - 1, len(self._pages.full)
-        rendered = _unfinished(self._pages.full[last].rendered) if current > last else self._current()
+        rendered = _mark_unfinished(self._pages.full[last].rendered) if current > last else self._current()
         if current > last and self._may_go_on(last + 1):
             await self._turn_page(last)
         elif current < last or rendered is None or rendered == self._shown[last].seen:
@@ -167,7 +169,7 @@ class GrowingAnswer:
 
     def _current(self) -> Rendered | None:
         current = self._pages.current
-        return None if current is None else _unfinished(current)
+        return None if current is None else _mark_unfinished(current)
 
     def _may_go_on(self, number: int) -> bool:
         """Whether another part may begin before the answer is done; where a reply has its own way, it waits."""
@@ -221,12 +223,12 @@ class GrowingAnswer:
             shown.dangling = True
         except Retryable as failure:
             # the next edit obeys it, of whichever answer in this chat, and the final too
-            self._pacer.refused(self._chat, failure.retry_after_s or 1.0)
+            self._pacer.slow_down(self._chat, failure.retry_after_s or 1.0)
             return
         except ChannelError as failure:
             log.debug("live_edit_refused", turn_id=self._said.cause, error=str(failure))
         shown.seen = rendered
 
 
-def _unfinished(rendered: Rendered) -> Rendered:
+def _mark_unfinished(rendered: Rendered) -> Rendered:
     return replace(rendered, text=rendered.text + GOES_ON)

@@ -24,7 +24,7 @@ MOST_MOVES = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class AttemptOutcome:
     """The row after the attempt, and what else follows."""
 
     row: OutboxRow
@@ -34,7 +34,7 @@ class Verdict:
     drop_rest: bool = False  # the parts behind this one are given up too, and that is said once
 
 
-def judge(
+def decide(
     row: OutboxRow,
     failure: ChannelError,
     now: datetime,
@@ -42,42 +42,44 @@ def judge(
     *,
     idempotent: bool = False,
     longest_wait_s: float = LONGEST_WAIT_S,
-) -> Verdict:
+) -> AttemptOutcome:
     """What to do with a row whose attempt failed.
 
     `idempotent`: the platform knows a repeated send by its key. A wait it asks for is obeyed up to `longest_wait_s`.
     """
     if isinstance(failure, Permanent):
-        return _refused(row, failure)
+        return _decide_refusal(row, failure)
     error = str(failure)
     if isinstance(failure, Retryable):
         wait_s = None if failure.retry_after_s is None else min(failure.retry_after_s, longest_wait_s)
-        return _later(row, error, now, give_up_after_s, wait_s)
+        return _retry_later(row, error, now, give_up_after_s, wait_s)
     if row.action is Action.PLACEHOLDER:
         if idempotent and not row.marked:  # once more, at once: it tells which message is to become the answer
-            return Verdict(replace(row, state=State.READY, marked=True, not_before=None), error)
-        return Verdict(replace(row, state=State.UNKNOWN), error)
+            return AttemptOutcome(replace(row, state=State.READY, marked=True, not_before=None), error)
+        return AttemptOutcome(replace(row, state=State.UNKNOWN), error)
     if row.action in (Action.EDIT, Action.DELETE):
-        return _later(row, error, now, give_up_after_s, None)
+        return _retry_later(row, error, now, give_up_after_s, None)
     if idempotent:
-        return _later(replace(row, marked=True), error, now, give_up_after_s, None)
+        return _retry_later(replace(row, marked=True), error, now, give_up_after_s, None)
     if row.marked:
-        return Verdict(replace(row, state=State.UNKNOWN), error)
-    return Verdict(replace(row, state=State.READY, marked=True, not_before=None), error)
+        return AttemptOutcome(replace(row, state=State.UNKNOWN), error)
+    return AttemptOutcome(replace(row, state=State.READY, marked=True, not_before=None), error)
 
 
-def _later(row: OutboxRow, error: str, now: datetime, give_up_after_s: float, retry_after_s: float | None) -> Verdict:
+def _retry_later(
+    row: OutboxRow, error: str, now: datetime, give_up_after_s: float, retry_after_s: float | None
+) -> AttemptOutcome:
     if row.created_at is not None and now - row.created_at > timedelta(seconds=give_up_after_s):
-        return Verdict(
+        return AttemptOutcome(
             replace(row, state=State.DEAD), f"given up after {give_up_after_s:.0f} s: {error}", drop_rest=True
         )
     if row.action is Action.PLACEHOLDER:  # by the time it could go, the answer may be there
-        return Verdict(replace(row, state=State.UNKNOWN), error)
+        return AttemptOutcome(replace(row, state=State.UNKNOWN), error)
     wait_s = BACKOFF_S[min(max(row.attempts, 1), len(BACKOFF_S)) - 1]
     if retry_after_s is not None:
         # Whoever refuses again and again, and each time names next to no time, is not asked in a tight loop.
         wait_s = retry_after_s if row.attempts <= PROMPT_TRIES else max(retry_after_s, BACKOFF_S[0])
-    return Verdict(replace(row, state=State.READY, not_before=now + timedelta(seconds=wait_s)), error)
+    return AttemptOutcome(replace(row, state=State.READY, not_before=now + timedelta(seconds=wait_s)), error)
 
 
 def _goes_on(row: OutboxRow, chat: str | None) -> bool:
@@ -85,18 +87,18 @@ def _goes_on(row: OutboxRow, chat: str | None) -> bool:
     return chat is not None and chat != row.address.chat and row.attempts <= MOST_MOVES
 
 
-def _refused(row: OutboxRow, failure: Permanent) -> Verdict:
+def _decide_refusal(row: OutboxRow, failure: Permanent) -> AttemptOutcome:
     error = failure.reason
     if failure.kind is PermanentKind.BLOCKED:
-        return Verdict(replace(row, state=State.READY), error, park=True)
+        return AttemptOutcome(replace(row, state=State.READY), error, park=True)
     if failure.kind is PermanentKind.MOVED and _goes_on(row, failure.moved_to):
-        return Verdict(replace(row, state=State.READY, not_before=None), error, moved_to=failure.moved_to)
+        return AttemptOutcome(replace(row, state=State.READY, not_before=None), error, moved_to=failure.moved_to)
     if row.action is Action.DELETE:  # it is gone, or stays: nothing is missing
-        return Verdict(replace(row, state=State.DISCARDED), error)
+        return AttemptOutcome(replace(row, state=State.DISCARDED), error)
     if failure.kind is PermanentKind.MALFORMED and row.rendered != Rendered(row.plain):
-        return Verdict(replace(row, state=State.READY, rendered=Rendered(row.plain), not_before=None), error)
+        return AttemptOutcome(replace(row, state=State.READY, rendered=Rendered(row.plain), not_before=None), error)
     if failure.kind is PermanentKind.TARGET_GONE and row.action is Action.EDIT:
-        return Verdict(replace(row, state=State.READY, action=Action.SEND, not_before=None), error)
+        return AttemptOutcome(replace(row, state=State.READY, action=Action.SEND, not_before=None), error)
     if row.action is Action.PLACEHOLDER:
-        return Verdict(replace(row, state=State.UNKNOWN), error)
-    return Verdict(replace(row, state=State.DEAD), error, drop_rest=True)
+        return AttemptOutcome(replace(row, state=State.UNKNOWN), error)
+    return AttemptOutcome(replace(row, state=State.DEAD), error, drop_rest=True)

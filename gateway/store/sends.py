@@ -1,4 +1,4 @@
-"""What attempts made of outbox rows: sending, sent, put back, given up; parked lanes, and answers' own routes.
+"""Attempts change outbox rows: sending, sent, put back, given up; what an unfinished answer left in its chat.
 
 Plain functions over a connection. Which state follows which attempt is decided in `gateway.delivery`.
 """
@@ -8,10 +8,9 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from channels.messages import Rendered, Route
-from gateway.store.dialect import insert_new
+from channels.messages import Rendered
 from gateway.store.outbox import IS_OPEN, OPEN, Action, OutboxRow, State
-from gateway.store.tables.traffic import outbox, parked_lanes, reply_routes
+from gateway.store.tables.traffic import outbox
 
 _sent = (
     sa.update(outbox)
@@ -80,7 +79,7 @@ def dead_letter_rest(connection: sa.Connection, cause: str, after_id: int, reaso
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RecoveredPart:
     """What an unfinished answer has in its chat for one part, from an earlier life of the process."""
 
     next_op: int  # of what is to be done with it
@@ -88,16 +87,16 @@ class Standing:
     rendered: Rendered | None  # what it was told to say for good; None: a placeholder yet
 
 
-def standing_of(connection: sa.Connection, cause: str) -> list[Standing]:
+def recovered_parts(connection: sa.Connection, cause: str) -> list[RecoveredPart]:
     """The parts of a turn's answer that the live answer began, in order."""
     columns = (outbox.c.part, outbox.c.op, outbox.c.action, outbox.c.rendered, outbox.c.markup, outbox.c.platform_id)
     query = sa.select(*columns).where(outbox.c.cause == cause).order_by(outbox.c.part, outbox.c.op)
-    found: dict[int, Standing] = {}
+    found: dict[int, RecoveredPart] = {}
     for row in connection.execute(query):
         before = found.get(row.part)
         said = None if row.action == Action.PLACEHOLDER else Rendered(row.rendered, row.markup)
         platform_id = row.platform_id or (before.platform_id if before is not None else None)
-        found[row.part] = Standing(row.op + 1, platform_id, said)
+        found[row.part] = RecoveredPart(row.op + 1, platform_id, said)
     return list(found.values())
 
 
@@ -112,46 +111,3 @@ def standing_id(connection: sa.Connection, cause: str, part: int, op: int) -> st
         .order_by(outbox.c.op.desc())
         .limit(1)
     ).scalar()  # fmt: skip
-
-
-def park(connection: sa.Connection, tenant: str, lane: str, reason: str, now: datetime) -> None:
-    """Stop a lane until its person is heard again."""
-    connection.execute(
-        insert_new(connection, parked_lanes), {"tenant_id": tenant, "lane": lane, "reason": reason, "parked_at": now}
-    )
-
-
-def unpark(connection: sa.Connection, lane: str) -> bool:
-    """Let a lane go on; False where it was not parked."""
-    return connection.execute(sa.delete(parked_lanes).where(parked_lanes.c.lane == lane)).rowcount > 0
-
-
-def parked(connection: sa.Connection) -> list[str]:
-    """The lanes that are parked."""
-    return list(connection.execute(sa.select(parked_lanes.c.lane)).scalars())
-
-
-def add_route(connection: sa.Connection, tenant: str, inbox_id: int, route: Route) -> None:
-    """Keep an event's own way to be answered."""
-    connection.execute(
-        insert_new(connection, reply_routes),
-        {
-            "inbox_id": inbox_id,
-            "tenant_id": tenant,
-            "kind": route.kind,
-            "token": route.token,
-            "expires_at": route.expires_at,
-            "uses_left": route.uses,
-        },
-    )
-
-
-def take_route(connection: sa.Connection, inbox_id: int, now: datetime) -> Route | None:
-    """Use an event's own way once more; None where it is spent or its time is over."""
-    taken = connection.execute(
-        sa.update(reply_routes)
-        .where(reply_routes.c.inbox_id == inbox_id, reply_routes.c.uses_left > 0, reply_routes.c.expires_at > now)
-        .values(uses_left=reply_routes.c.uses_left - 1)
-        .returning(reply_routes.c.kind, reply_routes.c.token, reply_routes.c.expires_at, reply_routes.c.uses_left)
-    ).first()
-    return None if taken is None else Route(taken.kind, taken.token, taken.expires_at, taken.uses_left)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from channels.base import Channel, DeletesMessages, EditsMessages
 from channels.messages import Address, Button, Rendered
-from gateway.delivery.splitting import MAX_PARTS, SplitPart, split
+from gateway.delivery.splitter import MAX_PARTS, SplitPart, split
 from gateway.store.outbox import Action, MediaRef, NewPart
 
 RECOVERED_MARK = "\n\n(↻ sent again: an interruption left it unclear whether this arrived)"
@@ -18,7 +18,7 @@ NO_MORE = "–"
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class OutboundMessage:
     """Something to be said, before it is parts."""
 
     address: Address
@@ -32,7 +32,7 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class StandingPart:
     """What a live answer left in the chat for one part."""
 
     next_op: int  # of what is to be done with it
@@ -40,8 +40,12 @@ class Standing:
     again: bool = False  # a live edit of it may arrive late: the edit that fills it is made twice
 
 
-def compose(
-    channel: Channel, said: Said, *, pieces: Sequence[SplitPart] | None = None, standing: Sequence[Standing] = ()
+def to_parts(
+    channel: Channel,
+    said: OutboundMessage,
+    *,
+    pieces: Sequence[SplitPart] | None = None,
+    standing: Sequence[StandingPart] = (),
 ) -> list[NewPart]:
     """The parts that say it, in order. Pure; a long text takes its time, see `gateway.delivery.aside`.
 
@@ -49,7 +53,7 @@ def compose(
     away where the text did not come to it. Where the platform cannot tell a repeated send from a new one, an answer of
     several parts begins with a placeholder of its own, because an edit may be repeated.
     """
-    pieces = parts_of(channel, said.text) if pieces is None else pieces
+    pieces = split_text(channel, said.text) if pieces is None else pieces
     parts = [_part(said, index, piece.rendered, piece.plain) for index, piece in enumerate(pieces)]
     if parts:
         parts[-1] = replace(parts[-1], buttons=said.buttons)
@@ -58,17 +62,17 @@ def compose(
     if own and not standing:
         parts[:1] = [waiting_part(channel, said), replace(parts[0], op=1, action=Action.EDIT)]
     elif standing:
-        parts = [new for part in parts for new in _filled(part, standing)] + _surplus(channel, said, pieces, standing)
+        parts = [new for part in parts for new in _fill(part, standing)] + _surplus(channel, said, pieces, standing)
     return _with_files(channel, said, parts, max(len(pieces), len(standing)), captioned=whole) if said.media else parts
 
 
-def parts_of(channel: Channel, text: str, most: int = MAX_PARTS) -> tuple[SplitPart, ...]:
+def split_text(channel: Channel, text: str, most: int = MAX_PARTS) -> tuple[SplitPart, ...]:
     """The text split for a channel, with room for the recovery mark in every part."""
     reserve = channel.limits.unit.measure(RECOVERED_MARK)
     return split(text, channel.renderer, channel.limits, reserve=reserve, most=most)
 
 
-def _filled(part: NewPart, standing: Sequence[Standing]) -> list[NewPart]:
+def _fill(part: NewPart, standing: Sequence[StandingPart]) -> list[NewPart]:
     """What makes the chat say a part: nothing, where it does."""
     if part.part >= len(standing):
         return [part]
@@ -79,7 +83,9 @@ def _filled(part: NewPart, standing: Sequence[Standing]) -> list[NewPart]:
     return [replace(part, op=op, action=Action.EDIT) for op in ops]
 
 
-def _surplus(channel: Channel, said: Said, pieces: Sequence[SplitPart], standing: Sequence[Standing]) -> list[NewPart]:
+def _surplus(
+    channel: Channel, said: OutboundMessage, pieces: Sequence[SplitPart], standing: Sequence[StandingPart]
+) -> list[NewPart]:
     """What becomes of parts that the answer did not come to: it was shorter in the end than while it was written."""
     empty = channel.renderer.plain(NO_MORE)
     action = Action.DELETE if isinstance(channel, DeletesMessages) else Action.EDIT
@@ -89,7 +95,9 @@ def _surplus(channel: Channel, said: Said, pieces: Sequence[SplitPart], standing
     ]
 
 
-def _with_files(channel: Channel, said: Said, parts: list[NewPart], number: int, *, captioned: bool) -> list[NewPart]:
+def _with_files(
+    channel: Channel, said: OutboundMessage, parts: list[NewPart], number: int, *, captioned: bool
+) -> list[NewPart]:
     """Files go with the text where it is one short message of its own, else behind it as part `number` without text."""
     room = channel.limits.max_caption or channel.limits.max_text
     length = channel.limits.unit.measure(parts[0].rendered.text + RECOVERED_MARK) if parts else 0
@@ -98,7 +106,7 @@ def _with_files(channel: Channel, said: Said, parts: list[NewPart], number: int,
     return [*parts, replace(_part(said, number, Rendered(""), ""), media=said.media)]
 
 
-def _part(said: Said, index: int, rendered: Rendered, plain: str) -> NewPart:
+def _part(said: OutboundMessage, index: int, rendered: Rendered, plain: str) -> NewPart:
     reply_to = said.reply_to if index == 0 else None
     return NewPart(
         said.cause,
@@ -114,11 +122,11 @@ def _part(said: Said, index: int, rendered: Rendered, plain: str) -> NewPart:
     )
 
 
-def waiting_part(channel: Channel, said: Said, number: int = 0) -> NewPart:
+def waiting_part(channel: Channel, said: OutboundMessage, number: int = 0) -> NewPart:
     """The placeholder of an answer's part that is still being written."""
     return replace(_part(said, number, channel.renderer.plain(WAITING_TEXT), WAITING_TEXT), action=Action.PLACEHOLDER)
 
 
-def filled_part(said: Said, number: int, op: int, piece: SplitPart) -> NewPart:
+def filled_part(said: OutboundMessage, number: int, op: int, piece: SplitPart) -> NewPart:
     """A part that stands, to say its piece from now on."""
     return replace(_part(said, number, piece.rendered, piece.plain), op=op, action=Action.EDIT)

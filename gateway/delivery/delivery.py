@@ -17,17 +17,17 @@ from channels.base import Channel
 from channels.errors import ChannelError, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.aside import Aside
-from gateway.delivery.compose import Said, compose
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.ends import Ends
+from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.parked import Parked
+from gateway.delivery.retry_policy import AttemptOutcome, decide
 from gateway.delivery.sender import FillSecret, Sender
 from gateway.delivery.under_way import FOREVER, UnderWay
-from gateway.delivery.verdict import Verdict, judge
 from gateway.durable_queue import Drained, Window
 from gateway.failpoints import failpoint
-from gateway.store import attempts, moves, outbox
+from gateway.store import lanes, moves, outbox, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, NewPart, OutboxRow, State
 from gateway.supervision import care_of
@@ -83,8 +83,8 @@ class Delivery:
 
     async def recover(self) -> None:
         """Wake the lanes that have something to say from an earlier life; those of removed accounts are left alone."""
-        self.parked.put(await self._store.read(attempts.parked, lasting=True))
-        for address in await self._store.read(outbox.open_lanes, lasting=True):
+        self.parked.put(await self._store.read(lanes.parked_lanes, lasting=True))
+        for address in await self._store.read(lanes.open_lanes, lasting=True):
             if self._channels.configured(address):
                 self.reread(address)
 
@@ -200,7 +200,7 @@ class Delivery:
         if claimed and aimed.action is row.action:
             return aimed
         failpoint("send_pre")
-        await self._store.write(partial(attempts.mark_sending, id_=row.id, action=aimed.action))
+        await self._store.write(partial(sends.mark_sending, id_=row.id, action=aimed.action))
         return replace(aimed, attempts=row.attempts + 1)
 
     async def _wait_for_turn(self, row: OutboxRow, channel: Channel) -> None:
@@ -214,7 +214,7 @@ class Delivery:
     async def _record(self, row: OutboxRow, platform_id: str) -> OutboxRow:
         series(OUTBOUND, row.address.channel, "sent").inc()
         failpoint("sent_pre")
-        await self._store.write(partial(attempts.record_sent, id_=row.id, platform_id=platform_id, now=self._clock()))
+        await self._store.write(partial(sends.record_sent, id_=row.id, platform_id=platform_id, now=self._clock()))
         failpoint("placeholder_post" if row.action is Action.PLACEHOLDER else "sent_post")
         if row.action is Action.PLACEHOLDER:
             self._sender.placeholder_is(row, platform_id)
@@ -224,14 +224,14 @@ class Delivery:
         series(OUTBOUND, row.address.channel, type(failure).__name__.lower()).inc()
         if isinstance(failure, Retryable) and failure.retry_after_s is not None:
             wait_s = min(failure.retry_after_s, self._config.longest_wait_s)
-            self.pacer(channel).refused(row.address.chat, wait_s)
-        verdict = judge(
+            self.pacer(channel).slow_down(row.address.chat, wait_s)
+        verdict = decide(
             row, failure, self._clock(), self._config.give_up_after_s,
             idempotent=channel.limits.idempotent_sends, longest_wait_s=self._config.longest_wait_s,
         )  # fmt: skip
         return await self._apply(row, channel, verdict)
 
-    async def _apply(self, row: OutboxRow, channel: Channel, verdict: Verdict) -> OutboxRow:
+    async def _apply(self, row: OutboxRow, channel: Channel, verdict: AttemptOutcome) -> OutboxRow:
         _log(row, verdict)
         apology = _apology(channel, row) if verdict.drop_rest else []
         if verdict.park:
@@ -257,7 +257,7 @@ async def _open_parts(store: Store, lane: str, after_id: int, limit: int) -> lis
     return await store.read(partial(outbox.open_parts, lane=lane, after_id=after_id, limit=limit), lasting=True)
 
 
-def _log(row: OutboxRow, verdict: Verdict) -> None:
+def _log(row: OutboxRow, verdict: AttemptOutcome) -> None:
     log.warning(
         "attempt_failed", outbox_id=row.id, lane=row.address.lane, action=row.action, attempts=row.attempts,
         state=verdict.row.state, marked=verdict.row.marked, parked=verdict.park, error=verdict.error,
@@ -269,18 +269,18 @@ def _apology(channel: Channel, row: OutboxRow) -> list[NewPart]:
     if row.cause.startswith("dead:"):
         return []
     text = "⚠️ A part of my answer could not be delivered. Ask me again and I will try anew."
-    return compose(channel, Said(row.address, f"dead:{row.cause}", text))
+    return to_parts(channel, OutboundMessage(row.address, f"dead:{row.cause}", text))
 
 
 def _commit(
-    connection: Connection, row: OutboxRow, verdict: Verdict, apology: Sequence[NewPart], now: datetime
+    connection: Connection, row: OutboxRow, verdict: AttemptOutcome, apology: Sequence[NewPart], now: datetime
 ) -> list[OutboxRow]:
     """What an attempt leaves behind, in one commit; what is to be said about it."""
-    attempts.save(connection, verdict.row, verdict.error, now)
+    sends.save(connection, verdict.row, verdict.error, now)
     if verdict.moved_to is not None:
         moves.move_chat(connection, row.tenant, row.address, verdict.moved_to, now)
     if verdict.park:
-        attempts.park(connection, row.tenant, row.address.lane, verdict.error, now)
+        lanes.park(connection, row.tenant, row.address.lane, verdict.error, now)
     if verdict.drop_rest:
-        attempts.dead_letter_rest(connection, row.cause, row.id, verdict.error, now)
+        sends.dead_letter_rest(connection, row.cause, row.id, verdict.error, now)
     return outbox.put(connection, row.tenant, apology, now)
