@@ -231,7 +231,7 @@ def weight(block: Block, most: int) -> int:
         case ListBlock(items):
             return _sum((_sum((weight(inner, most) for inner in item.blocks), most) for item in items), most)
         case Quote(inner):
-            return _sum((weight(one, most) for one in inner), most)
+            return _sum((weight(nested, most) for nested in inner), most)
         case Table(header, rows):
             return _sum((_weight_of_row(row, most) for row in (header, *rows[:most])), most)
     return 1
@@ -243,8 +243,8 @@ def _weight_of_row(row: Sequence[Spans], most: int) -> int:
 
 def _sum(weights: Iterable[int], most: int) -> int:
     total = 2
-    for one in weights:
-        total += one
+    for count in weights:
+        total += count
         if total > most:
             break
     return total

@@ -29,17 +29,17 @@ RENEW_SHARE = 2 / 3
 class LiveAnswer:
     """What a person sees of one turn before its answer is done."""
 
-    def __init__(self, tools: LiveDeps, channel: Channel, tenant: str, said: OutboundMessage, note: str = "") -> None:
-        """`said` is the answer to come, its text still empty; `note` is shown where that takes long."""
-        self._tools = tools
+    def __init__(self, deps: LiveDeps, channel: Channel, tenant: str, message: OutboundMessage, note: str = "") -> None:
+        """`message` is the answer to come, its text still empty; `note` is shown where that takes long."""
+        self._deps = deps
         self._channel = channel
-        self._pacer = tools.delivery.pacer(channel)
+        self._pacer = deps.delivery.pacer(channel)
         self._note = note
         self._noted = not note
-        self._address = said.address
-        self._turn_id = said.cause
+        self._address = message.address
+        self._turn_id = message.source_id
         self._message_id: str | None = None
-        self._growing = GrowingAnswer(tools, channel, tenant, said)
+        self._growing = GrowingAnswer(deps, channel, tenant, message)
         self._reacted = False
         self._over = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
@@ -54,18 +54,18 @@ class LiveAnswer:
             self._channel,
             self._address,
             self._turn_id,
-            self._tools.now_s,
+            self._deps.now_s,
             every_s=self._channel.limits.edit_interval_s,
-            timeout_s=self._tools.config.send_timeout_s,
+            timeout_s=self._deps.config.send_timeout_s,
         )
 
     def start(self, message_id: str | None, standing: Sequence[sends.RecoveredPart] = ()) -> None:
         """Begin to watch the time; `standing` is from before a crash."""
         self._message_id = message_id
         self._growing.take_up(standing)
-        self._timer = asyncio.get_running_loop().call_later(self._tools.config.typing_after_s, self._begin)
-        if self._tools.config.signs == "always":
-            self._tools.tasks.create_task(self._react())
+        self._timer = asyncio.get_running_loop().call_later(self._deps.config.typing_after_s, self._begin)
+        if self._deps.config.signs == "always":
+            self._deps.tasks.create_task(self._react())
 
     def feed(self, text: str) -> None:
         """More of the answer."""
@@ -95,12 +95,12 @@ class LiveAnswer:
     def resume(self) -> None:
         """Go on showing: the turn goes on after all."""
         self._over.clear()
-        self._task = self._tools.tasks.create_task(self._show())
+        self._task = self._deps.tasks.create_task(self._show())
 
     def clear_sign(self) -> None:
         """The answer is out: take the working sign away."""
         if self._reacted and self._message_id and isinstance(self._channel, Reacts):
-            self._tools.tasks.create_task(self._sign_only(self._channel.react(self._address, self._message_id, None)))
+            self._deps.tasks.create_task(self._sign_only(self._channel.react(self._address, self._message_id, None)))
 
     def cancel(self) -> None:
         """Let go at once, for a turn that ends without an answer of its own."""
@@ -113,7 +113,7 @@ class LiveAnswer:
     # ------------------------------------------------------------ while it runs
 
     def _begin(self) -> None:
-        self._task = self._tools.tasks.create_task(self._show())
+        self._task = self._deps.tasks.create_task(self._show())
 
     async def _show(self) -> None:
         try:
@@ -122,18 +122,18 @@ class LiveAnswer:
             log.exception("live_answer_broken", turn_id=self._turn_id)
 
     async def _keep_showing(self) -> None:
-        config = self._tools.config
-        begun_s = self._tools.now_s() - config.typing_after_s
+        config = self._deps.config
+        begun_s = self._deps.now_s() - config.typing_after_s
         typed_s = float("-inf")
         while not self._over.is_set():
-            now_s = self._tools.now_s()
+            now_s = self._deps.now_s()
             age_s = now_s - begun_s
             quiet = self._growing.stands and self._pacer.is_narrow(
                 self._address.chat
             )  # what grows there is sign enough
             if now_s - typed_s >= self._channel.limits.typing_every_s and not quiet:
                 await self._sign_only(self._typing())
-                typed_s = self._tools.now_s()
+                typed_s = self._deps.now_s()
             if age_s >= config.placeholder_after_s:
                 await self._show_answer()
             if age_s >= config.note_after_s and not self._noted:
@@ -176,7 +176,7 @@ class LiveAnswer:
         """Signs may fail without harm."""
         self._pacer.note(self._address.chat)
         try:
-            await call(asked, self._tools.config.send_timeout_s)
+            await call(asked, self._deps.config.send_timeout_s)
         except ChannelError as failure:
             log.debug("sign_failed", turn_id=self._turn_id, error=str(failure))
 

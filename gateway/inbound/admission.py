@@ -24,8 +24,8 @@ from channels.messages import (
 from gateway.access import invites, words
 from gateway.access.limits import Bound, Over
 from gateway.access.policy import Admit, Decision, Enrol, Pair
+from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.delivery.parked import Parked
 from gateway.inbound.reception import Doorway, Received, Reception, open_row
 from gateway.inbound.session_key import group_key
 from gateway.store import chats, inbox, lanes, moves, outbox, people
@@ -67,7 +67,7 @@ class Admission:
         connection: Connection,
         channel: Channel,
         doorway: Doorway,
-        parked: Parked,
+        parked: ParkedLanes,
         noted: Mapping[Address, datetime],
         now: datetime,
     ) -> None:
@@ -149,7 +149,7 @@ class Admission:
 
     def _reply(self, event: InboundEvent, id_: int, text: str) -> None:
         answers = id_ if inbox.route_of(event) is not None else None
-        self._put(event.tenant, OutboundMessage(event.address, f"inbox:{id_}", text, answers=answers))
+        self._put(event.tenant, OutboundMessage(event.address, f"inbox:{id_}", text, reply_route_of=answers))
 
     def _put(self, tenant: str, said: OutboundMessage) -> None:
         self.done.replies += outbox.put(self._connection, tenant, to_parts(self._channel, said), self._now)

@@ -135,7 +135,8 @@ class Reception:
     def _reply(self, event: InboundEvent, id_: int, text: str, secret_ref: str | None = None) -> None:
         answers = id_ if inbox.route_of(event) is not None else None
         self._put(
-            event.tenant, OutboundMessage(event.address, f"inbox:{id_}", text, secret_ref=secret_ref, answers=answers)
+            event.tenant,
+            OutboundMessage(event.address, f"inbox:{id_}", text, secret_ref=secret_ref, reply_route_of=answers),
         )
 
     # ------------------------------------------------------------ who is told

@@ -256,7 +256,7 @@ class CommandRunner:
             ]
             done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
-            said = OutboundMessage(row.event.address, f"inbox:{row.id}", text, answers=answering(row))
+            said = OutboundMessage(row.event.address, f"inbox:{row.id}", text, reply_route_of=answering(row))
             if isinstance(channel, SendsMedia):
                 said = replace(said, media=_kept(connection, row, reply, now))
             elif reply.files:

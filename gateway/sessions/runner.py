@@ -111,7 +111,7 @@ class TurnRunner:
         tools, turn = self._tools, begun.turn
         principal = tools.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
         channel = await tools.channels.loaded(turn.address)
-        answer = OutboundMessage(turn.address, turn.id, "", turn.reply_to, answers=begun.answers)
+        answer = OutboundMessage(turn.address, turn.id, "", turn.reply_to, reply_route_of=begun.answers)
         live = LiveAnswer(tools.live, channel, turn.tenant, answer, still_working(principal.locale))
         port = RunningTurn(tools.turns, self._session, channel, live, begun, self._fence, principal)
         port.steers = self._session.conversation.mode == "steer" and admitted is Admitted.BESIDE
@@ -140,4 +140,4 @@ class TurnRunner:
     async def _standing(self, begun: Begun) -> Sequence[sends.RecoveredPart]:
         if not begun.resumed:
             return ()
-        return await self._store.read(partial(sends.recovered_parts, cause=begun.turn.id), lasting=True)
+        return await self._store.read(partial(sends.recovered_parts, turn_id=begun.turn.id), lasting=True)

@@ -211,7 +211,9 @@ class Session:
     ) -> None:
         row = rows[0]
         channel = await self._tools.channels.loaded(row.event.address)
-        parts = to_parts(channel, OutboundMessage(row.event.address, f"inbox:{row.id}", text, answers=answering(row)))
+        parts = to_parts(
+            channel, OutboundMessage(row.event.address, f"inbox:{row.id}", text, reply_route_of=answering(row))
+        )
 
         def job(connection: Connection) -> list[outbox.OutboxRow]:
             now = self._tools.turns.clock()

@@ -9,18 +9,18 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from channels.messages import Rendered
-from gateway.store.outbox import IS_OPEN, OPEN, Action, OutboxRow, State
+from gateway.store.outbox import IS_OPEN, OPEN, Action, OutboxPart, OutboxRow, PartState
 from gateway.store.tables.traffic import outbox
 
 _sent = (
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"))
-    .values(state=State.SENT, platform_id=sa.bindparam("b_platform_id"), done_at=sa.bindparam("b_now"), error=None)
+    .values(state=PartState.SENT, platform_id=sa.bindparam("b_platform_id"), done_at=sa.bindparam("b_now"), error=None)
 )
 _mark = (
     sa.update(outbox)
     .where(outbox.c.id == sa.bindparam("b_id"))
-    .values(state=State.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1)
+    .values(state=PartState.SENDING, action=sa.bindparam("b_action"), attempts=outbox.c.attempts + 1)
 )
 
 
@@ -58,22 +58,22 @@ def save(connection: sa.Connection, row: OutboxRow, error: str | None, now: date
             "b_id": row.id,
             "b_state": row.state,
             "b_not_before": row.not_before,
-            "b_marked": row.marked,
-            "b_action": row.action,
+            "b_marked": row.maybe_duplicate,
+            "b_action": row.part.action,
             "b_error": error,
-            "b_rendered": row.rendered.text,
-            "b_markup": row.rendered.markup,
+            "b_rendered": row.part.rendered.text,
+            "b_markup": row.part.rendered.markup,
             "b_done_at": None if row.state in OPEN else now,
         },
     )
 
 
-def dead_letter_rest(connection: sa.Connection, cause: str, after_id: int, reason: str, now: datetime) -> int:
+def dead_letter_rest(connection: sa.Connection, source_id: str, after_id: int, reason: str, now: datetime) -> int:
     """Give up the parts of a reply behind a refused one; how many there were."""
     done = connection.execute(
         sa.update(outbox)
-        .where(outbox.c.cause == cause, outbox.c.id > after_id, IS_OPEN)
-        .values(state=State.DEAD, error=f"an earlier part was refused: {reason}", done_at=now)
+        .where(outbox.c.cause == source_id, outbox.c.id > after_id, IS_OPEN)
+        .values(state=PartState.DEAD, error=f"an earlier part was refused: {reason}", done_at=now)
     )
     return done.rowcount
 
@@ -82,15 +82,15 @@ def dead_letter_rest(connection: sa.Connection, cause: str, after_id: int, reaso
 class RecoveredPart:
     """What an unfinished answer has in its chat for one part, from an earlier life of the process."""
 
-    next_op: int  # of what is to be done with it
+    next_revision: int  # of what is to be done with it
     platform_id: str | None  # None: it was not sent, or nobody knows
     rendered: Rendered | None  # what it was told to say for good; None: a placeholder yet
 
 
-def recovered_parts(connection: sa.Connection, cause: str) -> list[RecoveredPart]:
+def recovered_parts(connection: sa.Connection, turn_id: str) -> list[RecoveredPart]:
     """The parts of a turn's answer that the live answer began, in order."""
     columns = (outbox.c.part, outbox.c.op, outbox.c.action, outbox.c.rendered, outbox.c.markup, outbox.c.platform_id)
-    query = sa.select(*columns).where(outbox.c.cause == cause).order_by(outbox.c.part, outbox.c.op)
+    query = sa.select(*columns).where(outbox.c.cause == turn_id).order_by(outbox.c.part, outbox.c.op)
     found: dict[int, RecoveredPart] = {}
     for row in connection.execute(query):
         before = found.get(row.part)
@@ -100,13 +100,13 @@ def recovered_parts(connection: sa.Connection, cause: str) -> list[RecoveredPart
     return list(found.values())
 
 
-def standing_id(connection: sa.Connection, cause: str, part: int, op: int) -> str | None:
-    """The platform's id of the message that the operations before `op` left standing; None where none arrived."""
+def standing_id(connection: sa.Connection, part: OutboxPart) -> str | None:
+    """The platform's id of the message that the revisions before this one left standing; None where none arrived."""
     return connection.execute(
         sa.select(outbox.c.platform_id)
         .where(
-            outbox.c.cause == cause, outbox.c.part == part, outbox.c.op < op,
-            outbox.c.state == State.SENT, outbox.c.platform_id.is_not(None),
+            outbox.c.cause == part.source_id, outbox.c.part == part.number, outbox.c.op < part.revision,
+            outbox.c.state == PartState.SENT, outbox.c.platform_id.is_not(None),
         )
         .order_by(outbox.c.op.desc())
         .limit(1)

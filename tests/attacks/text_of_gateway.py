@@ -114,6 +114,5 @@ EXCUSED: dict[str, str] = {
     "gateway.delivery.text_breaks": "measured with the splitting that asks for them",
     "gateway.delivery.splitter": "measured with the rendering of a platform, on the way there",
     "gateway.delivery.pacing": "chats by their ids, of which a bounded number is kept",
-    "gateway.delivery.pages:AnswerPages._turn": "loops over the pages of one answer, of which there is a bounded number",
-    "gateway.delivery.under_way": "the lanes that are at work, by their names",
+    "gateway.delivery.pages:AnswerPages._turn": "loops over the pages of an answer, of which there are only so many",
 }

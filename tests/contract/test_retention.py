@@ -17,7 +17,7 @@ from gateway.store import blobs, inbox, journal, outbox, people, reply_routes, s
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import NewRow, Outcome
 from gateway.store.journal import TurnRow
-from gateway.store.outbox import Action, MediaRef, NewPart
+from gateway.store.outbox import Action, MediaRef, OutboxPart
 from gateway.store.people import AuditRow
 from gateway.store.tables.base import metadata
 from tests.contract.test_traffic_store import CHAT, KEY, said
@@ -80,7 +80,7 @@ def answered(connection: Connection, number: int, at: datetime = NOON) -> int:
     journal.append(connection, turn, 2 * number, [item, TurnEnded(EndReason.COMPLETED, "hi")], at)
     blobs.put(connection, "default", f"blob-{number}", b"x" * 100, at)
     media = (MediaRef(AttachmentKind.DOCUMENT, "a.txt", "text/plain", f"blob-{number}"),)
-    part = NewPart(turn_id, 0, 0, Action.SEND, CHAT, Rendered("hi"), "hi", media=media)
+    part = OutboxPart(turn_id, 0, 0, Action.SEND, CHAT, Rendered("hi"), "hi", media=media)
     outbox.put(connection, "default", [part], at)
     people.record(connection, "default", AuditRow(at, "cli", "noted", "s", ""))
     inbox.settle_turn(connection, turn_id, row, Outcome.ANSWERED, at)

@@ -15,7 +15,7 @@ from gateway.store.edits import Original
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import Fence, SessionState, TurnRow
-from gateway.store.outbox import Action, NewPart, OutboxRow, State
+from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
 from tests.fakes.people import NOON, message
 
 KEY = "agent:coach:telegram:main:direct:42"
@@ -130,12 +130,12 @@ async def test_a_secret_is_blanked_and_a_refused_row_reopened(store: Store) -> N
 # ---------------------------------------------------------------- outbox
 
 
-def part(number: int, op: int = 0, action: Action = Action.SEND, cause: str = "t1") -> NewPart:
+def part(number: int, op: int = 0, action: Action = Action.SEND, cause: str = "t1") -> OutboxPart:
     """A part of a reply to 42."""
-    return NewPart(cause, number, op, action, CHAT, Rendered(f"text {number}", "[]"), f"text {number}")
+    return OutboxPart(cause, number, op, action, CHAT, Rendered(f"text {number}", "[]"), f"text {number}")
 
 
-async def put(store: Store, *parts: NewPart, claimed: bool = False) -> list[OutboxRow]:
+async def put(store: Store, *parts: OutboxPart, claimed: bool = False) -> list[OutboxRow]:
     """Commit parts."""
     return await store.write(lambda c: outbox.put(c, "default", parts, NOON, first_claimed=claimed))
 
@@ -148,7 +148,7 @@ async def open_rows(store: Store) -> list[OutboxRow]:
 async def test_parts_come_back_as_they_were_put_and_once(store: Store) -> None:
     """Putting them again gives back those that are open, and changes nothing."""
     rows = await put(store, part(0), part(1), claimed=True)
-    assert [State.SENDING, State.READY] == [row.state for row in rows]
+    assert [PartState.SENDING, PartState.READY] == [row.state for row in rows]
     assert rows == await open_rows(store)
     assert rows == await put(store, part(0), part(1))
     await store.write(lambda c: sends.record_sent(c, rows[0].id, "m1", NOON))
@@ -160,15 +160,16 @@ async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> 
     (row,) = await put(store, part(0, 1, Action.EDIT))
     await store.write(lambda c: sends.mark_sending(c, row.id, Action.SEND))
     (sending,) = await open_rows(store)
-    assert (State.SENDING, Action.SEND, 1) == (sending.state, sending.action, sending.attempts)
+    assert (PartState.SENDING, Action.SEND, 1) == (sending.state, sending.part.action, sending.attempts)
     after = replace(
-        sending, state=State.READY, marked=True, not_before=NOON + timedelta(microseconds=1), rendered=Rendered("plain")
-    )
+        sending, state=PartState.READY, maybe_duplicate=True, not_before=NOON + timedelta(microseconds=1),
+        part=replace(sending.part, rendered=Rendered("plain")),
+    )  # fmt: skip
     await store.write(lambda c: sends.save(c, after, "cut", NOON))
     assert [after] == await open_rows(store)
     await store.write(lambda c: sends.record_sent(c, row.id, "m1", NOON))
     assert [] == await open_rows(store)
-    assert "m1" == await store.read(lambda c: sends.standing_id(c, "t1", 0, 2))
+    assert "m1" == await store.read(lambda c: sends.standing_id(c, part(0, 2)))
     assert {} == await store.read(outbox.depths)
 
 
@@ -196,7 +197,7 @@ async def test_what_stands_of_an_unfinished_answer_is_found(store: Store) -> Non
     await store.write(lambda c: sends.record_sent(c, row.id, "m7", NOON))
     edit, _ = await put(store, part(0, 1, Action.EDIT), part(1, 0, Action.PLACEHOLDER))
     found = await store.read(lambda c: sends.recovered_parts(c, "t1"))
-    assert [sends.RecoveredPart(2, "m7", edit.rendered), sends.RecoveredPart(1, None, None)] == found
+    assert [sends.RecoveredPart(2, "m7", edit.part.rendered), sends.RecoveredPart(1, None, None)] == found
 
 
 # ---------------------------------------------------------------- journal

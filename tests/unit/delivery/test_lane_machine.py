@@ -81,7 +81,7 @@ class Lanes(AsyncMachine):
             text = "\n\n".join(f"{word} " + "x" * 90 for word in words)
             address = self.address(chat)
             composed = to_parts(self.spine.channel, OutboundMessage(address, f"t{self.replies}", text))
-            assert parts == len({part.part for part in composed})
+            assert parts == len({part.number for part in composed})
             self.said += [(chat, word) for word in words]
             self.add(fates)
             first = claimed and self.spine.delivery.reserve(address.lane)
@@ -164,7 +164,7 @@ class Lanes(AsyncMachine):
         if old.chat != new:
             await self.store.write(
                 lambda connection: moves.move_chat(connection, "default", old, new, self.spine.now),
-                lambda _: self.spine.delivery.moved(old, new),
+                lambda _: self.spine.delivery.move(old, new),
             )
             self.heard_at[chat] = new
 

@@ -238,7 +238,7 @@ async def move(spine: Spine, new_chat: str = "c9") -> None:
     spine.channel.gone[CHAT.chat] = new_chat
     await spine.store.write(
         lambda connection: moves.move_chat(connection, "default", CHAT, new_chat, spine.now),
-        lambda _: spine.delivery.moved(CHAT, new_chat),
+        lambda _: spine.delivery.move(CHAT, new_chat),
     )
 
 
