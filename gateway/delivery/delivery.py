@@ -125,7 +125,7 @@ class Delivery:
         new = self._worker(replace(old, chat=new_chat).lane)
         self.parked.forget(old.lane)
         if (worker := self._workers.get(old.lane)) is not None:
-            worker.lane.on_moved(new.lane)
+            worker.lane.on_moved(new.lane.name)
             worker.queue.window.rewind()  # what it still had in memory has moved
         new.reread()
 
@@ -156,7 +156,7 @@ class Delivery:
             new = worker.lane.on_let_go()
             worker.free.set()
         if new is not None:
-            self._worker(new.name).reread()
+            self._worker(new).reread()
         self._drop_if_idle(worker)
 
     async def _carry_out(self, worker: LaneWorker, step: NextStep) -> Done:

@@ -168,6 +168,8 @@ class SharedLaneState:
     parked: ParkedLanes = field(default_factory=ParkedLanes)
     claimed: set[int] = field(default_factory=set)
     """Rows whose first attempt was persisted by the commit that made them; they move from lane to lane."""
+    delivering: dict[int, str] = field(default_factory=dict)
+    """Rows at work and their lanes: who moves may come to one that its old lane is in the middle of."""
 
 
 class LaneState:
@@ -175,18 +177,17 @@ class LaneState:
 
     __slots__ = (
         "_can_edit", "_claimed", "_config", "_idempotent", "_platform_id", "_reserved", "_shared",
-        "_stored_action", "_targets", "arriving", "moved_to", "name", "row", "wake_at",
+        "_stored_action", "_targets", "moved_to", "name", "row", "wake_at",
     )  # fmt: skip
 
     def __init__(self, name: str, config: DeliveryConfig, shared: SharedLaneState) -> None:
         self.name = name
         self.row: OutboxRow | None = None  # what is being delivered, as it stands
         self.wake_at: datetime | None = None  # nothing happens to that row before; None: something does
-        self.moved_to: LaneState | None = None  # where its chat went while the row was being delivered
+        self.moved_to: str | None = None  # the lane where its chat went while the row was being delivered
         self._config = config
         self._shared = shared
         self._reserved = False  # a commit with a first part is on its way
-        self.arriving: list[LaneState] = []  # lanes whose chat moved here while they were delivering
         self._targets: dict[tuple[str, int], str] = {}  # what placeholders became whose final edit is to come
         self._platform_id: str | None = None
         self._claimed = False
@@ -201,7 +202,7 @@ class LaneState:
     @property
     def is_idle(self) -> bool:
         """Whether nothing would be lost with this object."""
-        return self.row is None and not (self._reserved or self.arriving or self._targets)
+        return self.row is None and not self._reserved and not self._targets
 
     def acts_before(self, deadline: datetime) -> bool:
         """Whether something may happen to its row before this instant."""
@@ -231,9 +232,9 @@ class LaneState:
 
     def on_row(self, row: OutboxRow) -> AwaitLane | NextStep:
         """The oldest open row of the lane."""
-        for lane in self.arriving:
-            if lane.row is not None and lane.row.id == row.id:
-                return AwaitLane(lane.name)
+        if (other := self._shared.delivering.get(row.id)) is not None:
+            return AwaitLane(other)
+        self._shared.delivering[row.id] = self.name
         self.row, self.wake_at, self._platform_id = row, FOREVER, None
         return LoadChannel(row.part.address)
 
@@ -328,28 +329,22 @@ class LaneState:
         self.row = replace(self._row, state=PartState.DISCARDED)  # here; the store has it in its new lane
         return Done(self.row, None)
 
-    def on_let_go(self) -> "LaneState | None":
+    def on_let_go(self) -> str | None:
         """The delivery is over, or broke: the lane that goes on with the chat, if it moved meanwhile."""
-        if self.row is not None and self.row.part.action is not Action.PLACEHOLDER:
-            self._targets.pop((self.row.part.source_id, self.row.part.number), None)
-        new, self.row, self.wake_at, self.moved_to = self.moved_to, None, None, None
-        if new is not None and self in new.arriving:
-            new.arriving.remove(self)
+        row, new = self._row, self.moved_to
+        del self._shared.delivering[row.id]
+        if row.part.action is not Action.PLACEHOLDER:
+            self._targets.pop((row.part.source_id, row.part.number), None)
+        self.row = self.wake_at = self.moved_to = None
         return new
+
+    def on_moved(self, new: str) -> None:
+        """The chat goes on in another lane, which waits for the end of what this one is in the middle of."""
+        if self.row is not None:
+            self.moved_to = new
 
     @property
     def _row(self) -> OutboxRow:
         if self.row is None:
             raise RuntimeError(f"the lane {self.name} delivers nothing")
         return self.row
-
-    # ------------------------------------------------------------ moves
-
-    def on_moved(self, new: "LaneState") -> None:
-        """The chat goes on in another lane. That one waits for what this one, or one before it, is in the middle of."""
-        moving = [*self.arriving, self] if self.row is not None else self.arriving
-        self.arriving = []
-        for lane in moving:
-            lane.moved_to = new
-            if lane not in new.arriving:
-                new.arriving.append(lane)

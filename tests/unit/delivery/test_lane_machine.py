@@ -1,4 +1,4 @@
-"""A lane under whatever fails and dies: parts in order, none lost unrecorded, resent at most once and marked."""
+"""Lanes over the real store, under whatever fails and dies; step by step, and far oftener, `test_lane` has it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -238,7 +238,7 @@ def _parts(connection: sa.Connection) -> list[Part]:
 
 
 TestLanes = Lanes.TestCase
-TestLanes.settings = settings(max_examples=20, stateful_step_count=12, deadline=None)
+TestLanes.settings = settings(max_examples=8, stateful_step_count=12, deadline=None)
 
 
 @pytest.mark.long
