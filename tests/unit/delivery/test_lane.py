@@ -193,6 +193,7 @@ class LaneMachine(RuleBasedStateMachine):
     def step(self, name: str, fate: Fate) -> bool:
         """One step of a lane; False where it has nothing to do."""
         lane = self.lane(name)
+        self.now += timedelta(milliseconds=1)
         if name not in self.steps:
             row = None if lane.is_parked else self.world.oldest_open(name)
             step = None if row is None else lane.on_row(row)
