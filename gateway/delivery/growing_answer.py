@@ -1,4 +1,4 @@
-"""What of an answer stands in its chat while it is written: messages that grow one after the other, from part to part.
+"""An answer stands in its chat while it is written: messages grow one after the other, from part to part.
 
 Live edits are never stored; placeholders and what full parts say for good are outbox rows. When something is shown is
 `live_answer`'s matter, where pages end that of `pages`. Decision 0014.

@@ -340,6 +340,7 @@ class LaneState:
 
     def on_moved(self, new: str) -> None:
         """The chat goes on in another lane, which waits for the end of what this one is in the middle of."""
+        self._targets.clear()  # the store knows them too, and the new lane asks it
         if self.row is not None:
             self.moved_to = new
 

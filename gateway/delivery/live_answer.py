@@ -1,4 +1,4 @@
-"""Live answers: when the busy sign, the placeholder and its edits come while a turn runs. The final is the outbox's.
+"""A live answer shows the busy sign, the placeholder and its edits while a turn runs. The final is the outbox's.
 
 A quick answer costs one timer and nothing else. What is shown of an answer that grows lives in `growing_answer`.
 """

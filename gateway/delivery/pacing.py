@@ -1,4 +1,4 @@
-"""When the next call to a chat may go: buckets that engage after the first 429, or always when told to.
+"""The next call to a chat goes when its buckets let it: they engage after the first 429, or always when told to.
 
 Times come from an injected monotonic clock in seconds; nothing here sleeps.
 """

@@ -1,4 +1,4 @@
-"""An answer while it is written, page by page: what of it stands for good, and what the page shows that still grows.
+"""An answer is read page by page while it is written: some pages stand for good, the last one still grows.
 
 Pure and immutable; reading on gives the next state. A full page is never cut anew: where the cut was between two
 blocks, only what comes behind is ever read again, so that a long answer costs no more at its end than at its begin.

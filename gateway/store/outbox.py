@@ -1,4 +1,4 @@
-"""The durable outbox: what is to be said, where it stands, and what the platform answered.
+"""The durable outbox keeps what is to be said, where it stands, and what the platform answered.
 
 Plain functions over a connection. Which state follows which attempt is decided in `gateway.delivery`.
 """

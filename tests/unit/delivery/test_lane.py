@@ -1,8 +1,7 @@
 """A lane alone: whatever fails, dies or moves between two of its steps, parts stay in order and none is lost."""
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import settings
@@ -10,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
-from channels.messages import Address
+from channels.messages import Address, Rendered
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import (
     AwaitLane,
@@ -29,23 +28,13 @@ from gateway.delivery.lane import (
     TakeTurn,
 )
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.store.outbox import OPEN, Action, OutboxPart, OutboxRow, PartState, idem_key
+from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
 from tests.fakes.chat import FakeChannel
+from tests.fakes.lane_world import FINE, MARK, NOON, Fate, World
 
 CHATS = st.sampled_from(["c1", "c2"])
-NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
-MARK = "↻"
 
 
-@dataclass(frozen=True)
-class Fate:
-    """How a call ends, and whether it has happened."""
-
-    failure: Callable[[], ChannelError] | None = None
-    happens: bool = True
-
-
-FINE = Fate()
 FATES = st.sampled_from(
     [
         FINE,
@@ -60,73 +49,6 @@ FATES = st.sampled_from(
         Fate(lambda: Permanent("blocked", PermanentKind.BLOCKED), happens=False),
     ]
 )
-
-
-class World:
-    """A platform that cannot tell a repeated send, and a store: what outlives a process."""
-
-    def __init__(self) -> None:
-        self.rows: dict[int, OutboxRow] = {}
-        self.platform_ids: dict[int, str] = {}
-        self.parked: set[str] = set()
-        self.messages: dict[str, tuple[str, str]] = {}  # by id: chat and text
-        self.moved_chats: dict[str, str] = {}
-
-    def put(self, parts: list[OutboxPart], *, first_claimed: bool) -> list[OutboxRow]:
-        """Commit parts."""
-        made = []
-        for index, part in enumerate(parts):
-            state = PartState.SENDING if first_claimed and index == 0 else PartState.READY
-            id_ = len(self.rows) + 1
-            self.rows[id_] = OutboxRow(id_, "default", part, idem_key(part), state, created_at=NOON)
-            made.append(self.rows[id_])
-        return made
-
-    def oldest_open(self, lane: str) -> OutboxRow | None:
-        """What a lane comes to next."""
-        rows = (row for row in self.rows.values() if row.state in OPEN and row.part.address.lane == lane)
-        return next(rows, None)
-
-    def save(self, step: SaveOutcome) -> None:
-        """As the commit of an outcome does."""
-        row, stored = step.outcome.row, self.rows[step.row.id]
-        part = replace(row.part, target=None, address=stored.part.address)
-        self.rows[row.id] = replace(row, part=part, attempts=stored.attempts)
-        if step.outcome.moved_to is not None:
-            self.move(row.part.address, step.outcome.moved_to)
-        if step.outcome.park:
-            self.parked.add(row.part.address.lane)
-        if step.outcome.drop_rest:
-            for other in self.rows.values():
-                if other.part.source_id == row.part.source_id and other.id > row.id and other.state in OPEN:
-                    self.rows[other.id] = replace(other, state=PartState.DEAD)
-
-    def move(self, old: Address, new_chat: str) -> None:
-        """What waits for a chat, and what is being sent to it, belongs to another."""
-        for row in self.rows.values():
-            if row.state in OPEN and row.part.address.lane == old.lane:
-                part = replace(row.part, address=replace(old, chat=new_chat))
-                self.rows[row.id] = replace(row, part=part)
-        self.parked.discard(old.lane)
-
-    def find_target(self, part: OutboxPart) -> str | None:
-        """The message that the part's earlier revisions left."""
-        for row in self.rows.values():
-            is_earlier = row.part.revision < part.revision and row.id in self.platform_ids
-            if (row.part.source_id, row.part.number) == (part.source_id, part.number) and is_earlier:
-                return self.platform_ids[row.id]
-        return None
-
-    def call(self, row: OutboxRow, fate: Fate) -> str | ChannelError:
-        """One call of the platform."""
-        part = row.part
-        if (new_chat := self.moved_chats.get(part.address.chat)) is not None:
-            return Permanent("moved", PermanentKind.MOVED, moved_to=new_chat)
-        is_edit = part.action is Action.EDIT and part.target is not None
-        id_ = part.target if is_edit and part.target is not None else f"m{len(self.messages) + 1}"
-        if fate.happens:
-            self.messages[id_] = (part.address.chat, part.plain + (MARK if row.maybe_duplicate else ""))
-        return fate.failure() if fate.failure is not None else id_
 
 
 class LaneMachine(RuleBasedStateMachine):
@@ -345,6 +267,87 @@ class LaneMachine(RuleBasedStateMachine):
             assert len(arrived) < 2 or any(MARK in text for text in arrived[1:]), f"{word} twice, unmarked"
         first = list(dict.fromkeys(word for text in texts if (word := text.split()[0]) in words))
         assert [word for word in words if word in first] == first, "out of order"
+
+
+ADDRESS = Address("sim", "main", "c1")
+ROW = OutboxRow(
+    1, "default", OutboxPart("t1", 0, 0, Action.SEND, ADDRESS, Rendered("hi"), "hi"), "k", PartState.READY,
+    created_at=NOON,
+)  # fmt: skip
+
+
+def begun(row: OutboxRow = ROW, *, claimed: bool = False) -> tuple[LaneState, NextStep]:
+    """A lane whose channel has loaded, and what it does then."""
+    lane = LaneState(ADDRESS.lane, DeliveryConfig(longest_wait_s=60.0), SharedLaneState())
+    if claimed:
+        lane.on_published(row)
+    lane.on_row(row)
+    return lane, lane.on_channel(NOON, idempotent=False, can_edit=True)
+
+
+def test_an_attempt_is_persisted_before_the_call() -> None:
+    """And the row counts it."""
+    lane, step = begun()
+    assert TakeTurn("c1") == step
+    assert MarkSending(1, Action.SEND) == lane.on_turn(0.0, NOON)
+    assert Call(replace(ROW, attempts=1)) == lane.on_marked()
+
+
+def test_an_attempt_that_came_with_its_commit_is_not_persisted_again() -> None:
+    """One write less for each short answer."""
+    row = replace(ROW, state=PartState.SENDING, attempts=1)
+    lane, _ = begun(row, claimed=True)
+    assert Call(row) == lane.on_turn(0.0, NOON)
+
+
+def test_an_edit_of_nothing_is_persisted_as_the_send_it_becomes() -> None:
+    """Also where its commit persisted the attempt: after a death a send is marked, an edit not."""
+    row = replace(ROW, state=PartState.SENDING, attempts=1, part=replace(ROW.part, action=Action.EDIT, revision=1))
+    lane, step = begun(row, claimed=True)
+    assert FindTarget(row.part) == step
+    lane.on_target(None)
+    assert MarkSending(1, Action.SEND) == lane.on_turn(0.0, NOON)
+
+
+def test_what_was_being_sent_when_the_process_died_is_in_doubt() -> None:
+    """Nobody claimed it in this life."""
+    _, step = begun(replace(ROW, state=PartState.SENDING, attempts=1))
+    assert isinstance(step, SaveOutcome)
+    assert isinstance(step.failure, Unknown)
+    assert step.outcome.row.maybe_duplicate
+
+
+def test_a_row_waits_for_the_later_of_pace_and_platform_within_a_bound() -> None:
+    """Until then nothing happens in the lane."""
+    row = replace(ROW, not_before=NOON + timedelta(seconds=20))
+    for pace_s, wait_s in ((5.0, 20.0), (30.0, 30.0), (3600.0, 60.0)):
+        lane, _ = begun(row)
+        assert Sleep(wait_s) == lane.on_turn(pace_s, NOON)
+        assert not lane.acts_before(NOON + timedelta(seconds=wait_s - 1))
+        assert lane.acts_before(NOON + timedelta(seconds=wait_s))
+
+
+def test_a_lane_that_moved_lets_its_row_go_and_the_new_one_waits_for_that() -> None:
+    """The row is in the new lane's store by then."""
+    shared = SharedLaneState()
+    old, new = (LaneState(name, DeliveryConfig(), shared) for name in (ADDRESS.lane, "sim:main:c9"))
+    old.on_row(ROW)
+    old.on_moved(new.name)
+    assert AwaitLane(old.name) == new.on_row(ROW)
+    assert Done(ROW, None) == old.on_channel(NOON, idempotent=False, can_edit=True)
+    assert new.name == old.on_let_go()
+    assert LoadChannel(ADDRESS) == new.on_row(ROW)
+
+
+def test_only_an_idle_lane_is_reserved_and_once() -> None:
+    """A parked one, or one that a commit is on its way to, is not."""
+    lane = LaneState(ADDRESS.lane, DeliveryConfig(), SharedLaneState())
+    assert [True, False] == [lane.on_reserved(), lane.on_reserved()]
+    lane.on_released()
+    assert lane.is_idle
+    lane, _ = begun()
+    lane.on_failed(Permanent("blocked", PermanentKind.BLOCKED), NOON)
+    assert not lane.on_reserved()
 
 
 TestLane = LaneMachine.TestCase

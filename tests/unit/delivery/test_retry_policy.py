@@ -79,7 +79,7 @@ def test_a_part_older_than_a_day_is_given_up() -> None:
 
 
 def test_a_refused_rendering_goes_as_plain_text_once() -> None:
-    """SPEC 3.3: malformed, and only then, the same part goes plain, once."""
+    """Malformed, and only then: the same part goes plain, once."""
     refused = Permanent("can't parse entities", PermanentKind.MALFORMED)
     first = decide(ROW, refused, NOW, DAY_S).row
     assert (PartState.READY, Rendered("bold")) == (first.state, first.part.rendered)
