@@ -43,8 +43,8 @@ from gateway.commands.decisions import access_decisions, reply_decisions
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.config.settings import Settings
-from gateway.delivery.growing import LiveTools
-from gateway.delivery.outbox import Delivery
+from gateway.delivery.delivery import Delivery
+from gateway.delivery.growing_answer import LiveDeps
 from gateway.durable_queue import load_wanted
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.failpoints import failpoint
@@ -297,7 +297,7 @@ class Gateway:
     ) -> SessionTools:
         settings = self._settings
         clean = Scrubber(settings.secret_values()).last_look
-        live = LiveTools(self._store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, tasks)
+        live = LiveDeps(self._store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, tasks)
         reader = Reader(InputGuard(settings.guard), self._replied_to)
         note, replies = CountedTools(tool.name for tool in self._tools).note, SuggestedReplies(buttons, clean, utc_now)
         return SessionTools(

@@ -26,7 +26,7 @@ from gateway.ops.status import usage_calls
 from gateway.safety.redaction import escape_controls
 from gateway.store import outbox, pairing
 from gateway.store.engine import Store
-from gateway.store.outbox import Action, NewPart
+from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection
 
 
@@ -100,7 +100,7 @@ async def upgrade_store(settings: Settings) -> None:
 def _say(connection: Connection, address: Address, markdown: str, cause: str) -> None:
     """Leave the words for the next start of the gateway; without its channels they go as plain text."""
     text = plain_text(parse(markdown)).strip()
-    part = NewPart(cause, 0, 0, Action.SEND, address, Rendered(text), text)
+    part = OutboxPart(cause, 0, 0, Action.SEND, address, Rendered(text), text)
     outbox.put(connection, DEFAULT_TENANT, [part], _now())
 
 

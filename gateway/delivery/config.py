@@ -1,4 +1,4 @@
-"""What an operator can set about what goes out."""
+"""Operators set how answers are shown and sent."""
 
 from typing import Literal
 

@@ -1,4 +1,4 @@
-"""When the next call to a chat may go: buckets that engage after the first 429, or always when told to.
+"""The next call to a chat goes when its buckets let it: they engage after the first 429, or always when told to.
 
 Times come from an injected monotonic clock in seconds; nothing here sleeps.
 """
@@ -120,7 +120,7 @@ class Pacer:
         self._groups.move_to_end(chat)
         return self._groups[chat]
 
-    def refused(self, chat: str, retry_after_s: float) -> None:
+    def slow_down(self, chat: str, retry_after_s: float) -> None:
         """The platform asked for less: from now on the limits hold, and this chat waits."""
         self._engaged = True
         bucket = self._bucket(chat, UNLIMITED_PER_S)

@@ -24,11 +24,11 @@ from channels.messages import (
 from gateway.access import invites, words
 from gateway.access.limits import Bound, Over
 from gateway.access.policy import Admit, Decision, Enrol, Pair
-from gateway.delivery.compose import Said, compose
-from gateway.delivery.parked import Parked
+from gateway.delivery.lane import ParkedLanes
+from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.reception import Doorway, Received, Reception, open_row
 from gateway.inbound.session_key import group_key
-from gateway.store import attempts, chats, inbox, moves, outbox, people
+from gateway.store import chats, inbox, lanes, moves, outbox, people
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
@@ -67,7 +67,7 @@ class Admission:
         connection: Connection,
         channel: Channel,
         doorway: Doorway,
-        parked: Parked,
+        parked: ParkedLanes,
         noted: Mapping[Address, datetime],
         now: datetime,
     ) -> None:
@@ -149,10 +149,10 @@ class Admission:
 
     def _reply(self, event: InboundEvent, id_: int, text: str) -> None:
         answers = id_ if inbox.route_of(event) is not None else None
-        self._put(event.tenant, Said(event.address, f"inbox:{id_}", text, answers=answers))
+        self._put(event.tenant, OutboundMessage(event.address, f"inbox:{id_}", text, reply_route_of=answers))
 
-    def _put(self, tenant: str, said: Said) -> None:
-        self.done.replies += outbox.put(self._connection, tenant, compose(self._channel, said), self._now)
+    def _put(self, tenant: str, said: OutboundMessage) -> None:
+        self.done.replies += outbox.put(self._connection, tenant, to_parts(self._channel, said), self._now)
 
     def _note_chat(self, event: InboundEvent, user_id: str, key: str | None) -> None:
         """Remember where somebody who is let in talks to the bot; in a group, where it is meant."""
@@ -171,12 +171,12 @@ class Admission:
         """
         lane = event.address.lane
         if isinstance(event, MembershipChanged) and event.change in (Membership.BLOCKED, Membership.LEFT):
-            attempts.park(self._connection, event.tenant, lane, event.change.value, self._now)
+            lanes.park(self._connection, event.tenant, lane, event.change.value, self._now)
             self.done.parked.append(lane)
         elif isinstance(event, ChatMigrated):
             self._move(event)
         elif lane in self._parked and lane not in self.done.unparked and self._wakes(event):
-            attempts.unpark(self._connection, lane)
+            lanes.unpark(self._connection, lane)
             self.done.unparked.append(lane)
 
     def _wakes(self, event: InboundEvent) -> bool:

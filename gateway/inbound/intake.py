@@ -20,7 +20,7 @@ from gateway.access.flood import FloodWatch
 from gateway.access.limits import PersonLimits
 from gateway.access.policy import AccessSnapshot, Admit
 from gateway.access.strangers import StrangerBound
-from gateway.delivery.outbox import Delivery
+from gateway.delivery.delivery import Delivery
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.inbound.admission import Admission, Committed, Plan
@@ -234,7 +234,7 @@ class Intake:
         self._tell_operator(done)
         for old, new_chat in done.moved:
             self._snapshot.chat_moved(old.channel, old.chat, new_chat)
-            self._delivery.moved(old, new_chat)
+            self._delivery.move(old, new_chat)
         for row in done.admitted:
             series(INBOUND, row.event.address.channel, row.event.type).inc()
             self._bus.publish(row)

@@ -17,8 +17,8 @@ from channels.base import Channel, ChannelState, HasCommands, KnownChat, Reacts,
 from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address, InboundEvent, Rejected
 from channels.registry import ChannelNotInstalled
-from gateway.delivery.calls import call
 from gateway.delivery.pacing import Pacer
+from gateway.delivery.sender import call
 from gateway.failpoints import failpoint
 from gateway.inbound.intake import Intake
 from gateway.store import chats, inbox

@@ -30,7 +30,7 @@ from gateway.access.keys import AccessKeys
 from gateway.access.listing import lookalikes
 from gateway.access.pairing import AlreadyIn, Approved, Full, TellCode
 from gateway.access.roles import Role
-from gateway.delivery.compose import Said
+from gateway.delivery.message_parts import OutboundMessage
 from gateway.inbound.session_key import session_key
 from gateway.invocation import PLAIN, CommandLine
 from gateway.store import inbox, people
@@ -49,7 +49,7 @@ DECISIONS = (
 
 LATELY = timedelta(minutes=10)
 
-Put = Callable[[str, Said], None]
+Put = Callable[[str, OutboundMessage], None]
 """Put something to be said into the outbox, within the commit: the tenant's, once a cause."""
 
 
@@ -134,7 +134,10 @@ class Reception:
 
     def _reply(self, event: InboundEvent, id_: int, text: str, secret_ref: str | None = None) -> None:
         answers = id_ if inbox.route_of(event) is not None else None
-        self._put(event.tenant, Said(event.address, f"inbox:{id_}", text, secret_ref=secret_ref, answers=answers))
+        self._put(
+            event.tenant,
+            OutboundMessage(event.address, f"inbox:{id_}", text, secret_ref=secret_ref, reply_route_of=answers),
+        )
 
     # ------------------------------------------------------------ who is told
 
@@ -156,7 +159,7 @@ class Reception:
         for owner, request in self._owners(asked.tenant, asked.channel, asked.account):
             where = Address(asked.channel, asked.account, request.chat)
             cause = f"asked:{asked.id}:{request.id[-8:]}"
-            self._put(asked.tenant, Said(where, cause, text, buttons=self._buttons(asked, owner)))
+            self._put(asked.tenant, OutboundMessage(where, cause, text, buttons=self._buttons(asked, owner)))
 
     def _buttons(self, asked: PairingRequest, owner: Person) -> tuple[Button, ...]:
         """Made for this owner, and for as long as the request holds."""
@@ -176,7 +179,7 @@ class Reception:
         text = words.crowd_text(account, self._doorway.tenk)
         for _, request in self._owners(tenant, where.channel, where.account):
             cause = f"crowd:{place}:{self._now:%Y%m%d%H}:{request.id[-8:]}"
-            self._put(tenant, Said(Address(where.channel, where.account, request.chat), cause, text))
+            self._put(tenant, OutboundMessage(Address(where.channel, where.account, request.chat), cause, text))
 
     def _owners(self, tenant: str, channel: str, account: str) -> Sequence[tuple[Person, PairingRequest]]:
         """Owners with the last request that let them in to an account: it says where they can be reached."""

@@ -21,8 +21,8 @@ from gateway.access.operations import AccessChange, AccessOperations
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
 from gateway.access.roles import Role
-from gateway.delivery.compose import Said, compose
-from gateway.delivery.outbox import Delivery
+from gateway.delivery.delivery import Delivery
+from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import GatewayError
 from gateway.failpoints import failpoint
 from gateway.http.server import HttpServer
@@ -47,7 +47,7 @@ def access_operations(
         channel = manager.now_loaded(address)
         if channel is None:
             raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
-        outbox.put(connection, DEFAULT_TENANT, compose(channel, Said(address, cause, text)), steady_now())
+        outbox.put(connection, DEFAULT_TENANT, to_parts(channel, OutboundMessage(address, cause, text)), steady_now())
 
     def on_change(change: AccessChange) -> None:
         if change.person is not None:

@@ -22,8 +22,8 @@ from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply, SaySuggested, SessionAction, SetMode, SetTimezone
 from gateway.commands.decisions import Decision
 from gateway.commands.table import CommandTable
-from gateway.delivery.compose import Said, compose
-from gateway.delivery.outbox import Delivery
+from gateway.delivery.delivery import Delivery
+from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import Drained, Window, load_wanted
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
@@ -256,12 +256,12 @@ class CommandRunner:
             ]
             done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
-            said = Said(row.event.address, f"inbox:{row.id}", text, answers=answering(row))
+            said = OutboundMessage(row.event.address, f"inbox:{row.id}", text, reply_route_of=answering(row))
             if isinstance(channel, SendsMedia):
                 said = replace(said, media=_kept(connection, row, reply, now))
             elif reply.files:
                 said = replace(said, text=f"{text}\n\nThis channel takes no files; ask on another one.")
-            parts = compose(channel, said)
+            parts = to_parts(channel, said)
             if reply.redact:
                 inbox.redact(connection, row.id)
             failpoint("command_pre")

@@ -14,15 +14,15 @@ from agent.answers import still_working
 from agent.errors import Fenced
 from agent.ports import Principal, Turn
 from agent.transcript import EndReason, spoken
-from gateway.delivery.compose import Said
-from gateway.delivery.drafts import LiveAnswer
+from gateway.delivery.live_answer import LiveAnswer
+from gateway.delivery.message_parts import OutboundMessage
 from gateway.failpoints import failpoint
 from gateway.sessions.rows import joins, missed, missed_text
 from gateway.sessions.shared import SessionTools
 from gateway.sessions.stops import Stops
 from gateway.sessions.trials import Admitted
 from gateway.sessions.turn import Begun, RunningTurn, Surroundings
-from gateway.store import attempts, inbox, journal
+from gateway.store import inbox, journal, sends
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import Fence, TurnRow
 from gateway.telemetry import TURNS_RUNNING
@@ -111,7 +111,7 @@ class TurnRunner:
         tools, turn = self._tools, begun.turn
         principal = tools.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
         channel = await tools.channels.loaded(turn.address)
-        answer = Said(turn.address, turn.id, "", turn.reply_to, answers=begun.answers)
+        answer = OutboundMessage(turn.address, turn.id, "", turn.reply_to, reply_route_of=begun.answers)
         live = LiveAnswer(tools.live, channel, turn.tenant, answer, still_working(principal.locale))
         port = RunningTurn(tools.turns, self._session, channel, live, begun, self._fence, principal)
         port.steers = self._session.conversation.mode == "steer" and admitted is Admitted.BESIDE
@@ -137,7 +137,7 @@ class TurnRunner:
             live.cancel()
         self._session.conversation.remember(turn.session_id, turn.user_id, port.events)
 
-    async def _standing(self, begun: Begun) -> Sequence[attempts.Standing]:
+    async def _standing(self, begun: Begun) -> Sequence[sends.RecoveredPart]:
         if not begun.resumed:
             return ()
-        return await self._store.read(partial(attempts.standing_of, cause=begun.turn.id), lasting=True)
+        return await self._store.read(partial(sends.recovered_parts, turn_id=begun.turn.id), lasting=True)

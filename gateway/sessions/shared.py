@@ -8,7 +8,7 @@ from agent.ports import Principal, Turn, TurnPort
 from agent.transcript import EndReason
 from channels.base import Channel
 from channels.messages import Address
-from gateway.delivery.growing import LiveTools
+from gateway.delivery.growing_answer import LiveDeps
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.mailbox import KindOf
 from gateway.sessions.signs import Reacts
@@ -49,7 +49,7 @@ class SessionTools:
 
     config: SessionsConfig
     turns: TurnTools
-    live: LiveTools
+    live: LiveDeps
     channels: Channels
     people: People
     agents: Mapping[str, RunTurn]  # by kind of turn

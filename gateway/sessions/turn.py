@@ -25,10 +25,10 @@ from agent.transcript import (
 )
 from channels.base import Channel, Sign
 from channels.messages import Button
-from gateway.delivery.compose import Said, compose
-from gateway.delivery.drafts import LiveAnswer
-from gateway.delivery.growing import Settled
-from gateway.delivery.outbox import Delivery
+from gateway.delivery.delivery import Delivery
+from gateway.delivery.growing_answer import LiveOutcome
+from gateway.delivery.live_answer import LiveAnswer
+from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.items import Reader
@@ -39,7 +39,7 @@ from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, TurnRow
-from gateway.store.outbox import NewPart, OutboxRow
+from gateway.store.outbox import OutboxPart, OutboxRow
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
 ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], str]
@@ -213,7 +213,7 @@ class RunningTurn:
         ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
         buttons = self._tools.replies.buttons(self._channel, self._turn, ended)
         look = partial(self._last_look, reason, text, settled, buttons)
-        text, parts = await self._tools.delivery.aside.run(len(text), look)
+        text, parts = await self._tools.delivery.long_texts.run(len(text), look)
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
@@ -250,8 +250,8 @@ class RunningTurn:
             self._stop.set_result(reason)
 
     def _last_look(
-        self, reason: EndReason, text: str, settled: Settled, buttons: tuple[Button, ...]
-    ) -> tuple[str, list[NewPart]]:
+        self, reason: EndReason, text: str, settled: LiveOutcome, buttons: tuple[Button, ...]
+    ) -> tuple[str, list[OutboxPart]]:
         """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
         text = self._tools.clean(text).strip()
         if reason is EndReason.STOPPED:
@@ -265,11 +265,13 @@ class RunningTurn:
         pieces = settled.pages.all_of(text)
         if text == NOTHING_LEFT or not pieces:
             pieces, buttons = settled.pages.all_of(NOTHING_LEFT), ()
-        said = Said(turn.address, turn.id, text, turn.reply_to, answers=self.begun.answers, buttons=buttons)
-        return text, compose(self._channel, said, pieces=pieces, standing=settled.standing)
+        said = OutboundMessage(
+            turn.address, turn.id, text, turn.reply_to, reply_route_of=self.begun.answers, buttons=buttons
+        )
+        return text, to_parts(self._channel, said, pieces=pieces, standing=settled.standing)
 
     async def _end(
-        self, reason: EndReason, text: str, response: ModelResponded | None, parts: Sequence[NewPart]
+        self, reason: EndReason, text: str, response: ModelResponded | None, parts: Sequence[OutboxPart]
     ) -> None:
         ended = TurnEnded(reason, text)
         events: tuple[JournalEvent, ...] = (ended,) if response is None else (response, ended)
@@ -298,7 +300,7 @@ class RunningTurn:
             raise
         failpoint("final_post")
         self._journaled(events)
-        self._live.finished()
+        self._live.clear_sign()
         series(TURNS, reason.value).inc()
         TURN_SECONDS.observe((self._tools.clock() - turn.started_at).total_seconds())
 

@@ -14,7 +14,7 @@ from agent.ports import Principal
 from agent.transcript import EndReason, TurnStarted
 from channels.base import Sign
 from channels.messages import MessageDeleted
-from gateway.delivery.compose import Said, compose
+from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.joining import JOIN_WITHIN, belongs, joined, open_until
@@ -211,7 +211,9 @@ class Session:
     ) -> None:
         row = rows[0]
         channel = await self._tools.channels.loaded(row.event.address)
-        parts = compose(channel, Said(row.event.address, f"inbox:{row.id}", text, answers=answering(row)))
+        parts = to_parts(
+            channel, OutboundMessage(row.event.address, f"inbox:{row.id}", text, reply_route_of=answering(row))
+        )
 
         def job(connection: Connection) -> list[outbox.OutboxRow]:
             now = self._tools.turns.clock()

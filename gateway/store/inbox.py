@@ -19,7 +19,7 @@ from channels.messages import (
     Rejected,
     Route,
 )
-from gateway.store import attempts, kept, tally
+from gateway.store import kept, reply_routes, tally
 from gateway.store.dialect import insert_new
 from gateway.store.tables.traffic import channel_accounts, inbox
 
@@ -92,7 +92,7 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
     if row.outcome is Outcome.CONTEXT:
         kept.forget_older(connection, inserted)
     if (route := route_of(event)) is not None:
-        attempts.add_route(connection, event.tenant, inserted, route)
+        reply_routes.add_route(connection, event.tenant, inserted, route)
     return int(inserted)
 
 

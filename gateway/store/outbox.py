@@ -1,12 +1,12 @@
-"""The durable outbox: what is to be said, where it stands, and what the platform answered.
+"""The durable outbox keeps what is to be said, where it stands, and what the platform answered.
 
 Plain functions over a connection. Which state follows which attempt is decided in `gateway.delivery`.
 """
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -15,10 +15,10 @@ from pydantic import TypeAdapter
 
 from channels.messages import Address, AttachmentKind, Button, Rendered
 from gateway.store.dialect import insert_new
-from gateway.store.tables.traffic import outbox, parked_lanes
+from gateway.store.tables.traffic import outbox
 
 
-class State(StrEnum):
+class PartState(StrEnum):
     """Where a part stands."""
 
     READY = "ready"
@@ -29,12 +29,12 @@ class State(StrEnum):
     DISCARDED = "discarded"  # an operator gave it up
 
 
-OPEN = (State.READY, State.SENDING)
+OPEN = (PartState.READY, PartState.SENDING)
 
 IS_OPEN = outbox.c.state.in_([sa.literal_column(f"'{state}'") for state in OPEN])
 """Written out, because the index of open parts serves no query that binds the states."""
 
-FAILED = (State.UNKNOWN, State.DEAD)
+FAILED = (PartState.UNKNOWN, PartState.DEAD)
 
 IS_FAILED = outbox.c.state.in_([sa.literal_column(f"'{state}'") for state in FAILED])
 """As `IS_OPEN`, for the parts that an operator may look into."""
@@ -64,181 +64,125 @@ _MEDIA: TypeAdapter[tuple[MediaRef, ...]] = TypeAdapter(tuple[MediaRef, ...])
 
 
 @dataclass(frozen=True, slots=True)
-class OutboxRow:
-    """One part to be said, as a lane carries it."""
+class OutboxPart:
+    """One part of something to be said, and what is done to say it."""
 
-    id: int
-    tenant: str
-    cause: str
-    part: int
-    op: int
+    source_id: str  # the turn, or what else it answers
+    number: int  # its place among the parts of that, from 0
+    revision: int  # 0: the message itself, or its placeholder; above: what edits or deletes that
     action: Action
     address: Address
     rendered: Rendered
-    plain: str
-    idem_key: str
-    state: State
-    attempts: int = 0
-    marked: bool = False
-    target: str | None = None
+    plain: str  # the same as text alone, for a platform that refuses the markup
     reply_to: str | None = None
     secret_ref: str | None = None
-    answers: int | None = None  # the inbox row whose own way to answer it may use
+    target: str | None = None  # the message to edit; None: what revision 0 became
+    reply_route_of: int | None = None  # the inbox row whose own way to answer it may use
     buttons: tuple[Button, ...] = ()
     media: tuple[MediaRef, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxRow:
+    """A part as a lane carries it."""
+
+    id: int
+    tenant: str
+    part: OutboxPart
+    idem_key: str
+    state: PartState
+    attempts: int = 0
+    maybe_duplicate: bool = False  # it may have been said before: where the platform cannot tell, it is marked
     not_before: datetime | None = None
     created_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NewPart:
-    """A part about to be put into the outbox."""
-
-    cause: str
-    part: int
-    op: int
-    action: Action
-    address: Address
-    rendered: Rendered
-    plain: str
-    reply_to: str | None = None
-    secret_ref: str | None = None
-    target: str | None = None
-    answers: int | None = None
-    buttons: tuple[Button, ...] = ()
-    media: tuple[MediaRef, ...] = ()
-
-
-def idem_key(cause: str, part: int, op: int) -> str:
+def idem_key(part: OutboxPart) -> str:
     """25 characters that name this part for ever: minted once, the same for every attempt."""
-    digest = hashlib.sha256(f"{cause}/{part}/{op}".encode()).digest()
+    digest = hashlib.sha256(f"{part.source_id}/{part.number}/{part.revision}".encode()).digest()
     return base64.b32encode(digest[:15]).decode().lower() + "t"
 
 
 def put(
-    connection: sa.Connection, tenant: str, parts: Sequence[NewPart], now: datetime, *, first_claimed: bool = False
+    connection: sa.Connection, tenant: str, parts: Sequence[OutboxPart], now: datetime, *, first_claimed: bool = False
 ) -> list[OutboxRow]:
-    """Add parts, in order. One that is there already stays as it is, and is given back while it is open.
+    """Add parts, in order. Idempotent: an existing part is left unchanged and returned if still undelivered.
 
     With `first_claimed` the first one is recorded as being sent: its attempt begins with this commit.
     """
     added = []
     for index, part in enumerate(parts):
         claimed = first_claimed and index == 0
-        row = OutboxRow(
-            id=0,
-            tenant=tenant,
-            cause=part.cause,
-            part=part.part,
-            op=part.op,
-            action=part.action,
-            address=part.address,
-            rendered=part.rendered,
-            plain=part.plain,
-            idem_key=idem_key(part.cause, part.part, part.op),
-            state=State.SENDING if claimed else State.READY,
-            attempts=1 if claimed else 0,
-            target=part.target,
-            reply_to=part.reply_to,
-            secret_ref=part.secret_ref,
-            answers=part.answers,
-            buttons=part.buttons,
-            media=part.media,
-            created_at=now,
-        )
-        id_ = connection.execute(insert_new(connection, outbox).returning(outbox.c.id), _values(row)).scalar()
-        added += _still_open(connection, part) if id_ is None else [_with_id(row, id_)]
+        state = PartState.SENDING if claimed else PartState.READY
+        row = OutboxRow(0, tenant, part, idem_key(part), state, attempts=1 if claimed else 0, created_at=now)
+        id_ = connection.execute(insert_new(connection, outbox).returning(outbox.c.id), _to_values(row)).scalar()
+        added += _find_open(connection, part) if id_ is None else [replace(row, id=id_)]
     return added
 
 
-def _still_open(connection: sa.Connection, part: NewPart) -> list[OutboxRow]:
-    same = (outbox.c.cause == part.cause, outbox.c.part == part.part, outbox.c.op == part.op)
-    return _read(connection.execute(sa.select(outbox).where(*same, IS_OPEN)))
+def _find_open(connection: sa.Connection, part: OutboxPart) -> list[OutboxRow]:
+    same = (outbox.c.cause == part.source_id, outbox.c.part == part.number, outbox.c.op == part.revision)
+    return [_to_row(found) for found in connection.execute(sa.select(outbox).where(*same, IS_OPEN))]
 
 
-def _values(row: OutboxRow) -> dict[str, object]:
+def _to_values(row: OutboxRow) -> dict[str, object]:
+    part = row.part
     return {
         "tenant_id": row.tenant,
-        "cause": row.cause,
-        "part": row.part,
-        "op": row.op,
-        "action": row.action,
-        "lane": row.address.lane,
-        "channel": row.address.channel,
-        "account": row.address.account,
-        "chat": row.address.chat,
-        "thread": row.address.thread,
-        "target": row.target,
-        "reply_to": row.reply_to,
-        "rendered": row.rendered.text,
-        "markup": row.rendered.markup,
-        "plain": row.plain,
-        "secret_ref": row.secret_ref,
-        "answers": row.answers,
-        "buttons": _BUTTONS.dump_json(row.buttons).decode() if row.buttons else None,
-        "media": _MEDIA.dump_json(row.media).decode() if row.media else None,
+        "cause": part.source_id,
+        "part": part.number,
+        "op": part.revision,
+        "action": part.action,
+        "lane": part.address.lane,
+        "channel": part.address.channel,
+        "account": part.address.account,
+        "chat": part.address.chat,
+        "thread": part.address.thread,
+        "target": part.target,
+        "reply_to": part.reply_to,
+        "rendered": part.rendered.text,
+        "markup": part.rendered.markup,
+        "plain": part.plain,
+        "secret_ref": part.secret_ref,
+        "answers": part.reply_route_of,
+        "buttons": _BUTTONS.dump_json(part.buttons).decode() if part.buttons else None,
+        "media": _MEDIA.dump_json(part.media).decode() if part.media else None,
         "idem_key": row.idem_key,
         "state": row.state,
         "not_before": None,
         "attempts": row.attempts,
-        "marked": row.marked,
+        "marked": row.maybe_duplicate,
         "created_at": row.created_at,
     }
 
 
-def _with_id(row: OutboxRow, id_: int) -> OutboxRow:
-    return OutboxRow(id_, *(getattr(row, name) for name in OutboxRow.__slots__[1:]))
-
-
-def _read(result: Iterable[sa.Row[tuple[object, ...]]]) -> list[OutboxRow]:
-    return [
-        OutboxRow(
-            id=row.id,
-            tenant=row.tenant_id,
-            cause=row.cause,
-            part=row.part,
-            op=row.op,
-            action=Action(row.action),
-            address=Address(row.channel, row.account, row.chat, row.thread),
-            rendered=Rendered(row.rendered, row.markup),
-            plain=row.plain,
-            idem_key=row.idem_key,
-            state=State(row.state),
-            attempts=row.attempts,
-            marked=row.marked,
-            target=row.target,
-            reply_to=row.reply_to,
-            secret_ref=row.secret_ref,
-            answers=row.answers,
-            buttons=_BUTTONS.validate_json(row.buttons) if row.buttons else (),
-            media=_MEDIA.validate_json(row.media) if row.media else (),
-            not_before=row.not_before,
-            created_at=row.created_at,
-        )
-        for row in result
-    ]
+def _to_row(found: sa.Row[tuple[object, ...]]) -> OutboxRow:
+    part = OutboxPart(
+        source_id=found.cause,
+        number=found.part,
+        revision=found.op,
+        action=Action(found.action),
+        address=Address(found.channel, found.account, found.chat, found.thread),
+        rendered=Rendered(found.rendered, found.markup),
+        plain=found.plain,
+        reply_to=found.reply_to,
+        secret_ref=found.secret_ref,
+        target=found.target,
+        reply_route_of=found.answers,
+        buttons=_BUTTONS.validate_json(found.buttons) if found.buttons else (),
+        media=_MEDIA.validate_json(found.media) if found.media else (),
+    )
+    return OutboxRow(
+        found.id, found.tenant_id, part, found.idem_key, PartState(found.state), found.attempts, found.marked,
+        found.not_before, found.created_at,
+    )  # fmt: skip
 
 
 def open_parts(connection: sa.Connection, lane: str, after_id: int, limit: int) -> list[OutboxRow]:
     """What a lane still has to say, in order."""
-    return _read(
-        connection.execute(
-            sa.select(outbox)
-            .where(outbox.c.lane == lane, IS_OPEN, outbox.c.id > after_id)
-            .order_by(outbox.c.id)
-            .limit(limit)
-        )
-    )
-
-
-def open_lanes(connection: sa.Connection) -> list[Address]:
-    """The lanes that have something to say, one address each, parked ones left out."""
-    result = connection.execute(
-        sa.select(outbox.c.channel, outbox.c.account, outbox.c.chat)
-        .where(IS_OPEN, outbox.c.lane.not_in(sa.select(parked_lanes.c.lane)))
-        .distinct()
-    )
-    return [Address(row.channel, row.account, row.chat) for row in result]
+    of_lane = sa.select(outbox).where(outbox.c.lane == lane, IS_OPEN, outbox.c.id > after_id)
+    # Fetched before any is read: a statement cut short by a row that cannot be would hold the reader's snapshot.
+    return [_to_row(found) for found in connection.execute(of_lane.order_by(outbox.c.id).limit(limit)).all()]
 
 
 def open_count(connection: sa.Connection) -> int:
@@ -250,4 +194,4 @@ def depths(connection: sa.Connection) -> dict[str, int]:
     """How many parts stand in each state that somebody may have to do with, for `tenk status`; those are never many."""
     counted = sa.select(outbox.c.state, sa.func.count().label("parts")).group_by(outbox.c.state)
     found = {row.state: row.parts for where in (IS_OPEN, IS_FAILED) for row in connection.execute(counted.where(where))}
-    return {state: found[state] for state in map(str, State) if state in found}
+    return {state: found[state] for state in map(str, PartState) if state in found}

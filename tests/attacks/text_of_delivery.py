@@ -2,9 +2,9 @@
 
 from channels.base import Limits, TextUnit
 from channels.telegram.render import TelegramRenderer
-from gateway.delivery.boundaries import cut_before
-from gateway.delivery.pages import Pages
-from gateway.delivery.splitting import MAX_PARTS, split
+from gateway.delivery.pages import AnswerPages
+from gateway.delivery.splitter import MAX_PARTS, split
+from gateway.delivery.text_breaks import cut_before
 from tests.attacks.entries import Entry
 from tests.fakes.chat import FakeChannel
 
@@ -21,7 +21,7 @@ def in_parts(text: str) -> None:
 def growing(text: str) -> None:
     """The same while it is written, and in the end."""
     half = len(text) // 2
-    Pages(FakeChannel(limits=SMALL, renderer=TELEGRAM)).read(text[:half]).read(text).all_of(text)
+    AnswerPages(FakeChannel(limits=SMALL, renderer=TELEGRAM)).read(text[:half]).read(text).all_of(text)
 
 
 def cut(text: str) -> None:
@@ -31,12 +31,11 @@ def cut(text: str) -> None:
 
 
 ENTRIES: dict[str, Entry] = {
-    "gateway.delivery.boundaries:cut_before": Entry(cut),
-    "gateway.delivery.splitting:split": Entry(in_parts, MAX_PARTS * SMALL.max_text),
-    "gateway.delivery.pages:Pages": Entry(growing, MAX_PARTS * SMALL.max_text),
+    "gateway.delivery.text_breaks:cut_before": Entry(cut),
+    "gateway.delivery.splitter:split": Entry(in_parts, MAX_PARTS * SMALL.max_text),
+    "gateway.delivery.pages:AnswerPages": Entry(growing, MAX_PARTS * SMALL.max_text),
 }
 
 EXCUSED: dict[str, str] = {
     "gateway.delivery.pacing": "chats by their ids, of which a bounded number is kept",
-    "gateway.delivery.under_way": "the lanes that are at work, by their names",
 }

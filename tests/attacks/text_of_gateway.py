@@ -9,7 +9,7 @@ from gateway.commands import coach as coach_commands
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.commands.zones import find_zone, near_zones
-from gateway.delivery.unfinished import closed
+from gateway.delivery.pages import close_open_markup
 from gateway.safety import guard, output, redaction
 from gateway.safety.names import KnownName, Lookalikes
 from gateway.sessions.framing import framed
@@ -82,7 +82,7 @@ ENTRIES: dict[str, Entry] = {
     "gateway.telemetry:Cleaner": Entry(logged),
     "gateway.sessions.kinds:words_of": Entry(words),
     "gateway.commands.table:CommandTable": Entry(commands),
-    "gateway.delivery.unfinished:closed": Entry(closed),
+    "gateway.delivery.pages:close_open_markup": Entry(close_open_markup),
     "gateway.safety.names:Lookalikes": Entry(named),
     **OF_DELIVERY,
 }
@@ -111,9 +111,8 @@ EXCUSED: dict[str, str] = {
     "gateway.sessions.commands": "loops over the commands of a session, by their ids",
     "gateway.sessions.worker": "loops over the rows of a session, by their ids",
     "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",
-    "gateway.delivery.boundaries": "measured with the splitting that asks for them",
-    "gateway.delivery.splitting": "measured with the rendering of a platform, on the way there",
+    "gateway.delivery.text_breaks": "measured with the splitting that asks for them",
+    "gateway.delivery.splitter": "measured with the rendering of a platform, on the way there",
     "gateway.delivery.pacing": "chats by their ids, of which a bounded number is kept",
-    "gateway.delivery.pages:Pages._turned": "loops over the pages of one answer, of which there is a bounded number",
-    "gateway.delivery.under_way": "the lanes that are at work, by their names",
+    "gateway.delivery.pages:AnswerPages._turn": "loops over the pages of an answer, of which there are only so many",
 }

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from channels.base import Channel
 from channels.messages import Address
-from gateway.delivery.compose import RECOVERED_MARK, Said, compose
 from gateway.delivery.config import DeliveryConfig
-from gateway.delivery.outbox import Delivery
+from gateway.delivery.delivery import Delivery
+from gateway.delivery.message_parts import RECOVERED_MARK, OutboundMessage, to_parts
 from gateway.delivery.pacing import Pacer
-from gateway.store import attempts, outbox
+from gateway.store import lanes, outbox
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.contract.channel_rig import Rig, Trouble
 
@@ -75,7 +75,7 @@ class Lanes:
 async def say(rig: Rig, delivery: Delivery, cause: str, *texts: str) -> None:
     """Commit something to be said, as a turn does: each text a part of it."""
     for text in texts:
-        parts = compose(rig.channel, Said(rig.address, f"{cause}-{text}", text))
+        parts = to_parts(rig.channel, OutboundMessage(rig.address, f"{cause}-{text}", text))
         await rig.store.write(lambda connection: outbox.put(connection, "default", parts, BEGAN), delivery.publish)  # noqa: B023  awaited
 
 
@@ -160,7 +160,7 @@ class TestLanes:
             parked = bool(delivery.parked)
             await rig.mend()
             if parked:
-                await rig.store.write(lambda connection: attempts.unpark(connection, rig.address.lane))
+                await rig.store.write(lambda connection: lanes.unpark(connection, rig.address.lane))
                 delivery.unpark(rig.address.lane)
                 await until_rows(rig, "sent")
             await say(rig, delivery, "u", "after")

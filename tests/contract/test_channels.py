@@ -8,7 +8,7 @@ import pytest
 from channels.base import ChannelState, EditsMessages, HasButtons, Reacts, ShowsTyping, Sign
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.messages import OutboundPart
-from gateway.delivery.splitting import split
+from gateway.delivery.splitter import split
 from tests.contract.channel_rig import Rig, Trouble
 
 ERRORS = {Trouble.RETRYABLE: Retryable, Trouble.PERMANENT: Permanent, Trouble.UNKNOWN: Unknown}

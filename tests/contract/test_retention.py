@@ -13,11 +13,11 @@ from agent.transcript import EndReason, TurnEnded, TurnStarted, UserItem
 from channels.messages import AttachmentKind, InboundMessage, Rejected, Rendered, Route
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.retention_config import RetentionConfig
-from gateway.store import attempts, blobs, inbox, journal, outbox, people
+from gateway.store import blobs, inbox, journal, outbox, people, reply_routes, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import NewRow, Outcome
 from gateway.store.journal import TurnRow
-from gateway.store.outbox import Action, MediaRef, NewPart
+from gateway.store.outbox import Action, MediaRef, OutboxPart
 from gateway.store.people import AuditRow
 from gateway.store.tables.base import metadata
 from tests.contract.test_traffic_store import CHAT, KEY, said
@@ -80,7 +80,7 @@ def answered(connection: Connection, number: int, at: datetime = NOON) -> int:
     journal.append(connection, turn, 2 * number, [item, TurnEnded(EndReason.COMPLETED, "hi")], at)
     blobs.put(connection, "default", f"blob-{number}", b"x" * 100, at)
     media = (MediaRef(AttachmentKind.DOCUMENT, "a.txt", "text/plain", f"blob-{number}"),)
-    part = NewPart(turn_id, 0, 0, Action.SEND, CHAT, Rendered("hi"), "hi", media=media)
+    part = OutboxPart(turn_id, 0, 0, Action.SEND, CHAT, Rendered("hi"), "hi", media=media)
     outbox.put(connection, "default", [part], at)
     people.record(connection, "default", AuditRow(at, "cli", "noted", "s", ""))
     inbox.settle_turn(connection, turn_id, row, Outcome.ANSWERED, at)
@@ -91,7 +91,7 @@ def answered(connection: Connection, number: int, at: datetime = NOON) -> int:
 def sent(connection: Connection, at: datetime = NOON) -> None:
     """Whatever waits was sent."""
     for part in outbox.open_parts(connection, CHAT.lane, 0, 1000):
-        attempts.record_sent(connection, part.id, "m", at)
+        sends.record_sent(connection, part.id, "m", at)
 
 
 async def test_each_kind_goes_when_its_days_are_over_and_not_before(kept: Kept) -> None:
@@ -190,7 +190,7 @@ async def test_routes_of_old_rows_go_with_them(kept: Kept) -> None:
     for number in (1, 2):
         row = await kept.admit(said(number), Outcome.REFUSED)
         assert row is not None
-        await kept.store.write(partial(attempts.add_route, tenant="default", inbox_id=row, route=ROUTE))
+        await kept.store.write(partial(reply_routes.add_route, tenant="default", inbox_id=row, route=ROUTE))
     await kept.sweep(8)
     assert [1, 1] == [await kept.count(table) for table in ("inbox", "reply_routes")]
 

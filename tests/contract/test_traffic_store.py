@@ -10,12 +10,12 @@ import sqlalchemy as sa
 from agent.errors import Fenced
 from agent.transcript import EndReason, ModelResponded, ToolReturned, TurnEnded, TurnStarted, Usage, UserItem, fold
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
-from gateway.store import attempts, edits, inbox, journal, outbox
+from gateway.store import edits, inbox, journal, lanes, outbox, sends
 from gateway.store.edits import Original
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import Fence, SessionState, TurnRow
-from gateway.store.outbox import Action, NewPart, OutboxRow, State
+from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
 from tests.fakes.people import NOON, message
 
 KEY = "agent:coach:telegram:main:direct:42"
@@ -130,12 +130,12 @@ async def test_a_secret_is_blanked_and_a_refused_row_reopened(store: Store) -> N
 # ---------------------------------------------------------------- outbox
 
 
-def part(number: int, op: int = 0, action: Action = Action.SEND, cause: str = "t1") -> NewPart:
+def part(number: int, op: int = 0, action: Action = Action.SEND, cause: str = "t1") -> OutboxPart:
     """A part of a reply to 42."""
-    return NewPart(cause, number, op, action, CHAT, Rendered(f"text {number}", "[]"), f"text {number}")
+    return OutboxPart(cause, number, op, action, CHAT, Rendered(f"text {number}", "[]"), f"text {number}")
 
 
-async def put(store: Store, *parts: NewPart, claimed: bool = False) -> list[OutboxRow]:
+async def put(store: Store, *parts: OutboxPart, claimed: bool = False) -> list[OutboxRow]:
     """Commit parts."""
     return await store.write(lambda c: outbox.put(c, "default", parts, NOON, first_claimed=claimed))
 
@@ -148,55 +148,56 @@ async def open_rows(store: Store) -> list[OutboxRow]:
 async def test_parts_come_back_as_they_were_put_and_once(store: Store) -> None:
     """Putting them again gives back those that are open, and changes nothing."""
     rows = await put(store, part(0), part(1), claimed=True)
-    assert [State.SENDING, State.READY] == [row.state for row in rows]
+    assert [PartState.SENDING, PartState.READY] == [row.state for row in rows]
     assert rows == await open_rows(store)
     assert rows == await put(store, part(0), part(1))
-    await store.write(lambda c: attempts.record_sent(c, rows[0].id, "m1", NOON))
+    await store.write(lambda c: sends.record_sent(c, rows[0].id, "m1", NOON))
     assert rows[1:] == await put(store, part(0), part(1))
 
 
 async def test_an_attempt_is_kept_with_what_it_made_of_the_row(store: Store) -> None:
     """Marks, waits, what goes instead; a sent one has the platform's id."""
     (row,) = await put(store, part(0, 1, Action.EDIT))
-    await store.write(lambda c: attempts.mark_sending(c, row.id, Action.SEND))
+    await store.write(lambda c: sends.mark_sending(c, row.id, Action.SEND))
     (sending,) = await open_rows(store)
-    assert (State.SENDING, Action.SEND, 1) == (sending.state, sending.action, sending.attempts)
+    assert (PartState.SENDING, Action.SEND, 1) == (sending.state, sending.part.action, sending.attempts)
     after = replace(
-        sending, state=State.READY, marked=True, not_before=NOON + timedelta(microseconds=1), rendered=Rendered("plain")
-    )
-    await store.write(lambda c: attempts.save(c, after, "cut", NOON))
+        sending, state=PartState.READY, maybe_duplicate=True, not_before=NOON + timedelta(microseconds=1),
+        part=replace(sending.part, rendered=Rendered("plain")),
+    )  # fmt: skip
+    await store.write(lambda c: sends.save(c, after, "cut", NOON))
     assert [after] == await open_rows(store)
-    await store.write(lambda c: attempts.record_sent(c, row.id, "m1", NOON))
+    await store.write(lambda c: sends.record_sent(c, row.id, "m1", NOON))
     assert [] == await open_rows(store)
-    assert "m1" == await store.read(lambda c: attempts.standing_id(c, "t1", 0, 2))
+    assert "m1" == await store.read(lambda c: sends.standing_id(c, part(0, 2)))
     assert {} == await store.read(outbox.depths)
 
 
 async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store) -> None:
     """Those behind it, of that cause."""
     rows = await put(store, part(0), part(1), part(2), part(0, cause="t2"))
-    assert 2 == await store.write(lambda c: attempts.dead_letter_rest(c, "t1", rows[0].id, "no", NOON))
+    assert 2 == await store.write(lambda c: sends.dead_letter_rest(c, "t1", rows[0].id, "no", NOON))
     assert [rows[0], rows[3]] == await open_rows(store)
 
 
 async def test_parked_lanes_are_no_open_lanes(store: Store) -> None:
     """Parking twice is parking; unparking says whether it was."""
     await put(store, part(0))
-    assert [CHAT] == await store.read(outbox.open_lanes)
+    assert [CHAT] == await store.read(lanes.open_lanes)
     for _ in range(2):
-        await store.write(lambda c: attempts.park(c, "default", CHAT.lane, "blocked", NOON))
-    assert ([CHAT.lane], []) == (await store.read(attempts.parked), await store.read(outbox.open_lanes))
-    assert [True, False] == [await store.write(lambda c: attempts.unpark(c, CHAT.lane)) for _ in range(2)]
+        await store.write(lambda c: lanes.park(c, "default", CHAT.lane, "blocked", NOON))
+    assert ([CHAT.lane], []) == (await store.read(lanes.parked_lanes), await store.read(lanes.open_lanes))
+    assert [True, False] == [await store.write(lambda c: lanes.unpark(c, CHAT.lane)) for _ in range(2)]
 
 
 async def test_what_stands_of_an_unfinished_answer_is_found(store: Store) -> None:
     """Each part with its id once it was sent, with what it was told to say for good, and the number of what is next."""
-    assert [] == await store.read(lambda c: attempts.standing_of(c, "t1"))
+    assert [] == await store.read(lambda c: sends.recovered_parts(c, "t1"))
     (row,) = await put(store, part(0, 0, Action.PLACEHOLDER))
-    await store.write(lambda c: attempts.record_sent(c, row.id, "m7", NOON))
+    await store.write(lambda c: sends.record_sent(c, row.id, "m7", NOON))
     edit, _ = await put(store, part(0, 1, Action.EDIT), part(1, 0, Action.PLACEHOLDER))
-    found = await store.read(lambda c: attempts.standing_of(c, "t1"))
-    assert [attempts.Standing(2, "m7", edit.rendered), attempts.Standing(1, None, None)] == found
+    found = await store.read(lambda c: sends.recovered_parts(c, "t1"))
+    assert [sends.RecoveredPart(2, "m7", edit.part.rendered), sends.RecoveredPart(1, None, None)] == found
 
 
 # ---------------------------------------------------------------- journal

@@ -217,7 +217,7 @@ async def _scene(loop: VirtualTimeLoop, path: Path, platform: str, chat: int | s
         channel.watch = watch
         spine = Spine(store, channel, live=DeliveryConfig(), clock=lambda: NOON + timedelta(seconds=loop.elapsed_s))
         await spine.begin()
-        loop.busy = lambda: store.engine.under_way + watch.in_flight + spine.delivery.aside.under_way > 0
+        loop.busy = lambda: store.engine.under_way + watch.in_flight + spine.delivery.long_texts.under_way > 0
         try:
             yield Scene(spine, watch, simulator, Address(platform, "main", str(chat)), chat)
         finally:

@@ -27,8 +27,8 @@ from gateway.commands.decisions import Decision, reply_decisions
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.delivery.config import DeliveryConfig
-from gateway.delivery.growing import LiveTools
-from gateway.delivery.outbox import Delivery
+from gateway.delivery.delivery import Delivery
+from gateway.delivery.growing_answer import LiveDeps
 from gateway.durable_queue import load_wanted
 from gateway.inbound.bus import Bus
 from gateway.inbound.session_key import session_key
@@ -250,9 +250,7 @@ class Spine:
             session_tools = SessionTools(
                 config=self.sessions,
                 turns=TurnTools(self.store, self.delivery, applied, self.clean, self.reader, clock, _nothing, replies),
-                live=LiveTools(
-                    self.store, self.delivery, self.live, asyncio.get_running_loop().time, self.clean, tasks
-                ),
+                live=LiveDeps(self.store, self.delivery, self.live, asyncio.get_running_loop().time, self.clean, tasks),
                 channels=self.channels,
                 people=self.people,
                 agents={"chat": self.agent or self._chat, "plan": self._plan},

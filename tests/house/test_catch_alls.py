@@ -20,8 +20,8 @@ ALLOWED = {
     "gateway/supervision.py:Supervised._contain",  # one task
     "gateway/supervision.py:_note_failure",  # one run of one part
     "agent/tools/pipeline.py:Pipeline._run",  # one tool call
-    "gateway/delivery/calls.py:call",  # one call of one channel
-    "gateway/delivery/drafts.py:LiveAnswer._show",  # one live answer
+    "gateway/delivery/sender.py:call",  # one call of one channel
+    "gateway/delivery/live_answer.py:LiveAnswer._show",  # one live answer
     "gateway/inbound/manager.py:ChannelManager._run_once",  # one channel's run
     "gateway/sessions/commands.py:CommandRunner._run",  # one command
     "gateway/sessions/runner.py:TurnRunner.run",  # one turn

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from channels.simulators.telegram.faults import Fault
-from gateway.delivery.compose import RECOVERED_MARK
+from gateway.delivery.message_parts import RECOVERED_MARK
 from tests.fakes.model_server import Reply
 from tests.journeys.house import house, slow
 

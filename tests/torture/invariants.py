@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnEnded, UserItem, fold
-from gateway.delivery.compose import RECOVERED_MARK, WAITING_TEXT
+from gateway.delivery.message_parts import RECOVERED_MARK, WAITING_TEXT
 from tests.torture.gateway_process import API_KEY
 from tests.torture.platforms import Answer
 from tests.torture.script import PARAGRAPHS, flaws_in_transcript

@@ -77,9 +77,9 @@ BUGS = (
         Case("final_pre"),
     ),
     Bug(
-        4, "resent without a mark", "gateway/delivery/verdict.py",
-        "\n    return Verdict(replace(row, state=State.READY, marked=True, not_before=None)",
-        "\n    return Verdict(replace(row, state=State.READY, not_before=None)",
+        4, "resent without a mark", "gateway/delivery/retry_policy.py",
+        "\n    return AttemptOutcome(replace(row, state=PartState.READY, maybe_duplicate=True, not_before=None)",
+        "\n    return AttemptOutcome(replace(row, state=PartState.READY, not_before=None)",
         Case("send_done"),
     ),
     Bug(
@@ -134,18 +134,18 @@ BUGS = (
         Case("final_post"),
     ),
     Bug(
-        14, "attempt not persisted", "gateway/store/attempts.py",
+        14, "attempt not persisted", "gateway/store/sends.py",
         '    connection.execute(_mark, {"b_id": id_, "b_action": action})\n', "",
         Case("send_done", long, hit=2),
     ),
     Bug(
-        15, "a send that counts as an edit", "gateway/delivery/outbox.py",
-        "id_=row.id, action=aimed.action", "id_=row.id, action=row.action",
+        15, "a send that counts as an edit", "gateway/delivery/lane.py",
+        "MarkSending(row.id, row.part.action)", "MarkSending(row.id, self._stored_action)",
         Case("placeholder_sent", slow, again="send_done"),
     ),
     Bug(
-        16, "an edit cut by a death is given up", "gateway/delivery/outbox.py",
-        "self._clock(), self._config.give_up_after_s,", "self._clock(), 0.0,",
+        16, "an edit cut by a death is given up", "gateway/delivery/lane.py",
+        "failure, now, self._config.give_up_after_s,", "failure, now, 0.0,",
         Case("edit_done", slow),
     ),
     Bug(

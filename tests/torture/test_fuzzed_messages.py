@@ -20,8 +20,8 @@ from hypothesis import strategies as st
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
 from channels.messages import GOES_ON, OutboundPart, Rendered
-from gateway.delivery.splitting import MAX_PARTS, ORPHAN, SplitPart, split
-from gateway.delivery.unfinished import closed
+from gateway.delivery.pages import close_open_markup
+from gateway.delivery.splitter import MAX_PARTS, ORPHAN, SplitPart, split
 from tests.fakes.fuzzed_messages import Message, documented, fuzzed
 from tests.fakes.markdown_documents import Document, documents
 from tests.fakes.takers import TAKERS, Taker, has_table, letters, missing
@@ -63,7 +63,7 @@ def test_ten_thousand_messages_are_taken_whole_and_ping_nobody(taker: Taker, sha
 def _broken(taker: Taker, message: Message) -> list[str]:
     """What went wrong with one message; its number says how to have it again."""
     where = f"{taker.name}, {message.kind} {message.number}"
-    text = closed(message.text) if message.streamed else message.text
+    text = close_open_markup(message.text) if message.streamed else message.text
     reserve = len(GOES_ON)
     try:
         parts = split(text, taker.renderer, taker.limits, reserve=reserve)

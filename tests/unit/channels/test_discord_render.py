@@ -12,7 +12,7 @@ from channels.discord.render import DiscordRenderer
 from channels.markdown.parse import parse
 from channels.markdown.tree import CodeBlock, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Style
 from channels.simulators.discord.checks import checked_content, find_pings
-from gateway.delivery.splitting import split
+from gateway.delivery.splitter import split
 from tests.fakes.discord_markdown import faults, seen
 from tests.fakes.markdown_documents import Document, documents
 

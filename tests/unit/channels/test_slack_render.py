@@ -13,7 +13,7 @@ from channels.simulators.slack.checks import Content, check_content
 from channels.slack.limits import MRKDWN_LIMITS, SLACK_LIMITS
 from channels.slack.payloads import content, to_message
 from channels.slack.render import MARKDOWN, MRKDWN, SlackRenderer
-from gateway.delivery.splitting import split
+from gateway.delivery.splitter import split
 from tests.fakes.markdown_documents import Document, documents
 
 GENERATED = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))

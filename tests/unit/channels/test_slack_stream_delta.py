@@ -8,7 +8,7 @@ from channels.markdown.parse import parse
 from channels.messages import GOES_ON
 from channels.slack.render import SlackRenderer
 from channels.slack.stream_delta import holds_link, rest, stable_prefix
-from gateway.delivery.unfinished import closed
+from gateway.delivery.pages import close_open_markup
 from tests.fakes.markdown_documents import documents
 
 RENDERER = SlackRenderer()
@@ -47,7 +47,7 @@ def rendered(markdown: str) -> str:
 
 def live(markdown: str) -> str:
     """As a live edit shows it."""
-    return rendered(closed(markdown)) + GOES_ON
+    return rendered(close_open_markup(markdown)) + GOES_ON
 
 
 def test_an_answer_only_grows():

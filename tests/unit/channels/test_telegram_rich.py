@@ -15,7 +15,7 @@ from channels.telegram.lazy_import import load_aiogram
 from channels.telegram.limits import TELEGRAM_LIMITS
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer, classic, rich_message
-from gateway.delivery.splitting import split
+from gateway.delivery.splitter import split
 from tests.fakes.markdown_documents import Document, documents
 
 load_aiogram()

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
-from gateway.delivery.compose import RECOVERED_MARK, Said, compose
-from gateway.store import attempts, moves, outbox
+from gateway.delivery.message_parts import RECOVERED_MARK, OutboundMessage, to_parts
+from gateway.store import lanes, moves, outbox
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import FakeChannel, Hang, Lost
@@ -33,7 +33,7 @@ async def tell(
     claimed: bool = False,
 ) -> list[OutboxRow]:
     """Commit a reply as a turn does."""
-    parts = compose(spine.channel, Said(address, cause, text))
+    parts = to_parts(spine.channel, OutboundMessage(address, cause, text))
     return await spine.store.write(
         lambda connection: outbox.put(connection, "default", parts, spine.now, first_claimed=claimed),
         None if silently else spine.delivery.publish,
@@ -130,7 +130,7 @@ async def test_whoever_blocked_the_bot_parks_their_lane_alone(spine: Spine) -> N
     await spine.quiet()
     assert ([], ["c0"]) == (names(spine), names(spine, "c2"))
     assert CHAT.lane in spine.delivery.parked
-    await spine.store.write(lambda connection: attempts.unpark(connection, CHAT.lane))
+    await spine.store.write(lambda connection: lanes.unpark(connection, CHAT.lane))
     spine.delivery.unpark(CHAT.lane)
     await spine.quiet()
     assert ["a0", "b0"] == names(spine)
@@ -147,7 +147,7 @@ async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None
     while CHAT.lane not in spine.delivery.parked:
         await asyncio.sleep(0)
     unparked = spine.store.enqueue(
-        lambda connection: attempts.unpark(connection, CHAT.lane), lambda _: spine.delivery.unpark(CHAT.lane)
+        lambda connection: lanes.unpark(connection, CHAT.lane), lambda _: spine.delivery.unpark(CHAT.lane)
     )
     held.set()
     assert [True, True] == [await busy, await unparked]
@@ -181,7 +181,7 @@ async def test_what_nobody_announced_is_found_on_a_second_look(spine: Spine) -> 
 async def test_a_wait_the_platform_named_holds_for_the_chat(spine: Spine) -> None:
     """429 `retry_after` is obeyed by all that goes to the chat, a claimed part included, whatever call was told."""
     spine.channel.now = lambda: 100.0
-    spine.delivery.pacer(spine.channel).refused(CHAT.chat, 3600.0)
+    spine.delivery.pacer(spine.channel).slow_down(CHAT.chat, 3600.0)
     assert spine.delivery.reserve(CHAT.lane)
     await tell(spine, words("a", 1), claimed=True)
     await spine.quiet()
@@ -238,7 +238,7 @@ async def move(spine: Spine, new_chat: str = "c9") -> None:
     spine.channel.gone[CHAT.chat] = new_chat
     await spine.store.write(
         lambda connection: moves.move_chat(connection, "default", CHAT, new_chat, spine.now),
-        lambda _: spine.delivery.moved(CHAT, new_chat),
+        lambda _: spine.delivery.move(CHAT, new_chat),
     )
 
 

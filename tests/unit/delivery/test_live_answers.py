@@ -69,7 +69,7 @@ async def gateway(
         store, channel, live=DeliveryConfig(), clock=lambda: NOON + timedelta(seconds=loop.elapsed_s)
     )  # fmt: skip
     await spine.begin()
-    loop.busy = lambda: store.engine.under_way + spine.delivery.aside.under_way > 0
+    loop.busy = lambda: store.engine.under_way + spine.delivery.long_texts.under_way > 0
     try:
         yield spine, channel
     finally:

@@ -19,14 +19,14 @@ def test_nothing_is_held_back_before_the_first_429() -> None:
 def test_after_a_429_the_chat_waits_as_long_as_it_was_told() -> None:
     """P4: no request to that chat before `retry_after`, and then one a second."""
     pacer = Pacer(LIMITS, lambda: 100.0)
-    pacer.refused("42", 600.0)
+    pacer.slow_down("42", 600.0)
     assert [600.0, 601.0, 602.0] == [pacer.reserve("42") for _ in range(3)]
 
 
 def test_other_chats_go_on_while_one_waits() -> None:
     """P4: one chat that waits 600 s delays no other."""
     pacer = Pacer(LIMITS, lambda: 100.0)
-    pacer.refused("42", 600.0)
+    pacer.slow_down("42", 600.0)
     pacer.reserve("42")
     assert 0.0 == pacer.reserve("43")
 
@@ -73,7 +73,7 @@ def test_a_live_edit_does_not_go_where_calls_wait() -> None:
     """P4: after a 429 none goes before `retry_after`, nor takes the place of a call that waits for its own."""
     now_s = 100.0
     pacer = Pacer(LIMITS, lambda: now_s)
-    pacer.refused("42", 600.0)
+    pacer.slow_down("42", 600.0)
     assert 600.0 == pacer.reserve("42")
     now_s = 700.5
     assert not pacer.may_edit("42")

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from channels.base import Limits, Renderer, TextUnit
 from channels.telegram.render import TelegramRenderer
-from gateway.delivery.compose import RECOVERED_MARK
-from gateway.delivery.pages import Pages
-from gateway.delivery.splitting import ORPHAN
+from gateway.delivery.message_parts import RECOVERED_MARK
+from gateway.delivery.pages import AnswerPages
+from gateway.delivery.splitter import ORPHAN
 from tests.fakes.chat import FakeChannel
 from tests.fakes.markdown_documents import Document, documents
 from tests.fakes.telegram_entities import faults
@@ -19,13 +19,13 @@ GENERATED = settings(max_examples=8, deadline=None, suppress_health_check=list(H
 RESERVE = len(RECOVERED_MARK)
 
 
-def pages(max_text: int) -> Pages:
+def pages(max_text: int) -> AnswerPages:
     """No page yet, of a platform that takes this much."""
     limits = Limits(max_text=max_text + RESERVE, unit=TextUnit.UTF16)
-    return Pages(FakeChannel(limits=limits, renderer=TelegramRenderer()))
+    return AnswerPages(FakeChannel(limits=limits, renderer=TelegramRenderer()))
 
 
-def grown(empty: Pages, text: str, step: int) -> Pages:
+def grown(empty: AnswerPages, text: str, step: int) -> AnswerPages:
     """As they are when the text came in pieces."""
     now = empty
     for end in range(step, len(text) + step, step):
@@ -99,7 +99,7 @@ class Weighed:
 def work(chars: int, unit: str) -> int:
     """How much is rendered while an answer of so many characters grows, read as often as it wants to be."""
     renderer = Weighed(TelegramRenderer())
-    now = Pages(FakeChannel(limits=Limits(max_text=250, unit=TextUnit.UTF16), renderer=renderer))
+    now = AnswerPages(FakeChannel(limits=Limits(max_text=250, unit=TextUnit.UTF16), renderer=renderer))
     text = unit * (chars // len(unit))
     read = 0
     for end in range(0, len(text), 50):

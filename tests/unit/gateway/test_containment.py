@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from channels.messages import Address
-from gateway.delivery.compose import Said, compose
 from gateway.delivery.config import DeliveryConfig
+from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.sessions.config import SessionsConfig
 from gateway.store import outbox
 from gateway.store.inbox import InboxRow
@@ -28,7 +28,7 @@ def logs() -> Iterator[list[MutableMapping[str, object]]]:
 
 async def written(spine: Spine, text: str, chat: str, cause: str) -> None:
     """Something to be said, of which only the store knows."""
-    parts = compose(spine.channel, Said(Address("sim", "main", chat), cause, text))
+    parts = to_parts(spine.channel, OutboundMessage(Address("sim", "main", chat), cause, text))
     await spine.store.write(lambda connection: outbox.put(connection, "default", parts, spine.now))
 
 

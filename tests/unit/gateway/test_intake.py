@@ -13,9 +13,9 @@ from channels.errors import Permanent, PermanentKind
 from channels.messages import Address, InboundEvent, InboundMessage, Membership, MembershipChanged, Rejected
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
-from gateway.delivery.compose import Said, compose
+from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.intake import Intake
-from gateway.store import attempts
+from gateway.store import lanes
 from gateway.store.chats import of_account
 from gateway.store.inbox import InboxRow, cursor_of
 from gateway.store.outbox import put
@@ -222,7 +222,7 @@ async def test_whoever_blocks_the_bot_hears_nothing_until_they_are_back(door: Do
     """Their lane is parked by the platform's word alone, and goes on with the next thing heard of them."""
     await door.receive(door.spine.message("hello"))
     await door.receive(membership(door, Membership.BLOCKED))
-    parts = compose(door.spine.channel, Said(door.spine.message("").address, "t1", "an answer"))
+    parts = to_parts(door.spine.channel, OutboundMessage(door.spine.message("").address, "t1", "an answer"))
     await door.spine.store.write(lambda c: put(c, "default", parts, door.spine.now), door.spine.delivery.publish)
     await door.spine.quiet()
     assert [] == door.spine.channel.calls
@@ -292,11 +292,11 @@ async def test_an_event_that_breaks_the_admission_holds_up_nothing(door: Door) -
 async def park(door: Door, chat: str) -> str:
     """The lane of a chat is parked, and something waits in it."""
     address = door.spine.message("", chat=chat).address
-    parts = compose(door.spine.channel, Said(address, "t1", "an answer"))
+    parts = to_parts(door.spine.channel, OutboundMessage(address, "t1", "an answer"))
 
     def job(connection: sa.Connection) -> None:
         put(connection, "default", parts, door.spine.now)
-        attempts.park(connection, "default", address.lane, "no rights to send", door.spine.now)
+        lanes.park(connection, "default", address.lane, "no rights to send", door.spine.now)
 
     await door.spine.store.write(job)
     door.spine.delivery.park(address.lane)

@@ -10,10 +10,10 @@ from channels.messages import Address, Rendered
 from gateway.access import codes, pairing
 from gateway.access.pairing import Approved, NotApproved, TellCode, Why
 from gateway.app import drained
-from gateway.delivery.verdict import judge
+from gateway.delivery.retry_policy import decide
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.rows import missed
-from gateway.store.outbox import Action, OutboxRow, State
+from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
 from tests.fakes.people import KEY, database, message
 from tests.fakes.set_clock import DAY, SetClock
 
@@ -51,16 +51,14 @@ def test_what_came_in_a_minute_ago_is_not_missed(jump: timedelta) -> None:
 def test_part_is_retried_soon_and_not_given_up(jump: timedelta) -> None:
     """A part that was put a minute ago waits the seconds that the platform named."""
     machine = SetClock()
-    row = OutboxRow(
-        1, "default", "t1", 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("x"), "x", "k", State.READY,
-        attempts=1, created_at=machine.steady(),
-    )  # fmt: skip
+    part = OutboxPart("t1", 0, 0, Action.SEND, Address("sim", "main", "1"), Rendered("x"), "x")
+    row = OutboxRow(1, "default", part, "k", PartState.READY, attempts=1, created_at=machine.steady())
     machine.set_by(jump)
     machine.pass_s(60.0)
-    verdict = judge(row, Retryable("busy", retry_after_s=30.0), machine.steady(), 86_400.0)
-    assert verdict.row == replace(row, not_before=machine.steady() + timedelta(seconds=30))
+    outcome = decide(row, Retryable("busy", retry_after_s=30.0), machine.steady(), 86_400.0)
+    assert outcome.row == replace(row, not_before=machine.steady() + timedelta(seconds=30))
     machine.pass_s(34.0)
-    assert verdict.row.not_before is not None and verdict.row.not_before <= machine.steady()
+    assert outcome.row.not_before is not None and outcome.row.not_before <= machine.steady()
 
 
 @JUMPS

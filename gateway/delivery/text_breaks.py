@@ -1,4 +1,4 @@
-"""Where a text may be cut with the least harm: between lines, sentences, words, and never inside a character.
+"""A text is cut where that harms least: between lines, sentences, words, and never inside a character.
 
 Pure, about text alone; what fits where is asked elsewhere. Offsets count code points.
 """

@@ -23,7 +23,7 @@ from channels.markdown.tree import (
     Table,
     text_of,
 )
-from gateway.delivery.boundaries import LOOK_AHEAD, cut_before, longest
+from gateway.delivery.text_breaks import LOOK_AHEAD, cut_before, longest
 
 T = TypeVar("T")
 
@@ -119,18 +119,18 @@ def hard_cut(block: Block, room: Room) -> Cut:
 
 
 def _cut_spans(spans: Spans, room: Room, made: Callable[[Spans], Block]) -> Cut:
-    spans, behind = _parted(spans, SPARE * room.limit + LOOK_AHEAD)
+    spans, behind = _split_spans(spans, SPARE * room.limit + LOOK_AHEAD)
     text = text_of(spans)
 
     def size(count: int) -> int:
-        return room.size((made(_parted(spans, count)[0]),) if count else ())
+        return room.size((made(_split_spans(spans, count)[0]),) if count else ())
 
     most = _most_chars(text, size, room, is_all=not behind)
     end = cut_before(text, most, _whole_ranges(spans), parts_words=room.is_fresh) if most else 0
     if end == 0:
         return (), (made(spans + behind),)
     begin = len(text) - len(text[end:].lstrip())
-    head, rest = _parted(spans, len(text[:end].rstrip()))[0], _parted(spans, begin)[1] + behind
+    head, rest = _split_spans(spans, len(text[:end].rstrip()))[0], _split_spans(spans, begin)[1] + behind
     return ((made(head),) if head else ()), ((made(rest),) if rest else ())
 
 
@@ -140,7 +140,7 @@ def _most_chars(text: str, size: Callable[[int], int], room: Room, *, is_all: bo
     return longest(upper, size, room.limit, slack=room.limit // 64)
 
 
-def _parted(spans: Spans, place: int) -> tuple[Spans, Spans]:
+def _split_spans(spans: Spans, place: int) -> tuple[Spans, Spans]:
     """The spans before the character at `place`, and those from it on."""
     at = 0
     for index, span in enumerate(spans):
@@ -231,7 +231,7 @@ def weight(block: Block, most: int) -> int:
         case ListBlock(items):
             return _sum((_sum((weight(inner, most) for inner in item.blocks), most) for item in items), most)
         case Quote(inner):
-            return _sum((weight(one, most) for one in inner), most)
+            return _sum((weight(nested, most) for nested in inner), most)
         case Table(header, rows):
             return _sum((_weight_of_row(row, most) for row in (header, *rows[:most])), most)
     return 1
@@ -243,8 +243,8 @@ def _weight_of_row(row: Sequence[Spans], most: int) -> int:
 
 def _sum(weights: Iterable[int], most: int) -> int:
     total = 2
-    for one in weights:
-        total += one
+    for count in weights:
+        total += count
         if total > most:
             break
     return total

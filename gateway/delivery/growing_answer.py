@@ -1,7 +1,7 @@
-"""What of an answer stands in its chat while it is written: messages that grow one after the other, from part to part.
+"""An answer stands in its chat while it is written: messages grow one after the other, from part to part.
 
 Live edits are never stored; placeholders and what full parts say for good are outbox rows. When something is shown is
-`drafts`' matter, where pages end that of `pages`. Decision 0014.
+`live_answer`'s matter, where pages end that of `pages`. Decision 0014.
 """
 
 import asyncio
@@ -13,26 +13,26 @@ import structlog
 from channels.base import Channel, EditsMessages
 from channels.errors import ChannelError, Retryable, Unknown
 from channels.messages import GOES_ON, OutboundPart, Rendered
-from gateway.delivery.calls import call
-from gateway.delivery.compose import Said, Standing, filled_part, waiting_part
 from gateway.delivery.config import DeliveryConfig
-from gateway.delivery.outbox import Delivery
-from gateway.delivery.pages import Pages
-from gateway.delivery.splitting import MAX_PARTS
+from gateway.delivery.delivery import Delivery
+from gateway.delivery.message_parts import OutboundMessage, StandingPart, filled_part, waiting_part
+from gateway.delivery.pages import AnswerPages
+from gateway.delivery.sender import call
+from gateway.delivery.splitter import MAX_PARTS
 from gateway.failpoints import failpoint
-from gateway.store import attempts, outbox
+from gateway.store import outbox, sends
 from gateway.store.engine import Store
-from gateway.store.outbox import NewPart, OutboxRow
+from gateway.store.outbox import OutboxPart, OutboxRow
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class LiveOutcome:
     """How the live answer stood when the final came."""
 
-    standing: tuple[Standing, ...]  # what the final fills, part by part
-    pages: Pages  # how its text was cut
+    standing: tuple[StandingPart, ...]  # what the final fills, part by part
+    pages: AnswerPages  # how its text was cut
 
 
 @dataclass(slots=True)
@@ -40,14 +40,14 @@ class _Shown:
     """One part of the live answer, as it stands in the chat."""
 
     platform_id: str | None = None  # None: it is on its way, or was not sent
-    next_op: int = 1
-    told: Rendered | None = None  # what the outbox makes it say for good
+    next_revision: int = 1
+    final: Rendered | None = None  # what the outbox makes it say for good
     seen: Rendered | None = None  # what a live edit made it say last
     dangling: bool = False  # a live edit timed out and may arrive late
 
 
 @dataclass(frozen=True, slots=True)
-class LiveTools:
+class LiveDeps:
     """What every live answer of a gateway shares."""
 
     store: Store
@@ -61,20 +61,20 @@ class LiveTools:
 class GrowingAnswer:
     """The text of one turn's answer so far, and the messages that show it."""
 
-    def __init__(self, tools: LiveTools, channel: Channel, tenant: str, said: Said) -> None:
-        """`said` is the answer to come, its text still empty."""
-        self._tools = tools
+    def __init__(self, deps: LiveDeps, channel: Channel, tenant: str, message: OutboundMessage) -> None:
+        """`message` is the answer to come, its text still empty."""
+        self._deps = deps
         self._channel = channel
-        self._pacer = tools.delivery.pacer(channel)
+        self._pacer = deps.delivery.pacer(channel)
         self._tenant = tenant
-        self._said = said
-        self._chat = said.address.chat
+        self._message = message
+        self._chat = message.address.chat
         self._pieces: list[str] = []  # of the text so far
         self._chars = 0
         self._read_chars = 0  # of the text when it was last read
         self._looked_at_chars = -1  # of the text when it was last compared with what is seen; -1: it is to be looked at
         self._look_due_s = float("-inf")
-        self._pages = Pages(channel)
+        self._pages = AnswerPages(channel)
         self._shown: list[_Shown] = []
 
     @property
@@ -82,9 +82,9 @@ class GrowingAnswer:
         """Whether there is a message of it, or one is on its way."""
         return bool(self._shown)
 
-    def take_up(self, standing: Sequence[attempts.Standing]) -> None:
+    def take_up(self, standing: Sequence[sends.RecoveredPart]) -> None:
         """What stands already, from before a crash."""
-        self._shown = [_Shown(part.platform_id, part.next_op, part.rendered) for part in standing]
+        self._shown = [_Shown(part.platform_id, part.next_revision, part.rendered) for part in standing]
 
     def feed(self, text: str) -> None:
         """More of the answer."""
@@ -105,9 +105,11 @@ class GrowingAnswer:
         if self._shown:
             self._shown[-1].dangling = True
 
-    def settled(self) -> Settled:
+    def to_outcome(self) -> LiveOutcome:
         """How it stands now."""
-        return Settled(tuple([Standing(one.next_op, one.told, one.dangling) for one in self._shown]), self._pages)
+        return LiveOutcome(
+            tuple([StandingPart(part.next_revision, part.final, part.dangling) for part in self._shown]), self._pages
+        )
 
     async def show(self) -> None:
         """Show what is new, if anything is and it may be shown now."""
@@ -125,31 +127,31 @@ class GrowingAnswer:
         """Show these words in the placeholder as long as there is no answer; False where they are to be tried again."""
         if self._chars or len(self._shown) > 1:
             return True
-        rendered = self.rendered(words)
+        rendered = self.render_words(words)
         if not self._shown or self._shown[0].platform_id is None or not self._pacer.may_edit(self._chat):
             return False
         if rendered is not None:
             await self._edit(self._shown[0], rendered)
         return True
 
-    def rendered(self, words: str) -> Rendered | None:
+    def render_words(self, words: str) -> Rendered | None:
         """A few words of ours as a part that goes on; None for no words."""
-        current = Pages(self._channel).read(words).current
-        return None if current is None else _unfinished(current)
+        current = AnswerPages(self._channel).read(words).current
+        return None if current is None else _mark_unfinished(current)
 
     def _is_worth_a_look(self) -> bool:
         """Whether there is more of the text, a part to show it in, and time."""
-        if self._chars == self._looked_at_chars or self._tools.now_s() < self._look_due_s:
+        if self._chars == self._looked_at_chars or self._deps.now_s() < self._look_due_s:
             return False
         return self._shown[-1].platform_id is not None and self._pacer.could_edit(self._chat)
 
     async def _look(self) -> None:
         """Show what changed of what is seen: the last part grows, or a new one begins where it is full."""
-        self._look_due_s = self._tools.now_s() + self._channel.limits.edit_interval_s
+        self._look_due_s = self._deps.now_s() + self._channel.limits.edit_interval_s
         chars = self._chars
         await self._read_on()
         last, current = len(self._shown) - 1, len(self._pages.full)
-        rendered = _unfinished(self._pages.full[last].rendered) if current > last else self._current()
+        rendered = _mark_unfinished(self._pages.full[last].rendered) if current > last else self._current()
         if current > last and self._may_go_on(last + 1):
             await self._turn_page(last)
         elif current < last or rendered is None or rendered == self._shown[last].seen:
@@ -162,21 +164,21 @@ class GrowingAnswer:
             return
         text = "".join(self._pieces)
         self._pieces, self._read_chars = [text], len(text)
-        pages, clean = self._pages, self._tools.clean
-        self._pages = await self._tools.delivery.aside.run(len(text), lambda: pages.read(clean(text)))
+        pages, clean = self._pages, self._deps.clean
+        self._pages = await self._deps.delivery.long_texts.run(len(text), lambda: pages.read(clean(text)))
 
     def _current(self) -> Rendered | None:
         current = self._pages.current
-        return None if current is None else _unfinished(current)
+        return None if current is None else _mark_unfinished(current)
 
     def _may_go_on(self, number: int) -> bool:
         """Whether another part may begin before the answer is done; where a reply has its own way, it waits."""
-        return number < MAX_PARTS - 1 and self._said.answers is None
+        return number < MAX_PARTS - 1 and self._message.reply_route_of is None
 
     async def _put_placeholder(self) -> None:
         if not isinstance(self._channel, EditsMessages):
             return
-        part = waiting_part(self._channel, self._said)
+        part = waiting_part(self._channel, self._message)
         failpoint("placeholder_pre")
         await self._stand(_Shown(), [part])
 
@@ -185,34 +187,36 @@ class GrowingAnswer:
         if not self._pacer.may_edit(self._chat):
             return
         full, shown = self._pages.full[last], self._shown[last]
-        parts = [waiting_part(self._channel, self._said, last + 1)]
-        if shown.told != full.rendered or shown.dangling:
-            ops = range(shown.next_op, shown.next_op + (2 if shown.dangling else 1))
-            parts[:0] = [filled_part(self._said, last, op, full) for op in ops]
-            shown.next_op = ops.stop  # whether or not the commit comes: no other row may have these numbers
-            shown.told = None
+        parts = [waiting_part(self._channel, self._message, last + 1)]
+        if shown.final != full.rendered or shown.dangling:
+            revisions = range(shown.next_revision, shown.next_revision + (2 if shown.dangling else 1))
+            parts[:0] = [filled_part(self._message, last, revision, full) for revision in revisions]
+            shown.next_revision = revisions.stop  # whether or not the commit comes: no other row may have these numbers
+            shown.final = None
         await self._stand(_Shown(), parts, (shown, full.rendered))
 
-    async def _stand(self, new: _Shown, parts: Sequence[NewPart], told: tuple[_Shown, Rendered] | None = None) -> None:
+    async def _stand(
+        self, new: _Shown, parts: Sequence[OutboxPart], filled: tuple[_Shown, Rendered] | None = None
+    ) -> None:
         """Put these rows into the outbox, the last of which is a new placeholder, and wait until it was sent."""
         self._shown.append(new)
-        rows: list[OutboxRow] = await self._tools.store.write(
-            lambda connection: outbox.put(connection, self._tenant, parts, self._tools.delivery.now()),
-            self._tools.delivery.publish,
+        rows: list[OutboxRow] = await self._deps.store.write(
+            lambda connection: outbox.put(connection, self._tenant, parts, self._deps.delivery.now()),
+            self._deps.delivery.publish,
         )
-        if told is not None:
-            told[0].told, told[0].dangling = told[1], False
+        if filled is not None:
+            filled[0].final, filled[0].dangling = filled[1], False
             failpoint("page_turned")
         if rows:
-            new.platform_id = await self._tools.delivery.sent(rows[-1])
+            new.platform_id = await self._deps.delivery.wait_until_done(rows[-1])
 
     async def _edit(self, shown: _Shown, rendered: Rendered) -> None:
         """Show what there is."""
         if not isinstance(self._channel, EditsMessages) or shown.platform_id is None:
             return
-        part = OutboundPart(address=self._said.address, rendered=rendered, idem_key="", unfinished=True)
+        part = OutboundPart(address=self._message.address, rendered=rendered, idem_key="", unfinished=True)
         try:
-            await call(self._channel.edit(part, shown.platform_id), self._tools.config.send_timeout_s)
+            await call(self._channel.edit(part, shown.platform_id), self._deps.config.send_timeout_s)
             failpoint("live_edit")
         except asyncio.CancelledError:
             shown.dangling = True
@@ -221,12 +225,12 @@ class GrowingAnswer:
             shown.dangling = True
         except Retryable as failure:
             # the next edit obeys it, of whichever answer in this chat, and the final too
-            self._pacer.refused(self._chat, failure.retry_after_s or 1.0)
+            self._pacer.slow_down(self._chat, failure.retry_after_s or 1.0)
             return
         except ChannelError as failure:
-            log.debug("live_edit_refused", turn_id=self._said.cause, error=str(failure))
+            log.debug("live_edit_refused", turn_id=self._message.source_id, error=str(failure))
         shown.seen = rendered
 
 
-def _unfinished(rendered: Rendered) -> Rendered:
+def _mark_unfinished(rendered: Rendered) -> Rendered:
     return replace(rendered, text=rendered.text + GOES_ON)

@@ -1,49 +1,52 @@
-"""Live answers: when the busy sign, the placeholder and its edits come while a turn runs. The final is the outbox's.
+"""A live answer shows the busy sign, the placeholder and its edits while a turn runs. The final is the outbox's.
 
-A quick answer costs one timer and nothing else. What is shown of an answer that grows lives in `growing`.
+A quick answer costs one timer and nothing else. What is shown of an answer that grows lives in `growing_answer`.
 """
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+import zlib
+from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
 from channels.base import Channel, Reacts, ShowsTyping, Sign, StreamsDrafts
-from channels.errors import ChannelError
-from channels.messages import Rendered
-from gateway.delivery.calls import call
-from gateway.delivery.compose import Said
-from gateway.delivery.growing import GrowingAnswer, LiveTools, Settled
-from gateway.delivery.streamed import StreamedDraft
-from gateway.store import attempts
+from channels.errors import ChannelError, Permanent, Retryable
+from channels.messages import Address, Rendered
+from gateway.delivery.growing_answer import GrowingAnswer, LiveDeps, LiveOutcome
+from gateway.delivery.message_parts import OutboundMessage
+from gateway.delivery.sender import call
+from gateway.store import sends
 
 log = structlog.get_logger()
 
 SETTLE_S = 5.0
 """How long the final waits for a live edit that is in flight."""
 
+RENEW_SHARE = 2 / 3
+"""Part of a draft's life after which an unchanged one is shown again."""
+
 
 class LiveAnswer:
     """What a person sees of one turn before its answer is done."""
 
-    def __init__(self, tools: LiveTools, channel: Channel, tenant: str, said: Said, note: str = "") -> None:
-        """`said` is the answer to come, its text still empty; `note` is shown where that takes long."""
-        self._tools = tools
+    def __init__(self, deps: LiveDeps, channel: Channel, tenant: str, message: OutboundMessage, note: str = "") -> None:
+        """`message` is the answer to come, its text still empty; `note` is shown where that takes long."""
+        self._deps = deps
         self._channel = channel
-        self._pacer = tools.delivery.pacer(channel)
+        self._pacer = deps.delivery.pacer(channel)
         self._note = note
         self._noted = not note
-        self._address = said.address
-        self._turn_id = said.cause
+        self._address = message.address
+        self._turn_id = message.source_id
         self._message_id: str | None = None
-        self._growing = GrowingAnswer(tools, channel, tenant, said)
+        self._growing = GrowingAnswer(deps, channel, tenant, message)
         self._reacted = False
         self._over = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._draft = self._new_draft()
 
-    def _new_draft(self) -> StreamedDraft | None:
+    def _new_draft(self) -> "StreamedDraft | None":
         """Where the platform shows drafts in this chat, and was told to: no placeholder then."""
         if not isinstance(self._channel, StreamsDrafts) or not self._channel.drafts_in(self._address):
             return None
@@ -51,18 +54,18 @@ class LiveAnswer:
             self._channel,
             self._address,
             self._turn_id,
-            self._tools.now_s,
+            self._deps.now_s,
             every_s=self._channel.limits.edit_interval_s,
-            timeout_s=self._tools.config.send_timeout_s,
+            timeout_s=self._deps.config.send_timeout_s,
         )
 
-    def start(self, message_id: str | None, standing: Sequence[attempts.Standing] = ()) -> None:
+    def start(self, message_id: str | None, standing: Sequence[sends.RecoveredPart] = ()) -> None:
         """Begin to watch the time; `standing` is from before a crash."""
         self._message_id = message_id
         self._growing.take_up(standing)
-        self._timer = asyncio.get_running_loop().call_later(self._tools.config.typing_after_s, self._begin)
-        if self._tools.config.signs == "always":
-            self._tools.tasks.create_task(self._react())
+        self._timer = asyncio.get_running_loop().call_later(self._deps.config.typing_after_s, self._begin)
+        if self._deps.config.signs == "always":
+            self._deps.tasks.create_task(self._react())
 
     def feed(self, text: str) -> None:
         """More of the answer."""
@@ -76,7 +79,7 @@ class LiveAnswer:
         """What was fed is void, but for what stands already."""
         self._growing.discard(back_to)
 
-    async def settle(self) -> Settled:
+    async def settle(self) -> LiveOutcome:
         """Stop showing; when this returns no live edit is in flight, or it is known that one may be."""
         self._over.set()
         if self._timer is not None:
@@ -87,17 +90,17 @@ class LiveAnswer:
                 self._growing.doubt()
                 self._task.cancel()
                 await asyncio.wait([self._task])
-        return self._growing.settled()
+        return self._growing.to_outcome()
 
     def resume(self) -> None:
         """Go on showing: the turn goes on after all."""
         self._over.clear()
-        self._task = self._tools.tasks.create_task(self._show())
+        self._task = self._deps.tasks.create_task(self._show())
 
-    def finished(self) -> None:
+    def clear_sign(self) -> None:
         """The answer is out: take the working sign away."""
         if self._reacted and self._message_id and isinstance(self._channel, Reacts):
-            self._tools.tasks.create_task(self._sign_only(self._channel.react(self._address, self._message_id, None)))
+            self._deps.tasks.create_task(self._sign_only(self._channel.react(self._address, self._message_id, None)))
 
     def cancel(self) -> None:
         """Let go at once, for a turn that ends without an answer of its own."""
@@ -110,7 +113,7 @@ class LiveAnswer:
     # ------------------------------------------------------------ while it runs
 
     def _begin(self) -> None:
-        self._task = self._tools.tasks.create_task(self._show())
+        self._task = self._deps.tasks.create_task(self._show())
 
     async def _show(self) -> None:
         try:
@@ -119,18 +122,18 @@ class LiveAnswer:
             log.exception("live_answer_broken", turn_id=self._turn_id)
 
     async def _keep_showing(self) -> None:
-        config = self._tools.config
-        begun_s = self._tools.now_s() - config.typing_after_s
+        config = self._deps.config
+        begun_s = self._deps.now_s() - config.typing_after_s
         typed_s = float("-inf")
         while not self._over.is_set():
-            now_s = self._tools.now_s()
+            now_s = self._deps.now_s()
             age_s = now_s - begun_s
             quiet = self._growing.stands and self._pacer.is_narrow(
                 self._address.chat
             )  # what grows there is sign enough
             if now_s - typed_s >= self._channel.limits.typing_every_s and not quiet:
                 await self._sign_only(self._typing())
-                typed_s = self._tools.now_s()
+                typed_s = self._deps.now_s()
             if age_s >= config.placeholder_after_s:
                 await self._show_answer()
             if age_s >= config.note_after_s and not self._noted:
@@ -143,7 +146,7 @@ class LiveAnswer:
         if self._draft is not None and not self._draft.refused:
             if self._draft.is_due:
                 note = self._note if self._noted else ""
-                await self._draft.show(await self._growing.so_far() or self._growing.rendered(note) or Rendered(""))
+                await self._draft.show(await self._growing.so_far() or self._growing.render_words(note) or Rendered(""))
         else:
             await self._growing.show()
 
@@ -173,6 +176,53 @@ class LiveAnswer:
         """Signs may fail without harm."""
         self._pacer.note(self._address.chat)
         try:
-            await call(asked, self._tools.config.send_timeout_s)
+            await call(asked, self._deps.config.send_timeout_s)
         except ChannelError as failure:
             log.debug("sign_failed", turn_id=self._turn_id, error=str(failure))
+
+
+class StreamedDraft:
+    """One answer as the platform's own draft: no message, nothing stored, a weaker promise than a placeholder's."""
+
+    def __init__(
+        self,
+        channel: StreamsDrafts,
+        address: Address,
+        turn_id: str,
+        now_s: Callable[[], float],
+        *,
+        every_s: float,
+        timeout_s: float,
+    ) -> None:
+        """`every_s` is the least time between two shows."""
+        self._channel = channel
+        self._address = address
+        self._id = zlib.crc32(turn_id.encode()) or 1
+        self._now_s = now_s
+        self._every_s = every_s
+        self._timeout_s = timeout_s
+        self._shown: Rendered | None = None
+        self._due_s = float("-inf")  # nothing before
+        self._shown_s = float("-inf")
+        self.refused = False  # this chat takes no drafts after all
+
+    @property
+    def is_due(self) -> bool:
+        """Whether something may be shown now."""
+        return self._now_s() >= self._due_s
+
+    async def show(self, rendered: Rendered) -> None:
+        """Show this where it is new or about to vanish, and it is time. A failure is a sign that did not come."""
+        now_s = self._now_s()
+        fading = now_s - self._shown_s >= self._channel.draft_lasts_s * RENEW_SHARE
+        if now_s < self._due_s or (rendered == self._shown and not fading):
+            return
+        self._due_s = now_s + self._every_s
+        try:
+            await call(self._channel.draft(self._address, self._id, rendered), self._timeout_s)
+        except Retryable as failure:
+            self._due_s = self._now_s() + max(self._every_s, failure.retry_after_s or 0.0)
+        except ChannelError as failure:
+            self.refused = isinstance(failure, Permanent)
+            log.debug("draft_failed", chat=self._address.chat, error=str(failure))
+        self._shown, self._shown_s = rendered, self._now_s()

@@ -2,7 +2,7 @@
 
 from channels.errors import Permanent, Retryable
 from channels.messages import Address, Rendered
-from gateway.delivery.streamed import StreamedDraft
+from gateway.delivery.live_answer import StreamedDraft
 
 CHAT = Address("telegram", "main", "42")
 

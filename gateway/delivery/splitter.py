@@ -1,7 +1,7 @@
 """One answer becomes the parts a platform takes: each within its limit after rendering, together all of the answer.
 
 Pure, and the same for every platform: what a text becomes is the channel's `Renderer`, how long it may be its `Limits`.
-Where blocks are cut is `gateway.delivery.cutting`; pacing, sending and retry live in the outbox.
+Where blocks are cut is `gateway.delivery.block_splitter`; pacing, sending and retry live in the outbox.
 """
 
 import re
@@ -12,7 +12,7 @@ from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse_placed
 from channels.markdown.tree import Paragraph, Span, Style, clean
 from channels.messages import Rendered
-from gateway.delivery.cutting import SPARE, Blocks, Cut, Room, hard_cut, take, weight
+from gateway.delivery.block_splitter import SPARE, Blocks, Cut, Room, hard_cut, take, weight
 
 MAX_PARTS = 50  # of one answer; what goes beyond is left out, and the last part says so (A69)
 ORPHAN = 40  # a last part shorter than this takes over some of the part before it
@@ -60,7 +60,7 @@ def split(
         if page.length(whole) <= page.limit:
             return (whole,)
     begins = {id(block): at for at, block in placed}
-    packed = _packed(blocks, left_out, page, most)
+    packed = _pack(blocks, left_out, page, most)
     parts = [replace(page.part(head), next_at=begins.get(id(rest[0])) if rest else None) for head, rest in packed]
     return tuple([part for part in parts if _VISIBLE.search(part.plain)])
 
@@ -103,7 +103,7 @@ class _Page:
         return Room(limit, lambda blocks: self.size((*blocks, *behind)), self.size)
 
 
-def _packed(blocks: Blocks, left_out: int, page: _Page, most: int) -> list[Cut]:
+def _pack(blocks: Blocks, left_out: int, page: _Page, most: int) -> list[Cut]:
     """The blocks of each part, and those behind it; the last part says how much was left out, if anything was."""
     rest = (*blocks, _notice(left_out)) if left_out else blocks
     packed: list[Cut] = []
@@ -117,7 +117,7 @@ def _packed(blocks: Blocks, left_out: int, page: _Page, most: int) -> list[Cut]:
         head, rest = _take(rest, page.room(page.limit))
         packed.append((head, rest))
     if len(packed) > 1 and page.size(packed[-1][0]) < ORPHAN:
-        packed[-2:] = _balanced(before, packed[-2:], page)
+        packed[-2:] = _balance(before, packed[-2:], page)
     return packed
 
 
@@ -130,7 +130,7 @@ def _take(blocks: Blocks, room: Room) -> Cut:
     return head, (*left, *blocks[1:])
 
 
-def _balanced(blocks: Blocks, last_two: list[Cut], page: _Page) -> list[Cut]:
+def _balance(blocks: Blocks, last_two: list[Cut], page: _Page) -> list[Cut]:
     """The two last parts cut anew so that the last is more than a few characters, where that can be."""
     total = sum(page.size(head) for head, _ in last_two)
     for share in _SHARES:

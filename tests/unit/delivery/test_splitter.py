@@ -14,7 +14,7 @@ from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
 from channels.messages import Rendered
 from channels.telegram.render import TelegramRenderer
-from gateway.delivery.splitting import MAX_PARTS, ORPHAN, SplitPart, split
+from gateway.delivery.splitter import MAX_PARTS, ORPHAN, SplitPart, split
 from tests.fakes.markdown_documents import Document, documents
 from tests.fakes.starred_renderer import LIMITS as STARRED_LIMITS
 from tests.fakes.starred_renderer import StarredRenderer

@@ -1,0 +1,203 @@
+"""Delivery: one lane a chat works off its outbox rows in order, part by part, until each has an end.
+
+What happens to a row is decided by `lane`, what a failure leads to by `retry_policy`, when the next call may go by
+`pacing`. A lane that waits holds up no other.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import TypeVar
+
+from channels.base import Channel
+from channels.messages import Address
+from gateway.delivery.config import DeliveryConfig
+from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, NextStep, ParkedLanes, SharedLaneState
+from gateway.delivery.lane_worker import DeliveryChannels, LaneDeps, LaneWorker
+from gateway.delivery.pacing import Pacer
+from gateway.delivery.sender import FillSecret, PartSender
+from gateway.store import lanes
+from gateway.store.engine import Store
+from gateway.store.outbox import OutboxRow
+
+AT_ONCE_CHARS = 3_000
+"""Text up to this long is worked on where it is: 10 µs a character at worst, and a thread costs 100 (November 2026)."""
+
+DEADLINE_S = 60.0
+"""Nobody waits longer for a long text; the longest answer takes under one second of it."""
+
+T = TypeVar("T")
+
+
+class Delivery:
+    """The lanes of every chat, and the one place that retries a send."""
+
+    def __init__(
+        self,
+        store: Store,
+        channels: DeliveryChannels,
+        config: DeliveryConfig,
+        clock: Callable[[], datetime],
+        fill_secret: FillSecret,
+        tasks: asyncio.TaskGroup,
+    ) -> None:
+        """`tasks` is the parent of every lane."""
+        sender = PartSender(store, config, fill_secret, clock)
+        self._deps = LaneDeps(store, channels, config, clock, sender, tasks, self.publish)
+        self._shared = SharedLaneState()
+        self._workers: dict[str, LaneWorker] = {}  # lanes with something to say, or to remember
+        self._waiting: dict[int, asyncio.Future[str | None]] = {}  # by row, who waits for its end
+        self.long_texts = LongTexts()
+
+    @property
+    def parked(self) -> ParkedLanes:
+        """The lanes whose people cannot be reached; to be unparked in the store first."""
+        return self._shared.parked
+
+    # ------------------------------------------------------------ what others call
+
+    async def recover(self) -> None:
+        """Wake the lanes that have something to say from an earlier life; those of removed accounts are left alone."""
+        self.parked.put(await self._deps.store.read(lanes.parked_lanes, lasting=True))
+        for address in await self._deps.store.read(lanes.open_lanes, lasting=True):
+            if self._deps.channels.configured(address):
+                self.reread(address)
+
+    def publish(self, rows: Iterable[OutboxRow]) -> None:
+        """Take rows that were just committed; called by the writer's post-commit hook, in row order."""
+        for row in rows:
+            worker = self._worker(row.part.address.lane)
+            if worker.lane.on_published(row):
+                worker.queue.offer(row)
+            elif not worker.queue.running:
+                self._drop_if_idle(worker)
+
+    def reserve(self, lane: str) -> bool:
+        """Whether the first row of the next commit will go at once: then its attempt is persisted with it."""
+        worker = self._workers.get(lane)
+        if lane in self.parked or (worker is not None and worker.queue.running):
+            return False
+        return self._worker(lane).lane.on_reserved()
+
+    def release(self, lane: str) -> None:
+        """Give a reserved place back: the commit did not come."""
+        worker = self._worker(lane)
+        worker.lane.on_released()
+        if not worker.queue.running:
+            self._drop_if_idle(worker)
+
+    async def wait_until_done(self, row: OutboxRow) -> str | None:
+        """Wait until a published row has its end: the platform's id, None where it was not sent."""
+        waiting: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+        self._waiting[row.id] = waiting
+        try:
+            return await waiting
+        finally:
+            self._waiting.pop(row.id, None)
+
+    def now(self) -> datetime:
+        """The time, as every row of the outbox is stamped."""
+        return self._deps.clock()
+
+    def works_before(self, deadline: datetime) -> bool:
+        """Whether anything may happen before this instant; a row that was told to wait for longer holds its lane up."""
+        return any(worker.acts_before(deadline) for worker in self._workers.values())
+
+    def reread(self, address: Address) -> None:
+        """Look into the store for what a lane has to say: it may hold rows that were never published."""
+        self._worker(address.lane).reread()
+
+    def park(self, lane: str) -> None:
+        """Let a lane say nothing more; the store has it parked already."""
+        self.parked.put([lane])
+
+    def unpark(self, lane: str) -> None:
+        """Let a lane go on; the store has it unparked already."""
+        self.parked.resume(lane, self._deps.clock())
+        self._worker(lane).reread()
+
+    def move(self, old: Address, new_chat: str) -> None:
+        """A chat goes on under another id; the store has moved what waits, and what is being sent.
+
+        The new lane comes to that row first, and waits for the end that it has in the old one.
+        """
+        new = self._worker(replace(old, chat=new_chat).lane)
+        self.parked.forget(old.lane)
+        if (worker := self._workers.get(old.lane)) is not None:
+            worker.lane.on_moved(new.lane.name)
+            worker.queue.window.rewind()  # what it still had in memory has moved
+        new.reread()
+
+    def pacer(self, channel: Channel) -> Pacer:
+        """When calls of this account may go; signs and live edits are to ask it too."""
+        return self._deps.channels.pacer(channel)
+
+    # ------------------------------------------------------------ the lanes
+
+    def _worker(self, lane: str) -> LaneWorker:
+        if lane not in self._workers:
+            state = LaneState(lane, self._deps.config, self._shared)
+            self._workers[lane] = LaneWorker(state, self._deps, self._deliver)
+        return self._workers[lane]
+
+    async def _deliver(self, worker: LaneWorker, row: OutboxRow) -> None:
+        """Work a row until it has an end, or its lane is parked or has moved."""
+        step = worker.lane.on_row(row)
+        if isinstance(step, AwaitLane):
+            await self._workers[step.lane].free.wait()
+            worker.queue.window.rewind()
+            return
+        worker.free.clear()
+        try:
+            done = await self._carry_out(worker, step)
+            self._tell_who_waits(done)
+        finally:
+            new = worker.lane.on_let_go()
+            worker.free.set()
+        if new is not None:
+            self._worker(new).reread()
+        self._drop_if_idle(worker)
+
+    async def _carry_out(self, worker: LaneWorker, step: NextStep) -> Done:
+        while not isinstance(step, Done):
+            if isinstance(step, MoveChat):
+                self.move(step.old, step.new_chat)
+                step = worker.lane.on_moved_away()
+            else:
+                step = await worker.carry_out(step)
+        return step
+
+    def _tell_who_waits(self, done: Done) -> None:
+        waiting = self._waiting.get(done.row.id)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(done.platform_id)
+
+    def _drop_if_idle(self, worker: LaneWorker) -> None:
+        """Not while its queue reads the store: another worker would read the same rows."""
+        if worker.lane.is_idle and not worker.queue.window:
+            self._workers.pop(worker.lane.name, None)
+
+
+class LongTexts:
+    """Costly pure work beside the event loop: one thread at a time for the long texts of everybody, in turn."""
+
+    def __init__(self) -> None:
+        """Nothing is worked on."""
+        self._turn = asyncio.Lock()
+        self.under_way = 0  # texts that are worked on, or wait for it
+
+    async def run(self, chars: int, work: Callable[[], T]) -> T:
+        """What the work on a text of so many characters comes to. It goes on when nobody waits for it any more.
+
+        Raises:
+            TimeoutError: it did not come to an end within the deadline.
+        """
+        if chars <= AT_ONCE_CHARS:
+            return work()
+        self.under_way += 1
+        try:
+            async with asyncio.timeout(DEADLINE_S), self._turn:
+                return await asyncio.to_thread(work)
+        finally:
+            self.under_way -= 1

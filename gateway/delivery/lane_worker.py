@@ -1,0 +1,200 @@
+"""A worker carries out the steps of one lane: it waits, stores and calls, and tells the lane how that went.
+
+What the next step is, is `lane`'s decision; what concerns two lanes is `delivery`'s.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Protocol
+
+import structlog
+
+from channels.base import Channel, EditsMessages
+from channels.errors import ChannelError, Retryable
+from channels.messages import Address
+from gateway.delivery.config import DeliveryConfig
+from gateway.delivery.lane import (
+    Call,
+    FindTarget,
+    LaneState,
+    LoadChannel,
+    MarkSending,
+    NextStep,
+    RecordSent,
+    SaveOutcome,
+    Sleep,
+    Step,
+    TakeTurn,
+)
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.delivery.pacing import Pacer
+from gateway.delivery.retry_policy import AttemptOutcome
+from gateway.delivery.sender import PartSender
+from gateway.durable_queue import Drained, Window
+from gateway.failpoints import failpoint
+from gateway.store import lanes, moves, outbox, sends
+from gateway.store.engine import Connection, Store
+from gateway.store.outbox import Action, OutboxPart, OutboxRow
+from gateway.supervision import care_of
+from gateway.telemetry import OUTBOUND, series
+
+log = structlog.get_logger()
+
+
+class DeliveryChannels(Protocol):
+    """How a lane finds the channel of an address."""
+
+    def configured(self, address: Address) -> bool:
+        """Whether the account of an address is configured."""
+        ...
+
+    async def loaded(self, address: Address) -> Channel:
+        """The channel of a configured address, as soon as it is loaded."""
+        ...
+
+    def pacer(self, channel: Channel) -> Pacer:
+        """The pacer of a channel account."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LaneDeps:
+    """What every lane of a gateway shares."""
+
+    store: Store
+    channels: DeliveryChannels
+    config: DeliveryConfig
+    clock: Callable[[], datetime]
+    sender: PartSender
+    tasks: asyncio.TaskGroup  # the parent of every lane
+    publish: Callable[[list[OutboxRow]], None]
+
+
+class LaneWorker:
+    """One lane at work."""
+
+    def __init__(
+        self, lane: LaneState, deps: LaneDeps, deliver: "Callable[[LaneWorker, OutboxRow], Awaitable[None]]"
+    ) -> None:
+        """`deliver` is called with one row of the lane after another."""
+        self.lane = lane
+        self.free = asyncio.Event()  # it delivers nothing
+        self.free.set()
+        self._deps = deps
+        self._channel: Channel | None = None
+        window = Window(deps.config.lane_size, self._load)
+        self.queue = Drained(window, partial(deliver, self), deps.tasks, care_of(deps.tasks, "lane", lane.name))
+
+    async def _load(self, after_id: int, limit: int) -> list[OutboxRow]:
+        query = partial(outbox.open_parts, lane=self.lane.name, after_id=after_id, limit=limit)
+        return await self._deps.store.read(query, lasting=True)
+
+    def reread(self) -> None:
+        """Begin with the oldest open row; the one that is being delivered has its end before that."""
+        self.queue.window.rewind()
+        self.queue.wake()
+
+    def acts_before(self, deadline: datetime) -> bool:
+        """Whether anything may happen here before this instant."""
+        # From one row to the next; a queue that broke and rests moves nothing.
+        between = self.queue.running and not (self.queue.working or self.queue.resting)
+        return between or self.lane.acts_before(deadline)
+
+    async def carry_out(self, step: Step) -> NextStep:
+        """Do what the lane decided; what it decides then."""
+        match step:
+            case LoadChannel(address):
+                channel = self._channel = await self._deps.channels.loaded(address)
+                idempotent, can_edit = channel.limits.idempotent_sends, isinstance(channel, EditsMessages)
+                return self.lane.on_channel(self._deps.clock(), idempotent=idempotent, can_edit=can_edit)
+            case FindTarget(part):
+                return self.lane.on_target(
+                    await self._deps.store.read(partial(sends.standing_id, part=part), lasting=True)
+                )
+            case TakeTurn(chat):
+                return self.lane.on_turn(self._pacer.reserve(chat), self._deps.clock())
+            case Sleep(seconds):
+                await asyncio.sleep(seconds)
+                return self.lane.on_awake()
+        return await self._attempt(step)
+
+    async def _attempt(self, step: MarkSending | Call | RecordSent | SaveOutcome) -> NextStep:
+        match step:
+            case MarkSending(row_id, action):
+                failpoint("send_pre")
+                await self._deps.store.write(partial(sends.mark_sending, id_=row_id, action=action))
+                return self.lane.on_marked()
+            case Call(row):
+                try:
+                    receipt = await self._deps.sender.attempt(row, self._loaded_channel)
+                except ChannelError as failure:
+                    return self.lane.on_failed(failure, self._deps.clock())
+                return self.lane.on_sent(receipt.platform_id)
+            case RecordSent(row, platform_id):
+                await self._record_sent(row, platform_id)
+                return self.lane.on_recorded(platform_id)
+            case SaveOutcome(row, failure, outcome):
+                await self._save_outcome(row, failure, outcome)
+                return self.lane.on_saved(outcome)
+
+    async def _record_sent(self, row: OutboxRow, platform_id: str) -> None:
+        series(OUTBOUND, row.part.address.channel, "sent").inc()
+        failpoint("sent_pre")
+        now = self._deps.clock()
+        await self._deps.store.write(partial(sends.record_sent, id_=row.id, platform_id=platform_id, now=now))
+        failpoint("placeholder_post" if row.part.action is Action.PLACEHOLDER else "sent_post")
+
+    async def _save_outcome(self, row: OutboxRow, failure: ChannelError, outcome: AttemptOutcome) -> None:
+        address, source_id = row.part.address, row.part.source_id
+        series(OUTBOUND, address.channel, type(failure).__name__.lower()).inc()
+        if isinstance(failure, Retryable) and failure.retry_after_s is not None:
+            self._pacer.slow_down(address.chat, min(failure.retry_after_s, self._deps.config.longest_wait_s))
+        _log(row, outcome)
+        apology = _apology(self._loaded_channel, row.part) if outcome.drop_rest else []
+        if outcome.drop_rest:
+            self.queue.window.take(lambda other: other.part.source_id == source_id)
+        commit = partial(_commit, row=row, outcome=outcome, apology=apology, now=self._deps.clock())
+        await self._deps.store.write(commit, self._deps.publish)
+
+    @property
+    def _pacer(self) -> Pacer:
+        return self._deps.channels.pacer(self._loaded_channel)
+
+    @property
+    def _loaded_channel(self) -> Channel:
+        if self._channel is None:
+            raise RuntimeError(f"the lane {self.lane.name} has no channel yet")
+        return self._channel
+
+
+def _log(row: OutboxRow, outcome: AttemptOutcome) -> None:
+    log.warning(
+        "attempt_failed", outbox_id=row.id, lane=row.part.address.lane, action=row.part.action, attempts=row.attempts,
+        state=outcome.row.state, marked=outcome.row.maybe_duplicate, parked=outcome.park, error=outcome.error,
+    )  # fmt: skip
+
+
+def _apology(channel: Channel, part: OutboxPart) -> list[OutboxPart]:
+    """Said once about a reply that could not be delivered; about an apology nothing is said."""
+    if part.source_id.startswith("dead:"):
+        return []
+    text = "⚠️ A part of my answer could not be delivered. Ask me again and I will try anew."
+    return to_parts(channel, OutboundMessage(part.address, f"dead:{part.source_id}", text))
+
+
+def _commit(
+    connection: Connection, row: OutboxRow, outcome: AttemptOutcome, apology: Sequence[OutboxPart], now: datetime
+) -> list[OutboxRow]:
+    """What an attempt leaves behind, in one commit; what is to be said about it."""
+    address = row.part.address
+    sends.save(connection, outcome.row, outcome.error, now)
+    if outcome.moved_to is not None:
+        moves.move_chat(connection, row.tenant, address, outcome.moved_to, now)
+    if outcome.park:
+        lanes.park(connection, row.tenant, address.lane, outcome.error, now)
+    if outcome.drop_rest:
+        sends.dead_letter_rest(connection, row.part.source_id, row.id, outcome.error, now)
+    return outbox.put(connection, row.tenant, apology, now)
