@@ -123,7 +123,11 @@ class SqliteEngine:
     def _read(self, query: Callable[[Connection], T]) -> T:
         try:
             with self._readers.begin() as connection:
-                return query(connection)
+                try:
+                    return query(connection)
+                except BaseException:
+                    connection.invalidate()  # a result that was not read to its end would hold on to what it saw
+                    raise
         except sa.exc.DBAPIError as error:
             if is_outage(error) and _code(error) != sqlite3.SQLITE_READONLY:  # a write in a read is its author's error
                 raise unavailable(error) from error

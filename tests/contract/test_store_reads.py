@@ -53,6 +53,26 @@ class TestReads:
             reads = [group.create_task(store.read(subjects)) for _ in range(50)]
         assert [["one"]] * 50 == [read.result() for read in reads]
 
+    async def test_a_read_that_fails_leaves_nothing_of_what_it_saw(self, store: Store) -> None:
+        """Also one that broke off in the middle of its rows, and whose error somebody keeps."""
+        first = [str(number) for number in range(50)]
+        for subject in first:
+            await store.write(note(subject))
+
+        def broken(connection: sa.Connection) -> None:
+            for _ in connection.execute(sa.select(audit.c.subject)):
+                raise LookupError
+
+        kept: list[LookupError] = []
+        for _ in range(8):  # more than there are readers
+            try:
+                await store.read(broken)
+            except LookupError as error:
+                kept.append(error)
+        await store.write(note("late"))
+        for _ in kept:
+            assert [*first, "late"] == await store.read(subjects)
+
     async def test_whoever_stops_waiting_for_a_read_leaves_nothing_open(self, store: Store) -> None:
         """A cancelled read gives its connection back whole; no reader is lost by it."""
         await store.write(note("one"))
