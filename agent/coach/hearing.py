@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TypeGuard
 
-from agent.coach.language import DEFAULT, NAMES, detect
+from agent.coach.language import detect
 from agent.coach.prefetch import planned_language
+from agent.language import DEFAULT, NAMES
 from agent.ports import ModelRequest
 from agent.transcript import SKIPPED, AssistantItem, Item, ToolItem, UserItem
 

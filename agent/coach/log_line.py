@@ -10,15 +10,8 @@ from datetime import date, timedelta
 from enum import StrEnum
 
 from agent.coach.durations import find_duration
-from agent.coach.practice import (
-    DAY_MINUTES,
-    PracticeRefused,
-    check_entry,
-    clean,
-    clean_name,
-    clean_notes,
-    name_key,
-)
+from agent.coach.practice import DAY_MINUTES, PracticeRefused, check_entry, clean_name, clean_notes, name_key
+from agent.wellformed import clean
 
 MAX_LINE_CHARS = 4_000
 """More than this is no log line; the rest is not read."""

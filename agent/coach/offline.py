@@ -17,7 +17,7 @@ from agent.coach.durations import spell_minutes
 from agent.coach.hearing import Returned, listen
 from agent.coach.insights import insights_of
 from agent.coach.intents import Intent, read_request
-from agent.coach.language import TABLES, escape, explain_log, say, say_date
+from agent.coach.language import TABLES, explain_log, say, say_date
 from agent.coach.log_line import MAX_LINE_CHARS, LogLine, LogLineError, LogProblem, parse_log
 from agent.coach.offline_work import Calls, CannotTell, Work
 from agent.coach.practice import name_key
@@ -27,6 +27,7 @@ from agent.coach.prose import history_text, skill_stats_text, skills_text, stats
 from agent.coach.reports import JourneyReport, PatternsReport, SessionsReport, SkillsReport
 from agent.coach.rule_plan import plan_text
 from agent.coach.tasks import WHICH_SKILL, Act, Task, asked_last, asks, tasks_of
+from agent.language import escape
 from agent.models.offline import RuleAnswer, RuleCall
 from agent.ports import ModelRequest
 from agent.transcript import SuggestedReply

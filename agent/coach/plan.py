@@ -13,14 +13,15 @@ import structlog
 
 from agent.answers import failed
 from agent.bounded import Interrupted, bounded
-from agent.coach.calendar import today_of, week_of
+from agent.calendar import today_of, week_of
 from agent.coach.commands import SaveWeeklyPlan
 from agent.coach.insights import insights_of
-from agent.coach.language import detect, language_of
+from agent.coach.language import detect
 from agent.coach.prefetch import Prefetched, plan_request, prefetch
 from agent.coach.reader import PracticeReader
 from agent.deadline import Deadline
 from agent.errors import FailureKind
+from agent.language import language_of
 from agent.ports import AtWork, ModelEvent, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Turn, TurnPort
 from agent.responses import Text, classify
 from agent.running import Agent

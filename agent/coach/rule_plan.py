@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import date
 
 from agent.coach.durations import spell_minutes
-from agent.coach.language import escape, say, say_days, say_level, say_weekday
+from agent.coach.language import say, say_days, say_level, say_weekday
 from agent.coach.mastery import next_level
 from agent.coach.reports import JourneyReport, PatternsReport, SkillJourney
+from agent.language import escape
 
 GROWTH = 1.1
 """A tenth more than the average of the last four weeks: a week that can be done."""

@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from agent.calendar import today_of, week_of, zone_of
 from agent.coach import reports
-from agent.coach.calendar import today_of, week_of, zone_of
 from agent.coach.commands import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
 from agent.coach.language import explain
 from agent.coach.patterns import MAX_SESSIONS

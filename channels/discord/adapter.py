@@ -4,18 +4,18 @@ No retry, no splitting and no pacing live here; a call is made once and ends in 
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
 from pydantic import JsonValue
 
-from channels.base import ChannelState, Renderer, Sign, Sink
+from channels.base import ChannelState, Menus, Renderer, Sign, Sink
 from channels.clocks import steady_now
 from channels.discord.answers import Answers
 from channels.discord.bodies import body_of, message_of, safe_media, target_of
-from channels.discord.commands import commands_of, same_commands
+from channels.discord.commands import commands_of, same_commands, shared_names
 from channels.discord.config import DiscordAccount
 from channels.discord.connection import Connection, Pause, introduced
 from channels.discord.cursor import read_cursor
@@ -58,6 +58,7 @@ class DiscordChannel:
         self._reactions = Reactions(self._wire)
         self._pause = pause
         self._clock = clock
+        self.shared_commands: frozenset[str] = frozenset()  # answered to everybody in a server; from the menus
 
     def __repr__(self) -> str:
         return f"DiscordChannel({self.account!r})"
@@ -71,7 +72,8 @@ class DiscordChannel:
             ConfigRefused: Discord refuses the token or an intent.
         """
         sink.report(ChannelState.STARTING)
-        near = Surroundings(await introduced(self._config, self._wire, sink, self._pause), self._config)
+        us = await introduced(self._config, self._wire, sink, self._pause)
+        near = Surroundings(us, self._config, is_shared=lambda name: name in self.shared_commands)
         cursor = read_cursor(await sink.cursor())
         hearing = Hearing(
             self._wire, sink, near, cursor, self._answers, self._echoes, pause=self._pause, clock=self._clock
@@ -195,8 +197,9 @@ class DiscordChannel:
             return
         await self._call("PATCH", MESSAGE, body, at={"channel_id": target_of(address), "message_id": message_id})
 
-    async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    async def set_commands(self, menus: Menus) -> None:
         """Set the application commands, with their options and languages; nothing is written where they stand."""
+        self.shared_commands = shared_names(menus)
         us = await _meant(self._wire.introduce())
         path = "/applications/{application_id}/commands"
         wanted = commands_of(menus)

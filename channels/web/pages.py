@@ -1,8 +1,9 @@
 """What every open page of the web chat shares: the way in, what is shown, and the last messages. No HTTP lives here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from channels.base import Menus
 from channels.messages import InboundMessage
 from channels.viewers.desk import Desk
 from channels.viewers.screens import Frame, Screen, Screens
@@ -21,7 +22,7 @@ class Pages:
         self.screens = screens
         self.history = History()
         self.attached = AttachedFiles()
-        self.menus: Mapping[str, Sequence[tuple[str, str]]] = {}
+        self.menus: Menus = {}
 
     def welcome(self, screen: Screen, locale: str | None, epoch: str, seen: int) -> None:
         """Tell a page that has just come what there is, and what it has not seen."""

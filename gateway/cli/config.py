@@ -31,6 +31,9 @@ def show(config_path: Path | None) -> None:
     """Print every key with the value in force and where it comes from; secrets are masked."""
     from gateway.cli.shown import lines_of  # noqa: PLC0415  heavy, with the line below
     from gateway.config.settings import load, read_sources  # noqa: PLC0415  heavy: every room's config model
+    from gateway.product import in_force, load_product  # noqa: PLC0415  heavy: whatever the agent is made of
 
-    for line in lines_of(load(config_path, os.environ), read_sources(config_path, os.environ)):
+    settings = load(config_path, os.environ)
+    settings = in_force(settings, load_product(settings.agent.product))
+    for line in lines_of(settings, read_sources(config_path, os.environ)):
         click.echo(line)

@@ -8,6 +8,7 @@ from agent.coach import correction, intents, language, log_line, looks, practice
 from agent.coach.hearing import listen
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
+from agent.language import escape, language_of
 from agent.models import failures, openai, openai_format
 from agent.models.sse import EventParser
 from agent.ports import ModelFailure, ModelRequest, ToolSpec
@@ -28,7 +29,7 @@ from agent.transcript import (
     fold,
     open_calls,
 )
-from agent.wellformed import well_formed
+from agent.wellformed import clean, well_formed
 from tests.attacks.entries import Entry
 from tests.fakes.agents import Number
 
@@ -197,10 +198,11 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
     "agent.coach.hearing:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
     "agent.coach.offline:OfflineCoach.answer": Entry(offline),
-    "agent.coach.language:detect": Entry(lambda text: (language.detect(text), language.language_of(text))),
-    "agent.coach.language:escape": Entry(language.escape),
+    "agent.coach.language:detect": Entry(language.detect),
+    "agent.language:language_of": Entry(language_of),
+    "agent.language:escape": Entry(escape),
     "agent.coach.looks:emoji_for": Entry(looks.emoji_for),
-    "agent.coach.practice:clean": Entry(practice.clean),
+    "agent.wellformed:clean": Entry(clean),
     "agent.coach.practice:clean_name": Entry(clean_name),
     "agent.coach.prefetch:read_prefetched": Entry(
         lambda text: (prefetch.read_prefetched(text), prefetch.planned_language(text))

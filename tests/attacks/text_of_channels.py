@@ -269,7 +269,6 @@ EXCUSED: dict[str, str] = {
     "channels.discord.places": "loops over the channels of a server, by their ids",
     "channels.discord.wire": "loops over attempts and options of a call of ours",
     "channels.telegram.files": "a file's path as Telegram names it, and bounded by it",
-    "channels.telegram.adapter": "our own commands and their own texts",
     "channels.telegram.asking": "loops over attempts of a call of ours",
     "channels.telegram.failures": "a platform's error in one short line",
     "channels.slack.names:Names._keep": "loops over what is kept, of which there is a bounded number",
@@ -283,7 +282,6 @@ EXCUSED: dict[str, str] = {
     "channels.web.attached": "loops over files that are kept, by their sizes",
     "channels.web.bounds": "loops over instants, not over text",
     "channels.web.history": "loops over what is kept of a chat, 200 messages at most",
-    "channels.web.frames:commands_frame": "our own commands and their own texts",
     "channels.web.routes": "headers and a query, which the server bounds",
     "channels.web.visitor": "a cookie and a header, which the server bounds",
 }

@@ -11,7 +11,7 @@ from datetime import date, datetime
 import sqlalchemy as sa
 from pydantic import JsonValue
 
-from agent.coach.calendar import today_of
+from agent.calendar import today_of
 from agent.coach.commands import (
     ArchiveSkill,
     CreateSkill,
@@ -37,11 +37,11 @@ from agent.coach.practice import (
     name_key,
 )
 from agent.ports import LocalCommand, Principal
-from gateway.store import practice_rows as rows
+from gateway.coach import practice_rows as rows
+from gateway.coach.tables import practice_effects, practice_sessions, skills, weekly_plans
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.engine import Store
 from gateway.store.tables.base import new_id
-from gateway.store.tables.practice import practice_effects, practice_sessions, skills, weekly_plans
 
 Result = dict[str, JsonValue]
 
