@@ -80,7 +80,7 @@ async def serve(
         GatewayError: it cannot start; the message says what to do.
     """
     limit = descriptors.raise_soft_limit()
-    settings = fitted(settings, descriptors.free(limit))
+    settings = fit_to_descriptors(settings, descriptors.free(limit))
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
@@ -89,7 +89,7 @@ async def serve(
             await store.aclose()
 
 
-def fitted(settings: Settings, free: int) -> Settings:
+def fit_to_descriptors(settings: Settings, free: int) -> Settings:
     """The settings with no more connections than half of the descriptors that are free, and fewer views than those.
 
     The other half is what platforms, models, the store and `tenk status` need; the fourth quarter of the connections is
@@ -228,7 +228,7 @@ class Gateway:
         router.close()
         with suppress(StoreUnavailable):  # then this end counts as a death, which harms nobody
             await self._store.enqueue(partial(journal.let_go, epoch=epoch))
-        await drained(
+        await wait_until_idle(
             lambda deadline: router.busy or delivery.works_before(deadline),
             utc_now,
             timedelta(seconds=self._settings.sessions.drain_s),
@@ -281,7 +281,7 @@ class Gateway:
         return ControlServer(self._settings.control_path, handlers)
 
 
-async def drained(
+async def wait_until_idle(
     works_before: Callable[[datetime], bool],
     clock: Callable[[], datetime],
     limit: timedelta,

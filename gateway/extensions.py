@@ -14,7 +14,7 @@ TOOLS = "tenk.tools"
 KINDS = {AGENTS: "agent", TOOLS: "tool"}
 
 
-def offered(group: str) -> list[str]:
+def list_offered(group: str) -> list[str]:
     """The names there are, sorted; nothing is imported."""
     return sorted({point.name for point in entry_points(group=group)})
 
@@ -25,7 +25,7 @@ def check_offered(group: str, name: str) -> None:
     Raises:
         SettingsError: nobody does; the message lists what there is.
     """
-    names = offered(group)
+    names = list_offered(group)
     if name in names:
         return
     near = difflib.get_close_matches(name, names, 1, cutoff=0.6)

@@ -13,7 +13,7 @@ FROM_A_CHECKOUT = ".venv/bin/tenk"
 
 
 @dataclass(frozen=True, slots=True)
-class Invocation:
+class CommandLine:
     """A command line's beginning and end; what stands between is the reader's to type."""
 
     program: tuple[str, ...]  # words: (".venv/bin/tenk",)
@@ -31,11 +31,11 @@ class Invocation:
         return FROM_A_CHECKOUT if self.program == (FROM_A_CHECKOUT,) else NAME
 
 
-PLAIN = Invocation((NAME,))
+PLAIN = CommandLine((NAME,))
 """Where nothing is known of how it was called."""
 
 
-def of_process() -> Invocation:
+def of_process() -> CommandLine:
     """How this process was called."""
     return called(sys.argv, os.environ, Path.cwd(), Path(sys.executable), shutil.which)
 
@@ -46,7 +46,7 @@ def called(
     directory: Path,
     python: Path,
     find: Callable[[str], str | None],
-) -> Invocation:
+) -> CommandLine:
     """How a process with these arguments was called. `find` looks for a program as a shell does."""
     script = Path(argv[0]) if Path(argv[0]).name == NAME else python.with_name(NAME)
     found = find(NAME)
@@ -57,7 +57,7 @@ def called(
     else:
         program = (_from_here(python, directory), "-m", "gateway")
     home = environ.get("TENK_HOME", "").strip()
-    return Invocation(program, (f"TENK_HOME={home}",) if home else (), _config_option(argv))
+    return CommandLine(program, (f"TENK_HOME={home}",) if home else (), _config_option(argv))
 
 
 def _same(one: str, other: Path) -> bool:

@@ -115,10 +115,10 @@ def parse_log(text: str, today: date, skills: Sequence[str] = ()) -> LogLine:
     name, notes = _name_and_notes(before or after, skills)
     rest = (notes, after if before else "", more)
     said = day or day_after or today
-    return _checked(duration.minutes, name, " ".join(part for part in rest if part), said, today)
+    return _check(duration.minutes, name, " ".join(part for part in rest if part), said, today)
 
 
-def _checked(minutes: int, name: str, notes: str, day: date, today: date) -> LogLine:
+def _check(minutes: int, name: str, notes: str, day: date, today: date) -> LogLine:
     try:
         check_entry(minutes, day, today)
         return LogLine(minutes, clean_name(name), clean_notes(notes), day)

@@ -25,7 +25,7 @@ def plan_text(language: str, journey: JourneyReport, patterns: PatternsReport) -
     if not skills:
         return say(language, "plan_empty")
     days = practice_days(patterns)
-    minutes = _rounded(weekly_minutes(patterns) / len(days))
+    minutes = _round_minutes(weekly_minutes(patterns) / len(days))
     return "\n\n".join(
         (
             say(language, "plan_summary"),
@@ -115,5 +115,5 @@ def _goal(language: str, skill: SkillJourney, minutes: int, sessions: int) -> st
     return say(language, "plan_goal_week", minutes=spell_minutes(minutes), sessions=sessions, level_line=line).rstrip()
 
 
-def _rounded(minutes: float) -> int:
+def _round_minutes(minutes: float) -> int:
     return max(round(minutes / STEP_MINUTES) * STEP_MINUTES, STEP_MINUTES)

@@ -103,7 +103,7 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
         return Reply(stats_text(language, journey, patterns_report(sessions, today)))
     skill = _find(skills, wanted)
     if skill is None:
-        return Reply(say(language, "problem_unknown_skill", detail=_quoted(wanted)))
+        return Reply(say(language, "problem_unknown_skill", detail=_quote(wanted)))
     journey = journey_report((skill,), totals, today, principal.week_start)
     sessions = await reader.sessions(principal, skill_id=skill.id, limit=MAX_SESSIONS)
     return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, skill.id)))
@@ -139,6 +139,6 @@ def _find(skills: tuple[Skill, ...], wanted: str) -> Skill | None:
     return exact or (begun[0] if len(begun) == 1 else None)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """A person's words in a sentence of ours: literal, and not too many."""
     return escape(clean(text[:MAX_WANTED_CHARS])[:64])

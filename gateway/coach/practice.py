@@ -98,7 +98,7 @@ def _change(scope: _Scope, command: LocalCommand) -> Result:
 
 def _log(scope: _Scope, command: LogPractice) -> Result:
     _check_day(scope, command.minutes, command.day)
-    known, skill = _practised(scope, command.skill)
+    known, skill = _take_up_skill(scope, command.skill)
     session = PracticeSession(new_id(), skill.id, command.minutes, command.day, clean_notes(command.notes))
     scope.connection.execute(
         practice_sessions.insert(),
@@ -114,7 +114,7 @@ def _log(scope: _Scope, command: LogPractice) -> Result:
     }
 
 
-def _practised(scope: _Scope, name_or_id: str) -> tuple[Skill | None, Skill]:
+def _take_up_skill(scope: _Scope, name_or_id: str) -> tuple[Skill | None, Skill]:
     """The skill as it was known, None where it was not, and as it is practised now: there, and not put away."""
     known = rows.find_skill(scope.connection, scope.principal, name_or_id)
     skill = known or _insert_skill(scope, CreateSkill(name_or_id))
@@ -161,7 +161,7 @@ def _edit(scope: _Scope, command: EditSession) -> Result:
     if session is None:
         raise PracticeRefused(Refusal.UNKNOWN_SESSION)
     was = _skill_of(scope, session)
-    skill = was if command.skill is None else _practised(scope, command.skill)[1]
+    skill = was if command.skill is None else _take_up_skill(scope, command.skill)[1]
     edited = replace(
         session,
         skill_id=skill.id,

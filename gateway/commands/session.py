@@ -118,7 +118,7 @@ class _SessionReplies:
         counted = next((result["cleared"] for result in results if "cleared" in result), 0)
         cleared = counted if isinstance(counted, int) else 0
         listed = next((result["texts"] for result in results if "texts" in result), ())
-        texts = [_quoted(str(text)) for text in listed if str(text).strip()] if isinstance(listed, list | tuple) else []
+        texts = [_quote(str(text)) for text in listed if str(text).strip()] if isinstance(listed, list | tuple) else []
         if not cleared:
             return ""
         if not texts:
@@ -133,6 +133,6 @@ class _SessionReplies:
         return self._tell(asked.principal, key, timezone=escape(zone), time=time)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     text = clean(text)
     return f"“{escape(text if len(text) <= SHOWN_TEXT_CHARS else text[: SHOWN_TEXT_CHARS - 1] + '…')}”"

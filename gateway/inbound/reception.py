@@ -32,7 +32,7 @@ from gateway.access.pairing import AlreadyIn, Approved, Full, TellCode
 from gateway.access.roles import Role
 from gateway.delivery.compose import Said
 from gateway.inbound.session_key import session_key
-from gateway.invocation import PLAIN, Invocation
+from gateway.invocation import PLAIN, CommandLine
 from gateway.store import inbox, people
 from gateway.store import pairing as requests
 from gateway.store.engine import Connection
@@ -59,7 +59,7 @@ class Doorway:
 
     agent: str  # whose conversations are begun here
     keys: AccessKeys = field(default_factory=AccessKeys.fresh)
-    tenk: Invocation = PLAIN
+    tenk: CommandLine = PLAIN
     show: Callable[[str], None] | None = None  # prints for whoever reads the terminal; None where nobody does
     clock_s: Callable[[], float] = time.monotonic
 

@@ -5,9 +5,9 @@ from datetime import UTC, date, datetime
 
 from agent import answers, context, responses, stuck
 from agent.coach import correction, intents, language, log_line, looks, practice, prefetch, sentences
-from agent.coach.hearing import listen
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
+from agent.coach.request_view import listen
 from agent.language import escape, language_of
 from agent.models import failures, openai, openai_format
 from agent.models.sse import EventParser
@@ -196,7 +196,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
     "agent.coach.correction:read_correction": Entry(read_correction),
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
-    "agent.coach.hearing:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
+    "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
     "agent.coach.offline:OfflineCoach.answer": Entry(offline),
     "agent.coach.language:detect": Entry(language.detect),
     "agent.language:language_of": Entry(language_of),
