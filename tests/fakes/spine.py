@@ -235,7 +235,7 @@ class Spine:
                 store=self.store,
                 product=product,
                 tools=self.tools,
-                model=self.model,
+                model=_CurrentModel(self),
                 channels=self.channels,
                 people=self.people,
                 tasks=tasks,
@@ -370,3 +370,19 @@ class Spine:
 
 def _nothing(*_: object) -> dict[str, object]:
     return {}
+
+
+class _CurrentModel:
+    """Whatever model the spine has at the moment: a test may give it another one while it runs."""
+
+    name = GatedModel.name
+
+    def __init__(self, spine: Spine) -> None:
+        self._spine = spine
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """As the model does."""
+        return await self._spine.model.respond(request, on_event)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""
