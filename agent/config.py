@@ -12,7 +12,7 @@ class ModelConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = "offline"
-    """`offline`, `openai:NAME`."""
+    """`offline`, `openai:NAME`, or `WIRE:NAME` of a wire that another distribution brings."""
     base_url: str | None = None
     """Root of the API (`http://127.0.0.1:11434/v1`); None: the provider's own."""
     api_key: SecretStr | None = None
@@ -41,7 +41,7 @@ class ModelConfig(BaseModel):
     tries: int = Field(default=3, ge=1, le=10)
     """Calls at most for one response, the first included."""
     words_per_s: float | None = Field(default=None, gt=0)
-    """How fast the offline coach speaks; None: at once."""
+    """How fast the offline rules speak; None: at once."""
 
     @property
     def is_local(self) -> bool:
@@ -105,7 +105,3 @@ class AgentConfig(BaseModel):
     """Name patterns of tools that may change the outside world unasked."""
     deny_tools: tuple[str, ...] = ()
     """Name patterns of tools that never run; goes before `allow_tools`."""
-
-
-COACH_LIMITS = AgentConfig(max_steps=5, deadline_s=150.0)
-"""What a coach turn is allowed (SPEC 6)."""

@@ -9,6 +9,9 @@ import regex
 MAX_MARKS = 30
 """Marks on one letter; more are no writing (UAX 15, "Stream-Safe Text Format", Unicode 17, read 2026-11)."""
 
+JOINERS = "\u200d\ufe0f"  # zero-width joiner and emoji variation: the only invisible characters that are kept
+UNSEEN = ("Cc", "Cf", "Cs")  # control, format (bidi, tags, zero width), surrogate
+
 _LONE = re.compile("[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]")
 _SURPLUS_MARKS = regex.compile(rf"(?<!\p{{M}})(\p{{M}}{{{MAX_MARKS}}})\p{{M}}++")
 
@@ -32,3 +35,10 @@ def normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
     if text.isascii():
         return text
     return unicodedata.normalize(form, _SURPLUS_MARKS.sub(r"\1", text))
+
+
+def clean(text: str) -> str:
+    """Text a store and a chat can hold: one line, no control, invisible or surrogate characters, single spaces."""
+    spaced = "".join(" " if character.isspace() else character for character in normalized("NFC", text))
+    kept = (c for c in spaced if c in JOINERS or unicodedata.category(c) not in UNSEEN)
+    return " ".join("".join(kept).split())

@@ -292,10 +292,35 @@ class ServesHttp(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class CommandOption:
+    """One argument of a command, where a platform asks for them one by one."""
+
+    name: str
+    description: str
+    required: bool = False
+    choices: tuple[str, ...] = ()  # empty: any text
+
+
+@dataclass(frozen=True, slots=True)
+class CommandSpec:
+    """A command as menus show it, in one language."""
+
+    name: str
+    summary: str
+    options: tuple[CommandOption, ...] = ()
+    shared: bool = False  # in a group its answer is everybody's; else, where the platform can, its asker's alone
+    talks: bool = False  # its text is a message: for platforms where a command is the way to say one
+
+
+Menus = Mapping[str, Sequence[CommandSpec]]
+"""The commands by language code; "" is the default language. The names are the same in each."""
+
+
 @runtime_checkable
 class HasCommands(Protocol):
     """Shows a menu of commands."""
 
-    async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-        """Set (name, description) lists by language code; "" is the default language."""
+    async def set_commands(self, menus: Menus) -> None:
+        """Set the menus. Called before `run`; what is kept of them is kept before the first await."""
         ...

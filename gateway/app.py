@@ -17,36 +17,25 @@ from functools import partial
 import structlog
 from pydantic import JsonValue
 
-from agent.coach.changes import change_content
-from agent.coach.offline import OfflineCoach
-from agent.coach.plan import run_plan_turn
-from agent.coach.prompt import coach_prompt
-from agent.coach.tools import CoachTools
-from agent.loop import Agent, run_turn
-from agent.models.select import build_model
-from agent.ports import LocalCommand, Principal, Turn, TurnPort
-from agent.tools.base import Tool, tools_of
-from agent.transcript import EndReason
+from agent.models.select import UnknownModel, build_model
+from agent.ports import ChatModel
+from agent.tools.base import Tool
 from channels.base import Channel
 from channels.clocks import steady_now, wall_now
 from channels.console.config import ConsolePlace
-from channels.messages import DEFAULT_TENANT, InboundMessage, Quoted
+from channels.messages import DEFAULT_TENANT
 from channels.registry import load_channel
 from channels.web.config import Guests
 from gateway import descriptors, invocation
 from gateway.access import codes, invites, pairing
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
+from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
-from gateway.commands.coach import coach_commands
 from gateway.commands.decisions import access_decisions, reply_decisions
-from gateway.commands.session import session_commands
-from gateway.commands.table import CommandTable
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
-from gateway.delivery.growing_answer import LiveDeps
-from gateway.durable_queue import load_wanted
-from gateway.errors import GatewayError, StoreUnavailable
+from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
@@ -56,28 +45,19 @@ from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.ops.control import ControlServer, Handler
 from gateway.ops.housekeeper import Housekeeper
-from gateway.ops.instrumentation import CountedTools, MeasuredModel
+from gateway.ops.instrumentation import MeasuredModel
 from gateway.ops.lock import HomeLock
 from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
 from gateway.ops.status import GatewayStatus, usage_calls
 from gateway.ops.unix_socket import listening
 from gateway.ops.watchdog import LoopWatchdog
-from gateway.safety.guard import InputGuard
-from gateway.safety.output import Scrubber
-from gateway.sessions.commands import CommandRunner, CommandTools
-from gateway.sessions.items import Reader
-from gateway.sessions.kinds import Kinds
+from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.router import Router
-from gateway.sessions.shared import RunTurn, SessionTools
-from gateway.sessions.suggested import SuggestedReplies
-from gateway.sessions.trials import Trials
-from gateway.sessions.turn import TurnTools
-from gateway.sessions.waiting import read_waiting
-from gateway.store import earlier, journal, moves, people, practice
+from gateway.store import journal, moves, people
+from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Connection, Store
-from gateway.store.inbox import InboxRow
-from gateway.store.practice import StoredPractice
 from gateway.supervision import Faults, Supervised
+from gateway.wiring import RuntimeDeps, build, command_table
 
 log = structlog.get_logger()
 
@@ -100,7 +80,7 @@ async def serve(
         GatewayError: it cannot start; the message says what to do.
     """
     limit = descriptors.raise_soft_limit()
-    settings = fitted(settings, descriptors.free(limit))
+    settings = fit_to_descriptors(settings, descriptors.free(limit))
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
@@ -109,7 +89,7 @@ async def serve(
             await store.aclose()
 
 
-def fitted(settings: Settings, free: int) -> Settings:
+def fit_to_descriptors(settings: Settings, free: int) -> Settings:
     """The settings with no more connections than half of the descriptors that are free, and fewer views than those.
 
     The other half is what platforms, models, the store and `tenk status` need; the fourth quarter of the connections is
@@ -139,16 +119,15 @@ class Gateway:
         extra_tools: Sequence[Tool] = (),
         show: Callable[[str], None] | None = None,
     ) -> None:
-        """Nothing runs before `run`. `extra_tools` stand beside the coach's own; `show` as in `serve`."""
-        self._settings = settings
+        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; `show` as in `serve`."""
+        self._product = load_product(settings.agent.product)
+        self._settings = settings = in_force(settings, self._product)
         self._show = show
         self._store = store
         self._snapshot = AccessSnapshot()
-        self._reader = StoredPractice(store)
-        self._table = CommandTable((*coach_commands(self._reader), *session_commands()))
-        self._model = MeasuredModel(build_model(settings.model, OfflineCoach()))
-        self._tools = (*tools_of(CoachTools(self._reader)), *extra_tools)
-        self._kinds = Kinds(self._table)
+        self._table = command_table(self._product, store)
+        self._model = MeasuredModel(_model_of(settings, self._product))
+        self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
         self._faults = Faults()
         self._started_at = utc_now()
@@ -161,6 +140,8 @@ class Gateway:
         loop = asyncio.get_running_loop()
         for signum in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signum, self._stop.set)
+        if self._product.tables is not None:
+            await self._store.write(partial(bring_up, agent=self._product.name, tables=self._product.tables))
         self._snapshot.replace(await self._store.read(people.everybody))
         for channel, old_chat, new_chat in await self._store.read(moves.load_moves):
             self._snapshot.chat_moved(channel, old_chat, new_chat)
@@ -183,30 +164,30 @@ class Gateway:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
-        doorway = Doorway(keys, invocation.of_process(), self._show)
+        doorway = Doorway(self._product.name, keys, invocation.of_process(), self._show)
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
-        delivery = Delivery(store, manager, settings.delivery, utc_now, partial(codes.reveal, key), tasks)
-        buttons = SealedButtons(keys.buttons)
-        session_tools = self._session_tools(manager, delivery, epoch, tasks, buttons)
-        bus = Bus(settings.sessions.bus_size, partial(self._load_waiting, manager), self._kinds.is_urgent)
-        operations = access_operations(store, key, manager, delivery, bus, self._snapshot)
-        decisions = {**access_decisions(operations), **reply_decisions()}
-        shared = CommandTools(
-            store,
-            bus,
-            self._table,
-            delivery,
-            manager,
-            self._snapshot,
-            apply_change,
-            decisions,
-            session_tools.trials,
-            utc_now,
-            buttons,
+
+        def access(delivery: Delivery, bus: Bus) -> AccessOperations:
+            return access_operations(store, key, manager, delivery, bus, self._snapshot, self._product.name)
+
+        deps = RuntimeDeps(
+            settings=settings,
+            store=store,
+            product=self._product,
+            tools=self._tools,
+            model=self._model,
+            channels=manager,
+            people=self._snapshot,
+            tasks=tasks,
+            epoch=epoch,
+            clock=utc_now,
             dates=wall_now,
+            buttons=SealedButtons(keys.buttons),
+            reveal=partial(codes.reveal, key),
+            decisions=lambda delivery, bus: {**access_decisions(access(delivery, bus)), **reply_decisions()},
         )
-        commands = CommandRunner(shared, tasks)
-        router = Router(bus, session_tools, commands, tasks)
+        runtime = build(deps, self._table)
+        delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
@@ -216,7 +197,7 @@ class Gateway:
             lambda: intake.floods,
         )  # fmt: skip
         http = HttpServer(settings.http, standing, Mounts(manager))
-        calls = operator_calls(operations, store, keys, InviteLinks(manager, http))
+        calls = operator_calls(access(delivery, bus), store, keys, InviteLinks(manager, http))
         tasks.keep("http", http.run)
         tasks.keep("control", self._control(calls, standing).run)
         if settings.channels.web.enabled:
@@ -247,7 +228,7 @@ class Gateway:
         router.close()
         with suppress(StoreUnavailable):  # then this end counts as a death, which harms nobody
             await self._store.enqueue(partial(journal.let_go, epoch=epoch))
-        await drained(
+        await wait_until_idle(
             lambda deadline: router.busy or delivery.works_before(deadline),
             utc_now,
             timedelta(seconds=self._settings.sessions.drain_s),
@@ -292,56 +273,6 @@ class Gateway:
         )
         return channel
 
-    def _session_tools(
-        self, manager: ChannelManager, delivery: Delivery, epoch: int, tasks: asyncio.TaskGroup, buttons: SealedButtons
-    ) -> SessionTools:
-        settings = self._settings
-        clean = Scrubber(settings.secret_values()).last_look
-        live = LiveDeps(self._store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, tasks)
-        reader = Reader(InputGuard(settings.guard), self._replied_to)
-        note, replies = CountedTools(tool.name for tool in self._tools).note, SuggestedReplies(buttons, clean, utc_now)
-        return SessionTools(
-            config=settings.sessions,
-            turns=TurnTools(self._store, delivery, apply_command, clean, reader, utc_now, note, replies),
-            live=live,
-            channels=manager,
-            people=self._snapshot,
-            agents=self._agents(),
-            kind_of=self._kinds.kind_of,
-            trials=Trials(self._store, settings.sessions.max_turns, tasks),
-            epoch=epoch,
-            deadline_s=settings.agent.deadline_s,
-            sorry=_sorry,
-        )
-
-    async def _replied_to(self, reply: InboundMessage) -> Quoted | None:
-        return await self._store.read(partial(earlier.replied_to, reply=reply), lasting=True)
-
-    def _agents(self) -> Mapping[str, RunTurn]:
-        agent = Agent(
-            model=self._model,
-            prompt=coach_prompt,
-            tools=self._tools,
-            limits=self._settings.agent,
-            clock=wall_now,
-        )
-
-        async def chat(turn: Turn, port: TurnPort) -> EndReason:
-            return await run_turn(turn, port, agent)
-
-        async def plan(turn: Turn, port: TurnPort) -> EndReason:
-            return await run_plan_turn(turn, port, agent, self._reader, run_turn)
-
-        return {"chat": chat, "plan": plan}
-
-    async def _load_waiting(self, manager: ChannelManager, after_id: int, limit: int) -> list[InboxRow]:
-        """What waits, without that of accounts which were taken out of the configuration."""
-
-        async def load(after_id: int, limit: int) -> list[InboxRow]:
-            return await read_waiting(self._store, after_id, limit)
-
-        return await load_wanted(load, lambda row: manager.configured(row.event.address), after_id, limit)
-
     def _control(self, calls: Mapping[str, Handler], standing: GatewayStatus) -> ControlServer:
         async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
             return await standing.status(utc_now())
@@ -350,7 +281,7 @@ class Gateway:
         return ControlServer(self._settings.control_path, handlers)
 
 
-async def drained(
+async def wait_until_idle(
     works_before: Callable[[datetime], bool],
     clock: Callable[[], datetime],
     limit: timedelta,
@@ -362,28 +293,17 @@ async def drained(
         await pause(DRAIN_LOOK_S)
 
 
-def apply_change(
-    connection: Connection, principal: Principal, command: LocalCommand, key: str, _now: datetime
-) -> Mapping[str, object]:
-    """Apply a command of the agent's; each kind by the room that keeps its data. Its day is the wall clock's."""
-    return practice.apply(connection, principal, command, key, wall_now())
-
-
-def apply_command(connection: Connection, principal: Principal, command: LocalCommand, key: str, now: datetime) -> str:
-    """As `apply_change`; the result as the model reads it."""
-    return change_content(apply_change(connection, principal, command, key, now))
-
-
 def _make_channel(name: str, config: object) -> Channel:
     """Import an adapter and make it; slow, so it runs in a thread."""
     channel: Channel = load_channel(name)(config)
     return channel
 
 
-def _sorry(principal: Principal) -> str:
-    if (principal.locale or "").startswith("es"):
-        return "Algo se rompió al responder a esto, varias veces. Quien administra este bot puede verlo en el registro."
-    return "Something broke while I answered this, several times over. Whoever runs this bot can see it in the log."
+def _model_of(settings: Settings, product: AgentProduct) -> ChatModel:
+    try:
+        return build_model(settings.model, product.offline)
+    except UnknownModel as unknown:
+        raise SettingsError(f"model.name: {unknown}") from None
 
 
 def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:

@@ -1,4 +1,4 @@
-"""What to say of a change once it is applied; the results are those of `gateway.store.practice.apply`."""
+"""What to say of a change once it is applied; the results are those of `gateway.coach.practice.apply`."""
 
 import json
 from collections.abc import Mapping
@@ -7,9 +7,10 @@ from datetime import date, timedelta
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent.coach.durations import spell_minutes
-from agent.coach.language import escape, say, say_date, say_level
+from agent.coach.language import say, say_date, say_level
 from agent.coach.mastery import level_of
 from agent.coach.practice import GOAL_MINUTES
+from agent.language import escape
 from agent.tools.results import succeeded
 
 

@@ -10,7 +10,8 @@ from datetime import date
 
 from agent.coach.durations import find_durations
 from agent.coach.log_line import MAX_LINE_CHARS, find_day
-from agent.coach.practice import clean, name_key
+from agent.coach.practice import name_key
+from agent.wellformed import clean
 
 _NOT = re.compile(r"\b(?:not|no|instead\s+of|rather\s+than|en\s+vez\s+de)\s+(?:(?:the|la|el)\s+)?\Z", re.IGNORECASE)
 

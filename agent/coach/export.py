@@ -18,8 +18,10 @@ def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession]) -
     out = io.StringIO()
     rows = csv.writer(out)
     rows.writerow(COLUMNS)
-    for one in sorted(sessions, key=lambda session: session.day):
-        rows.writerow((one.day.isoformat(), _text(names.get(one.skill_id, "")), one.minutes, _text(one.notes)))
+    for session in sorted(sessions, key=lambda logged: logged.day):
+        rows.writerow(
+            (session.day.isoformat(), _text(names.get(session.skill_id, "")), session.minutes, _text(session.notes))
+        )
     return out.getvalue().encode("utf-8-sig")
 
 

@@ -35,7 +35,7 @@ class Intent(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RequestedIntent:
     """An intent and what it is about."""
 
     intent: Intent
@@ -105,21 +105,21 @@ _WORDS = (
 _EXACT = ((Intent.UNDO, _UNDO), (Intent.PLAN, _PLAN), (Intent.YES, _YES), (Intent.NO, _NO))
 
 
-def read_request(text: str) -> Request:
+def read_request(text: str) -> RequestedIntent:
     """The intent of one message."""
     if find_duration(text[:MAX_CHARS]) is not None:
-        return Request(Intent.TIMED)
+        return RequestedIntent(Intent.TIMED)
     return untimed_request(text)
 
 
-def untimed_request(text: str) -> Request:
+def untimed_request(text: str) -> RequestedIntent:
     """The intent of a message, whatever durations it names."""
     text = text[:MAX_CHARS].strip()
     plain = " ".join(text.removeprefix("/").split())
     exact = next((intent for intent, phrases in _EXACT if phrases.fullmatch(plain)), None)
     if exact is not None:
-        return Request(exact)
+        return RequestedIntent(exact)
     created = _CREATE.match(text)
     if created is not None:
-        return Request(Intent.CREATE, name=created["name"].strip(" .!\"'“”«»"))
-    return Request(next((intent for intent, words in _WORDS if words.search(text)), Intent.UNKNOWN))
+        return RequestedIntent(Intent.CREATE, name=created["name"].strip(" .!\"'“”«»"))
+    return RequestedIntent(next((intent for intent, words in _WORDS if words.search(text)), Intent.UNKNOWN))

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from agent.coach.calendar import week_of
+from agent.calendar import week_of
 from agent.coach.practice import DayTotal
 from agent.coach.streaks import Streaks, streaks_of
 

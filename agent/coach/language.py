@@ -1,4 +1,4 @@
-"""In which language the coach speaks to somebody, and its words there; one more language is one more table."""
+"""The coach's words in each language, and in which language somebody writes; one more language is one more table."""
 
 import re
 from collections.abc import Mapping
@@ -9,10 +9,9 @@ from agent.coach import texts_en, texts_es
 from agent.coach.log_line import LogLineError, LogProblem
 from agent.coach.mastery import Level
 from agent.coach.practice import PracticeRefused
+from agent.language import DEFAULT, escape
 
-DEFAULT = "en"
 TABLES: Mapping[str, Mapping[str, str]] = MappingProxyType({"en": texts_en.TEXTS, "es": texts_es.TEXTS})
-NAMES: Mapping[str, str] = MappingProxyType({"en": "English", "es": "Spanish"})
 
 _MARKS = {
     "en": frozenset(
@@ -116,15 +115,6 @@ _MARKS = {
     ),
 }
 _ACCENTS = re.compile(r"[¿¡ñáéíóú]")
-_MARKDOWN = re.compile(r"([\\`*_\[\]<>#|~])")
-
-
-def language_of(locale: str | None, fixed: str | None = None) -> str:
-    """The language for this BCP 47 locale: the fixed one where there is one, English where we do not speak theirs."""
-    for wanted in (fixed, locale):
-        if wanted and (spoken := wanted.lower().replace("_", "-").split("-")[0]) in TABLES:
-            return spoken
-    return DEFAULT
 
 
 def detect(text: str) -> str | None:
@@ -139,11 +129,6 @@ def detect(text: str) -> str | None:
 def say(language: str, key: str, **values: object) -> str:
     """The words of this key in this language with the fields filled in."""
     return TABLES.get(language, TABLES[DEFAULT])[key].format(**values)
-
-
-def escape(text: str) -> str:
-    """A person's own words as literal Markdown."""
-    return _MARKDOWN.sub(r"\\\1", text)
 
 
 def say_days(language: str, days: int) -> str:

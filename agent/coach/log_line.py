@@ -10,15 +10,8 @@ from datetime import date, timedelta
 from enum import StrEnum
 
 from agent.coach.durations import find_duration
-from agent.coach.practice import (
-    DAY_MINUTES,
-    PracticeRefused,
-    check_entry,
-    clean,
-    clean_name,
-    clean_notes,
-    name_key,
-)
+from agent.coach.practice import DAY_MINUTES, PracticeRefused, check_entry, clean_name, clean_notes, name_key
+from agent.wellformed import clean
 
 MAX_LINE_CHARS = 4_000
 """More than this is no log line; the rest is not read."""
@@ -122,10 +115,10 @@ def parse_log(text: str, today: date, skills: Sequence[str] = ()) -> LogLine:
     name, notes = _name_and_notes(before or after, skills)
     rest = (notes, after if before else "", more)
     said = day or day_after or today
-    return _checked(duration.minutes, name, " ".join(part for part in rest if part), said, today)
+    return _check(duration.minutes, name, " ".join(part for part in rest if part), said, today)
 
 
-def _checked(minutes: int, name: str, notes: str, day: date, today: date) -> LogLine:
+def _check(minutes: int, name: str, notes: str, day: date, today: date) -> LogLine:
     try:
         check_entry(minutes, day, today)
         return LogLine(minutes, clean_name(name), clean_notes(notes), day)

@@ -13,14 +13,15 @@ import structlog
 
 from agent.answers import failed
 from agent.bounded import Interrupted, bounded
-from agent.coach.calendar import today_of, week_of
+from agent.calendar import today_of, week_of
 from agent.coach.commands import SaveWeeklyPlan
 from agent.coach.insights import insights_of
-from agent.coach.language import detect, language_of
+from agent.coach.language import detect
 from agent.coach.prefetch import Prefetched, plan_request, prefetch
 from agent.coach.reader import PracticeReader
 from agent.deadline import Deadline
 from agent.errors import FailureKind
+from agent.language import language_of
 from agent.ports import AtWork, ModelEvent, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Turn, TurnPort
 from agent.responses import Text, classify
 from agent.running import Agent
@@ -55,14 +56,14 @@ async def run_plan_turn(
     Raises:
         Fenced: another process owns the session; nothing more was written.
     """
-    saved = _saved(turn)
+    saved = _find_saved(turn)
     if saved is not None:
         return await _finish(turn, port, agent, run_turn, saved, _as_response(saved))
     if not all(isinstance(event, TurnStarted) for event in turn.events):
         return await run_turn(turn, port, agent)  # the loop had begun
     deadline = Deadline(PLAN_S, agent.limits.working_s, asyncio.get_running_loop().time)
     try:
-        writing = _written(turn, port, agent, reader, deadline)
+        writing = _write(turn, port, agent, reader, deadline)
         data, response = await bounded(writing, deadline.remaining_s, port.until_stopped)
     except (ModelFailure, TimeoutError, Interrupted) as failure:
         if isinstance(failure, ModelFailure) and failure.kind is FailureKind.TIMEOUT and not failure.retryable:
@@ -75,13 +76,13 @@ async def run_plan_turn(
     return await _finish(turn, port, agent, run_turn, returned, response)
 
 
-async def _written(
+async def _write(
     turn: Turn, port: TurnPort, agent: Agent, reader: PracticeReader, deadline: Deadline
 ) -> tuple[Prefetched, ModelResponded]:
     """The data, and what the model makes of it."""
     now = agent.clock()
     data = await prefetch(reader, turn.principal, now)
-    asked = _asked(turn)
+    asked = _words_asked(turn)
     request = ModelRequest(
         system=agent.prompt(turn.principal, now, turn.hints),
         items=(*_talk(turn), plan_request(data, _language(turn, asked), asked or "/plan")),
@@ -119,7 +120,7 @@ async def _finish(
     return await run_turn(replace(turn, events=(*events, response)), port, agent)
 
 
-def _saved(turn: Turn) -> ToolReturned | None:
+def _find_saved(turn: Turn) -> ToolReturned | None:
     """The kept plan of an attempt that died before its end."""
     if any(isinstance(event, ModelResponded) for event in turn.events):
         return None
@@ -140,7 +141,7 @@ def _content(saved: ToolReturned) -> str:
 
 def _command(turn: Turn, agent: Agent, data: Prefetched, text: str) -> SaveWeeklyPlan:
     week = week_of(today_of(turn.principal, agent.clock()), turn.principal.week_start)
-    insights = insights_of(_language(turn, _asked(turn)), data.journey, data.patterns)
+    insights = insights_of(_language(turn, _words_asked(turn)), data.journey, data.patterns)
     return SaveWeeklyPlan(week, text, insights, tuple(skill.id for skill in data.skills.skills))
 
 
@@ -152,7 +153,7 @@ def _key(turn: Turn) -> str:
     return f"{turn.id}/plan/0"
 
 
-def _asked(turn: Turn) -> str:
+def _words_asked(turn: Turn) -> str:
     said = [item.text for event in turn.events if isinstance(event, TurnStarted) for item in event.items]
     return "\n".join(text for text in said if text.strip())
 

@@ -1,11 +1,10 @@
 """What is practised, as plain data, and the rules one entry must keep. No analysis and no storage live here."""
 
-import unicodedata
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from agent.wellformed import normalized
+from agent.wellformed import clean, normalized
 
 GOAL_MINUTES = 600_000
 """10,000 hours: the goal of a skill unless the person chose another."""
@@ -14,8 +13,6 @@ DAY_MINUTES = 1440
 MAX_GOAL_MINUTES = 100_000 * 60
 MAX_NAME_CHARS = 64
 MAX_NOTES_CHARS = 1000
-JOINERS = "\u200d\ufe0f"  # zero-width joiner and emoji variation: the only invisible characters that are kept
-UNSEEN = ("Cc", "Cf", "Cs")  # control, format (bidi, tags, zero width), surrogate
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +114,6 @@ def check_entry(minutes: int, day: date, today: date) -> None:
         raise PracticeRefused(Refusal.TOO_LONG)
     if day > today:
         raise PracticeRefused(Refusal.FUTURE, day.isoformat())
-
-
-def clean(text: str) -> str:
-    """Text a store and a chat can hold: one line, no control, invisible or surrogate characters, single spaces."""
-    spaced = "".join(" " if character.isspace() else character for character in normalized("NFC", text))
-    kept = (c for c in spaced if c in JOINERS or unicodedata.category(c) not in UNSEEN)
-    return " ".join("".join(kept).split())
 
 
 def clean_name(name: str) -> str:

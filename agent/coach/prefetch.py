@@ -6,8 +6,7 @@ from datetime import datetime
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from agent.coach.calendar import today_of
-from agent.coach.language import NAMES
+from agent.calendar import today_of
 from agent.coach.patterns import MAX_SESSIONS
 from agent.coach.reader import PracticeReader
 from agent.coach.reports import (
@@ -18,6 +17,7 @@ from agent.coach.reports import (
     patterns_report,
     skills_report,
 )
+from agent.language import NAMES
 from agent.ports import Principal
 from agent.transcript import UserItem
 

@@ -4,11 +4,11 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 
-from agent.coach.calendar import zone_of
-from agent.coach.language import NAMES, language_of
-from agent.coach.practice import clean
+from agent.calendar import zone_of
 from agent.context import compose
+from agent.language import NAMES, language_of
 from agent.ports import Principal
+from agent.wellformed import clean
 
 MAX_SHOWN_NAME_CHARS = 64
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import date
 
 from agent.coach.durations import spell_minutes
-from agent.coach.language import escape, say, say_date, say_days, say_level, say_weekday
+from agent.coach.language import say, say_date, say_days, say_level, say_weekday
 from agent.coach.mastery import level_of, next_level
 from agent.coach.reports import (
     GoalReport,
@@ -16,6 +16,7 @@ from agent.coach.reports import (
     SkillReport,
     SkillsReport,
 )
+from agent.language import escape
 
 
 def stats_text(language: str, journey: JourneyReport, patterns: PatternsReport | None = None) -> str:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from datetime import date
 
 from agent.coach.durations import spell_minutes
-from agent.coach.language import escape, say, say_days, say_level, say_weekday
+from agent.coach.language import say, say_days, say_level, say_weekday
 from agent.coach.mastery import next_level
 from agent.coach.reports import JourneyReport, PatternsReport, SkillJourney
+from agent.language import escape
 
 GROWTH = 1.1
 """A tenth more than the average of the last four weeks: a week that can be done."""
@@ -24,7 +25,7 @@ def plan_text(language: str, journey: JourneyReport, patterns: PatternsReport) -
     if not skills:
         return say(language, "plan_empty")
     days = practice_days(patterns)
-    minutes = _rounded(weekly_minutes(patterns) / len(days))
+    minutes = _round_minutes(weekly_minutes(patterns) / len(days))
     return "\n\n".join(
         (
             say(language, "plan_summary"),
@@ -114,5 +115,5 @@ def _goal(language: str, skill: SkillJourney, minutes: int, sessions: int) -> st
     return say(language, "plan_goal_week", minutes=spell_minutes(minutes), sessions=sessions, level_line=line).rstrip()
 
 
-def _rounded(minutes: float) -> int:
+def _round_minutes(minutes: float) -> int:
     return max(round(minutes / STEP_MINUTES) * STEP_MINUTES, STEP_MINUTES)

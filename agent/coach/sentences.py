@@ -11,8 +11,9 @@ from enum import StrEnum
 
 from agent.coach.durations import find_duration
 from agent.coach.log_line import find_days
-from agent.coach.practice import clean, name_key
+from agent.coach.practice import name_key
 from agent.coach.vocabulary import CLASSES, CONTENT, NUMBER, PHRASES
+from agent.wellformed import clean
 
 MAX_CHARS = 400
 """A longer message says more than one thing; it is not surely a log."""

@@ -10,11 +10,11 @@ from enum import StrEnum
 
 from agent.coach.changes import read_change
 from agent.coach.correction import Correction, read_correction
-from agent.coach.hearing import Exchange, Hearing, Returned
 from agent.coach.intents import Intent, read_request, untimed_request
 from agent.coach.language import TABLES
 from agent.coach.log_line import LogLineError
 from agent.coach.prefetch import read_prefetched
+from agent.coach.request_view import Exchange, RequestView, Returned
 from agent.coach.sentences import EDITED, Reading, read_sentence
 
 
@@ -83,20 +83,20 @@ class Task:
     confirmed: bool = False  # the person said yes: a skill may be new
 
 
-def tasks_of(hearing: Hearing, names: Sequence[str]) -> list[Task]:
+def tasks_of(view: RequestView, names: Sequence[str]) -> list[Task]:
     """What to do, in order; a correction of a log that has not run yet is part of that log."""
-    logs = [call for call in hearing.returned if call.name == "log_practice" and not call.skipped]
+    logs = [call for call in view.returned if call.name == "log_practice" and not call.skipped]
     tasks: list[Task] = []
-    if read_prefetched(hearing.pending[-1]) is not None:
-        return [Task(Act.PLAN, hearing.pending[-1])]
+    if read_prefetched(view.pending[-1]) is not None:
+        return [Task(Act.PLAN, view.pending[-1])]
     answered = False  # the question of the last answer
-    for text in hearing.pending:
-        after_log = _last_log(tasks) is not None or _logged_lately(hearing)
-        task = _task(text, () if answered else hearing.earlier, names, after_log=after_log)
+    for text in view.pending:
+        after_log = _last_log(tasks) is not None or _logged_lately(view)
+        task = _task(text, () if answered else view.earlier, names, after_log=after_log)
         answered = answered or task.confirmed or task.act is Act.DECLINED  # said twice, it would be done twice
         if task.act is Act.CORRECT and (at := _last_log(tasks)) is not None:
             ran = logs[_logs_before(tasks, at)] if _logs_before(tasks, at) < len(logs) else None
-            if ran is None or not ran.success or _holds(hearing, text, ran, names):
+            if ran is None or not ran.success or _holds(view, text, ran, names):
                 tasks[at] = replace(tasks[at], corrected=text)
                 continue
             task = replace(task, session_id=str(ran.data.get("session_id")))
@@ -107,7 +107,7 @@ def tasks_of(hearing: Hearing, names: Sequence[str]) -> list[Task]:
 def _task(text: str, earlier: Sequence[Exchange], names: Sequence[str], *, after_log: bool) -> Task:
     """What one message asks for, given what was said and answered before it."""
     request = read_request(text)
-    if request.intent is Intent.YES and (asked := _asked(earlier, names)) is not None:
+    if request.intent is Intent.YES and (asked := _find_question(earlier, names)) is not None:
         return asked
     if request.intent is Intent.UNKNOWN and asked_last(earlier, WHICH_SKILL):
         text = _whole_text(text, earlier)
@@ -142,8 +142,8 @@ def asked_last(earlier: Sequence[Exchange], keys: Iterable[str]) -> bool:
     return bool(earlier) and _leads(earlier[-1].answer, keys)
 
 
-def _logged_lately(hearing: Hearing) -> bool:
-    return any(_leads(exchange.answer, LOGGED) for exchange in hearing.earlier[-LATELY:])
+def _logged_lately(view: RequestView) -> bool:
+    return any(_leads(exchange.answer, LOGGED) for exchange in view.earlier[-LATELY:])
 
 
 def _whole_text(text: str, earlier: Sequence[Exchange]) -> str:
@@ -151,7 +151,7 @@ def _whole_text(text: str, earlier: Sequence[Exchange]) -> str:
     return f"{earlier[-1].said} {text}"
 
 
-def _asked(earlier: Sequence[Exchange], names: Sequence[str]) -> Task | None:
+def _find_question(earlier: Sequence[Exchange], names: Sequence[str]) -> Task | None:
     """What the last answer asked to be allowed, as something to do; None where it asked nothing."""
     if not earlier or not asked_last(earlier, _QUESTIONS.values()):
         return None
@@ -167,9 +167,9 @@ def asks(task: Task, answer: str) -> bool:
     return task.act in _QUESTIONS and _leads(answer, _QUESTIONS.values())
 
 
-def _holds(hearing: Hearing, text: str, ran: Returned, names: Sequence[str]) -> bool:
+def _holds(view: RequestView, text: str, ran: Returned, names: Sequence[str]) -> bool:
     """Whether what was logged is as a correction says: it was heard before the log ran."""
-    change, today = read_change(ran.data), hearing.today or date.max
+    change, today = read_change(ran.data), view.today or date.max
     try:
         right = read_correction(text, today, () if change is None else (change.skill, *names))
     except LogLineError:

@@ -8,8 +8,8 @@ from datetime import date, datetime, timedelta
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from agent.calendar import today_of, week_of, zone_of
 from agent.coach import reports
-from agent.coach.calendar import today_of, week_of, zone_of
 from agent.coach.commands import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
 from agent.coach.language import explain
 from agent.coach.patterns import MAX_SESSIONS
@@ -154,7 +154,7 @@ class CoachTools:
         """Log practice the person says they have done, never what is only planned."""
         day = _day(arguments.date, context) or today_of(context.principal, context.now)
         _check(arguments.minutes, day, context)
-        skill = await self._named(context.principal, arguments.skill)
+        skill = await self._find_or_name(context.principal, arguments.skill)
         return LogPractice(skill, arguments.minutes, day, arguments.notes)
 
     @tool(NoArguments, effect=Effect.LOCAL)
@@ -170,10 +170,10 @@ class CoachTools:
             raise ToolError("Say what to change: minutes, notes, date or skill.")
         if day is not None:
             _check(arguments.minutes or 1, day, context)
-        skill = None if arguments.skill is None else await self._named(context.principal, arguments.skill)
+        skill = None if arguments.skill is None else await self._find_or_name(context.principal, arguments.skill)
         return EditSession(arguments.session_id, arguments.minutes, day, arguments.notes, skill)
 
-    async def _named(self, principal: Principal, name_or_id: str) -> str:
+    async def _find_or_name(self, principal: Principal, name_or_id: str) -> str:
         """The id of a skill there is, archived ones included; else the name of one that may be."""
         match = _match(await self._reader.skills(principal, include_archived=True), name_or_id)
         return match.id if match is not None else _allowed_name(name_or_id)

@@ -1,6 +1,7 @@
 """Which model a name means. The one place that knows every wire; each is imported only when it is chosen."""
 
-from typing import TYPE_CHECKING
+from importlib.metadata import entry_points
+from typing import TYPE_CHECKING, Protocol
 
 from agent.config import ModelConfig
 from agent.ports import ChatModel
@@ -11,6 +12,23 @@ if TYPE_CHECKING:
 
 class UnknownModel(ValueError):
     """No wire answers to this name, or it cannot be opened as configured; the message says what to set."""
+
+
+GROUP = "tenk.models"
+"""Entry points of other distributions' wires, each under the word before the colon of a model's name."""
+
+
+class MakeModel(Protocol):
+    """What such an entry point names; nothing is connected by calling it."""
+
+    def __call__(self, name: str, config: ModelConfig) -> ChatModel:
+        """The model of this name: what stands behind the colon."""
+        ...
+
+
+def wire_names() -> list[str]:
+    """The wires that other distributions bring, sorted; nothing is imported."""
+    return sorted({point.name for point in entry_points(group=GROUP)} - {"offline", "openai", "anthropic"})
 
 
 def build_model(config: ModelConfig, offline_rules: "OfflineRules | None" = None) -> ChatModel:
@@ -38,4 +56,16 @@ def build_model(config: ModelConfig, offline_rules: "OfflineRules | None" = None
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
     if wire == "anthropic":
         raise UnknownModel("the anthropic wire is not there yet: use openai:NAME with a base URL, or offline")
+    if name and wire in wire_names():
+        return _foreign(wire, name, config)
     raise UnknownModel(f"there is no model {config.name!r}: use offline or openai:NAME")
+
+
+def _foreign(wire: str, name: str, config: ModelConfig) -> ChatModel:
+    """A model over another distribution's wire; when to try again is its own matter."""
+    point = next(iter(entry_points(group=GROUP, name=wire)))
+    try:
+        make: MakeModel = point.load()
+        return make(name, config)
+    except (ImportError, AttributeError, TypeError, ValueError) as problem:
+        raise UnknownModel(f"model {config.name!r} ({point.value}): {problem}") from problem

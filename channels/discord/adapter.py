@@ -5,16 +5,16 @@ No retry, no splitting and no pacing live here; a call is made once and ends in 
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeVar
 
 from pydantic import JsonValue
 
-from channels.base import ChannelState, Renderer, Sign, Sink
+from channels.base import ChannelState, Menus, Renderer, Sign, Sink
 from channels.clocks import steady_now
-from channels.discord.commands import commands_of, same_commands
+from channels.discord.commands import commands_of, same_commands, shared_names
 from channels.discord.config import DiscordAccount
 from channels.discord.connection import GatewayConnection
 from channels.discord.consumer import Clock, DispatchConsumer
@@ -68,6 +68,7 @@ class DiscordChannel:
         self._reactions: OrderedDict[str, str] = OrderedDict()  # message -> the emoji we set
         self._pause = pause
         self._clock = clock
+        self.shared_commands: frozenset[str] = frozenset()  # answered to everybody in a server; from the menus
 
     def __repr__(self) -> str:
         return f"DiscordChannel({self.account!r})"
@@ -81,7 +82,8 @@ class DiscordChannel:
             ConfigRefused: Discord refuses the token or an intent.
         """
         sink.report(ChannelState.STARTING)
-        context = TranslationContext(await identify(self._config, self._wire, sink, self._pause), self._config)
+        bot = await identify(self._config, self._wire, sink, self._pause)
+        context = TranslationContext(bot, self._config, is_shared=lambda name: name in self.shared_commands)
         ingest = Ingest(context, read_cursor(await sink.cursor()))
         consumer = DispatchConsumer(
             ingest, context, self._wire, sink, self._replies, self._echoes, pause=self._pause, clock=self._clock
@@ -228,8 +230,9 @@ class DiscordChannel:
             return
         await self._call("PATCH", MESSAGE, body, at={"channel_id": target_of(address), "message_id": message_id})
 
-    async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    async def set_commands(self, menus: Menus) -> None:
         """Set the application commands, with their options and languages; nothing is written where they stand."""
+        self.shared_commands = shared_names(menus)
         bot = await _or_channel_error(self._wire.identify())
         path = "/applications/{application_id}/commands"
         wanted = commands_of(menus)

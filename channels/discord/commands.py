@@ -1,11 +1,13 @@
 """Our commands become Discord's application commands, with typed options; pure.
 
-Which commands there are comes from above, in every language; what their arguments look like here is this module's.
+Which commands there are, and what they are made of, comes from above, in every language.
 """
 
 from collections.abc import Mapping, Sequence
 
 from pydantic import JsonValue
+
+from channels.base import CommandOption, CommandSpec, Menus
 
 JsonObject = dict[str, JsonValue]
 
@@ -13,51 +15,40 @@ STRING = 3
 _LOCALES = {"es": ("es-ES", "es-419"), "de": ("de",), "fr": ("fr",), "pt": ("pt-BR",), "it": ("it",)}
 """Discord's names of languages (discord.com/developers/docs/reference#locales)."""
 
-_MODES = ("steer", "followup")
 
-
-def _option(name: str, description: str, *, required: bool = False, choices: Sequence[str] = ()) -> JsonObject:
-    option: JsonObject = {"type": STRING, "name": name, "description": description, "required": required}
-    if choices:
-        option["choices"] = [{"name": choice, "value": choice} for choice in choices]
-    return option
-
-
-_OPTIONS: Mapping[str, tuple[JsonObject, ...]] = {
-    "coach": (_option("text", "What you want to say", required=True),),
-    "log": (_option("text", "What you practised, and how long: guitar 30 min", required=True),),
-    "stats": (_option("skill", "One skill; without it, all of them"),),
-    "plan": (_option("skill", "What to plan for"),),
-    "timezone": (_option("zone", "Like Europe/Madrid", required=True),),
-    "start": (_option("code", "The code of an invitation, if you have one"),),
-    **dict.fromkeys(("skills", "stop", "help", "new", "undo", "export"), ()),
-}
-_ANY = (_option("text", "What comes after the command"),)
-_COACH = {"": "Talk with your coach", "es": "Habla con tu coach"}
-
-
-def commands_of(menus: Mapping[str, Sequence[tuple[str, str]]], modes: Sequence[str] = _MODES) -> list[JsonObject]:
-    """The whole list for Discord, `/coach` first; languages are laid over "" or English."""
+def commands_of(menus: Menus) -> list[JsonObject]:
+    """The whole list for Discord, in the order of the menus; languages are laid over "" or English."""
     base = menus.get("") or menus.get("en") or next(iter(menus.values()), ())
-    commands = [_command("coach", _COACH[""], {"es": _COACH["es"]}, modes)]
-    for name, summary in base:
-        if name != "coach":
-            others = {language: text for language, menu in menus.items() for other, text in menu if other == name}
-            commands.append(_command(name, summary, others, modes))
-    return commands
+    return [_command(spec, {language: _named(menu, spec.name) for language, menu in menus.items()}) for spec in base]
 
 
-def _command(name: str, summary: str, others: Mapping[str, str], modes: Sequence[str]) -> JsonObject:
-    options = (
-        (_option("mode", "How messages are taken", choices=modes),) if name == "mode" else _OPTIONS.get(name, _ANY)
-    )
+def shared_names(menus: Menus) -> frozenset[str]:
+    """The commands whose answer is everybody's in a server; all others are their person's own affair."""
+    return frozenset(spec.name for menu in menus.values() for spec in menu if spec.shared)
+
+
+def _named(menu: Sequence[CommandSpec], name: str) -> str:
+    return next((spec.summary for spec in menu if spec.name == name), "")
+
+
+def _command(spec: CommandSpec, summaries: Mapping[str, str]) -> JsonObject:
     localized: JsonObject = {
-        locale: _short(text) for language, text in others.items() for locale in _LOCALES.get(language, ())
+        locale: _short(text) for language, text in summaries.items() if text for locale in _LOCALES.get(language, ())
     }
-    command: JsonObject = {"name": name, "type": 1, "description": _short(summary), "options": list(options)}
+    options: list[JsonValue] = [_option(option) for option in spec.options]
+    command: JsonObject = {"name": spec.name, "type": 1, "description": _short(spec.summary), "options": options}
     if localized:
         command["description_localizations"] = localized
     return command
+
+
+def _option(option: CommandOption) -> JsonObject:
+    made: JsonObject = {
+        "type": STRING, "name": option.name, "description": option.description, "required": option.required,
+    }  # fmt: skip
+    if option.choices:
+        made["choices"] = [{"name": choice, "value": choice} for choice in option.choices]
+    return made
 
 
 def _short(text: str) -> str:

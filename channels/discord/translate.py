@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
@@ -78,6 +78,7 @@ class TranslationContext:
     config: DiscordAccount
     channels: ChannelCache = field(default_factory=ChannelCache)
     authors: "OrderedDict[str, Sender]" = field(default_factory=OrderedDict)  # message id -> who wrote it, lately
+    is_shared: Callable[[str], bool] = lambda _command: False  # whether its answer is everybody's in a server
 
     def wrote(self, message_id: str, sender: Sender) -> None:
         """Remember who wrote a message: a deletion does not say."""

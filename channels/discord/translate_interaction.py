@@ -22,9 +22,6 @@ CHAT_INPUT = 1
 BUTTON = 2
 GROUPS = frozenset({1, 2})  # option types that hold options: subcommand, group
 
-CONVERSATION = frozenset({"coach", "stop", "new", "mode"})
-"""Commands about what everybody there can read, answered to all; the others are their person's own affair."""
-
 EPHEMERAL_FLAG = 1 << 6
 EPHEMERAL_ID = "ephemeral"  # begins the ids of messages that one person alone sees: "ephemeral:INTERACTION:MESSAGE"
 
@@ -51,7 +48,7 @@ def _command(raw: RawInteraction, context: TranslationContext) -> CommandInvoked
     if user is None or place is None or raw.data is None:
         return None
     name = clean(raw.data.name)
-    private = place.kind is ChatKind.GROUP and name not in CONVERSATION
+    private = place.kind is ChatKind.GROUP and not context.is_shared(name)
     return CommandInvoked(
         event_id=f"int:{raw.id}",
         address=address_of(place, context.bot),

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from channels.base import HttpRoute, Renderer, Sign, Sink
+from channels.base import HttpRoute, Menus, Renderer, Sign, Sink
 from channels.clocks import Clock, Sleep, steady_now
 from channels.errors import Unknown
 from channels.foreign import JsonObject, whole_of
@@ -157,10 +157,12 @@ class TelegramChannel:
         """Delete a message; Telegram allows it for 48 h."""
         await self._make(ApiCall("deleteMessage", {"chat_id": address.chat, "message_id": int(message_id)}))
 
-    async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    async def set_commands(self, menus: Menus) -> None:
         """Set the menu of each language; "" is for all that have none of their own."""
         for language, menu in menus.items():
-            commands: list[JsonValue] = [{"command": name, "description": text} for name, text in menu]
+            commands: list[JsonValue] = [
+                {"command": spec.name, "description": spec.summary} for spec in menu if not spec.talks
+            ]
             body: JsonObject = {"commands": commands}
             if language:
                 body["language_code"] = language

@@ -7,10 +7,10 @@ Retryable for a minute and then parks the lane, until the person has the page op
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from channels.base import ChannelState, HttpRoute, Renderer, Sign, Sink
+from channels.base import ChannelState, HttpRoute, Menus, Renderer, Sign, Sink
 from channels.clocks import steady_now
 from channels.messages import Address, OutboundPart, Receipt
 from channels.viewers.viewer_hub import Patience, ViewerHub
@@ -58,7 +58,7 @@ class WebChannel:
         self._pages = OpenPages(hub, clock)
         seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
         gate = PageGate(self._pages, seats, Bounds(config, now_s))
-        self._routes = PageRoutes(gate, Identities(key, guests.is_known), config.title)
+        self._routes = PageRoutes(gate, Identities(key, guests.is_known), config.title or "Chat")
 
     async def run(self, sink: Sink) -> None:
         """Hear pages until cancelled; then those that are open still see what is sent."""
@@ -120,6 +120,6 @@ class WebChannel:
         """The page, which says the code as soon as it is open."""
         return f"/?invite={code}"
 
-    async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    async def set_commands(self, menus: Menus) -> None:
         """Set the menus that pages show behind "/", by the browser's language."""
         self._pages.menus = menus

@@ -12,7 +12,9 @@ class WebAccount(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     enabled: bool = Field(default=True, description="Whether the page is served.")
-    title: str = Field(default="TenK Coach", min_length=1, max_length=60, description="What the page calls the bot.")
+    title: str | None = Field(
+        default=None, min_length=1, max_length=60, description="What the page calls the bot; None: the agent's own."
+    )
     messages_per_min: int = Field(
         default=60, ge=1, le=6000, description="Messages a minute from one browser; as many at once after a pause."
     )

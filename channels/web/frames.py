@@ -8,6 +8,7 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
+from channels.base import CommandSpec
 from channels.messages import Address, InboundMessage, OutboundPart, Sender
 from channels.viewers.viewer_frames import Visitor
 from channels.viewers.viewer_hub import Frame
@@ -50,6 +51,6 @@ def said_frame(event: InboundMessage) -> Frame:
     }
 
 
-def commands_frame(menu: Sequence[tuple[str, str]]) -> Frame:
+def commands_frame(menu: Sequence[CommandSpec]) -> Frame:
     """The commands there are."""
-    return {"type": "commands", "commands": [[name, text] for name, text in menu]}
+    return {"type": "commands", "commands": [[spec.name, spec.summary] for spec in menu if not spec.talks]}

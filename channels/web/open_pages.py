@@ -1,8 +1,9 @@
 """What every open page of the web chat shares: the way in, what is shown, and the last messages. No HTTP lives here."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 
+from channels.base import Menus
 from channels.messages import InboundMessage
 from channels.viewers.viewer_frames import PressFrame, SayFrame, Visitor
 from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub
@@ -21,7 +22,7 @@ class OpenPages:
         self.hub = hub
         self.history = History()
         self.attached = AttachedFiles()
-        self.menus: Mapping[str, Sequence[tuple[str, str]]] = {}
+        self.menus: Menus = {}
 
     def welcome(self, viewer: Viewer, locale: str | None, epoch: str, seen: int) -> None:
         """Tell a page that has just come what there is, and what it has not seen."""

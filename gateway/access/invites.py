@@ -27,8 +27,8 @@ FOUNDING_VALID = timedelta(hours=1)
 LONGEST = timedelta(days=366)
 KEPT = timedelta(days=90)  # of an invitation that ended
 
-_GIVEN = re.compile(r"/(?:start|pair|join|invite|coach)(?:@\w{1,64})?\s+", re.IGNORECASE)
-_COMMANDS = frozenset({"start", "pair", "join", "invite", "coach"})
+_GIVEN = re.compile(r"/(\w{1,32})(?:@\w{1,64})?\s+")
+_COMMANDS = frozenset({"start", "pair", "join", "invite"})
 _LONGEST_TYPED = 80
 
 
@@ -42,13 +42,12 @@ def in_groups(code: str) -> str:
     return "-".join(code[at : at + 4] for at in range(0, CODE_CHARS, 4))
 
 
-def code_in(event: InboundEvent) -> str | None:
-    """The code that an event gives, if it has the form of one: alone, or behind /start and the like."""
+def code_in(event: InboundEvent, talk: str) -> str | None:
+    """The code that an event gives, if it has the form of one: alone, or behind /start, /`talk` and the like."""
     match event:
         case InboundMessage(text=text):
-            given = _GIVEN.match(text[:_LONGEST_TYPED])
-            typed = text if given is None else text[given.end() :]
-        case CommandInvoked(name=name, arguments=arguments) if name in _COMMANDS:
+            typed = text[len(_command_of(text, talk)) :]
+        case CommandInvoked(name=name, arguments=arguments) if name in {*_COMMANDS, talk}:
             typed = arguments
         case _:
             return None
@@ -58,12 +57,17 @@ def code_in(event: InboundEvent) -> str | None:
     return code if len(code) == CODE_CHARS and set(code) <= set(codes.ALPHABET) else None
 
 
-def without_code(event: InboundEvent) -> InboundEvent:
+def without_code(event: InboundEvent, talk: str) -> InboundEvent:
     """The event as it may be kept: bullets for the code it gives."""
     if isinstance(event, InboundMessage):
-        given = _GIVEN.match(event.text[:_LONGEST_TYPED])
-        return replace(event, text=(given[0] if given else "") + codes.BULLETS)
+        return replace(event, text=_command_of(event.text, talk) + codes.BULLETS)
     return replace(event, arguments=codes.BULLETS) if isinstance(event, CommandInvoked) else event
+
+
+def _command_of(text: str, talk: str) -> str:
+    """The command that a code stands behind, with the space after it; "" where there is none."""
+    given = _GIVEN.match(text[:_LONGEST_TYPED])
+    return given[0] if given is not None and given[1].lower() in {*_COMMANDS, talk} else ""
 
 
 def code_mac(key: bytes, code: str) -> str:

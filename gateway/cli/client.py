@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,10 @@ from gateway.inbound.reception import take_up
 from gateway.ops import control_client
 from gateway.ops.lock import HomeLock
 from gateway.ops.status import usage_calls
+from gateway.product import load_product
 from gateway.safety.redaction import escape_controls
 from gateway.store import outbox, pairing
+from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, OutboxPart
 from gateway.store.people import Connection
@@ -60,7 +63,9 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
     except control_client.NobodyAnswers:
         async with lone_store(settings) as store:
             key = load_key(settings.home)
-            operations = AccessOperations(store, key, _say, _now, take_up=take_up)
+            operations = AccessOperations(
+                store, key, _say, _now, take_up=partial(take_up, agent=settings.agent.product)
+            )
             inviting = InviteOperations(store, AccessKeys.derive_from(key).invites, _now)
             calls = {**access_calls(operations), **invite_calls(inviting), **usage_calls(store, _now)}
             return await calls[name](arguments)
@@ -92,9 +97,11 @@ async def stored_status(settings: Settings) -> dict[str, JsonValue]:
 
 
 async def upgrade_store(settings: Settings) -> None:
-    """Open the store once, which brings its schema up to date."""
-    async with lone_store(settings):
-        pass
+    """Open the store once, which brings its schema up to date, and then the agent's tables."""
+    product = load_product(settings.agent.product)
+    async with lone_store(settings) as store:
+        if product.tables is not None:
+            await store.write(partial(bring_up, agent=product.name, tables=product.tables))
 
 
 def _say(connection: Connection, address: Address, markdown: str, cause: str) -> None:

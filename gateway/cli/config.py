@@ -12,6 +12,7 @@ from pydantic import BaseModel, SecretStr
 from gateway.cli.root import config_option
 from gateway.config.settings import Settings, load, read_sources
 from gateway.config.sources import KeyPath, Sources
+from gateway.product import in_force, load_product
 
 MASK = "********"
 
@@ -35,7 +36,9 @@ def check(config_path: Path | None) -> None:
 @config_option
 def show(config_path: Path | None) -> None:
     """Print every key with the value in force and where it comes from; secrets are masked."""
-    for line in lines_of(load(config_path, os.environ), read_sources(config_path, os.environ)):
+    settings = load(config_path, os.environ)
+    settings = in_force(settings, load_product(settings.agent.product))
+    for line in lines_of(settings, read_sources(config_path, os.environ)):
         click.echo(line)
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from agent.ports import LocalCommand, Principal
+from channels.base import CommandOption
 from channels.messages import OutboundMedia
 from gateway.access.roles import Role
 
@@ -91,3 +92,5 @@ class Command:
     least_role: Role = Role.MEMBER
     urgent: bool = False  # passes the backlog by (/stop)
     turn: str | None = None  # it starts a turn of this kind; its handle is not called
+    options: tuple[CommandOption, ...] = ()  # what its arguments are made of; empty: it takes none
+    shared: bool = False  # it is about what everybody in a group can read, and so is its answer

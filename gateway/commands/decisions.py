@@ -28,14 +28,14 @@ SAY = "say"
 def reply_decisions() -> Mapping[str, Decision]:
     """`say`: the words become a message of whoever the button was made for; the turn behind it answers."""
 
-    def taken(results: Results) -> str:
+    def to_text(results: Results) -> str:
         return "" if results[-1]["said"] else GONE_TEXT
 
     async def say(subject: str, _principal: Principal) -> Reply:
         turn, _, index = subject.partition(".")
         if not long_id(turn) or not index.isdecimal():
             return GONE
-        return Reply(taken, session=SaySuggested(long_id(turn), int(index)))
+        return Reply(to_text, session=SaySuggested(long_id(turn), int(index)))
 
     return {SAY: say}
 

@@ -3,11 +3,12 @@
 import asyncio
 from functools import partial
 
-from agent.coach.calendar import zone_of
-from agent.coach.language import escape
-from agent.coach.practice import clean
+from agent.calendar import zone_of
+from agent.language import escape
+from agent.wellformed import clean
+from channels.base import CommandOption
 from gateway.commands.base import Command, Invocation, Reply, Results, SessionAction, SetMode, SetTimezone
-from gateway.commands.texts import tell
+from gateway.commands.texts import CommandTexts
 from gateway.commands.zones import find_zone, near_zones
 
 MODES = ("steer", "followup")
@@ -15,103 +16,123 @@ SHOWN_TEXTS = 5
 SHOWN_TEXT_CHARS = 60
 
 
-def session_commands() -> tuple[Command, ...]:
-    """The commands that every agent has."""
+def session_commands(texts: CommandTexts | None = None) -> tuple[Command, ...]:
+    """The commands that every agent has; they say what `texts` has for them."""
+    replies = _SessionReplies(texts or CommandTexts())
     return (
-        Command("start", {"en": "What I do", "es": "Qué hago"}, _start),
-        Command("new", {"en": "Begin a new conversation", "es": "Empezar una conversación nueva"}, _new),
+        Command(
+            "start",
+            {"en": "What I do", "es": "Qué hago"},
+            replies.start,
+            options=(CommandOption("code", "The code of an invitation, if you have one"),),
+        ),
+        Command(
+            "new",
+            {"en": "Begin a new conversation", "es": "Empezar una conversación nueva"},
+            replies.new,
+            shared=True,
+        ),
         Command(
             "stop",
             {"en": "Stop the answer and clear what waits", "es": "Parar la respuesta y quitar lo que espera"},
-            _stop,
+            replies.stop,
             urgent=True,
+            shared=True,
         ),
         Command(
             "mode",
             {"en": "Messages while I answer: steer or followup", "es": "Mensajes mientras respondo: steer o followup"},
-            _mode,
+            replies.mode,
+            options=(CommandOption("mode", "How messages are taken", choices=MODES),),
+            shared=True,
         ),
         Command(
             "timezone",
             {"en": "Your time zone, like Europe/Madrid", "es": "Tu zona horaria, como Europe/Madrid"},
-            _timezone,
+            replies.timezone,
+            options=(CommandOption("zone", "Like Europe/Madrid", required=True),),
         ),
     )
 
 
-async def _start(asked: Invocation) -> Reply:
-    name = escape(clean(asked.principal.display_name)[:64])
-    return Reply(
-        tell(asked.principal, "start", name=f", {name}" if name else "", timezone=escape(asked.principal.timezone))
-    )
+class _SessionReplies:
+    """What each of them answers."""
+
+    def __init__(self, texts: CommandTexts) -> None:
+        self._tell = texts.tell
+
+    async def start(self, asked: Invocation) -> Reply:
+        """Who this is, and the person's zone."""
+        name = escape(clean(asked.principal.display_name)[:64])
+        return Reply(
+            self._tell(
+                asked.principal, "start", name=f", {name}" if name else "", timezone=escape(asked.principal.timezone)
+            )
+        )
+
+    async def new(self, asked: Invocation) -> Reply:
+        """A new generation of the conversation."""
+        return Reply(partial(self._new_text, asked), session=SessionAction.NEW)
+
+    async def stop(self, asked: Invocation) -> Reply:
+        """End what runs and clear what waits."""
+        return Reply(partial(self._stop_text, asked), session=SessionAction.STOP)
+
+    async def mode(self, asked: Invocation) -> Reply:
+        """Show the mode, or change it."""
+        wanted = asked.arguments.strip().lower()
+        if not wanted:
+            shown = asked.session.mode if asked.session.mode in MODES else MODES[0]
+            return Reply(self._tell(asked.principal, f"mode_is_{shown}"))
+        if wanted not in MODES:
+            return Reply(self._tell(asked.principal, "mode_unknown", mode=escape(clean(wanted)[:SHOWN_TEXT_CHARS])))
+        return Reply(self._tell(asked.principal, f"mode_is_{wanted}"), session=SetMode(wanted))
+
+    async def timezone(self, asked: Invocation) -> Reply:
+        """Show the person's zone, or change it."""
+        wanted = clean(asked.arguments)
+        if not wanted:
+            return Reply(self._zone_text(asked, "timezone_is", asked.principal.timezone))
+        zone = await asyncio.to_thread(find_zone, wanted)  # the first time it reads all there are from disk
+        if zone is not None:
+            return Reply(self._zone_text(asked, "timezone_set", zone), session=SetTimezone(zone))
+        near = await asyncio.to_thread(near_zones, wanted)
+        written = escape(wanted[:SHOWN_TEXT_CHARS])
+        if not near:
+            return Reply(self._tell(asked.principal, "timezone_unknown", zone=written))
+        listed = ", ".join(escape(name) for name in near)
+        return Reply(self._tell(asked.principal, "timezone_nearest", zone=written, nearest=listed, first=near[0]))
+
+    def _new_text(self, asked: Invocation, results: Results) -> str:
+        cleared = self._cleared_text(asked, results)
+        return "\n\n".join(part for part in (self._tell(asked.principal, "new"), cleared) if part)
+
+    def _stop_text(self, asked: Invocation, results: Results) -> str:
+        cleared = self._cleared_text(asked, results)
+        ran = any(result.get("was_running") for result in results)
+        first = self._tell(asked.principal, "stopped" if ran or cleared else "nothing_to_stop")
+        return " ".join(part for part in (first, cleared) if part)
+
+    def _cleared_text(self, asked: Invocation, results: Results) -> str:
+        """What no longer waits, in the person's own words; "" where nothing did."""
+        counted = next((result["cleared"] for result in results if "cleared" in result), 0)
+        cleared = counted if isinstance(counted, int) else 0
+        listed = next((result["texts"] for result in results if "texts" in result), ())
+        texts = [_quote(str(text)) for text in listed if str(text).strip()] if isinstance(listed, list | tuple) else []
+        if not cleared:
+            return ""
+        if not texts:
+            return self._tell(asked.principal, "cleared_silently", n=cleared)
+        shown = "; ".join(texts[:SHOWN_TEXTS])
+        if cleared > SHOWN_TEXTS:
+            shown += f"; {self._tell(asked.principal, 'and_more', n=cleared - SHOWN_TEXTS)}"
+        return self._tell(asked.principal, "cleared_one" if cleared == 1 else "cleared_many", n=cleared, texts=shown)
+
+    def _zone_text(self, asked: Invocation, key: str, zone: str) -> str:
+        time = f"{asked.now.astimezone(zone_of(zone)):%H:%M}"
+        return self._tell(asked.principal, key, timezone=escape(zone), time=time)
 
 
-async def _new(asked: Invocation) -> Reply:
-    return Reply(partial(_new_text, asked), session=SessionAction.NEW)
-
-
-async def _stop(asked: Invocation) -> Reply:
-    return Reply(partial(_stop_text, asked), session=SessionAction.STOP)
-
-
-def _new_text(asked: Invocation, results: Results) -> str:
-    cleared = _cleared_text(asked, results)
-    return "\n\n".join(part for part in (tell(asked.principal, "new"), cleared) if part)
-
-
-def _stop_text(asked: Invocation, results: Results) -> str:
-    cleared = _cleared_text(asked, results)
-    ran = any(result.get("was_running") for result in results)
-    first = tell(asked.principal, "stopped" if ran or cleared else "nothing_to_stop")
-    return " ".join(part for part in (first, cleared) if part)
-
-
-def _cleared_text(asked: Invocation, results: Results) -> str:
-    """What no longer waits, in the person's own words; "" where nothing did."""
-    counted = next((result["cleared"] for result in results if "cleared" in result), 0)
-    cleared = counted if isinstance(counted, int) else 0
-    listed = next((result["texts"] for result in results if "texts" in result), ())
-    texts = [_quoted(str(text)) for text in listed if str(text).strip()] if isinstance(listed, list | tuple) else []
-    if not cleared:
-        return ""
-    if not texts:
-        return tell(asked.principal, "cleared_silently", n=cleared)
-    shown = "; ".join(texts[:SHOWN_TEXTS])
-    if cleared > SHOWN_TEXTS:
-        shown += f"; {tell(asked.principal, 'and_more', n=cleared - SHOWN_TEXTS)}"
-    return tell(asked.principal, "cleared_one" if cleared == 1 else "cleared_many", n=cleared, texts=shown)
-
-
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     text = clean(text)
     return f"“{escape(text if len(text) <= SHOWN_TEXT_CHARS else text[: SHOWN_TEXT_CHARS - 1] + '…')}”"
-
-
-async def _mode(asked: Invocation) -> Reply:
-    wanted = asked.arguments.strip().lower()
-    if not wanted:
-        shown = asked.session.mode if asked.session.mode in MODES else MODES[0]
-        return Reply(tell(asked.principal, f"mode_is_{shown}"))
-    if wanted not in MODES:
-        return Reply(tell(asked.principal, "mode_unknown", mode=escape(clean(wanted)[:SHOWN_TEXT_CHARS])))
-    return Reply(tell(asked.principal, f"mode_is_{wanted}"), session=SetMode(wanted))
-
-
-async def _timezone(asked: Invocation) -> Reply:
-    wanted = clean(asked.arguments)
-    if not wanted:
-        return Reply(_zone_text(asked, "timezone_is", asked.principal.timezone))
-    zone = await asyncio.to_thread(find_zone, wanted)  # the first time it reads all there are from disk
-    if zone is not None:
-        return Reply(_zone_text(asked, "timezone_set", zone), session=SetTimezone(zone))
-    near = await asyncio.to_thread(near_zones, wanted)
-    written = escape(wanted[:SHOWN_TEXT_CHARS])
-    if not near:
-        return Reply(tell(asked.principal, "timezone_unknown", zone=written))
-    listed = ", ".join(escape(name) for name in near)
-    return Reply(tell(asked.principal, "timezone_nearest", zone=written, nearest=listed, first=near[0]))
-
-
-def _zone_text(asked: Invocation, key: str, zone: str) -> str:
-    time = f"{asked.now.astimezone(zone_of(zone)):%H:%M}"
-    return tell(asked.principal, key, timezone=escape(zone), time=time)

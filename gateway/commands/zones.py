@@ -4,7 +4,7 @@ from difflib import get_close_matches
 from functools import cache
 from zoneinfo import available_timezones
 
-from agent.coach.calendar import is_zone
+from agent.calendar import is_zone
 
 
 @cache

@@ -17,7 +17,8 @@ from pydantic import (
     model_validator,
 )
 
-from agent.config import COACH_LIMITS, AgentConfig, ModelConfig
+from agent.config import AgentConfig, ModelConfig
+from agent.models.select import wire_names
 from channels.console.config import ConsoleAccount
 from channels.discord.config import DiscordAccount
 from channels.registry import AccountConfig, ChannelNotInstalled, account_model, channel_names
@@ -28,6 +29,7 @@ from gateway.access.config import AccessConfig
 from gateway.config.sources import KeyPath, Sources, Tree, explain, is_secret, merge, read_file
 from gateway.delivery.config import DeliveryConfig
 from gateway.errors import SettingsError
+from gateway.extensions import AGENTS, TOOLS, check_offered
 from gateway.http.config import HttpConfig
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
@@ -127,6 +129,13 @@ class ChannelsConfig(BaseModel):
                 yield channel, accounts
 
 
+class AgentSettings(AgentConfig):
+    """Which agent answers, with which tools beside its own, and what bounds its turns."""
+
+    product: str = Field(default="coach", description="The agent, by its name in the entry points tenk.agents.")
+    tools: tuple[str, ...] = Field(default=(), description="More tools for it, by their names in tenk.tools.")
+
+
 class Settings(BaseModel):
     """Everything configured; frozen."""
 
@@ -139,7 +148,8 @@ class Settings(BaseModel):
     sessions: SessionsConfig = SessionsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
     retention: RetentionConfig = RetentionConfig()
-    agent: AgentConfig = COACH_LIMITS
+    agent: AgentSettings = AgentSettings()
+    """Limits that are not set here are the product's: `gateway.product.in_force`."""
     model: ModelConfig = ModelConfig()
     channels: ChannelsConfig = ChannelsConfig()
 
@@ -183,7 +193,7 @@ class Settings(BaseModel):
             )
         if self.model.name == "offline":
             found.append(
-                "The offline coach answers; for a model set OPENAI_API_KEY, "
+                f"The offline {self.agent.product} answers; for a model set OPENAI_API_KEY, "
                 "or OPENAI_BASE_URL and TENK_MODEL=openai:NAME."
             )
         return tuple(found)
@@ -205,6 +215,7 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
     except ValidationError as error:
         raise explain(model, error, sources) from None
     _check_model(settings.model, sources)
+    _check_agent(settings.agent, sources)
     return settings
 
 
@@ -273,22 +284,33 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
 
 
 def _with_product_defaults(tree: Tree) -> Tree:
-    """Under what the operator sets lie the coach's own limits, and that a terminal of the same user is let in."""
-    defaults: Tree = {
-        "agent": COACH_LIMITS.model_dump(exclude_unset=True),
-        "access": {"accounts": {"console:main": {"direct": "open"}}},
-    }
+    """Under what the operator sets lies that a terminal of the same user is let in."""
+    defaults: Tree = {"access": {"accounts": {"console:main": {"direct": "open"}}}}
     return merge(defaults, tree)
 
 
+def _check_agent(agent: AgentSettings, sources: Sources) -> None:
+    """Whether there is such an agent, and such tools; neither is imported."""
+    named = [(AGENTS, "product", agent.product), *((TOOLS, "tools", name) for name in agent.tools)]
+    for group, key, name in named:
+        try:
+            check_offered(group, name)
+        except SettingsError as unknown:
+            raise SettingsError(f"{sources.place_of(('agent', key))}: agent.{key}: {unknown}") from None
+
+
 def _check_model(model: ModelConfig, sources: Sources) -> None:
-    place = sources.place_of(("model", "name"))
+    place, others = sources.place_of(("model", "name")), wire_names()
     if model.name.startswith("anthropic:"):
         raise SettingsError(
             f"{place}: model.name: the anthropic wire comes in a later release; use openai:NAME or offline"
         )
+    wire = model.name.partition(":")[0]
+    if wire in others and re.fullmatch(r"\w+:\S+", model.name):
+        return
     if not re.fullmatch(r"offline|openai:\S+", model.name):
-        raise SettingsError(f"{place}: model.name: write offline or openai:NAME (it is {model.name!r})")
+        brought = "".join(f", {other}:NAME" for other in others)
+        raise SettingsError(f"{place}: model.name: write offline{brought} or openai:NAME (it is {model.name!r})")
     if model.name != "offline" and model.api_key is None and model.base_url is None:
         raise SettingsError(
             f"{place}: model.api_key: {model.name} needs a key; "

@@ -83,9 +83,9 @@ class Admission:
 
     def admit(self, plan: Plan) -> None:
         """Take one event in; one that was taken in before changes nothing."""
-        code = invites.code_in(plan.event)
+        code = invites.code_in(plan.event, self._doorway.agent)
         if code is not None and self._hides(plan, code):
-            plan = replace(plan, event=invites.without_code(plan.event))
+            plan = replace(plan, event=invites.without_code(plan.event, self._doorway.agent))
         row = self._row(plan)
         id_ = inbox.admit(self._connection, row, self._now)
         if id_ is None:
@@ -145,7 +145,7 @@ class Admission:
             return NewRow(event, outcome=Outcome.CONTEXT if about_chat else Outcome.REFUSED, detail=decision.reason)
         if plan.over is not None:
             return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
-        return open_row(event, person)
+        return open_row(event, person, self._doorway.agent)
 
     def _reply(self, event: InboundEvent, id_: int, text: str) -> None:
         answers = id_ if inbox.route_of(event) is not None else None
@@ -190,7 +190,8 @@ class Admission:
 
     def _move(self, event: ChatMigrated) -> None:
         moves.move_chat(self._connection, event.tenant, event.address, event.new_chat, self._now)
-        old, new = group_key(event.address), group_key(event.address, event.new_chat)
+        agent = self._doorway.agent
+        old, new = group_key(event.address, agent), group_key(event.address, agent, event.new_chat)
         moves.move_sessions(self._connection, event.tenant, old, new)
         self.done.moved.append((event.address, event.new_chat))
 

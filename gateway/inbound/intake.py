@@ -70,9 +70,9 @@ class Intake:
         bus: Announced,
         waiting: Waiting,
         clock: Callable[[], datetime],
-        doorway: Doorway | None = None,
+        doorway: Doorway,
     ) -> None:
-        """Nothing is received before the first call of `receive`. Without a doorway no invitation holds."""
+        """Nothing is received before the first call of `receive`."""
         self._store = store
         self._access = access
         self._snapshot = snapshot
@@ -80,7 +80,7 @@ class Intake:
         self._bus = bus
         self._waiting = waiting
         self._clock = clock
-        self._doorway = doorway or Doorway()
+        self._doorway = doorway
         self._limits = PersonLimits(access.limits, self._doorway.clock_s)
         self._strangers = StrangerBound(access.strangers, self._doorway.clock_s)
         self._flood = FloodWatch(self._doorway.clock_s)
@@ -181,7 +181,7 @@ class Intake:
         if counted is None or not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
             return Plan(event, decision)
         talk = is_talk(event)
-        waiting = 0 if talk else self._waiting(session_key(event, event.kind))
+        waiting = 0 if talk else self._waiting(session_key(event, event.kind, self._doorway.agent))
         over = self._limits.take(counted, waiting)
         if over is not None and talk:  # nobody asked the bot anything: it says nothing
             over = replace(over, tell=False)

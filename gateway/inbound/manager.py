@@ -13,7 +13,7 @@ from functools import partial
 
 import structlog
 
-from channels.base import Channel, ChannelState, HasCommands, KnownChat, Reacts, Sign
+from channels.base import Channel, ChannelState, HasCommands, KnownChat, Menus, Reacts, Sign
 from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address, InboundEvent, Rejected
 from channels.registry import ChannelNotInstalled
@@ -34,7 +34,6 @@ RESTART_S = (1.0, 2.0, 5.0, 15.0, 60.0)
 SIGN_TIMEOUT_S = 10.0
 SIGNS_AT_ONCE = 50
 
-Menus = Mapping[str, Sequence[tuple[str, str]]]
 
 Pause = Callable[[float], Awaitable[None]]
 """Wait so many seconds."""

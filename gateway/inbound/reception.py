@@ -57,6 +57,7 @@ Put = Callable[[str, OutboundMessage], None]
 class Doorway:
     """What reception needs beside the rules."""
 
+    agent: str  # whose conversations are begun here
     keys: AccessKeys = field(default_factory=AccessKeys.fresh)
     tenk: CommandLine = PLAIN
     show: Callable[[str], None] | None = None  # prints for whoever reads the terminal; None where nobody does
@@ -106,7 +107,7 @@ class Reception:
             return False
         self._reply(event, id_, words.welcome_text(invited))
         self._done.people.append(invited.person)
-        row = take_up(self._connection, invited, self._now)
+        row = take_up(self._connection, invited, self._now, self._doorway.agent)
         self._done.admitted.extend([row] if row is not None else [])
         return True
 
@@ -127,7 +128,7 @@ class Reception:
                 self._reopen(event, id_, person)
 
     def _reopen(self, event: InboundEvent, id_: int, person: Person) -> None:
-        row = open_row(event, person)
+        row = open_row(event, person, self._doorway.agent)
         inbox.reopen(self._connection, id_, event, person.user_id, row.session_key)
         if row.session_key is not None:
             self._done.admitted.append(InboxRow(id_, event.tenant, row.session_key, person.user_id, event, self._now))
@@ -193,27 +194,27 @@ class Reception:
         return list(last.values())
 
 
-def take_up(connection: Connection, approved: Approved, now: datetime) -> InboxRow | None:
+def take_up(connection: Connection, approved: Approved, now: datetime, agent: str) -> InboxRow | None:
     """Take in, once, what somebody said while they waited; None where nothing is kept or it was taken in before."""
     event, person = approved.said, approved.person
     if event is None:
         return None
-    row = open_row(event, person)
+    row = open_row(event, person, agent)
     id_ = inbox.admit(connection, row, now)
     if id_ is None or row.session_key is None:
         return None
     return InboxRow(id_, event.tenant, row.session_key, person.user_id, event, now)
 
 
-def open_row(event: InboundEvent, person: Person) -> NewRow:
+def open_row(event: InboundEvent, person: Person, agent: str) -> NewRow:
     """Open where it is meant for the bot; in a group, what is not is kept as context."""
     if is_talk(event):
         return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail="not meant for the bot")
     match event:
         case InboundMessage() | CommandInvoked() | ButtonPressed():
-            return NewRow(event, person.user_id, session_key(event, event.kind))
+            return NewRow(event, person.user_id, session_key(event, event.kind, agent))
         case MessageDeleted():
-            return NewRow(event, person.user_id, session_key(event, ChatKind.DIRECT))
+            return NewRow(event, person.user_id, session_key(event, ChatKind.DIRECT, agent))
     return NewRow(event, person.user_id, outcome=Outcome.CONTEXT, detail=event.type)
 
 

@@ -2,30 +2,29 @@
 
 from channels.messages import Address, ButtonPressed, ChatKind, CommandInvoked, InboundEvent
 
-AGENT = "coach"
-
 
 def _escape(part: str) -> str:
     return part.replace("%", "%25").replace(":", "%3A")
 
 
-def session_key(event: InboundEvent, kind: ChatKind) -> str:
+def session_key(event: InboundEvent, kind: ChatKind, agent: str) -> str:
     """`agent:{agent}:{channel}:{account}:direct:{peer}[:thread:{t}]`, or `...:group:{chat}...`.
 
     What only its person sees answered is part of their own conversation, wherever they said it: a group's would tell
     the others of it. The tenant is a column of its own; ":" in a part is escaped, so that no two places share a key.
     """
     address = event.address
+    direct = f"{_account(address, agent)}:direct:{_escape(event.sender.id)}"
     if isinstance(event, CommandInvoked | ButtonPressed) and event.route is not None and event.route.private:
-        return f"{_account(address)}:direct:{_escape(event.sender.id)}"
-    key = group_key(address) if kind is ChatKind.GROUP else f"{_account(address)}:direct:{_escape(event.sender.id)}"
+        return direct
+    key = group_key(address, agent) if kind is ChatKind.GROUP else direct
     return key if address.thread is None else f"{key}:thread:{_escape(address.thread)}"
 
 
-def group_key(address: Address, chat: str | None = None) -> str:
+def group_key(address: Address, agent: str, chat: str | None = None) -> str:
     """The key of a group's own conversation, outside its threads; `chat` in place of the address's."""
-    return f"{_account(address)}:group:{_escape(address.chat if chat is None else chat)}"
+    return f"{_account(address, agent)}:group:{_escape(address.chat if chat is None else chat)}"
 
 
-def _account(address: Address) -> str:
-    return f"agent:{AGENT}:{_escape(address.channel)}:{_escape(address.account)}"
+def _account(address: Address, agent: str) -> str:
+    return f"agent:{_escape(agent)}:{_escape(address.channel)}:{_escape(address.account)}"

@@ -4,6 +4,7 @@ sessions, lanes and the terminal. Rules and rows are `gateway.access`'s.
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 
 import structlog
 from pydantic import JsonValue
@@ -39,7 +40,13 @@ LINK_S = 5.0  # the longest wait for one platform to say where its bot is found
 
 
 def access_operations(
-    store: Store, key: bytes, manager: ChannelManager, delivery: Delivery, bus: Bus, snapshot: AccessSnapshot
+    store: Store,
+    key: bytes,
+    manager: ChannelManager,
+    delivery: Delivery,
+    bus: Bus,
+    snapshot: AccessSnapshot,
+    agent: str,
 ) -> AccessOperations:
     """The operations, each of which sessions and lanes hear of after its commit."""
 
@@ -60,7 +67,7 @@ def access_operations(
             bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have taken something in
         failpoint("pairing_approved")
 
-    return AccessOperations(store, key, say, steady_now, on_change, take_up)
+    return AccessOperations(store, key, say, steady_now, on_change, partial(take_up, agent=agent))
 
 
 class InviteLinks:

@@ -236,7 +236,7 @@ class CommandRunner:
             await take_away_buttons(await self._channels.loaded(pressed.address), pressed)
 
     def _parse(self, row: InboxRow) -> tuple[Command | None, str, str]:
-        words = words_of(row.event)
+        words = words_of(row.event, self._table.talk)
         return self._table.parse(words) or (None, words.removeprefix("/").partition(" ")[0], "")
 
     async def _commit(self, session: Session, row: InboxRow, reply: Reply, outcome: Outcome) -> None:
@@ -287,7 +287,7 @@ class CommandRunner:
                 why = f"/{reply.session}"
                 cleared = inbox.clear_session(connection, session.key, row.id, now, why, stop.whose)
                 running = inbox.clear_claimed(connection, session.key, row.id, now, why, stop.whose) > 0 or stop.stopped
-                texts = [text for one in cleared if (text := words_of(one.event))]
+                texts = [text for one in cleared if (text := words_of(one.event, self._table.talk))]
                 results.append({"cleared": len(cleared), "texts": texts, "was_running": running})
                 done = _Done([], cleared=tuple(one.id for one in cleared))
                 if reply.session is SessionAction.STOP:
@@ -300,7 +300,7 @@ class CommandRunner:
                 results.append({})
                 return _Done([], replace(state, mode=mode))
             case SaySuggested():
-                said = take_press(connection, row, reply.session)
+                said = take_press(connection, row, reply.session, self._table.talk)
                 results.append({"said": said is not None})
                 return _Done([], said=said)
             case SetTimezone(timezone):

@@ -24,14 +24,15 @@ async def _nothing(_message: InboundMessage) -> Quoted | None:
 class Reader:
     """Turns inbound events into user items."""
 
-    def __init__(self, guard: InputGuard, earlier: Earlier = _nothing) -> None:
-        """Every text passes `guard`, quoted and forwarded ones too."""
+    def __init__(self, guard: InputGuard, talk: str, earlier: Earlier = _nothing) -> None:
+        """Every text passes `guard`, quoted and forwarded ones too; `talk` is the command that carries a message."""
         self._guard = guard
+        self._talk = talk
         self._earlier = earlier
 
     async def read(self, event: InboundEvent, channel: Channel) -> UserItem | None:
         """The message as a user item, with what came with it; a group's says who wrote. None where it is refused."""
-        verdict = self._guard.check(words_of(event))
+        verdict = self._guard.check(words_of(event, self._talk))
         if verdict.blocked:
             return None
         at = event.received_at.isoformat()

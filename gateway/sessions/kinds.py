@@ -9,11 +9,8 @@ from gateway.store.inbox import InboxRow
 
 CHAT = "chat"
 
-TALK = "coach"
-"""The command whose text is a message like any other."""
-
 HELP = "/help"
-_TALK = re.compile(rf"/{TALK}(?:\s+(.*))?\Z", re.DOTALL | re.IGNORECASE)
+_NAMED = re.compile(r"/(\w+)(?:\s+(.*))?\Z", re.DOTALL)
 
 
 class Kinds:
@@ -26,7 +23,7 @@ class Kinds:
         """The kind of turn a row starts; None where it is a command that answers by itself."""
         if isinstance(row.event, ButtonPressed | MessageDeleted):
             return None
-        said = _said(row)
+        said = _said(row, self._table.talk)
         if not said.startswith("/"):
             return CHAT
         command = self._command(said)
@@ -34,7 +31,7 @@ class Kinds:
 
     def is_urgent(self, row: InboxRow) -> bool:
         """Whether it passes the backlog by."""
-        said = _said(row)
+        said = _said(row, self._table.talk)
         command = self._command(said) if said.startswith("/") else None
         return command is not None and command.urgent
 
@@ -43,8 +40,8 @@ class Kinds:
         return None if parsed is None else parsed[0]
 
 
-def words_of(event: InboundEvent) -> str:
-    """What was said, as if typed: what follows /coach stands for itself; alone or with "help" it asks for help.
+def words_of(event: InboundEvent, talk: str) -> str:
+    """What was said, as if typed: what follows /`talk` stands for itself; alone or with "help" it asks for help.
 
     Nothing where the words are forwarded: they are somebody else's (A32), no command, no wish and no correction.
     """
@@ -57,14 +54,14 @@ def words_of(event: InboundEvent) -> str:
             said = f"/{name} {arguments}".rstrip()
         case _:
             return ""
-    talk = _TALK.match(said.strip())
-    if talk is None:
+    named = _NAMED.match(said.strip())
+    if named is None or named[1].lower() != talk:
         return said
-    words = (talk[1] or "").strip()
+    words = (named[2] or "").strip()
     return HELP if words.lower() in {"", "help"} else words
 
 
-def _said(row: InboxRow) -> str:
+def _said(row: InboxRow, talk: str) -> str:
     """The words that decide; an edit is never a command."""
     event = row.event
-    return "" if isinstance(event, InboundMessage) and event.edited else words_of(event)
+    return "" if isinstance(event, InboundMessage) and event.edited else words_of(event, talk)

@@ -14,7 +14,6 @@ from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEven
 from gateway.access.buttons import SealedButtons, short_id
 from gateway.commands.base import SaySuggested
 from gateway.commands.decisions import SAY
-from gateway.sessions.kinds import TALK
 from gateway.store import inbox, journal
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow
@@ -49,7 +48,7 @@ class SuggestedReplies:
         return tuple(buttons)
 
 
-def take_press(connection: Connection, row: InboxRow, reply: SaySuggested) -> InboxRow | None:
+def take_press(connection: Connection, row: InboxRow, reply: SaySuggested, talk: str) -> InboxRow | None:
     """Admit what a pressed button says as the person's own words, as old as the press; None where that is over.
 
     It is over once anything else was answered in that conversation, a new one was begun, or one of the buttons under
@@ -58,17 +57,17 @@ def take_press(connection: Connection, row: InboxRow, reply: SaySuggested) -> In
     replies = suggested(journal.last_ended(connection, row.tenant, row.session_key, reply.turn_id))
     if not isinstance(row.event, ButtonPressed) or reply.index >= len(replies):
         return None
-    event = _said(row.event, replies[reply.index].words, f"reply:{reply.turn_id}")
+    event = _said(row.event, replies[reply.index].words, f"reply:{reply.turn_id}", talk)
     id_ = inbox.admit(connection, NewRow(event, row.user_id, row.session_key), row.admitted_at)
     return None if id_ is None else InboxRow(id_, row.tenant, row.session_key, row.user_id, event, row.admitted_at)
 
 
-def _said(pressed: ButtonPressed, words: str, event_id: str) -> InboundEvent:
+def _said(pressed: ButtonPressed, words: str, event_id: str, talk: str) -> InboundEvent:
     """The words as if typed under the answer; where only their person sees that, so that only they see what follows."""
     if pressed.route is not None and pressed.route.private:
         return CommandInvoked(
             event_id=event_id, address=pressed.address, sender=pressed.sender, received_at=pressed.received_at,
-            tenant=pressed.tenant, name=TALK, arguments=words, kind=pressed.kind, locale=pressed.locale,
+            tenant=pressed.tenant, name=talk, arguments=words, kind=pressed.kind, locale=pressed.locale,
             route=pressed.route,
         )  # fmt: skip
     return InboundMessage(

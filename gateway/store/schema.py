@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from gateway.store.tables import people, practice, traffic, turns
+from gateway.store.tables import people, traffic, turns
 from gateway.store.tables.base import metadata
 
 HEAD = "0006"
@@ -11,7 +11,7 @@ HEAD = "0006"
 
 CREATION_LOCK = 0x74656E6B  # "tenk": one process at a time makes or migrates a PostgreSQL database
 
-ROOMS = (people, practice, traffic, turns)  # a table exists by the import of its module
+ROOMS = (people, traffic, turns)  # a table exists by the import of its module
 whole = metadata
 
 version = sa.Table(

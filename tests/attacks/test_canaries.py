@@ -23,8 +23,8 @@ from agent.ports import CallStreamed, ModelFailure, ModelRequest, OnModelEvent, 
 from agent.tools.base import Effect, ToolError, tools_of
 from agent.transcript import ModelResponded, StopReason, ToolCall
 from channels.messages import Address, ChatKind, CommandInvoked, Route, Sender
+from gateway.coach.practice import StoredPractice
 from gateway.sessions.config import SessionsConfig
-from gateway.store.practice import StoredPractice
 from tests.fakes.agents import a_tool
 from tests.fakes.machines import empty_database
 from tests.fakes.practice_reader import add_people

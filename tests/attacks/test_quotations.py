@@ -9,7 +9,7 @@ from agent.coach.offline import OfflineCoach
 from agent.ports import ModelRequest, ToolSpec
 from agent.transcript import UserItem
 from channels.messages import Address, ChatKind, InboundMessage, Quoted, QuoteKind, Sender
-from gateway.commands.coach import coach_commands
+from gateway.coach.commands import coach_commands
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.safety.guard import GuardConfig, GuardMode, InputGuard
@@ -20,7 +20,7 @@ from tests.fakes.chat import FakeChannel
 from tests.fakes.practice_reader import FakePractice
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-KINDS = Kinds(CommandTable((*coach_commands(FakePractice()), *session_commands())))
+KINDS = Kinds(CommandTable((*coach_commands(FakePractice()), *session_commands()), "coach"))
 WISHES = [
     "/log 45m guitar", "/stop", "/new", "/coach /undo", "! stop that", "yes", "45m guitar", "I practised piano for 2 h",
     "plan my week", "undo", "hoy hice 30 minutos de piano", "New skill chess",
@@ -38,7 +38,7 @@ def message(text: str, **more: object) -> InboundMessage:
 
 async def read(event: InboundMessage, mode: GuardMode = GuardMode.WARN) -> UserItem | None:
     """The item a model gets of it."""
-    return await Reader(InputGuard(GuardConfig(mode=mode))).read(event, FakeChannel())
+    return await Reader(InputGuard(GuardConfig(mode=mode)), "coach").read(event, FakeChannel())
 
 
 @pytest.mark.parametrize("words", WISHES)
@@ -97,7 +97,7 @@ async def test_a_thread_brings_the_message_it_hangs_on() -> None:
         asked.append(event.reply_to)
         return Quoted(QuoteKind.REPLY, "45m guitar", "Bo")
 
-    reader = Reader(InputGuard(), earlier)
+    reader = Reader(InputGuard(), "coach", earlier)
     in_thread = replace(message("log this", reply_to="7"), address=Address("slack", "main", "C1", "7"))
     item = await reader.read(in_thread, FakeChannel())
     assert item is not None and "45m guitar" in item.data

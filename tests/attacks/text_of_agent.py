@@ -5,9 +5,10 @@ from datetime import UTC, date, datetime
 
 from agent import answers, context, responses, stuck
 from agent.coach import correction, intents, language, log_line, looks, practice, prefetch, sentences
-from agent.coach.hearing import listen
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
+from agent.coach.request_view import listen
+from agent.language import escape, language_of
 from agent.models import failures, openai, openai_format
 from agent.models.sse import EventParser
 from agent.ports import ModelFailure, ModelRequest, ToolSpec
@@ -28,7 +29,7 @@ from agent.transcript import (
     fold,
     open_calls,
 )
-from agent.wellformed import well_formed
+from agent.wellformed import clean, well_formed
 from tests.attacks.entries import Entry
 from tests.fakes.agents import Number
 
@@ -195,12 +196,13 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
     "agent.coach.correction:read_correction": Entry(read_correction),
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
-    "agent.coach.hearing:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
+    "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
     "agent.coach.offline:OfflineCoach.answer": Entry(offline),
-    "agent.coach.language:detect": Entry(lambda text: (language.detect(text), language.language_of(text))),
-    "agent.coach.language:escape": Entry(language.escape),
+    "agent.coach.language:detect": Entry(language.detect),
+    "agent.language:language_of": Entry(language_of),
+    "agent.language:escape": Entry(escape),
     "agent.coach.looks:emoji_for": Entry(looks.emoji_for),
-    "agent.coach.practice:clean": Entry(practice.clean),
+    "agent.wellformed:clean": Entry(clean),
     "agent.coach.practice:clean_name": Entry(clean_name),
     "agent.coach.prefetch:read_prefetched": Entry(
         lambda text: (prefetch.read_prefetched(text), prefetch.planned_language(text))

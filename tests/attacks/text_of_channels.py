@@ -270,7 +270,6 @@ EXCUSED: dict[str, str] = {
     "channels.discord.channel_cache": "loops over the channels of a server, by their ids",
     "channels.discord.wire": "loops over attempts and options of a call of ours",
     "channels.telegram.files": "a file's path as Telegram names it, and bounded by it",
-    "channels.telegram.adapter": "our own commands and their own texts",
     "channels.telegram.identity": "loops over attempts of a call of ours",
     "channels.telegram.error_mapping": "a platform's error in one short line",
     "channels.slack.names:NameDirectory._learn": "loops over people, of whom ten of a text are looked up",
@@ -282,7 +281,6 @@ EXCUSED: dict[str, str] = {
     "channels.web.attached": "loops over files that are kept, by their sizes",
     "channels.web.bounds": "loops over instants, not over text",
     "channels.web.history": "loops over what is kept of a chat, 200 messages at most",
-    "channels.web.frames:commands_frame": "our own commands and their own texts",
     "channels.web.routes": "headers and a query, which the server bounds",
     "channels.web.visitor": "a cookie and a header, which the server bounds",
 }

@@ -23,7 +23,6 @@ from agent.coach.commands import LogPractice
 from agent.coach.plan import run_plan_turn
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
-from agent.config import COACH_LIMITS
 from agent.loop import Agent, run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
 from agent.ports import LocalCommand, Principal, Turn, TurnProgress
@@ -37,7 +36,10 @@ from agent.transcript import (
     UserItem,
 )
 from channels.messages import DEFAULT_TENANT
-from gateway.store import practice
+from gateway.coach import practice
+from gateway.coach.product import COACH
+from gateway.coach.tables import PRACTICE_TABLES
+from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.people import Newcomer, enrol
 from tests.bench.world import LONG_ANSWER
@@ -110,6 +112,7 @@ async def run() -> dict[str, object]:
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         store = await Store.open(f"sqlite:///{Path(directory) / 'tenk.db'}")
         try:
+            await store.write(partial(bring_up, agent="coach", tables=PRACTICE_TABLES))
             return await _compared(store, await store.write(_practised))
         finally:
             await store.aclose()
@@ -153,7 +156,7 @@ async def _one(
     """
     model = ScriptedModel([replace(says, delay_s=DELAY_S) for says in script])
     tools = tools_of(CoachTools(reader))
-    agent = Agent(model=model, prompt=coach_prompt, tools=tools, limits=COACH_LIMITS)
+    agent = Agent(model=model, prompt=coach_prompt, tools=tools, limits=COACH.limits)
     turn = Turn(turn_id, port.principal, (), (TurnStarted((UserItem("/plan"),)),), datetime.now(UTC))
     begun_s = time.monotonic()
     ended = await way(turn, port, agent)

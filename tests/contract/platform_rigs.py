@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import orjson
 
 from channels.base import Channel
-from channels.discord.adapter import DiscordChannel
 from channels.messages import Address, OutboundPart, Rendered
 from channels.simulators.discord import faults as discord_faults
 from channels.simulators.discord.server import DiscordSimulator
@@ -88,7 +87,7 @@ class DiscordRig(Rig):
         self._said: list[int] = []  # sequence numbers
 
     async def make(self) -> Channel:
-        return DiscordChannel(discord.account(self.simulator), pause=briefly)
+        return discord.channel_of(discord.account(self.simulator), pause=briefly)
 
     @property
     def address(self) -> Address:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from channels.base import CommandOption, CommandSpec
 from channels.errors import Permanent
 from channels.messages import (
     Attachment,
@@ -245,7 +246,15 @@ async def test_buttons_are_pressed_also_after_a_restart_and_can_be_taken_away():
 
 async def test_commands_are_registered_with_options_and_languages_once():
     """Typed options, descriptions in every language; what stands already is not written again."""
-    menus = {"en": [("log", "Log practice"), ("mode", "How I listen")], "es": [("log", "Anota"), ("mode", "Modo")]}
+    text, mode = CommandOption("text", "What", required=True), CommandOption("mode", "How", choices=("steer",))
+    menus = {
+        "en": [
+            CommandSpec("coach", "Talk", (text,)),
+            CommandSpec("log", "Log", (text,)),
+            CommandSpec("mode", "M", (mode,)),
+        ],
+        "es": [CommandSpec("log", "Anota", (text,)), CommandSpec("mode", "Modo", (mode,))],
+    }
     async with discord() as rig:
         await rig.channel.set_commands(menus)
         await rig.channel.set_commands(menus)
@@ -255,5 +264,5 @@ async def test_commands_are_registered_with_options_and_languages_once():
         assert {"es-ES": "Anota", "es-419": "Anota"} == bot.commands[1]["description_localizations"]
         options = [option for command in bot.commands for option in command["options"]]
         assert [("text", True), ("text", True), ("mode", False)] == [(o["name"], o["required"]) for o in options]
-        await rig.channel.set_commands({"en": [("log", "Log practice")]})
+        await rig.channel.set_commands({"en": [CommandSpec("log", "Log practice")]})
         assert 2 == bot.puts

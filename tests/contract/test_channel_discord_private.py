@@ -8,13 +8,12 @@ from datetime import UTC, datetime, timedelta
 import aiohttp
 import pytest
 
-from channels.discord.adapter import DiscordChannel
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address, AttachmentKind, Button, ButtonPressed, CommandInvoked, OutboundMedia, Route
 from channels.simulators.discord.faults import Fault
 from channels.simulators.discord.interactions import Interaction
 from channels.simulators.discord.server import DiscordSimulator
-from tests.fakes.discord import BOT_ID, ROOM, TOKEN, Rig, discord, part
+from tests.fakes.discord import BOT_ID, ROOM, TOKEN, Rig, channel_of, discord, part
 
 ASKER, OTHER = 7, 8
 HERE = Address("discord", "main", str(ROOM))
@@ -47,7 +46,7 @@ def direct(rig: Rig) -> list[str]:
 async def later(rig: Rig) -> None:
     """Twenty minutes on, in a new process."""
     await rig.channel.aclose()
-    rig.channel = DiscordChannel(rig.config, pause=rig.pauses, clock=lambda: datetime.now(UTC) + LATER)
+    rig.channel = channel_of(rig.config, pause=rig.pauses, clock=lambda: datetime.now(UTC) + LATER)
     rig.simulator.interactions.life_s = -1.0
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from channels.base import (
     ChannelState,
+    CommandSpec,
     DeletesMessages,
     EditsMessages,
     HasCommands,
@@ -300,7 +301,7 @@ async def test_typing_deletion_and_menus_arrive():
         receipt = await rig.channel.send(part("oops"))
         await rig.channel.show_typing(HOME)
         await rig.channel.delete(HOME, receipt.platform_id)
-        await rig.channel.set_commands({"": [("start", "Begin")], "de": [("start", "Los")]})
+        await rig.channel.set_commands({"": [CommandSpec("start", "Begin")], "de": [CommandSpec("start", "Los")]})
         bot = rig.simulator.world.bot()
         assert ["typing"] == [action for action, _ in bot.chats[1].actions]
         assert [] == rig.simulator.answers(1)

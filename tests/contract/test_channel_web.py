@@ -8,6 +8,7 @@ import aiohttp
 import pytest
 
 from channels.base import (
+    CommandSpec,
     DeletesMessages,
     EditsMessages,
     HasButtons,
@@ -200,7 +201,9 @@ async def test_buttons_are_shown_pressed_and_taken_away():
 async def test_menu_is_that_of_the_browsers_language():
     """English where there is no other."""
     async with house() as rig:
-        await rig.channel.set_commands({"": [("help", "What I do")], "es": [("help", "Qué hago")]})
+        await rig.channel.set_commands(
+            {"": [CommandSpec("help", "What I do")], "es": [CommandSpec("help", "Qué hago")]}
+        )
         async with rig.page(language="es-MX") as page:
             assert [["help", "Qué hago"]] == page.told("commands")[0]["commands"]
         async with rig.page(language="fr") as page:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -18,10 +19,11 @@ from agent.coach.commands import (
 )
 from agent.coach.practice import DayTotal, Insight, InsightType
 from agent.ports import Principal
-from gateway.store import practice
+from gateway.coach import practice
+from gateway.coach.practice import StoredPractice
+from gateway.coach.tables import PRACTICE_TABLES, practice_sessions
+from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
-from gateway.store.practice import StoredPractice
-from gateway.store.tables.practice import practice_sessions
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, add_people
 
 ELSEWHERE = Principal("u3", "t2", "Ana")
@@ -51,6 +53,7 @@ class Ledger:
 @pytest.fixture
 async def ledger(store: Store) -> Ledger:
     """Three people, two of them in one tenant."""
+    await store.write(partial(bring_up, agent="coach", tables=PRACTICE_TABLES))
     await store.write(lambda connection: add_people(connection, ANA, BEA, ELSEWHERE))
     return Ledger(store)
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -13,8 +14,10 @@ import sqlalchemy.ext.asyncio
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
+from gateway.coach.tables import PRACTICE_TABLES
 from gateway.errors import SchemaTooNew, SettingsError, StoreUnavailable
 from gateway.store import migrate
+from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store, upgrade
 from gateway.store.schema import HEAD, version, whole
 from gateway.store.tables.base import EPOCH, MICROSECOND
@@ -22,6 +25,14 @@ from gateway.store.tables.traffic import chats
 from gateway.store.tables.turns import shards, usage
 from tests.contract.stores import StoreCase, note, subjects
 from tests.fakes.postgres import PostgresServer
+
+EVERYTHING: Any = [whole, PRACTICE_TABLES.metadata]
+"""What the revisions so far lead to: the harness's tables, and the coach's, which are older than agents' own."""
+
+
+def bring_up_coach(connection: sa.Connection) -> None:
+    """The coach's tables as a start of the gateway makes or finds them."""
+    bring_up(connection, "coach", PRACTICE_TABLES)
 
 
 @contextmanager
@@ -69,13 +80,15 @@ class TestSchema:
     """Creation, migration, refusal."""
 
     async def test_migrations_lead_to_the_same_sqlite_file_as_creation(self, tmp_path: Path) -> None:
-        """Declared alike, with the same first rows."""
+        """Declared alike, with the same first rows; the coach's tables too, which the first six revisions made."""
         await upgrade(f"sqlite:///{tmp_path}/created.db")
         with opened(tmp_path / "migrated.db") as connection:
             migrate.upgrade(connection, None)
-            assert [] == compare_metadata(MigrationContext.configure(connection), whole)
+            assert [] == compare_metadata(MigrationContext.configure(connection), EVERYTHING)
             expected = seeded(connection)
+            bring_up_coach(connection)
         with opened(tmp_path / "created.db") as connection:
+            bring_up_coach(connection)
             assert expected == seeded(connection)
         assert definitions(tmp_path / "created.db") == definitions(tmp_path / "migrated.db")
 
@@ -86,8 +99,14 @@ class TestSchema:
         engine = sa.ext.asyncio.create_async_engine(migrated.replace("postgresql:", "postgresql+asyncpg:"))
         async with engine.begin() as connection:
             await connection.run_sync(migrate.upgrade, None)
-            assert [] == await connection.run_sync(lambda c: compare_metadata(MigrationContext.configure(c), whole))
+            assert [] == await connection.run_sync(
+                lambda c: compare_metadata(MigrationContext.configure(c), EVERYTHING)
+            )
+            await connection.run_sync(bring_up_coach)
         await engine.dispose()
+        store = await Store.open(created)
+        await store.write(bring_up_coach)
+        await store.aclose()
         assert postgres.dump(created) == postgres.dump(migrated)
 
     def test_the_code_knows_its_newest_revision(self) -> None:

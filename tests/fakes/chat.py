@@ -3,11 +3,11 @@
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from channels.base import Limits, Renderer, Sign, Sink, TextUnit
+from channels.base import Limits, Menus, Renderer, Sign, Sink, TextUnit
 from channels.errors import Permanent, PermanentKind
 from channels.messages import Address, OutboundPart, Receipt
 from gateway.delivery.pacing import Pacer
@@ -63,7 +63,7 @@ class FakeChannel:
     typed: int = 0
     sent: int = 0
     sign_error: Exception | None = None
-    menus: Mapping[str, Sequence[tuple[str, str]]] | None = None
+    menus: Menus | None = None
     closed: bool = False
     now: Callable[[], float] = time.monotonic
 
@@ -119,7 +119,7 @@ class FakeChannel:
         if self.sign_error is not None:
             raise self.sign_error
 
-    async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
+    async def set_commands(self, menus: Menus) -> None:
         """As the port says."""
         if self.sign_error is not None:
             raise self.sign_error

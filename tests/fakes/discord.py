@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from channels.discord.adapter import DiscordChannel
 from channels.discord.config import DiscordAccount
@@ -72,7 +73,7 @@ class Rig:
     async def restarted(self, sink: RecordingSink | None = None) -> None:
         """Another process: a new channel over what was committed."""
         await self.channel.aclose()
-        self.channel = DiscordChannel(self.config, pause=self.pauses)
+        self.channel = channel_of(self.config, pause=self.pauses)
         self.sink = sink if sink is not None else RecordingSink(self.sink.committed, self.sink.known)
 
     async def lose_session(self, *gap: tuple[int, str], known: Sequence[int] = (1,)) -> None:
@@ -92,6 +93,13 @@ class Rig:
         await self.sink.until(lambda: words in (self.sink.committed or ""))
 
 
+def channel_of(config: DiscordAccount, **more: Any) -> DiscordChannel:
+    """A channel that knows what a gateway with the coach tells it of its commands."""
+    channel = DiscordChannel(config, **more)
+    channel.shared_commands = frozenset({"coach", "stop", "new", "mode"})
+    return channel
+
+
 def account(simulator: DiscordSimulator, token: str = TOKEN, **more: object) -> DiscordAccount:
     """A configuration that points at the simulator."""
     return DiscordAccount.model_validate({"token": token, "api_base": simulator.base_url} | more)
@@ -106,7 +114,7 @@ async def discord(token: str = TOKEN, bucket: tuple[int, float] | None = None, *
         simulator.world.dm(simulator.world.bot(), 1, 1)
         pauses = Pauses()
         config = account(simulator, token, **more)
-        rig = Rig(simulator, DiscordChannel(config, pause=pauses), RecordingSink(), pauses, config)
+        rig = Rig(simulator, channel_of(config, pause=pauses), RecordingSink(), pauses, config)
         try:
             yield rig
         finally:

@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -37,14 +38,19 @@ class Door:
     def __post_init__(self) -> None:
         self.spine.channel.limited(max_text=2000)
         self.operator = AccessOperations(
-            self.spine.store, KEY, lambda *_: None, lambda: self.spine.now, self.changed, take_up
+            self.spine.store,
+            KEY,
+            lambda *_: None,
+            lambda: self.spine.now,
+            self.changed,
+            partial(take_up, agent="coach"),
         )
         self.inviting = InviteOperations(self.spine.store, KEYS.invites, lambda: self.spine.now)
         self.under(self.access)
 
     def under(self, access: AccessConfig) -> None:
         """Begin anew with these rules."""
-        doorway = Doorway(KEYS, show=self.terminal.append, clock_s=self.seconds)
+        doorway = Doorway("coach", KEYS, show=self.terminal.append, clock_s=self.seconds)
         self.intake = Intake(
             self.spine.store, access, self.snapshot, self.spine.delivery, self, lambda _key: 0,
             lambda: self.spine.now, doorway,

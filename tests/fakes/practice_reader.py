@@ -11,7 +11,9 @@ import sqlalchemy as sa
 from agent.coach.changes import change_content
 from agent.coach.practice import DayTotal, PracticeSession, Skill, WeeklyPlan, name_key
 from agent.ports import LocalCommand, Principal
-from gateway.store import practice, practice_rows
+from gateway.coach import practice, practice_rows
+from gateway.coach.tables import PRACTICE_TABLES
+from gateway.store.agent_tables import bring_up
 from gateway.store.tables.base import EPOCH
 from gateway.store.tables.people import users
 from tests.fakes.people import database
@@ -139,5 +141,6 @@ def add_people(connection: sa.Connection, *people: Principal) -> None:
 def connected_practice(principal: Principal = ANA, now: datetime = NOW) -> Iterator[ConnectedPractice]:
     """Practice of one person over a fresh database."""
     with database() as connection:
+        bring_up(connection, "coach", PRACTICE_TABLES)
         add_people(connection, principal)
         yield ConnectedPractice(connection, principal, now)

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -11,52 +11,41 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from agent.coach.plan import run_plan_turn
-from agent.config import AgentConfig
 from agent.context import PromptBuilder
-from agent.loop import Agent, run_turn
+from agent.loop import Agent
 from agent.ports import ModelRequest, OnModelEvent, Principal, TextDelta, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.transcript import EndReason, ModelResponded
 from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
 from gateway.access.buttons import SealedButtons
-from gateway.app import apply_change, apply_command
+from gateway.coach.product import COACH
+from gateway.coach.tables import PRACTICE_TABLES
 from gateway.commands.base import Command
-from gateway.commands.coach import coach_commands
 from gateway.commands.decisions import Decision, reply_decisions
-from gateway.commands.session import session_commands
-from gateway.commands.table import CommandTable
+from gateway.config.settings import AgentSettings, Settings
 from gateway.delivery.config import DeliveryConfig
-from gateway.delivery.delivery import Delivery
-from gateway.delivery.growing_answer import LiveDeps
-from gateway.durable_queue import load_wanted
-from gateway.inbound.bus import Bus
 from gateway.inbound.session_key import session_key
+from gateway.product import AgentProduct
 from gateway.safety.guard import GuardConfig, InputGuard
-from gateway.sessions.commands import CommandRunner, CommandTools
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.items import Reader
-from gateway.sessions.kinds import Kinds
-from gateway.sessions.router import Router
-from gateway.sessions.shared import SessionTools
-from gateway.sessions.suggested import SuggestedReplies
-from gateway.sessions.trials import Trials
-from gateway.sessions.turn import TurnTools
-from gateway.sessions.waiting import read_waiting
 from gateway.store import inbox, journal
+from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow, NewRow
 from gateway.store.people import Person
-from gateway.store.practice import StoredPractice
 from gateway.store.sqlite import SqliteEngine
 from gateway.store.tables.traffic import inbox as inbox_table
 from gateway.store.writer import Job, Outcome
 from gateway.supervision import Faults, Supervised
+from gateway.wiring import RuntimeDeps, build, command_table
 from tests.fakes.chat import FakeChannel, FakeChannels
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
-KEY = "agent:coach:sim:main:direct:p1"
+AGENT = "coach"
+KEY = f"agent:{AGENT}:sim:main:direct:p1"
 NEVER_S = 1e6
+SORRY = "Something broke while I answered this, several times over. Whoever runs this bot can see it in the log."
 IDLE_TICKS = 40
 """Turns of the event loop without a word to the store, after which everybody waits for somebody outside."""
 
@@ -183,7 +172,7 @@ class Spine:
     prompt: PromptBuilder = field(default=lambda *_: "be kind")
     agent: Callable[[Turn, TurnPort], Awaitable[EndReason]] | None = None
     clean: Callable[[str], str] = str
-    reader: Reader = field(default_factory=lambda: Reader(InputGuard(GuardConfig())))
+    reader: Reader = field(default_factory=lambda: Reader(InputGuard(GuardConfig()), AGENT))
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
     decisions: Mapping[str, Decision] = field(default_factory=dict)
@@ -200,7 +189,6 @@ class Spine:
         self.rested = asyncio.Event()  # set: what broke is tried again
         self._epoch = 0
         self._main: asyncio.Task[None] | None = None
-        self._made: Agent | None = None
 
     # ------------------------------------------------------------ life
 
@@ -239,59 +227,55 @@ class Spine:
     async def _live(self, begun: asyncio.Future[None]) -> None:
         async with Supervised(self.faults, self.rest) as tasks:
             epoch = self._epoch = await self.store.write(partial(journal.take_all_shards, owner="test"))
-            coach = coach_commands(StoredPractice(self.store)) if self.practice else ()
-            table = CommandTable((*coach, *session_commands(), *self.more_commands))
-            applied = apply_command if self.practice else _applied
-            change = apply_change if self.practice else _nothing
-            kinds = Kinds(table)
-            clock = self.clock or (lambda: self.now)
-            self.delivery = Delivery(self.store, self.channels, self.live, clock, lambda _ref, text: text, tasks)
-            replies = SuggestedReplies(self.buttons, self.clean, clock)
-            session_tools = SessionTools(
-                config=self.sessions,
-                turns=TurnTools(self.store, self.delivery, applied, self.clean, self.reader, clock, _nothing, replies),
-                live=LiveDeps(self.store, self.delivery, self.live, asyncio.get_running_loop().time, self.clean, tasks),
+            if self.practice:
+                await self.store.write(partial(bring_up, agent=AGENT, tables=PRACTICE_TABLES))
+            product, clock = self._product(), self.clock or (lambda: self.now)
+            deps = RuntimeDeps(
+                settings=Settings(sessions=self.sessions, delivery=self.live, agent=AgentSettings()),
+                store=self.store,
+                product=product,
+                tools=self.tools,
+                model=_CurrentModel(self),
                 channels=self.channels,
                 people=self.people,
-                agents={"chat": self.agent or self._chat, "plan": self._plan},
-                kind_of=kinds.kind_of,
-                trials=Trials(self.store, self.sessions.max_turns, tasks, self.pause),
+                tasks=tasks,
                 epoch=epoch,
-                deadline_s=150.0,
-                sorry=lambda _principal: "Something broke.",
+                clock=clock,
+                dates=clock,
+                buttons=self.buttons,
+                reveal=lambda _ref, text: text,
+                decisions=lambda _delivery, _bus: {**reply_decisions(), **self.decisions},
+                clean=self.clean,
+                reader=self.reader,
+                pause=self.pause,
             )
-            self.bus = Bus(self.sessions.bus_size, self._load, kinds.is_urgent)
-            self.commands = CommandRunner(
-                CommandTools(
-                    self.store, self.bus, table, self.delivery, self.channels, self.people, change,
-                    {**reply_decisions(), **self.decisions}, session_tools.trials, clock, self.buttons,
-                ),
-                tasks,
-            )  # fmt: skip
-            self.router = Router(self.bus, session_tools, self.commands, tasks)
+            runtime = build(deps, command_table(product, self.store))
+            self.delivery, self.bus, self.router = runtime.delivery, runtime.bus, runtime.router
+            self.commands = runtime.commands
             await self.delivery.recover()
             await self.router.recover()
             tasks.keep("routing", self.router.run)
             begun.set_result(None)
 
-    async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
-        async def load(after_id: int, limit: int) -> list[InboxRow]:
-            return await read_waiting(self.store, after_id, limit)
+    def _product(self) -> AgentProduct:
+        """The coach with the test's prompt, or one that has nothing but it."""
+        if self.practice:
+            return replace(COACH, prompt=self.prompt, commands=self._coach_commands)
+        return AgentProduct(
+            name=AGENT,
+            title="Test",
+            prompt=self.prompt,
+            commands=lambda _store: self.more_commands,
+            turns=lambda _store: {} if self.agent is None else {"chat": self._run_other},
+            apply=_nothing,
+        )
 
-        return await load_wanted(load, lambda row: self.channels.configured(row.event.address), after_id, limit)
+    def _coach_commands(self, store: Store) -> tuple[Command, ...]:
+        return (*COACH.commands(store), *self.more_commands)
 
-    def _agent(self) -> Agent:
-        if self._made is None or self._made.model is not self.model or self._made.tools is not self.tools:
-            self._made = Agent(
-                model=self.model, prompt=self.prompt, tools=self.tools, limits=AgentConfig(), clock=lambda: self.now
-            )
-        return self._made
-
-    async def _chat(self, turn: Turn, port: TurnPort) -> EndReason:
-        return await run_turn(turn, port, self._agent())
-
-    async def _plan(self, turn: Turn, port: TurnPort) -> EndReason:
-        return await run_plan_turn(turn, port, self._agent(), StoredPractice(self.store), run_turn)
+    async def _run_other(self, turn: Turn, port: TurnPort, _agent: Agent) -> EndReason:
+        assert self.agent is not None
+        return await self.agent(turn, port)
 
     # ------------------------------------------------------------ what people do
 
@@ -330,7 +314,7 @@ class Spine:
     async def admit(self, event: InboundEvent, user: str = "p1", *, silently: bool = False) -> int:
         """Commit an event of a known person as intake does; `silently` as in a commit nobody heard of."""
         in_group = ChatKind.GROUP if event.address.chat.startswith("g") else ChatKind.DIRECT
-        key = session_key(event, getattr(event, "kind", in_group))
+        key = session_key(event, getattr(event, "kind", in_group), AGENT)
 
         def job(connection: sa.Connection) -> InboxRow:
             id_ = inbox.admit(connection, NewRow(event, user, key), self.now)
@@ -388,5 +372,17 @@ def _nothing(*_: object) -> dict[str, object]:
     return {}
 
 
-def _applied(*_: object) -> str:
-    return '{"success":true,"data":null,"error":null}'
+class _CurrentModel:
+    """Whatever model the spine has at the moment: a test may give it another one while it runs."""
+
+    name = GatedModel.name
+
+    def __init__(self, spine: Spine) -> None:
+        self._spine = spine
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """As the model does."""
+        return await self._spine.model.respond(request, on_event)
+
+    async def aclose(self) -> None:
+        """Nothing is open."""

@@ -9,8 +9,10 @@ from typing import get_args, get_origin
 import pytest
 from pydantic import BaseModel, SecretStr
 
+from gateway.coach.product import COACH
 from gateway.config.settings import API_BASES, SHORTHANDS, Settings, load
 from gateway.config.sources import annotation_at, is_secret
+from gateway.product import in_force
 from tests.house.tree import ROOT
 
 EXAMPLE = ROOT / "config" / "gateway.toml"
@@ -64,7 +66,7 @@ def test_every_secret_stands_in_the_secrets_example_and_nothing_else() -> None:
 
 def test_the_example_shows_the_defaults(tmp_path: Path) -> None:
     """What stands there for a key with a default is that default."""
-    shipped = load(EXAMPLE, {}).model_dump(mode="json")
+    shipped = in_force(load(EXAMPLE, {}), COACH).model_dump(mode="json")
     defaults = {path: value for path, value in leaves(shipped) if value is not None}
     written = dict(leaves(tomllib.loads(taken_out_of_comments(EXAMPLE))))
     assert {} == {path: written[path] for path, value in defaults.items() if path in written and written[path] != value}

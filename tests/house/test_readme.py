@@ -1,13 +1,30 @@
 """What the README tells people to type is there."""
 
 import re
+import textwrap
+from typing import Any
 
 from click.testing import CliRunner
 
 from gateway.cli.root import root
+from gateway.product import AgentProduct
+from gateway.wiring import command_table
 from tests.house.tree import ROOT
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+IMPORTS = """
+from datetime import datetime
+from zoneinfo import ZoneInfo
+from pydantic import BaseModel
+from agent.context import compose
+from agent.ports import Principal
+from agent.tools.base import Effect, ToolContext, tool, tools_of
+from channels.base import CommandOption
+from gateway.commands.base import Command, Invocation, Reply
+from gateway.product import AgentProduct
+"""
+"""What the agent that it shows is made of."""
 
 
 def code_of(text: str) -> str:
@@ -40,3 +57,17 @@ def test_every_link_inside_the_project_leads_somewhere() -> None:
     """Relative links of the README name files that are there."""
     links = [link for link in re.findall(r"\]\(([^)#\s]+)", README) if "://" not in link]
     assert [] == [link for link in links if not (ROOT / link).exists()]
+
+
+def test_the_agent_that_it_shows_is_one() -> None:
+    """Its lines, with nothing but their imports before them, describe an agent with a tool and a command."""
+    (shown,) = re.findall(r"```python\n((?:(?!```).)*AgentProduct\(.*?)```", README, re.DOTALL)
+    assert len([line for line in shown.splitlines() if line.strip()]) <= 20
+    names: dict[str, object] = {}
+    exec(IMPORTS + textwrap.dedent(shown), names)
+    product = names["CLERK"]
+    assert isinstance(product, AgentProduct)
+    store: Any = None  # it asks nothing of it
+    assert ["get_time"] == [tool.name for tool in product.tools(store)]
+    table = command_table(product, store)
+    assert ["clerk", "time"] == [spec.name for spec in table.menus()["en"]][:2]

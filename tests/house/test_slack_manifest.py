@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from channels.slack.identity import NEEDED, WANTED
-from gateway.commands.coach import coach_commands
+from gateway.coach.commands import coach_commands
+from gateway.coach.product import COACH
 from gateway.commands.session import session_commands
-from gateway.sessions.kinds import TALK
 from tests.fakes.practice_reader import FakePractice
 from tests.house.tree import ROOT
 
@@ -44,7 +44,7 @@ def test_the_app_hears_what_the_channel_understands() -> None:
 def test_the_slash_commands_are_ours() -> None:
     """The four that Slack users are promised, and no word that would be answered with "I don't know"."""
     offered = {one["command"].removeprefix("/") for one in MANIFEST["features"]["slash_commands"]}
-    known = {TALK, *(command.name for command in (*coach_commands(FakePractice()), *session_commands()))}
+    known = {COACH.name, *(command.name for command in (*coach_commands(FakePractice()), *session_commands()))}
     assert {"coach", "plan", "log", "stats"} <= offered <= known
 
 

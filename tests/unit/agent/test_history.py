@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from agent.coach.hearing import listen
+from agent.coach.request_view import listen
 from agent.history import PastTurn, history_for
 from agent.ports import ModelRequest
 from agent.speech import spoken_text

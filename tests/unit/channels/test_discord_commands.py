@@ -1,9 +1,21 @@
 """Our commands in Discord's form."""
 
-from channels.discord.commands import commands_of, same_commands
+from channels.base import CommandOption, CommandSpec
+from channels.discord.commands import commands_of, same_commands, shared_names
 from channels.simulators.discord.checks import check_commands
 
-MENUS = {"en": [("log", "Log"), ("stats", "S" * 150), ("mode", "Mode"), ("other", "")], "es": [("log", "Anota")]}
+TEXT = CommandOption("text", "What you practised", required=True)
+MODE = CommandOption("mode", "How messages are taken", choices=("steer", "followup"))
+MENUS = {
+    "en": [
+        CommandSpec("coach", "Talk", (TEXT,), shared=True, talks=True),
+        CommandSpec("log", "Log", (TEXT,)),
+        CommandSpec("stats", "S" * 150),
+        CommandSpec("mode", "Mode", (MODE,), shared=True),
+        CommandSpec("other", ""),
+    ],
+    "es": [CommandSpec("log", "Anota", (TEXT,))],
+}
 
 
 def test_discord_takes_all_of_them():
@@ -14,9 +26,22 @@ def test_discord_takes_all_of_them():
     assert [100, 1] == [len(str(commands[at]["description"])) for at in (2, 4)]
 
 
-def test_a_coach_in_the_menu_is_not_there_twice():
-    """`/coach` is ours in any case."""
-    assert ["coach"] == [command["name"] for command in commands_of({"": [("coach", "x")]})]
+def test_an_option_is_as_its_command_says():
+    """Asked for or not, of a list or free; a command without any takes none."""
+    options = {str(command["name"]): command["options"] for command in commands_of(MENUS)}
+    described = {"type": 3, "name": "text", "description": "What you practised", "required": True}
+    assert [described] == options["log"]
+    choices = [{"name": mode, "value": mode} for mode in ("steer", "followup")]
+    assert [{**described, "name": "mode", "description": MODE.description, "required": False, "choices": choices}] == (
+        options["mode"]
+    )
+    assert [] == options["stats"]
+
+
+def test_what_is_shared_is_known_by_its_name():
+    """In whatever language; nothing else is."""
+    assert {"coach", "mode"} == shared_names(MENUS)
+    assert frozenset() == shared_names({})
 
 
 def test_what_discord_adds_makes_no_difference():

@@ -7,6 +7,7 @@ import aiohttp
 import orjson
 import pytest
 
+from channels.base import CommandSpec
 from channels.discord.adapter import DiscordChannel
 from channels.discord.config import DiscordAccount
 from channels.errors import Retryable
@@ -177,7 +178,7 @@ def test_a_script_counts_every_fault_on_its_own():
 async def test_commands_that_are_not_registered_cannot_be_used():
     """As in the client: what is not in the menu cannot be chosen."""
     async with discord() as rig:
-        await rig.channel.set_commands({"en": [("log", "Log")]})
+        await rig.channel.set_commands({"en": [CommandSpec("coach", "Talk", shared=True), CommandSpec("log", "Log")]})
         with pytest.raises(LookupError):
             rig.simulator.command(ROOM, "format_disk")
 

@@ -1,5 +1,6 @@
 """Single dispatches of Discord's, and what the gateway hears of them."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -242,7 +243,8 @@ def test_who_sees_the_answer_is_told_by_the_name(name: str, guild: str | None, k
         "user": AUTHOR,
         "data": {"name": name, "type": 1},
     }
-    event = translate_interaction(1, raw, context())
+    around = replace(context(), is_shared=lambda command: command == "coach")
+    event = translate_interaction(1, raw, around)
     assert isinstance(event, CommandInvoked)
     assert event.route is not None
     reply_route = ReplyRoute.of(event.route)

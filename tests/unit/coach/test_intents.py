@@ -2,8 +2,8 @@
 
 import pytest
 
-from agent.coach.hearing import listen
 from agent.coach.intents import Intent, read_request
+from agent.coach.request_view import listen
 from agent.ports import ModelRequest
 from agent.transcript import AssistantItem, ToolCall, ToolItem, UserItem
 

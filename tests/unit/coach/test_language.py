@@ -4,9 +4,11 @@ import string
 
 import pytest
 
-from agent.coach.language import TABLES, detect, escape, explain_log, language_of, say, say_days
+from agent.coach.language import TABLES, detect, explain_log, say, say_days
 from agent.coach.log_line import LogLineError, LogProblem
 from agent.coach.practice import Refusal
+from agent.language import escape, language_of
+from gateway.coach.product import TEXTS as COACH_TEXTS
 from gateway.commands.texts import TABLES as COMMAND_TABLES
 
 
@@ -16,7 +18,7 @@ def fields(text: str) -> set[str]:
 
 
 class TestTables:
-    @pytest.mark.parametrize("tables", [TABLES, COMMAND_TABLES])
+    @pytest.mark.parametrize("tables", [TABLES, COMMAND_TABLES, COACH_TEXTS])
     def test_every_language_says_the_same_things(self, tables):
         """The same keys with the same fields, so that no text fails in one language alone."""
         english = {key: fields(text) for key, text in tables["en"].items()}
@@ -37,10 +39,6 @@ class TestChoice:
     def test_a_locale_has_a_language(self, locale, language):
         """English for who speaks none of ours."""
         assert language == language_of(locale)
-
-    def test_a_fixed_language_goes_first(self):
-        """An operator may set one for all."""
-        assert "es" == language_of("en", fixed="es")
 
     @pytest.mark.parametrize(
         ("text", "language"),

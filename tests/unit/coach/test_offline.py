@@ -9,7 +9,6 @@ from agent.coach.commands import CreateSkill, LogPractice
 from agent.coach.offline import OfflineCoach
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
-from agent.config import COACH_LIMITS
 from agent.loop import Agent, run_turn
 from agent.models.offline import OfflineModel
 from agent.ports import ModelRequest, ToolStarted, TurnProgress
@@ -23,7 +22,8 @@ from agent.transcript import (
     fold,
     suggested,
 )
-from gateway.store import practice_rows
+from gateway.coach import practice_rows
+from gateway.coach.product import COACH
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, ConnectedPractice, connected_practice
 from tests.fakes.turn_port import FakeTurnPort, a_turn
 
@@ -40,7 +40,7 @@ class Conversation:
             model=OfflineModel(OfflineCoach()),
             prompt=coach_prompt,
             tools=tools_of(CoachTools(practice)),
-            limits=COACH_LIMITS,
+            limits=COACH.limits,
             clock=lambda: NOW,
         )
         self.port = FakeTurnPort()

@@ -13,7 +13,6 @@ from agent.coach.plan import run_plan_turn
 from agent.coach.prefetch import plan_request, prefetch, read_prefetched
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
-from agent.config import COACH_LIMITS
 from agent.errors import FailureKind
 from agent.loop import Agent, run_turn
 from agent.models.offline import OfflineModel
@@ -32,6 +31,7 @@ from agent.transcript import (
     TurnEnded,
     UserItem,
 )
+from gateway.coach.product import COACH
 from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, FakePractice, connected_practice
 from tests.fakes.turn_port import Died, FakeTurnPort, a_turn
 
@@ -68,7 +68,7 @@ def practice() -> Iterator[ConnectedPractice]:
 def agent_of(model: ChatModel, practice: ConnectedPractice) -> Agent:
     """The coach on this model."""
     tools = tools_of(CoachTools(practice))
-    return Agent(model=model, prompt=coach_prompt, tools=tools, limits=COACH_LIMITS, clock=lambda: NOW)
+    return Agent(model=model, prompt=coach_prompt, tools=tools, limits=COACH.limits, clock=lambda: NOW)
 
 
 async def run(model: ChatModel, practice: ConnectedPractice, port: FakeTurnPort, text: str = "/plan", history=()):

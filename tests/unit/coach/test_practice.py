@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.coach.practice import PracticeRefused, Refusal, check_entry, clean, clean_name, clean_notes, name_key
+from agent.coach.practice import PracticeRefused, Refusal, check_entry, clean_name, clean_notes, name_key
+from agent.wellformed import clean
 from tests.fakes.practice_reader import TODAY
 
 

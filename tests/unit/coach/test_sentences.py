@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.coach.hearing import CHANGES
 from agent.coach.offline import OfflineCoach
 from agent.coach.reports import SkillsReport
+from agent.coach.request_view import CHANGES
 from agent.coach.sentences import MAX_CHARS, Reading, read_sentence
 from agent.coach.vocabulary import CLASSES
 from agent.ports import ModelRequest, ToolSpec

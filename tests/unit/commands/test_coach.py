@@ -8,8 +8,8 @@ import pytest
 
 from agent.coach.commands import LogPractice
 from agent.ports import Principal
+from gateway.coach.commands import coach_commands
 from gateway.commands.base import Invocation, Reply
-from gateway.commands.coach import coach_commands
 from gateway.commands.table import CommandTable
 from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, connected_practice
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from gateway.coach.product import COACH
 from gateway.commands.base import Invocation, Reply, SessionAction, SetMode, SetTimezone
 from gateway.commands.session import session_commands
 from gateway.commands.zones import find_zone, near_zones
@@ -144,4 +145,13 @@ class TestStart:
         """With the person's name as it is."""
         said = text(await reply("start", who=replace(ANA, display_name="*Ana*")))
         assert "Hello, \\*Ana\\*!" in said
-        assert "/log 45m guitar scales" in said
+        assert "/help" in said
+        assert "/log" not in said
+
+    async def test_an_agent_says_it_in_its_own_words(self):
+        """In each language; what it has no words for, everybody's are said for it."""
+        commands = {command.name: command for command in session_commands(COACH.command_texts)}
+        for who, hello in ((ANA, "/log 45m guitar scales"), (SPANISH, "/log 45m guitarra escalas")):
+            asked = Invocation("start", "", who, NOW, Session(), "inbox:1")
+            assert hello in text(await commands["start"].handle(asked))
+            assert "/log" not in text(await commands["mode"].handle(asked))

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 import pytest
 
 from gateway.access.roles import Role
+from gateway.coach.commands import coach_commands
 from gateway.commands.base import Command, Invocation, Reply
-from gateway.commands.coach import coach_commands
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from tests.fakes.practice_reader import ANA, NOW, FakePractice
@@ -25,7 +25,7 @@ class Session:
 
 
 PAIR = Command("pair", {"en": "Let somebody in"}, _nothing, least_role=Role.OPERATOR)
-TABLE = CommandTable((*coach_commands(FakePractice()), *session_commands(), PAIR))
+TABLE = CommandTable((*coach_commands(FakePractice()), *session_commands(), PAIR), "coach")
 
 
 class TestParsing:
@@ -91,12 +91,13 @@ class TestMenus:
         menus = TABLE.menus()
         assert {"en", "es"} == set(menus)
         expected = [
+            "coach",
             *("log", "stats", "skills", "plan", "export", "undo"),
             *("start", "new", "stop", "mode", "timezone", "help"),
         ]
         for menu in menus.values():
-            assert expected == [name for name, _ in menu]
-            assert all(1 <= len(summary) <= 256 for _, summary in menu)
+            assert expected == [spec.name for spec in menu]
+            assert all(1 <= len(spec.summary) <= 256 for spec in menu)
 
     def test_two_of_one_name_are_an_error(self):
         """At the start, not when somebody calls it."""

@@ -6,7 +6,7 @@ import pytest
 
 from channels.errors import Retryable
 from channels.messages import Address
-from gateway.app import drained
+from gateway.app import wait_until_idle
 from tests.fakes.chat import Hang
 from tests.fakes.spine import Spine
 from tests.unit.delivery.test_lanes import tell, words
@@ -22,7 +22,7 @@ async def drain_s(spine: Spine) -> float:
         spine.later(seconds=seconds)
         await spine.store.read(lambda _: None)
 
-    await drained(spine.delivery.works_before, lambda: spine.now, LIMIT, pause)
+    await wait_until_idle(spine.delivery.works_before, lambda: spine.now, LIMIT, pause)
     return (spine.now - begun).total_seconds()
 
 

@@ -6,7 +6,7 @@ import resource
 import pytest
 
 from gateway import descriptors
-from gateway.app import fitted
+from gateway.app import fit_to_descriptors
 from gateway.config.settings import Settings
 
 
@@ -38,13 +38,13 @@ def test_free_is_what_is_not_open():
 )
 def test_connections_leave_half_of_what_is_free(free: int, connections: int, views: int):
     """And open pages a quarter of those, for requests that come and go."""
-    settings = fitted(Settings(), free)
+    settings = fit_to_descriptors(Settings(), free)
     assert (connections, views) == (settings.http.connections, settings.channels.web.views)
 
 
 def test_what_was_configured_is_kept_where_it_fits():
     """A smaller bound is the operator's."""
-    settings = fitted(
+    settings = fit_to_descriptors(
         Settings.model_validate({"http": {"connections": 100}, "channels": {"web": {"views": 5}}}), 60_000
     )
     assert (100, 5) == (settings.http.connections, settings.channels.web.views)

@@ -15,6 +15,7 @@ from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.intake import Intake
+from gateway.inbound.reception import Doorway
 from gateway.store import lanes
 from gateway.store.chats import of_account
 from gateway.store.inbox import InboxRow, cursor_of
@@ -62,7 +63,7 @@ class Door:
         """Begin anew with these rules."""
         self.intake = Intake(
             self.spine.store, access, self.snapshot, self.spine.delivery, self.bus, lambda _key: self.waiting,
-            lambda: self.spine.now,
+            lambda: self.spine.now, Doorway("coach"),
         )  # fmt: skip
 
     async def receive(

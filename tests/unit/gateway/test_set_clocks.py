@@ -9,7 +9,7 @@ from channels.errors import Retryable
 from channels.messages import Address, Rendered
 from gateway.access import codes, pairing
 from gateway.access.pairing import Approved, NotApproved, TellCode, Why
-from gateway.app import drained
+from gateway.app import wait_until_idle
 from gateway.delivery.retry_policy import decide
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.rows import missed
@@ -31,7 +31,7 @@ async def test_drain_ends_after_its_seconds(jump: timedelta) -> None:
             machine.set_by(jump)
         return True
 
-    await drained(works, machine.steady, timedelta(seconds=20), machine.sleep)
+    await wait_until_idle(works, machine.steady, timedelta(seconds=20), machine.sleep)
     assert 18.0 <= machine.passed_s() - begun_s <= 22.3
 
 

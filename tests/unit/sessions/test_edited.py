@@ -49,7 +49,7 @@ class SlowReader(Reader):
     """Takes its time over some messages, as over those with a file."""
 
     def __init__(self) -> None:
-        super().__init__(InputGuard(GuardConfig()))
+        super().__init__(InputGuard(GuardConfig()), "coach")
         self.reading: dict[str, asyncio.Event] = {}  # by text: set to let go
         self.begun: list[str] = []
 

@@ -16,7 +16,7 @@ from gateway.sessions.config import SessionsConfig
 from gateway.sessions.items import Reader
 from gateway.store.tables.turns import turns
 from tests.fakes.chat import FakeChannel
-from tests.fakes.spine import Spine, quick_store
+from tests.fakes.spine import SORRY, Spine, quick_store
 
 
 def said_to_the_model(spine: Spine) -> list[str]:
@@ -48,7 +48,7 @@ async def test_a_turn_that_breaks_three_times_is_apologised_for(spine: Spine) ->
     await spine.begin()
     row = await spine.say("hello")
     await spine.quiet()
-    assert ["Something broke."] == spine.channel.shown()
+    assert [SORRY] == spine.channel.shown()
     assert {row: "failed"} == await spine.outcomes()
 
 
@@ -60,7 +60,7 @@ async def test_a_turn_that_was_abandoned_is_apologised_for_at_the_next_start(spi
     await spine.store.write(lambda connection: connection.execute(sa.update(turns).values(attempts=9)))
     await spine.begin()
     await spine.quiet()
-    assert ["Something broke."] == spine.channel.shown()
+    assert [SORRY] == spine.channel.shown()
     assert ["failed"] == list((await spine.outcomes()).values())
 
 
@@ -74,14 +74,14 @@ async def test_what_cannot_even_begin_is_told_and_the_gateway_lives(spine: Spine
             return await super().read(event, channel)
 
     await spine.kill()
-    spine.reader = Picky(InputGuard(GuardConfig()))
+    spine.reader = Picky(InputGuard(GuardConfig()), "coach")
     await spine.begin()
     bad = await spine.say("bad")
     good = await spine.say("good", "p2", "c2")
     await spine.asked()
     spine.model.give("fine")
     await spine.quiet()
-    assert ["Something broke."] == spine.channel.shown("c1")
+    assert [SORRY] == spine.channel.shown("c1")
     assert ["fine"] == spine.channel.shown("c2")
     assert {bad: "failed", good: "answered"} == await spine.outcomes()
 

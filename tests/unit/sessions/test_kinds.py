@@ -11,7 +11,7 @@ from gateway.sessions.kinds import CHAT, Kinds, words_of
 from gateway.store.inbox import InboxRow
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-KINDS = Kinds(CommandTable(session_commands()))
+KINDS = Kinds(CommandTable(session_commands(), "coach"))
 
 
 def typed(text: str, *, edited: bool = False) -> InboundMessage:
@@ -52,7 +52,7 @@ def kind_of(event: InboundEvent) -> str | None:
 )
 def test_what_follows_coach_stands_for_itself(event: InboundEvent, expected: str) -> None:
     """Typed or native, /coach is talk; alone it asks what there is, and it carries the commands a platform lacks."""
-    assert expected == words_of(event)
+    assert expected == words_of(event, "coach")
 
 
 @pytest.mark.parametrize(

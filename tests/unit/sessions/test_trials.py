@@ -13,11 +13,10 @@ from gateway.commands.base import Command, Invocation, Reply
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.items import Reader
 from gateway.sessions.trials import ALONE_S, GIVEN_UP_AFTER, QUIET_S, SUSPECT_AFTER, alone_s, pause_s
-from tests.fakes.spine import Spine, quick_store
+from tests.fakes.spine import SORRY, Spine, quick_store
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
 
 REST_S = 100.0
-BROKEN = "Something broke."
 
 
 @dataclass
@@ -110,7 +109,7 @@ def test_what_kills_the_process_each_time_is_given_up_after_three_deaths_alone(t
         await live(spine, fate)
         assert SUSPECT_AFTER + GIVEN_UP_AFTER == len(fate.deaths_s)
         waited = [round(second) for second in fate.deaths_s[SUSPECT_AFTER:]]
-        assert [BROKEN] == shown(spine, "c1")
+        assert [SORRY] == shown(spine, "c1")
         assert ["done: long 50"] == shown(spine, "c2")
         assert [2, 4] == waited[1:]
         assert 1 <= waited[0] <= 1 + 50  # the other suspect may have been tried first
@@ -126,7 +125,7 @@ def test_who_only_stood_beside_is_answered(tmp_path: Path) -> None:
             await spine.say(f"long 5 of {number}", "p2", f"g{number}")
         await spine.say("poison")
         await live(spine, fate)
-        assert [BROKEN] == shown(spine, "c1")
+        assert [SORRY] == shown(spine, "c1")
         answers = [shown(spine, f"g{number}") for number in range(5)]
         assert [[f"done: long 5 of {number}"] for number in range(5)] == answers
 
@@ -236,12 +235,12 @@ def test_a_message_that_kills_the_process_before_there_is_a_turn_is_given_up(tmp
         row = await spine.say("deadly")
         other = await spine.say("hello", "p2", "c2")
         await live(spine, fate)
-        assert [BROKEN] == shown(spine, "c1")
+        assert [SORRY] == shown(spine, "c1")
         assert ["done: hello"] == shown(spine, "c2")
         assert {row: "failed", other: "answered"} == await spine.outcomes()
         assert 1 + SUSPECT_AFTER + GIVEN_UP_AFTER == len(fate.deaths_s)  # the first process knew nothing of it
 
-    scene(tmp_path, play, reader=Deadly(InputGuard(GuardConfig())))
+    scene(tmp_path, play, reader=Deadly(InputGuard(GuardConfig()), "coach"))
 
 
 def test_a_command_that_kills_the_process_is_given_up(tmp_path: Path) -> None:

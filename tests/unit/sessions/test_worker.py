@@ -379,7 +379,7 @@ async def test_steering_that_cannot_be_read_waits_on(spine: Spine) -> None:
             return await super().read(event, channel)
 
     await spine.kill()
-    spine.reader = Moody(InputGuard(GuardConfig()))
+    spine.reader = Moody(InputGuard(GuardConfig()), "coach")
     await spine.begin()
     first = await spine.say("hello")
     await spine.asked()

@@ -1,13 +1,16 @@
 """Files and environment become settings, or a message that says what to mend."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from gateway.coach.product import COACH
 from gateway.config.settings import OPENAI_DEFAULT, Settings, load
 from gateway.errors import SettingsError
+from gateway.product import in_force
 
 TOKEN = "123456789:" + "AbC-_" * 7
 OTHER = "987654321:" + "dEf-_" * 7
@@ -175,10 +178,30 @@ def test_a_value_of_the_environment_is_blamed_on_its_variable(given: Given) -> N
 
 
 def test_the_coach_limits_lie_under_what_is_set(given: Given) -> None:
-    """Setting one limit of the agent leaves the coach's others."""
-    agent = given("[agent]\ndeadline_s = 99\n").agent
+    """Setting one limit of the agent leaves the coach's others; saying it once more changes nothing."""
+    agent = in_force(in_force(given("[agent]\ndeadline_s = 99\n"), COACH), COACH).agent
     assert (5, 99) == (agent.max_steps, agent.deadline_s)
-    assert 7 == given("[agent]\nmax_steps = 7\n").agent.max_steps
+    assert 7 == in_force(given("[agent]\nmax_steps = 7\n"), COACH).agent.max_steps
+
+
+def test_the_page_is_called_what_the_agent_is_called(given: Given) -> None:
+    """Unless the operator calls it something else."""
+    assert "TenK Coach" == in_force(given(""), COACH).channels.web.title
+    assert "Ours" == in_force(given('[channels.web]\ntitle = "Ours"\n'), COACH).channels.web.title
+
+
+@pytest.mark.parametrize(
+    ("config", "words"),
+    [
+        ('product = "choach"', "gateway.toml:2: agent.product: there is no agent 'choach'; did you mean \"coach\"?"),
+        ('product = "nobody"', "agent.product: there is no agent 'nobody'; there are: coach"),
+        ('tools = ["weather"]', "gateway.toml:2: agent.tools: there is no tool 'weather'; there are: none"),
+    ],
+)
+def test_an_agent_or_a_tool_that_nobody_brings_is_told(given: Given, config: str, words: str) -> None:
+    """With its place, and with what there is."""
+    with pytest.raises(SettingsError, match=re.escape(words)):
+        given(f"[agent]\n{config}\n")
 
 
 def test_a_named_file_has_to_be_there(tmp_path: Path) -> None:

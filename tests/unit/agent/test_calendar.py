@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.coach.calendar import is_zone, local_date, today_of, week_of
+from agent.calendar import is_zone, local_date, today_of, week_of
 from agent.ports import Principal
 
 

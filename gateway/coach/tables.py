@@ -2,14 +2,18 @@
 
 import sqlalchemy as sa
 
-from gateway.store.tables.base import Id, Instant, metadata, tenant_column
+from gateway.store.agent_tables import AgentTables, agent_metadata
+from gateway.store.tables.base import Id, Instant, tenant_column
+from gateway.store.tables.people import users
+
+metadata = agent_metadata()
 
 skills = sa.Table(
     "skills",
     metadata,
     sa.Column("id", Id, primary_key=True),
     tenant_column(),
-    sa.Column("user_id", Id, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False),
     sa.Column("name", sa.Text, nullable=False),
     sa.Column("name_key", sa.String(256), nullable=False),  # case-folded: what a person's skills are unique by
     sa.Column("emoji", sa.String(32), nullable=False),
@@ -25,7 +29,7 @@ practice_sessions = sa.Table(
     metadata,
     sa.Column("id", Id, primary_key=True),
     tenant_column(),
-    sa.Column("user_id", Id, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False),
     sa.Column("skill_id", Id, sa.ForeignKey("skills.id"), nullable=False),
     sa.Column("minutes", sa.Integer, nullable=False),
     sa.Column("local_date", sa.Date, nullable=False),
@@ -42,7 +46,7 @@ weekly_plans = sa.Table(
     "weekly_plans",
     metadata,
     tenant_column(),
-    sa.Column("user_id", Id, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False),
     sa.Column("week", sa.Date, nullable=False),  # the first day of the person's own week
     sa.Column("content", sa.Text, nullable=False),
     sa.Column("insights", sa.Text, nullable=False),  # JSON list of {type, title, description, skill_id?}
@@ -55,9 +59,12 @@ practice_effects = sa.Table(
     "practice_effects",
     metadata,
     tenant_column(),
-    sa.Column("user_id", Id, sa.ForeignKey("users.id"), nullable=False),
+    sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False),
     sa.Column("key", sa.String(64), nullable=False),  # the call or inbox row that caused the change
     sa.Column("result", sa.Text, nullable=False),  # JSON: what it gave back, and gives back again
     sa.Column("applied_at", Instant, nullable=False),
     sa.PrimaryKeyConstraint("tenant_id", "user_id", "key"),
 )
+
+PRACTICE_TABLES = AgentTables(metadata)
+"""No step since the first version, whose tables the harness's own migrations made until 0006."""

@@ -11,7 +11,7 @@ from datetime import date, datetime
 import sqlalchemy as sa
 from pydantic import JsonValue
 
-from agent.coach.calendar import today_of
+from agent.calendar import today_of
 from agent.coach.commands import (
     ArchiveSkill,
     CreateSkill,
@@ -37,11 +37,11 @@ from agent.coach.practice import (
     name_key,
 )
 from agent.ports import LocalCommand, Principal
-from gateway.store import practice_rows as rows
+from gateway.coach import practice_rows as rows
+from gateway.coach.tables import practice_effects, practice_sessions, skills, weekly_plans
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.engine import Store
 from gateway.store.tables.base import new_id
-from gateway.store.tables.practice import practice_effects, practice_sessions, skills, weekly_plans
 
 Result = dict[str, JsonValue]
 
@@ -98,7 +98,7 @@ def _change(scope: _Scope, command: LocalCommand) -> Result:
 
 def _log(scope: _Scope, command: LogPractice) -> Result:
     _check_day(scope, command.minutes, command.day)
-    known, skill = _practised(scope, command.skill)
+    known, skill = _take_up_skill(scope, command.skill)
     session = PracticeSession(new_id(), skill.id, command.minutes, command.day, clean_notes(command.notes))
     scope.connection.execute(
         practice_sessions.insert(),
@@ -114,7 +114,7 @@ def _log(scope: _Scope, command: LogPractice) -> Result:
     }
 
 
-def _practised(scope: _Scope, name_or_id: str) -> tuple[Skill | None, Skill]:
+def _take_up_skill(scope: _Scope, name_or_id: str) -> tuple[Skill | None, Skill]:
     """The skill as it was known, None where it was not, and as it is practised now: there, and not put away."""
     known = rows.find_skill(scope.connection, scope.principal, name_or_id)
     skill = known or _insert_skill(scope, CreateSkill(name_or_id))
@@ -161,7 +161,7 @@ def _edit(scope: _Scope, command: EditSession) -> Result:
     if session is None:
         raise PracticeRefused(Refusal.UNKNOWN_SESSION)
     was = _skill_of(scope, session)
-    skill = was if command.skill is None else _practised(scope, command.skill)[1]
+    skill = was if command.skill is None else _take_up_skill(scope, command.skill)[1]
     edited = replace(
         session,
         skill_id=skill.id,

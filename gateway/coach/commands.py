@@ -2,19 +2,25 @@
 
 from functools import partial
 
-from agent.coach.calendar import today_of
+from agent.calendar import today_of
 from agent.coach.changes import change_text, read_change
 from agent.coach.commands import LogPractice, UndoLastLog
 from agent.coach.export import practice_csv
-from agent.coach.language import escape, explain_log, language_of, say
+from agent.coach.language import explain_log, say
 from agent.coach.log_line import LogLineError, parse_log
 from agent.coach.patterns import MAX_SESSIONS
-from agent.coach.practice import Skill, clean, name_key
+from agent.coach.practice import Skill, name_key
 from agent.coach.prose import skill_stats_text, skills_text, stats_text
 from agent.coach.reader import PracticeReader
 from agent.coach.reports import journey_report, patterns_report, skills_report
+from agent.language import escape, language_of
+from agent.wellformed import clean
+from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
 from gateway.commands.base import Command, Invocation, Reply, Results
+
+PLAN = "plan"
+"""The kind of turn that writes a weekly plan."""
 
 MAX_EXPORTED = 100_000
 MAX_WANTED_CHARS = 200
@@ -28,11 +34,13 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
             "log",
             {"en": "Log practice: 45m guitar scales", "es": "Anotar práctica: 45m guitarra escalas"},
             partial(_log, reader),
+            options=(CommandOption("text", "What you practised, and how long: guitar 30 min", required=True),),
         ),
         Command(
             "stats",
             {"en": "How it goes, overall or in one skill", "es": "Cómo vas, en todo o en una habilidad"},
             partial(_stats, reader),
+            options=(CommandOption("skill", "One skill; without it, all of them"),),
         ),
         Command(
             "skills",
@@ -43,7 +51,8 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
             "plan",
             {"en": "A plan for your week", "es": "Un plan para tu semana"},
             _plan,
-            turn="plan",
+            turn=PLAN,
+            options=(CommandOption("skill", "What to plan for"),),
         ),
         Command(
             "export",
@@ -67,14 +76,14 @@ async def _log(reader: PracticeReader, asked: Invocation) -> Reply:
         line = parse_log(asked.arguments, today_of(principal, asked.now), names)
     except LogLineError as error:
         return Reply(explain_log(language, error, names))
-    return Reply(partial(_told, asked), changes=(LogPractice(line.skill, line.minutes, line.day, line.notes),))
+    return Reply(partial(_change_words, asked), changes=(LogPractice(line.skill, line.minutes, line.day, line.notes),))
 
 
 async def _undo(asked: Invocation) -> Reply:
-    return Reply(partial(_told, asked), changes=(UndoLastLog(),))
+    return Reply(partial(_change_words, asked), changes=(UndoLastLog(),))
 
 
-def _told(asked: Invocation, results: Results) -> str:
+def _change_words(asked: Invocation, results: Results) -> str:
     """What became of the one change."""
     change = read_change(results[0])
     if change is None:
@@ -94,7 +103,7 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
         return Reply(stats_text(language, journey, patterns_report(sessions, today)))
     skill = _find(skills, wanted)
     if skill is None:
-        return Reply(say(language, "problem_unknown_skill", detail=_shown(wanted)))
+        return Reply(say(language, "problem_unknown_skill", detail=_quote(wanted)))
     journey = journey_report((skill,), totals, today, principal.week_start)
     sessions = await reader.sessions(principal, skill_id=skill.id, limit=MAX_SESSIONS)
     return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, skill.id)))
@@ -130,6 +139,6 @@ def _find(skills: tuple[Skill, ...], wanted: str) -> Skill | None:
     return exact or (begun[0] if len(begun) == 1 else None)
 
 
-def _shown(text: str) -> str:
+def _quote(text: str) -> str:
     """A person's words in a sentence of ours: literal, and not too many."""
     return escape(clean(text[:MAX_WANTED_CHARS])[:64])

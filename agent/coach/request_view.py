@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TypeGuard
 
-from agent.coach.language import DEFAULT, NAMES, detect
+from agent.coach.language import detect
 from agent.coach.prefetch import planned_language
+from agent.language import DEFAULT, NAMES
 from agent.ports import ModelRequest
 from agent.transcript import SKIPPED, AssistantItem, Item, ToolItem, UserItem
 
@@ -45,7 +46,7 @@ class Exchange:
 
 
 @dataclass(frozen=True, slots=True)
-class Hearing:
+class RequestView:
     """One request, understood as far as rules can."""
 
     pending: tuple[str, ...]  # the person's messages since the last answer, oldest first; at least one
@@ -57,16 +58,16 @@ class Hearing:
     said: str  # all the assistant's text in the transcript
 
 
-def listen(request: ModelRequest) -> Hearing:
+def listen(request: ModelRequest) -> RequestView:
     """The request as the rules see it."""
     items = tuple(request.items)
     start = _first_pending(items)
-    pending = tuple(_unquoted(item.text) for item in items[start:] if _is_own(item)) or ("",)
+    pending = tuple(_without_quotes(item.text) for item in items[start:] if _is_own(item)) or ("",)
     today = _TODAY.search(request.system)
-    return Hearing(
+    return RequestView(
         pending=pending,
         earlier=_exchanges(items[:start]),
-        returned=_returned(items[start:]),
+        returned=_results_of(items[start:]),
         language=_language(pending, request.system),
         today=date.fromisoformat(today[1]) if today else None,
         tools=frozenset(tool.name for tool in request.tools),
@@ -80,7 +81,7 @@ def _exchanges(items: Sequence[Item]) -> tuple[Exchange, ...]:
     said, to_own = "", True
     for item in items:
         if isinstance(item, UserItem):
-            said, to_own = (_unquoted(item.text) if item.own else said), item.own
+            said, to_own = (_without_quotes(item.text) if item.own else said), item.own
         elif isinstance(item, AssistantItem) and not item.tool_calls and to_own:
             found.append(Exchange(said, item.text))
     return tuple(found)
@@ -91,7 +92,7 @@ def _is_own(item: Item) -> TypeGuard[UserItem]:
     return isinstance(item, UserItem) and item.own
 
 
-def _unquoted(text: str) -> str:
+def _without_quotes(text: str) -> str:
     """Without the lines that chats show as a quotation: they were said before, mostly by somebody else."""
     return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(">")) if ">" in text else text
 
@@ -115,7 +116,7 @@ def _language(pending: Sequence[str], system: str) -> str:
     return next((code for code, name in NAMES.items() if named and name == named[1]), DEFAULT)
 
 
-def _returned(items: Sequence[Item]) -> tuple[Returned, ...]:
+def _results_of(items: Sequence[Item]) -> tuple[Returned, ...]:
     calls = {call.id: call for item in items if isinstance(item, AssistantItem) for call in item.tool_calls}
     found = []
     for item in items:

@@ -8,7 +8,7 @@ from pydantic import TypeAdapter
 
 from agent.coach.practice import DayTotal, Insight, PracticeSession, Skill, WeeklyPlan, name_key
 from agent.ports import Principal
-from gateway.store.tables.practice import practice_sessions, skills, weekly_plans
+from gateway.coach.tables import practice_sessions, skills, weekly_plans
 
 INSIGHTS = TypeAdapter(tuple[Insight, ...])
 SKILL_IDS = TypeAdapter(tuple[str, ...])

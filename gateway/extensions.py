@@ -1,0 +1,48 @@
+"""Finds what other distributions bring, by name, through entry points. What an agent or a tool is, others know."""
+
+import difflib
+from importlib.metadata import entry_points
+
+from gateway.errors import SettingsError
+
+AGENTS = "tenk.agents"
+"""Each names a `gateway.product.AgentProduct`, under the product's own name."""
+
+TOOLS = "tenk.tools"
+"""Each names what gives, called without arguments, an object with `@tool` methods: a class of its own, mostly."""
+
+KINDS = {AGENTS: "agent", TOOLS: "tool"}
+
+
+def list_offered(group: str) -> list[str]:
+    """The names there are, sorted; nothing is imported."""
+    return sorted({point.name for point in entry_points(group=group)})
+
+
+def check_offered(group: str, name: str) -> None:
+    """Whether somebody offers it; nothing is imported.
+
+    Raises:
+        SettingsError: nobody does; the message lists what there is.
+    """
+    names = list_offered(group)
+    if name in names:
+        return
+    near = difflib.get_close_matches(name, names, 1, cutoff=0.6)
+    meant = f'; did you mean "{near[0]}"?' if near else ""
+    raise SettingsError(f"there is no {KINDS[group]} {name!r}{meant}; there are: {', '.join(names) or 'none'}")
+
+
+def load_extension(group: str, name: str) -> object:
+    """What an entry point names, imported.
+
+    Raises:
+        SettingsError: nobody offers it, or it cannot be imported.
+    """
+    check_offered(group, name)
+    point = next(iter(entry_points(group=group, name=name)))
+    try:
+        loaded: object = point.load()
+    except (ImportError, AttributeError) as error:
+        raise SettingsError(f"the {KINDS[group]} {name!r} ({point.value}) cannot be imported: {error}") from error
+    return loaded

@@ -1,0 +1,112 @@
+"""An agent product is one description: all that the harness asks of an agent, and nothing of how it is carried out.
+
+Another agent is another description, found by its name through the entry point `tenk.agents`; see `gateway.coach`.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+
+from agent.config import AgentConfig
+from agent.context import PromptBuilder
+from agent.loop import Agent
+from agent.models.offline import OfflineRules
+from agent.ports import LocalCommand, Principal, Turn, TurnPort
+from agent.tools.base import Tool, tools_of
+from agent.tools.results import succeeded
+from agent.transcript import EndReason
+from gateway.commands.base import Command
+from gateway.commands.texts import CommandTexts
+from gateway.config.settings import Settings
+from gateway.errors import SettingsError
+from gateway.extensions import AGENTS, TOOLS, load_extension
+from gateway.store.agent_tables import AgentTables
+from gateway.store.engine import Connection, Store
+
+ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], Mapping[str, object]]
+"""Make a change within a commit, once a key: (connection, whose it is, the change, the key, the wall clock's now)."""
+
+RunAgent = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
+"""What takes one kind of turn to its end; `agent.loop.run_turn` is one."""
+
+
+def _changes_nothing(
+    _connection: Connection, _principal: Principal, change: LocalCommand, _key: str, _now: datetime
+) -> Mapping[str, object]:
+    raise TypeError(f"this agent applies no changes, and was given {type(change).__name__}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentProduct:
+    """All that makes an agent. What its parts read from, they are given once: the store."""
+
+    name: str
+    """Lower case; its entry point's name, a part of every session's key, and the command whose text is a message."""
+    title: str
+    """What people see it called: on the web page, in menus."""
+    prompt: PromptBuilder
+    talk: Mapping[str, str] = field(default_factory=lambda: {"en": "Talk with me", "es": "Habla conmigo"})
+    """What menus say of the command that carries a message, by language."""
+    tools: Callable[[Store], Sequence[Tool]] = lambda _store: ()
+    commands: Callable[[Store], Sequence[Command]] = lambda _store: ()
+    """Its own, beside `/help /start /new /stop /mode /timezone`, before which they are listed."""
+    turns: Callable[[Store], Mapping[str, RunAgent]] = lambda _store: {}
+    """Kinds of turns that its commands start (`Command.turn`), beside a chat's."""
+    tables: AgentTables | None = None
+    """Where its data is kept; None: nowhere."""
+    apply: ApplyChange = _changes_nothing
+    """Makes the changes that its tools and commands ask for, in the commit that holds their results."""
+    content: Callable[[Mapping[str, object]], str] = succeeded
+    """The result of such a change as the model reads it: a JSON object {"success", "data", "error"}."""
+    texts: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    """Its own words in place of `gateway.commands.texts`, by language and key."""
+    limits: AgentConfig = field(default_factory=AgentConfig)
+    """What a turn may take, where the operator does not say."""
+    offline: OfflineRules | None = None
+    """Who answers without a model; None: it needs one."""
+
+    @property
+    def command_texts(self) -> CommandTexts:
+        """What commands say of this agent."""
+        return CommandTexts(self.texts)
+
+
+def load_product(name: str) -> AgentProduct:
+    """The agent product of this name.
+
+    Raises:
+        SettingsError: there is none, or what there is says something else of itself.
+    """
+    product = load_extension(AGENTS, name)
+    if not isinstance(product, AgentProduct):
+        raise SettingsError(f"the agent {name!r} is no AgentProduct but a {type(product).__name__}")
+    if product.name != name:
+        raise SettingsError(f"the agent {name!r} calls itself {product.name!r}; its entry point's name is its name")
+    return product
+
+
+def load_tools(names: Sequence[str]) -> tuple[Tool, ...]:
+    """The tools that these entry points bring, in the order of the names.
+
+    Raises:
+        SettingsError: there is none of a name, or it brings no tools.
+    """
+    found: list[Tool] = []
+    for name in names:
+        make = load_extension(TOOLS, name)
+        tools = tools_of(make()) if callable(make) else ()
+        if not tools:
+            raise SettingsError(f"the tool {name!r} brings none: it names no class with methods that @tool declares")
+        found += tools
+    return tuple(found)
+
+
+def in_force(settings: Settings, product: AgentProduct) -> Settings:
+    """The settings with what the product says where the operator says nothing: its limits, and what it is called."""
+    unsaid = product.limits.model_fields_set - settings.agent.model_fields_set
+    agent = settings.agent.model_copy(update=product.limits.model_dump(include=unsaid))
+    web = settings.channels.web
+    titled = web.model_copy(update={"title": web.title or product.title})
+    channels = settings.channels.model_copy(update={"web": titled})
+    return settings.model_copy(update={"agent": agent, "channels": channels})

@@ -1,0 +1,186 @@
+"""Wires what every gateway has between its channels, its store and its model. A process and a test both call `build`.
+
+What differs between the two is in `RuntimeDeps`. Nothing is decided here, and nothing runs before `Runtime.recover`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Protocol
+
+from agent.loop import Agent, run_turn
+from agent.ports import ChatModel, LocalCommand, Principal, Turn, TurnPort
+from agent.tools.base import Tool
+from agent.transcript import EndReason
+from channels.messages import InboundMessage, Quoted
+from gateway.access.buttons import SealedButtons
+from gateway.commands.decisions import Decision
+from gateway.commands.session import session_commands
+from gateway.commands.table import CommandTable
+from gateway.config.settings import Settings
+from gateway.delivery.delivery import Delivery
+from gateway.delivery.growing_answer import LiveDeps
+from gateway.delivery.lane_worker import DeliveryChannels
+from gateway.durable_queue import load_wanted
+from gateway.inbound.bus import Bus
+from gateway.ops.instrumentation import CountedTools
+from gateway.product import AgentProduct, RunAgent
+from gateway.safety.guard import InputGuard
+from gateway.safety.output import Scrubber
+from gateway.sessions.commands import CommandRunner, CommandTools
+from gateway.sessions.commands import People as CommandPeople
+from gateway.sessions.items import Reader
+from gateway.sessions.kinds import CHAT, Kinds
+from gateway.sessions.router import Router
+from gateway.sessions.shared import Channels as SessionChannels
+from gateway.sessions.shared import RunTurn, SessionTools
+from gateway.sessions.suggested import SuggestedReplies
+from gateway.sessions.trials import Trials
+from gateway.sessions.turn import TurnTools
+from gateway.sessions.waiting import read_waiting
+from gateway.store import earlier
+from gateway.store.engine import Connection, Store
+from gateway.store.inbox import InboxRow
+
+
+class RuntimeChannels(DeliveryChannels, SessionChannels, Protocol):
+    """What sessions, commands and lanes need of the channels."""
+
+
+Clock = Callable[[], datetime]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuntimeDeps:
+    """What a runtime is given from outside."""
+
+    settings: Settings
+    """With what the product says where the operator says nothing: `gateway.product.in_force`."""
+    store: Store
+    product: AgentProduct
+    tools: tuple[Tool, ...]
+    """All that the model may call: the product's, and more."""
+    model: ChatModel
+    channels: RuntimeChannels
+    people: CommandPeople
+    tasks: asyncio.TaskGroup
+    """The parent of whatever runs."""
+    epoch: int
+    """Of the sessions' fences, as this process took them."""
+    clock: Clock
+    """By which everything waits, expires and has an age."""
+    dates: Clock
+    """The wall clock, for people's days."""
+    buttons: SealedButtons
+    reveal: Callable[[str, str], str]
+    """Puts the secret of a reference into a text that is sent."""
+    decisions: Callable[[Delivery, Bus], Mapping[str, Decision]]
+    """What buttons stand for, by the word that they carry."""
+    clean: Callable[[str], str] | None = None
+    """A model's text to what a person may see; None: without the secrets of the settings."""
+    reader: Reader | None = None
+    """What somebody said to what the model reads; None: as the settings guard it."""
+    pause: Callable[[float], Awaitable[None]] | None = None
+    """Waits between the trials of those that are suspected; None: by the loop's clock."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """The wired parts; `recover` reads what an earlier process left, then `router.run` is to be kept running."""
+
+    delivery: Delivery
+    bus: Bus
+    commands: CommandRunner
+    router: Router
+
+
+def command_table(product: AgentProduct, store: Store) -> CommandTable:
+    """The product's commands and those that every agent has."""
+    texts = product.command_texts
+    commands = (*product.commands(store), *session_commands(texts))
+    return CommandTable(commands, product.name, product.talk, texts)
+
+
+def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
+    """The runtime between the given ends, over this table of commands."""
+    settings, store, clock = deps.settings, deps.store, deps.clock
+    kinds = Kinds(table)
+    delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks)
+    sessions = _session_tools(deps, delivery, kinds)
+    bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
+    shared = CommandTools(
+        store, bus, table, delivery, deps.channels, deps.people, partial(_apply_change, deps),
+        deps.decisions(delivery, bus), sessions.trials, clock, deps.buttons, dates=deps.dates,
+    )  # fmt: skip
+    commands = CommandRunner(shared, deps.tasks)
+    return Runtime(delivery, bus, commands, Router(bus, sessions, commands, deps.tasks))
+
+
+def _session_tools(deps: RuntimeDeps, delivery: Delivery, kinds: Kinds) -> SessionTools:
+    settings, store, clock = deps.settings, deps.store, deps.clock
+    clean = deps.clean or Scrubber(settings.secret_values()).last_look
+    reader = deps.reader or Reader(InputGuard(settings.guard), deps.product.name, partial(_replied_to, store))
+    note = CountedTools(tool.name for tool in deps.tools).note
+    replies = SuggestedReplies(deps.buttons, clean, clock)
+    return SessionTools(
+        config=settings.sessions,
+        turns=TurnTools(store, delivery, partial(_apply_command, deps), clean, reader, clock, note, replies),
+        live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, deps.tasks),
+        channels=deps.channels,
+        people=deps.people,
+        agents=_agents(deps),
+        kind_of=kinds.kind_of,
+        trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.pause or asyncio.sleep),
+        epoch=deps.epoch,
+        deadline_s=settings.agent.deadline_s,
+        sorry=_sorry,
+    )
+
+
+def _agents(deps: RuntimeDeps) -> Mapping[str, RunTurn]:
+    """What runs a turn, by its kind."""
+    product = deps.product
+    agent = Agent(
+        model=deps.model, prompt=product.prompt, tools=deps.tools, limits=deps.settings.agent, clock=deps.dates
+    )
+    kinds = {CHAT: run_turn, **product.turns(deps.store)}
+    return {kind: partial(_run_as, agent, run) for kind, run in kinds.items()}
+
+
+async def _run_as(agent: Agent, run: RunAgent, turn: Turn, port: TurnPort) -> EndReason:
+    return await run(turn, port, agent)
+
+
+def _apply_change(
+    deps: RuntimeDeps, connection: Connection, principal: Principal, change: LocalCommand, key: str, _now: datetime
+) -> Mapping[str, object]:
+    """Make a change of the agent's; its day is the wall clock's."""
+    return deps.product.apply(connection, principal, change, key, deps.dates())
+
+
+def _apply_command(
+    deps: RuntimeDeps, connection: Connection, principal: Principal, change: LocalCommand, key: str, now: datetime
+) -> str:
+    """As `_apply_change`; the result as the model reads it."""
+    return deps.product.content(_apply_change(deps, connection, principal, change, key, now))
+
+
+async def _replied_to(store: Store, reply: InboundMessage) -> Quoted | None:
+    return await store.read(partial(earlier.replied_to, reply=reply), lasting=True)
+
+
+async def _load_waiting(deps: RuntimeDeps, after_id: int, limit: int) -> list[InboxRow]:
+    """What waits, without that of accounts which were taken out of the configuration."""
+
+    async def load(after_id: int, limit: int) -> list[InboxRow]:
+        return await read_waiting(deps.store, after_id, limit)
+
+    return await load_wanted(load, lambda row: deps.channels.configured(row.event.address), after_id, limit)
+
+
+def _sorry(principal: Principal) -> str:
+    if (principal.locale or "").startswith("es"):
+        return "Algo se rompió al responder a esto, varias veces. Quien administra este bot puede verlo en el registro."
+    return "Something broke while I answered this, several times over. Whoever runs this bot can see it in the log."

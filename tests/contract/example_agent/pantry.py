@@ -1,0 +1,130 @@
+"""An agent of somebody else's: it keeps what a household has in store. A whole agent is this, and no line of ours.
+
+Beside it a tool and a model that any agent may be given by name.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import sqlalchemy as sa
+from pydantic import BaseModel, Field
+
+from agent.config import ModelConfig
+from agent.context import compose
+from agent.ports import LocalCommand, ModelRequest, OnModelEvent, Principal, TextDelta
+from agent.tools.base import Effect, Tool, ToolContext, tool, tools_of
+from agent.transcript import ModelResponded, UserItem
+from channels.base import CommandOption
+from gateway.commands.base import Command, Invocation, Reply
+from gateway.product import AgentProduct
+from gateway.store.agent_tables import AgentTables, agent_metadata
+from gateway.store.engine import Connection, Store
+from gateway.store.tables.base import Id, Instant, tenant_column
+from gateway.store.tables.people import users
+
+metadata = agent_metadata()
+items = sa.Table(
+    "pantry_items",
+    metadata,
+    tenant_column(),
+    sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False),
+    sa.Column("key", sa.String(64), nullable=False),  # the call that put it there: the same call again changes nothing
+    sa.Column("item", sa.String(80), nullable=False),
+    sa.Column("put_at", Instant, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "user_id", "key"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PutItem:
+    """Put something into the pantry."""
+
+    item: str
+
+
+def apply(
+    connection: Connection, principal: Principal, change: LocalCommand, key: str, now: datetime
+) -> Mapping[str, object]:
+    """Make the change, once a key, for its person alone."""
+    assert isinstance(change, PutItem)
+    mine = {"tenant_id": principal.tenant, "user_id": principal.user_id, "key": key}
+    if connection.execute(sa.select(items).filter_by(**mine)).first() is None:
+        connection.execute(items.insert(), {**mine, "item": change.item, "put_at": now})
+    return {"put": change.item}
+
+
+class ItemToPut(BaseModel):
+    """What to put where."""
+
+    item: str = Field(max_length=80)
+
+
+class PantryTools:
+    """What the model may do."""
+
+    @tool(ItemToPut, effect=Effect.LOCAL)
+    async def put_item(self, context: ToolContext, arguments: ItemToPut) -> object:
+        """Put one thing into the pantry."""
+        return PutItem(arguments.item)
+
+
+def _tools(_store: Store) -> Sequence[Tool]:
+    return tools_of(PantryTools())
+
+
+async def _list(store: Store, asked: Invocation) -> Reply:
+    """What is there, of it what begins as asked."""
+    person = asked.principal
+    mine = sa.select(items.c.item).filter_by(tenant_id=person.tenant, user_id=person.user_id).order_by(items.c.item)
+    there = await store.read(lambda connection: list(connection.execute(mine).scalars()))
+    chosen = [item for item in there if item.startswith(asked.arguments)]
+    return Reply(f"In the pantry: {', '.join(chosen) or 'nothing'}.")
+
+
+def _commands(store: Store) -> Sequence[Command]:
+    option = CommandOption("beginning", "Only what begins like this")
+    return (Command("list", {"en": "What is in the pantry"}, partial(_list, store), options=(option,)),)
+
+
+def _prompt(principal: Principal, now: datetime, hints: str = "") -> str:
+    return compose(["You keep a household's pantry. Put there what they bring."], [f"It is {now:%Y-%m-%d}.", hints])
+
+
+PANTRY = AgentProduct(
+    name="pantry",
+    title="The Pantry",
+    prompt=_prompt,
+    tools=_tools,
+    commands=_commands,
+    tables=AgentTables(metadata),
+    apply=apply,
+    texts={"en": {"start": "Hello{name}! I keep your pantry. ({timezone})"}},
+)
+
+
+class Kitchen:
+    """A tool for any agent."""
+
+    @tool(ItemToPut, effect=Effect.NONE, concurrency_safe=True)
+    async def smell(self, context: ToolContext, arguments: ItemToPut) -> object:
+        """Whether something is still good."""
+        return f"{arguments.item} smells good"
+
+
+class Parrot:
+    """A model for any agent: it says what it hears."""
+
+    def __init__(self, name: str, _config: ModelConfig) -> None:
+        """`parrot:NAME` in the configuration."""
+        self.name = f"parrot:{name}"
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """The last words of the person's."""
+        said = [item.text for item in request.items if isinstance(item, UserItem)]
+        on_event(TextDelta(said[-1]))
+        return ModelResponded(0, said[-1])
+
+    async def aclose(self) -> None:
+        """Nothing is open."""

@@ -1,0 +1,77 @@
+"""The tables of an agent's own, on every store: made once, changed in steps, left alone by an older version."""
+
+from functools import partial
+
+import pytest
+import sqlalchemy as sa
+
+from gateway.errors import SchemaTooNew
+from gateway.store.agent_tables import AgentTables, agent_metadata, bring_up
+from gateway.store.engine import Store
+from gateway.store.tables.base import Id
+from gateway.store.tables.people import users
+
+
+def first_version() -> AgentTables:
+    """One table, which belongs to people of the harness's."""
+    metadata = agent_metadata()
+    owner = sa.Column("user_id", Id, sa.ForeignKey(users.c.id))
+    sa.Table("notes", metadata, sa.Column("id", sa.Integer, primary_key=True), owner, sa.Column("text", sa.Text))
+    return AgentTables(metadata)
+
+
+def add_stars(connection: sa.Connection) -> None:
+    """The one step to the second version."""
+    connection.exec_driver_sql("ALTER TABLE notes ADD COLUMN stars INTEGER NOT NULL DEFAULT 0")
+
+
+def second_version() -> AgentTables:
+    """The table as the step leaves it, and one more."""
+    metadata = agent_metadata()
+    stars = sa.Column("stars", sa.Integer, nullable=False, server_default="0")
+    sa.Table("notes", metadata, sa.Column("id", sa.Integer, primary_key=True), sa.Column("text", sa.Text), stars)
+    sa.Table("tags", metadata, sa.Column("name", sa.String(32), primary_key=True))
+    return AgentTables(metadata, (add_stars,))
+
+
+async def brought_up(store: Store, tables: AgentTables) -> None:
+    """As a start of the gateway does it."""
+    await store.write(partial(bring_up, agent="clerk", tables=tables))
+
+
+async def columns(store: Store, table: str) -> set[str]:
+    """What a table has."""
+    return await store.read(lambda connection: {one["name"] for one in sa.inspect(connection).get_columns(table)})
+
+
+async def test_fresh_tables_are_made_as_they_are_now(store: Store) -> None:
+    """No step is taken, and none at the next start."""
+    for _ in range(2):
+        await brought_up(store, second_version())
+    assert ({"id", "text", "stars"}, {"name"}) == (await columns(store, "notes"), await columns(store, "tags"))
+
+
+async def test_what_an_earlier_version_kept_is_taken_along(store: Store) -> None:
+    """Each step once, in the commit that counts it; new tables beside it."""
+    await brought_up(store, first_version())
+    await store.write(lambda connection: connection.exec_driver_sql("INSERT INTO notes (id, text) VALUES (1, 'a')"))
+    for _ in range(2):
+        await brought_up(store, second_version())
+    query = sa.text("SELECT text, stars FROM notes")
+    assert [("a", 0)] == await store.read(lambda connection: [tuple(row) for row in connection.execute(query)])
+    assert {"name"} == await columns(store, "tags")
+
+
+async def test_tables_that_nobody_counted_are_those_of_the_first_version(store: Store) -> None:
+    """As the coach's are, which stood there before agents had tables of their own."""
+    await store.write(first_version().metadata.create_all)
+    await brought_up(store, second_version())
+    assert "stars" in await columns(store, "notes")
+
+
+async def test_an_older_version_of_the_agent_is_refused(store: Store) -> None:
+    """It would write what the newer one cannot read; nothing is changed."""
+    await brought_up(store, second_version())
+    with pytest.raises(SchemaTooNew, match="clerk"):
+        await brought_up(store, first_version())
+    assert "stars" in await columns(store, "notes")

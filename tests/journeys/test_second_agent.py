@@ -1,0 +1,220 @@
+"""Another agent, installed beside the gateway and chosen by name: no line of ours knows it."""
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agent.config import ModelConfig
+from agent.models.select import UnknownModel, build_model
+from gateway.config.settings import load
+from gateway.errors import SettingsError
+from gateway.product import in_force, load_product, load_tools
+from tests.fakes.model_server import Call, ModelServer, Reply
+from tests.house.tree import ROOT
+from tests.torture.platforms import DiscordPlatform, Platform, SlackPlatform, TelegramPlatform
+
+AGENT = ROOT / "tests" / "contract" / "example_agent"
+CHAT = 100
+WAIT_S = 15.0
+
+CONFIG = """
+[agent]
+product = "pantry"
+tools = ["kitchen"]
+[access]
+direct = "open"
+danger_allow_everyone = true
+"""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The distribution, installed into a directory of its own, from nothing but what is here."""
+    target = tmp_path_factory.mktemp("site")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
+    offline = ["--no-index", "--no-build-isolation", "--no-deps", "--target", str(target), str(AGENT)]
+    subprocess.run([*pip, *offline], check=True, capture_output=True, timeout=60, cwd=target)
+    return target
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """`tenk run` and those whom it talks to."""
+
+    platforms: Mapping[str, Platform]
+    model: ModelServer
+    log: Path
+
+    async def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for something that people see.
+
+        Raises:
+            AssertionError: it did not come; says what it was, and the log's end.
+        """
+        try:
+            async with asyncio.timeout(WAIT_S):
+                while not condition():
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            raise AssertionError(f"{what} did not come: {self.log.read_text()[-2000:]}") from None
+
+    async def answered(self, name: str, words: str, times: int = 1) -> None:
+        """Wait until the bot has said this so many times on a platform."""
+        answers = self.platforms[name].answers
+        await self.until(lambda: sum(words in one.text for one in answers(CHAT)) == times, f"{words!r} on {name}")
+
+
+def keeps_pantry(body: dict[str, Any]) -> Reply:
+    """A model that puts away whatever somebody brings, then says so."""
+    last = body["messages"][-1]
+    if last["role"] == "tool":
+        return Reply("Put away.")
+    return Reply(calls=(Call("put_item", f'{{"item": "{str(last["content"]).split()[-1]}"}}'),))
+
+
+@asynccontextmanager
+async def tenk_run(directory: Path, site: Path, platforms: Mapping[str, Platform]) -> AsyncIterator[Running]:
+    """The gateway as an operator runs it, with the distribution on its path."""
+    config, log = directory / "gateway.toml", directory / "log"
+    config.write_text(
+        '[http]\nlisten = "127.0.0.1:0"\n' + CONFIG + "".join(platform.config for platform in platforms.values())
+    )
+    async with AsyncExitStack() as open_, ModelServer(keeps_pantry) as model:
+        accounts: dict[str, str] = {}
+        for platform in platforms.values():
+            accounts |= await platform.start()
+            open_.push_async_callback(platform.aclose)
+        ours = {
+            "PYTHONPATH": str(site), "TENK_HOME": str(directory / "home"), "TENK_MODEL": "openai:pantry",
+            "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-pantry",
+        }  # fmt: skip
+        (directory / "home").mkdir(mode=0o700)
+        command = [str(Path(sys.executable).with_name("tenk")), "run", "--config", str(config)]
+        with log.open("wb") as written:
+            process = await asyncio.create_subprocess_exec(
+                *command, env=os.environ | accounts | ours, cwd=directory, stdout=written, stderr=written
+            )
+        try:
+            running = Running(platforms, model, log)
+            arrived = [platform.arrivals for platform in platforms.values()]
+            await running.until(lambda: all(count() > 0 for count in arrived), "the gateway")
+            yield running
+        finally:
+            if process.returncode is None:
+                process.terminate()
+            ended = await process.wait()
+    assert 0 == ended, log.read_text()[-2000:]
+
+
+@pytest.mark.timeout(90)
+async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path: Path):
+    """Its prompt, its tool with a row in its own table, and its command with an option, on all three at once."""
+    telegram, discord, slack = TelegramPlatform(), DiscordPlatform(), SlackPlatform()
+    platforms: dict[str, Platform] = {"telegram": telegram, "discord": discord, "slack": slack}
+    async with tenk_run(tmp_path, installed, platforms) as running:
+        for times, thing in enumerate(("milk", "flour"), 1):
+            for name, platform in platforms.items():
+                platform.say(CHAT, f"I bring {thing}-{name}")
+            for name in platforms:
+                await running.answered(name, "Put away.", times)
+        assert all(
+            "keep a household's pantry" in str(request.body["messages"][0]["content"])
+            for request in running.model.requests
+        )
+        assert {"put_item", "smell"} == {one["function"]["name"] for one in running.model.requests[0].body["tools"]}
+        assert {f"{thing}-{name}" for thing in ("milk", "flour") for name in platforms} == pantry(tmp_path)
+
+        await running.until(lambda: bool(discord.sim.world.bot().commands), "the menu")
+        telegram.say(CHAT, "/list milk")
+        slack.sim.command(slack.key(CHAT), "/list", "milk")
+        discord.sim.command(CHAT, "list", {"beginning": "milk"}, person=CHAT)
+        for name in platforms:
+            await running.answered(name, f"In the pantry: milk-{name}.")
+        telegram.say(CHAT, "/start")
+        await running.answered("telegram", "I keep your pantry")
+        assert ["pantry", "list"] == [command["name"] for command in discord.sim.world.bot().commands[:2]]
+        (option,) = discord.sim.world.bot().commands[1]["options"]
+        assert ("beginning", False) == (option["name"], option["required"])
+        assert "coach" not in str(discord.sim.world.bot().commands)
+    with sqlite3.connect(tmp_path / "home" / "tenk.db") as store:
+        keys = {key for (key,) in store.execute("SELECT key FROM sessions")}
+        assert {"agent:pantry"} == {":".join(key.split(":")[:2]) for key in keys}
+
+
+def pantry(directory: Path) -> set[str]:
+    """What stands in its table."""
+    store = sqlite3.connect(f"file:{directory}/home/tenk.db?mode=ro", uri=True)
+    try:
+        return {item for (item,) in store.execute("SELECT item FROM pantry_items")}
+    finally:
+        store.close()
+
+
+class TestByName:
+    """What an entry point brings is found in the configuration's words, or said to be missing in them."""
+
+    @pytest.fixture(autouse=True)
+    def on_the_path(self, installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """As after `pip install`."""
+        monkeypatch.syspath_prepend(str(installed))
+
+    def test_the_agent_gives_limits_and_name_where_nothing_is_set(self, tmp_path: Path):
+        """Its own, not the coach's."""
+        (tmp_path / "gateway.toml").write_text('[agent]\nproduct = "pantry"\n')
+        settings = load(tmp_path / "gateway.toml", {})
+        settings = in_force(settings, load_product(settings.agent.product))
+        assert ("The Pantry", 25) == (settings.channels.web.title, settings.agent.max_steps)
+
+    def test_a_tool_of_others_is_one_more(self):
+        """All that its class declares."""
+        assert ["smell"] == [tool.name for tool in load_tools(("kitchen",))]
+
+    def test_a_model_of_others_is_named_like_ours(self, tmp_path: Path):
+        """`WIRE:NAME`; it needs no key of ours."""
+        (tmp_path / "gateway.toml").write_text('[model]\nname = "parrot:polly"\n')
+        settings = load(tmp_path / "gateway.toml", {})
+        assert "parrot:polly" == build_model(settings.model).name
+
+    def test_what_is_not_there_is_told_with_what_is(self, tmp_path: Path):
+        """File, line and key, as for any other value."""
+        config = tmp_path / "gateway.toml"
+        for text, words in (
+            (
+                '[agent]\nproduct = "pantri"\n',
+                r'gateway\.toml:2: agent\.product: .*did you mean "pantry".*coach, pantry',
+            ),
+            ('[agent]\ntools = ["knife"]\n', r"gateway\.toml:2: agent\.tools: .*there are: kitchen"),
+            ('[model]\nname = "parot:x"\n', r"gateway\.toml:2: model\.name: write offline, parrot:NAME or openai:NAME"),
+        ):
+            config.write_text(text)
+            with pytest.raises(SettingsError, match=words):
+                load(config, {})
+        with pytest.raises(UnknownModel):
+            build_model(ModelConfig(name="parot:x"))
+
+    def test_what_cannot_be_used_says_why(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        """No description behind the name, one of another name, one that cannot be imported, tools that are none."""
+        info = tmp_path / "odd-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+        agents = "none = pantry:apply\nother = pantry:PANTRY\ngone = no_such_module:IT\n"
+        (info / "entry_points.txt").write_text(f"[tenk.agents]\n{agents}[tenk.tools]\nempty = builtins:object\n")
+        monkeypatch.syspath_prepend(str(tmp_path))
+        for name, words in (
+            ("none", "no AgentProduct"),
+            ("other", "calls itself 'pantry'"),
+            ("gone", "no_such_module"),
+        ):
+            with pytest.raises(SettingsError, match=words):
+                load_product(name)
+        with pytest.raises(SettingsError, match="brings none"):
+            load_tools(("empty",))
