@@ -24,7 +24,7 @@ class Interrupted(Exception):
         self.reason = reason
 
 
-async def bounded(
+async def run_bounded(
     work: Coroutine[Any, Any, T],
     limit_s: float | Callable[[], float],
     until_stopped: Callable[[], Awaitable[EndReason]] | None = None,
@@ -43,12 +43,12 @@ async def bounded(
     task = asyncio.create_task(work)  # noqa: TID251  a TaskGroup would wait for ever for work that ignores cancellation
     watch = None
     if until_stopped is not None:
-        watch = asyncio.create_task(_awaited(until_stopped))  # noqa: TID251  ends with the line above, in `finally`
+        watch = asyncio.create_task(_await_stop(until_stopped))  # noqa: TID251  ends with the line above, in `finally`
     try:
         wanted = {task} if watch is None else {task, watch}
         await _first_of(wanted, limit_s)
     finally:
-        await _cancelled(task)
+        await _cancel(task)
         if watch is not None:
             watch.cancel()
     if task.done() and not task.cancelled():
@@ -67,11 +67,11 @@ async def _first_of(wanted: AbstractSet[asyncio.Task[Any]], limit_s: float | Cal
             return
 
 
-async def _awaited(until_stopped: Callable[[], Awaitable[EndReason]]) -> EndReason:
+async def _await_stop(until_stopped: Callable[[], Awaitable[EndReason]]) -> EndReason:
     return await until_stopped()
 
 
-async def _cancelled(task: asyncio.Task[T]) -> None:
+async def _cancel(task: asyncio.Task[T]) -> None:
     if task.done():
         if not task.cancelled():
             task.exception()  # asked for: whoever waited may be gone itself

@@ -54,7 +54,7 @@ class ModelRequest:
     tools: Sequence[ToolSpec] = ()  # empty: the model cannot call anything
     max_output_tokens: int = 8192
     stream: bool = True
-    patience_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
+    retry_budget_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
 
 
 @dataclass(eq=False)  # neither frozen nor slots: the interpreter writes an exception's traceback and context
@@ -93,7 +93,7 @@ class CallStreamed:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class RetryPause:
     """The provider is busy: it is asked again after this long."""
 
     seconds: float
@@ -116,13 +116,13 @@ PINGED = Pinged()
 
 
 @dataclass(frozen=True, slots=True)
-class AtWork:
+class ModelAtWork:
     """From here on the time is the model's, which works and is waited for; with `on` false it is the turn's again."""
 
     on: bool
 
 
-ModelEvent = TextDelta | TextDiscarded | CallStreamed | Waiting | Alive | Pinged | AtWork
+ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork
 OnModelEvent = Callable[[ModelEvent], None]
 
 
@@ -210,7 +210,7 @@ class TurnPort(Protocol):
         """Tell whoever watches; never blocks, never fails.
 
         A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
-        its text was no answer. `Alive`, `Pinged` and `AtWork` never come here.
+        its text was no answer. `Alive`, `Pinged` and `ModelAtWork` never come here.
         """
         ...
 

@@ -24,7 +24,7 @@ def well_formed(text: str) -> str:
     return text
 
 
-def normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
+def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
     """The text in this form of Unicode; of a letter's marks the first 30 are kept.
 
     Python puts the marks of a letter in order by moving each past those before it: 4,000 of them take 0.2 s.

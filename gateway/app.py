@@ -310,7 +310,6 @@ class Gateway:
             kind_of=self._kinds.kind_of,
             trials=Trials(self._store, settings.sessions.max_turns, tasks),
             epoch=epoch,
-            deadline_s=settings.agent.deadline_s,
             sorry=_sorry,
         )
 

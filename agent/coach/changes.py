@@ -10,7 +10,7 @@ from agent.coach.durations import spell_minutes
 from agent.coach.language import escape, say, say_date, say_level
 from agent.coach.mastery import level_of
 from agent.coach.practice import GOAL_MINUTES
-from agent.tools.results import succeeded
+from agent.tools.results import success_result
 
 
 class ChangeResult(BaseModel):
@@ -47,7 +47,7 @@ def read_change(result: Mapping[str, object]) -> ChangeResult | None:
 def change_content(result: Mapping[str, object]) -> str:
     """A change's result as a tool gives it: a refusal is no success, and keeps its reason for whoever can read it."""
     if "refused" not in result:
-        return succeeded(result)
+        return success_result(result)
     return json.dumps({"success": False, "data": dict(result), "error": result.get("message")}, ensure_ascii=False)
 
 

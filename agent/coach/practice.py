@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from agent.wellformed import normalized
+from agent.wellformed import normalize
 
 GOAL_MINUTES = 600_000
 """10,000 hours: the goal of a skill unless the person chose another."""
@@ -121,7 +121,7 @@ def check_entry(minutes: int, day: date, today: date) -> None:
 
 def clean(text: str) -> str:
     """Text a store and a chat can hold: one line, no control, invisible or surrogate characters, single spaces."""
-    spaced = "".join(" " if character.isspace() else character for character in normalized("NFC", text))
+    spaced = "".join(" " if character.isspace() else character for character in normalize("NFC", text))
     kept = (c for c in spaced if c in JOINERS or unicodedata.category(c) not in UNSEEN)
     return " ".join("".join(kept).split())
 
@@ -148,4 +148,4 @@ def clean_notes(notes: str) -> str:
 
 def name_key(name: str) -> str:
     """What a person's skills are unique by: the name without case, width or extra spaces."""
-    return " ".join(normalized("NFKC", name).casefold().split())
+    return " ".join(normalize("NFKC", name).casefold().split())

@@ -47,11 +47,8 @@ class Tool:
     arguments: type[BaseModel]
     run: Callable[[ToolContext, Any], Awaitable[object | LocalCommand]]
     effect: Effect = Effect.UNSAFE
-    read_only: bool = False
     concurrency_safe: bool = False  # may run beside other safe calls
-    aliases: tuple[str, ...] = ()
     timeout_s: float = 60.0
-    cancellable: bool = False  # a steering message may cancel it while it runs
     max_result_chars: int = 100_000
 
     @property
@@ -67,9 +64,7 @@ def tool(
     arguments: type[BaseModel],
     *,
     effect: Effect = Effect.UNSAFE,
-    read_only: bool = False,
     concurrency_safe: bool = False,
-    aliases: tuple[str, ...] = (),
     timeout_s: float = 60.0,
 ) -> Callable[[F], F]:
     """Declare an async method `(self, context, arguments)` as a tool; its docstring is what the model reads."""
@@ -81,9 +76,7 @@ def tool(
             arguments=arguments,
             run=_unbound,
             effect=effect,
-            read_only=read_only,
             concurrency_safe=concurrency_safe,
-            aliases=aliases,
             timeout_s=timeout_s,
         )
         function.__tool__ = declared  # type: ignore[attr-defined]  # read by tools_of alone

@@ -29,9 +29,9 @@ def _short(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any
     for key, value in schema.items():
         match key, value:
             case "properties", dict():
-                found[key] = {name: _short(one, known) for name, one in value.items()}
-            case "anyOf", [one, {"type": "null"}] if len(value) == 2:
-                found |= _short(one, known)
+                found[key] = {name: _short(schema, known) for name, schema in value.items()}
+            case "anyOf", [only, {"type": "null"}] if len(value) == 2:
+                found |= _short(only, known)
             case "items", dict():
                 found[key] = _short(value, known)
             case "default", _ if value in _EMPTY:

@@ -36,7 +36,7 @@ def message_id_of(row: InboxRow) -> str | None:
     return row.event.message_id if isinstance(row.event, InboundMessage) else None
 
 
-def new_turn(row: InboxRow, session_id: str, kind: str, now: datetime, deadline_s: float) -> TurnRow:
+def new_turn(row: InboxRow, session_id: str, kind: str, now: datetime) -> TurnRow:
     """A turn that answers the row; in a group the answer is shown as a reply to it."""
     in_group = isinstance(row.event, InboundMessage) and row.event.kind is ChatKind.GROUP
     return TurnRow(
@@ -48,5 +48,4 @@ def new_turn(row: InboxRow, session_id: str, kind: str, now: datetime, deadline_
         address=row.event.address,
         reply_to=message_id_of(row) if in_group else None,
         started_at=now,
-        deadline_at=now + timedelta(seconds=deadline_s),
     )

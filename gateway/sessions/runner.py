@@ -13,7 +13,7 @@ import structlog
 from agent.answers import still_working
 from agent.errors import Fenced
 from agent.ports import Principal, Turn
-from agent.transcript import EndReason, spoken
+from agent.transcript import EndReason, answer_text
 from gateway.delivery.compose import Said
 from gateway.delivery.drafts import LiveAnswer
 from gateway.failpoints import failpoint
@@ -120,7 +120,7 @@ class TurnRunner:
             port.stop(EndReason.STOPPED)
         try:
             live.start(begun.message_id, await self._standing(begun))
-            live.go_on_from(spoken(begun.events))
+            live.go_on_from(answer_text(begun.events))
             if turn.attempts > MAX_ATTEMPTS or admitted is Admitted.GIVEN_UP:
                 await port.finish(EndReason.MODEL_ERROR, tools.sorry(principal), None)
             elif missed(turn.started_at, now := tools.turns.clock(), tools.config):

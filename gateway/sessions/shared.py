@@ -56,5 +56,4 @@ class SessionTools:
     kind_of: KindOf
     trials: Trials  # what every turn passes before it begins
     epoch: int
-    deadline_s: float  # a turn's own limit
     sorry: Callable[[Principal], str]  # what a person reads when a turn failed for good

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agent.transcript import JournalEvent, suggested
+from agent.transcript import JournalEvent, suggested_replies
 from channels.base import Channel, HasButtons
 from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
 from gateway.access.buttons import SealedButtons, short_id
@@ -40,7 +40,7 @@ class SuggestedReplies:
             return ()
         account, until = f"{turn.address.channel}:{turn.address.account}", self.clock() + HOLDS
         buttons = []
-        for index, reply in enumerate(suggested(events)[:MAX_REPLIES]):
+        for index, reply in enumerate(suggested_replies(events)[:MAX_REPLIES]):
             label = self.clean(reply.label).strip()
             if label and reply.words.strip():
                 subject = f"{short_id(turn.id)}.{index}"
@@ -55,7 +55,7 @@ def take_press(connection: Connection, row: InboxRow, reply: SaySuggested) -> In
     It is over once anything else was answered in that conversation, a new one was begun, or one of the buttons under
     the same answer was pressed: their words are one event, which is admitted once.
     """
-    replies = suggested(journal.last_ended(connection, row.tenant, row.session_key, reply.turn_id))
+    replies = suggested_replies(journal.last_ended(connection, row.tenant, row.session_key, reply.turn_id))
     if not isinstance(row.event, ButtonPressed) or reply.index >= len(replies):
         return None
     event = _said(row.event, replies[reply.index].words, f"reply:{reply.turn_id}")

@@ -21,7 +21,7 @@ from agent.transcript import (
     ToolReturned,
     TurnEnded,
     UserItem,
-    spoken,
+    answer_text,
 )
 from channels.base import Channel, Sign
 from channels.messages import Button
@@ -228,7 +228,7 @@ class RunningTurn:
                 failpoint("model_first_text")
             self._live.feed(event.text)
         elif isinstance(event, TextDiscarded):
-            self._live.discard(spoken(self.events))  # the response under way is void, not the answers before it
+            self._live.discard(answer_text(self.events))  # the response under way is void, not the answers before it
         elif isinstance(event, ToolEnded):
             failpoint("tool_done")
 

@@ -182,7 +182,7 @@ class Session:
                 await self._refuse(rows, "the input guard", GUARDED)
                 return None
             kind, now = self._tools.kind_of(row) or "chat", self._tools.turns.clock()
-            turn = new_turn(row, state.id, kind, now, self._tools.deadline_s)
+            turn = new_turn(row, state.id, kind, now)
             begun = Begun(turn, row.id, message_id_of(row), answering(row), (TurnStarted((item,)),))
             self._runner.begun, self._taking = begun, []
             claimed = await self._claim(begun, [one.id for one in rows])

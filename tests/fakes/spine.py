@@ -259,7 +259,6 @@ class Spine:
                 kind_of=kinds.kind_of,
                 trials=Trials(self.store, self.sessions.max_turns, tasks, self.pause),
                 epoch=epoch,
-                deadline_s=150.0,
                 sorry=lambda _principal: "Something broke.",
             )
             self.bus = Bus(self.sessions.bus_size, self._load, kinds.is_urgent)

@@ -21,7 +21,7 @@ from agent.transcript import (
     SuggestedReply,
     UserItem,
     fold,
-    suggested,
+    suggested_replies,
 )
 from gateway.store import practice_rows
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, ConnectedPractice, connected_practice
@@ -70,7 +70,7 @@ class Conversation:
     @property
     def suggested(self) -> tuple[SuggestedReply, ...]:
         """What the last answer suggests to say."""
-        return suggested(self.port.events)
+        return suggested_replies(self.port.events)
 
     @property
     def logged(self) -> list[tuple[str, int]]:
