@@ -45,7 +45,7 @@ from gateway.commands.table import CommandTable
 from gateway.config.settings import Settings
 from gateway.delivery.growing import LiveTools
 from gateway.delivery.outbox import Delivery
-from gateway.durable_queue import load_wanted
+from gateway.durable_queue import load_filtered
 from gateway.errors import GatewayError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.http.mounts import Mounts
@@ -64,15 +64,14 @@ from gateway.ops.unix_socket import listening
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
-from gateway.sessions.commands import CommandRunner, CommandTools
-from gateway.sessions.items import Reader
-from gateway.sessions.kinds import Kinds
+from gateway.sessions.commands import CommandDeps, CommandRunner
+from gateway.sessions.deps import RunTurn, SessionDeps, TurnDeps
+from gateway.sessions.inbox_rules import RowClassifier
+from gateway.sessions.mailbox import read_waiting
+from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.router import Router
-from gateway.sessions.shared import RunTurn, SessionTools
-from gateway.sessions.suggested import SuggestedReplies
 from gateway.sessions.trials import Trials
-from gateway.sessions.turn import TurnTools
-from gateway.sessions.waiting import read_waiting
+from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import earlier, journal, moves, people, practice
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
@@ -148,7 +147,7 @@ class Gateway:
         self._table = CommandTable((*coach_commands(self._reader), *session_commands()))
         self._model = MeasuredModel(build_model(settings.model, OfflineCoach()))
         self._tools = (*tools_of(CoachTools(self._reader)), *extra_tools)
-        self._kinds = Kinds(self._table)
+        self._kinds = RowClassifier(self._table)
         self._stop = asyncio.Event()
         self._faults = Faults()
         self._started_at = utc_now()
@@ -191,7 +190,7 @@ class Gateway:
         bus = Bus(settings.sessions.bus_size, partial(self._load_waiting, manager), self._kinds.is_urgent)
         operations = access_operations(store, key, manager, delivery, bus, self._snapshot)
         decisions = {**access_decisions(operations), **reply_decisions()}
-        shared = CommandTools(
+        shared = CommandDeps(
             store,
             bus,
             self._table,
@@ -294,15 +293,15 @@ class Gateway:
 
     def _session_tools(
         self, manager: ChannelManager, delivery: Delivery, epoch: int, tasks: asyncio.TaskGroup, buttons: SealedButtons
-    ) -> SessionTools:
+    ) -> SessionDeps:
         settings = self._settings
         clean = Scrubber(settings.secret_values()).last_look
         live = LiveTools(self._store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, tasks)
-        reader = Reader(InputGuard(settings.guard), self._replied_to)
+        reader = UserItemBuilder(InputGuard(settings.guard), self._replied_to)
         note, replies = CountedTools(tool.name for tool in self._tools).note, SuggestedReplies(buttons, clean, utc_now)
-        return SessionTools(
+        return SessionDeps(
             config=settings.sessions,
-            turns=TurnTools(self._store, delivery, apply_command, clean, reader, utc_now, note, replies),
+            turns=TurnDeps(self._store, delivery, apply_command, clean, reader, utc_now, note, replies),
             live=live,
             channels=manager,
             people=self._snapshot,
@@ -339,7 +338,7 @@ class Gateway:
         async def load(after_id: int, limit: int) -> list[InboxRow]:
             return await read_waiting(self._store, after_id, limit)
 
-        return await load_wanted(load, lambda row: manager.configured(row.event.address), after_id, limit)
+        return await load_filtered(load, lambda row: manager.is_configured(row.event.address), after_id, limit)
 
     def _control(self, calls: Mapping[str, Handler], standing: Standing) -> ControlServer:
         async def status(_arguments: dict[str, JsonValue]) -> JsonValue:

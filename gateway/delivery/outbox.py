@@ -25,7 +25,7 @@ from gateway.delivery.parked import Parked
 from gateway.delivery.sender import FillSecret, Sender
 from gateway.delivery.under_way import FOREVER, UnderWay
 from gateway.delivery.verdict import Verdict, judge
-from gateway.durable_queue import Drained, Window
+from gateway.durable_queue import QueueHead, SerialWorker
 from gateway.failpoints import failpoint
 from gateway.store import attempts, moves, outbox
 from gateway.store.engine import Connection, Store
@@ -39,11 +39,11 @@ log = structlog.get_logger()
 class Channels(Protocol):
     """How a lane finds the channel of an address."""
 
-    def configured(self, address: Address) -> bool:
+    def is_configured(self, address: Address) -> bool:
         """Whether the account of an address is configured."""
         ...
 
-    async def loaded(self, address: Address) -> Channel:
+    async def when_loaded(self, address: Address) -> Channel:
         """The channel of a configured address, as soon as it is loaded."""
         ...
 
@@ -71,7 +71,7 @@ class Delivery:
         self._clock = clock
         self._sender = Sender(store, config, fill_secret, clock)
         self._tasks = tasks
-        self._lanes: dict[str, Drained[OutboxRow]] = {}
+        self._lanes: dict[str, SerialWorker[OutboxRow]] = {}
         self.parked = Parked()  # lanes whose people cannot be reached; to be unparked in the store first
         self._under_way = UnderWay()
         self._reserved: set[str] = set()  # idle lanes for which a commit with a first part is on its way
@@ -85,7 +85,7 @@ class Delivery:
         """Wake the lanes that have something to say from an earlier life; those of removed accounts are left alone."""
         self.parked.put(await self._store.read(attempts.parked, lasting=True))
         for address in await self._store.read(outbox.open_lanes, lasting=True):
-            if self._channels.configured(address):
+            if self._channels.is_configured(address):
                 self.reread(address)
 
     def publish(self, rows: Iterable[OutboxRow]) -> None:
@@ -145,7 +145,7 @@ class Delivery:
         self.parked.gone(old.lane)
         self._under_way.moved(old.lane, new)
         if held is not None:
-            held.window.rewind()  # what it still had in memory has moved
+            held.head.rewind()  # what it still had in memory has moved
         self.reread(new)
 
     def pacer(self, channel: Channel) -> Pacer:
@@ -154,21 +154,21 @@ class Delivery:
 
     # ------------------------------------------------------------ one lane
 
-    def _lane(self, lane: str) -> Drained[OutboxRow]:
+    def _lane(self, lane: str) -> SerialWorker[OutboxRow]:
         if lane not in self._lanes:
-            window = Window(self._config.lane_size, partial(_open_parts, self._store, lane))
-            self._lanes[lane] = Drained(window, self._deliver, self._tasks, care_of(self._tasks, "lane", lane))
+            window = QueueHead(self._config.lane_size, partial(_open_parts, self._store, lane))
+            self._lanes[lane] = SerialWorker(window, self._deliver, self._tasks, care_of(self._tasks, "lane", lane))
         return self._lanes[lane]
 
     def _from_the_store(self, lane: str) -> None:
         """Begin with the oldest open row; the one that is being worked on has its end before that."""
-        self._lane(lane).window.rewind()
+        self._lane(lane).head.rewind()
         self._lane(lane).wake()
 
     async def _deliver(self, row: OutboxRow) -> None:
         """Work a row until it has an end, or its lane is parked or has moved."""
         if await self._under_way.elsewhere(row):
-            self._lane(row.address.lane).window.rewind()
+            self._lane(row.address.lane).head.rewind()
             return
         with self._under_way.working(row):
             await self._work_on(row)
@@ -177,7 +177,7 @@ class Delivery:
 
     async def _work_on(self, row: OutboxRow) -> None:
         platform_id, lane = None, row.address.lane
-        channel = await self._under_way.waited(row, FOREVER, self._channels.loaded(row.address))
+        channel = await self._under_way.waited(row, FOREVER, self._channels.when_loaded(row.address))
         if row.state is State.SENDING and row.id not in self._claimed:
             row = await self._failed(row, channel, Unknown("the process ended during the call"))
         while row.state in outbox.OPEN and lane not in self.parked and not self._under_way.has_moved(lane):
@@ -237,7 +237,7 @@ class Delivery:
         if verdict.park:
             self.parked.put([row.address.lane])
         if verdict.drop_rest:
-            self._lane(row.address.lane).window.take(lambda other: other.cause == row.cause)
+            self._lane(row.address.lane).head.take(lambda other: other.cause == row.cause)
         commit = partial(_commit, row=row, verdict=verdict, apology=apology, now=self._clock())
         await self._store.write(commit, self.publish)
         if verdict.moved_to is None:
@@ -249,7 +249,7 @@ class Delivery:
         self._sender.forget(row)
         self._ends.told(row, platform_id)
         held = self._lanes.get(row.address.lane)
-        if held is not None and not held.window and row.address.lane not in self.parked:
+        if held is not None and not held.head and row.address.lane not in self.parked:
             del self._lanes[row.address.lane]
 
 

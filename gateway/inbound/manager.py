@@ -186,11 +186,11 @@ class ChannelManager:
 
     # ------------------------------------------------------------ hop 8: out
 
-    def configured(self, address: Address) -> bool:
+    def is_configured(self, address: Address) -> bool:
         """Whether the account of an address is configured."""
         return (address.channel, address.account) in self._held
 
-    async def loaded(self, address: Address) -> Channel:
+    async def when_loaded(self, address: Address) -> Channel:
         """The channel of an address, as soon as it is loaded."""
         return await asyncio.shield(self._held[address.channel, address.account].ready)
 

@@ -29,20 +29,19 @@ from gateway.commands.table import CommandTable
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.growing import LiveTools
 from gateway.delivery.outbox import Delivery
-from gateway.durable_queue import load_wanted
+from gateway.durable_queue import load_filtered
 from gateway.inbound.bus import Bus
 from gateway.inbound.session_key import session_key
 from gateway.safety.guard import GuardConfig, InputGuard
-from gateway.sessions.commands import CommandRunner, CommandTools
+from gateway.sessions.commands import CommandDeps, CommandRunner
 from gateway.sessions.config import SessionsConfig
-from gateway.sessions.items import Reader
-from gateway.sessions.kinds import Kinds
+from gateway.sessions.deps import SessionDeps, TurnDeps
+from gateway.sessions.inbox_rules import RowClassifier
+from gateway.sessions.mailbox import read_waiting
+from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.router import Router
-from gateway.sessions.shared import SessionTools
-from gateway.sessions.suggested import SuggestedReplies
 from gateway.sessions.trials import Trials
-from gateway.sessions.turn import TurnTools
-from gateway.sessions.waiting import read_waiting
+from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import inbox, journal
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow, NewRow
@@ -183,7 +182,7 @@ class Spine:
     prompt: PromptBuilder = field(default=lambda *_: "be kind")
     agent: Callable[[Turn, TurnPort], Awaitable[EndReason]] | None = None
     clean: Callable[[str], str] = str
-    reader: Reader = field(default_factory=lambda: Reader(InputGuard(GuardConfig())))
+    reader: UserItemBuilder = field(default_factory=lambda: UserItemBuilder(InputGuard(GuardConfig())))
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
     decisions: Mapping[str, Decision] = field(default_factory=dict)
@@ -243,13 +242,13 @@ class Spine:
             table = CommandTable((*coach, *session_commands(), *self.more_commands))
             applied = apply_command if self.practice else _applied
             change = apply_change if self.practice else _nothing
-            kinds = Kinds(table)
+            kinds = RowClassifier(table)
             clock = self.clock or (lambda: self.now)
             self.delivery = Delivery(self.store, self.channels, self.live, clock, lambda _ref, text: text, tasks)
             replies = SuggestedReplies(self.buttons, self.clean, clock)
-            session_tools = SessionTools(
+            session_tools = SessionDeps(
                 config=self.sessions,
-                turns=TurnTools(self.store, self.delivery, applied, self.clean, self.reader, clock, _nothing, replies),
+                turns=TurnDeps(self.store, self.delivery, applied, self.clean, self.reader, clock, _nothing, replies),
                 live=LiveTools(
                     self.store, self.delivery, self.live, asyncio.get_running_loop().time, self.clean, tasks
                 ),
@@ -263,7 +262,7 @@ class Spine:
             )
             self.bus = Bus(self.sessions.bus_size, self._load, kinds.is_urgent)
             self.commands = CommandRunner(
-                CommandTools(
+                CommandDeps(
                     self.store, self.bus, table, self.delivery, self.channels, self.people, change,
                     {**reply_decisions(), **self.decisions}, session_tools.trials, clock, self.buttons,
                 ),
@@ -279,7 +278,7 @@ class Spine:
         async def load(after_id: int, limit: int) -> list[InboxRow]:
             return await read_waiting(self.store, after_id, limit)
 
-        return await load_wanted(load, lambda row: self.channels.configured(row.event.address), after_id, limit)
+        return await load_filtered(load, lambda row: self.channels.is_configured(row.event.address), after_id, limit)
 
     def _agent(self) -> Agent:
         if self._made is None or self._made.model is not self.model or self._made.tools is not self.tools:

@@ -6,7 +6,7 @@ from typing import Any
 from channels.slack.introduction import NEEDED, WANTED
 from gateway.commands.coach import coach_commands
 from gateway.commands.session import session_commands
-from gateway.sessions.kinds import TALK
+from gateway.sessions.inbox_rules import TALK
 from tests.fakes.practice_reader import FakePractice
 from tests.house.tree import ROOT
 

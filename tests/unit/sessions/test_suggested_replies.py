@@ -10,7 +10,7 @@ from channels.messages import ChatKind, CommandInvoked, Route
 from gateway.access.buttons import MAX_DATA_BYTES
 from gateway.commands.decisions import GONE_TEXT
 from gateway.sessions.config import SessionsConfig
-from gateway.sessions.suggested import HOLDS, LABEL_CHARS, MAX_REPLIES
+from gateway.sessions.presses import HOLDS, LABEL_CHARS, MAX_REPLIES
 from tests.fakes.chat import FakeChannel
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import KEY, QuickStore, Spine, quick_store
