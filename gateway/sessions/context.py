@@ -13,7 +13,7 @@ from gateway.store.inbox import InboxRow
 from gateway.store.journal import Fence
 
 
-class Reactions:
+class StatusReactions:
     """Shows the people of one session what became of their messages; the look of a sign is its channel's."""
 
     def __init__(self, channels: ChannelDirectory, *, wanted: bool) -> None:
@@ -46,7 +46,7 @@ class SessionContext:
     fence: Fence
     mailbox: Mailbox
     conversation: Conversation
-    reactions: Reactions
+    reactions: StatusReactions
     people: PeopleDirectory
     turn: SessionTurn
 

@@ -19,7 +19,7 @@ from gateway.delivery.compose import Said, compose
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
-from gateway.sessions.context import Reactions, SessionContext
+from gateway.sessions.context import SessionContext, StatusReactions
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.deps import SessionDeps
 from gateway.sessions.inbox_rules import (
@@ -61,7 +61,7 @@ class Session:
         self._fence = Fence(journal.shard_of(key), deps.epoch)
         self.conversation = Conversation(self._store, deps.config, tenant, key, self._clock)
         self.mailbox = Mailbox(self._store, key, deps.config.mailbox_size, deps.kind_of, self._handle, tasks)
-        self._reactions = Reactions(deps.channels, wanted=deps.live.config.signs != "off")
+        self._reactions = StatusReactions(deps.channels, wanted=deps.live.config.signs != "off")
         self._turn = SessionTurn()
         self._context = SessionContext(
             key, self._fence, self.mailbox, self.conversation, self._reactions, deps.people, self._turn
