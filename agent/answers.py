@@ -1,4 +1,4 @@
-"""What a person reads when a turn does not end well, in their language; never a stack trace, never a key."""
+"""A person whose turn does not end well reads why, in their language; never a stack trace, never a key."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""Work that a deadline or a stop ends, also when it ignores being cancelled (F48)."""
+"""A deadline or a stop ends work, also when it ignores being cancelled (F48).
+
+The time in which a turn's model works can be held out of its deadline.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -14,6 +17,31 @@ GRACE_S = 1.0
 
 _left_behind: set[asyncio.Task[Any]] = set()
 """Cancelled work that would not end; held here so that it is not collected while it runs."""
+
+
+class Deadline:
+    """Ends after `limit_s`; while it is held the clock stands, for at most `grace_s` in all."""
+
+    def __init__(self, limit_s: float, grace_s: float, now_s: Callable[[], float]) -> None:
+        """`now_s` is monotonic."""
+        self._now_s = now_s
+        self._ends_at_s = now_s() + limit_s
+        self._grace_s = grace_s
+        self._held_at_s: float | None = None
+
+    def hold(self, held: bool) -> None:
+        """Let the clock stand, or go on."""
+        now_s = self._now_s()
+        if self._held_at_s is not None:
+            free_s = min(now_s - self._held_at_s, self._grace_s)
+            self._ends_at_s += free_s
+            self._grace_s -= free_s
+        self._held_at_s = now_s if held else None
+
+    def remaining_s(self) -> float:
+        """Seconds until it has passed, as things stand; below 0 when it has."""
+        self.hold(self._held_at_s is not None)
+        return self._ends_at_s - self._now_s()
 
 
 class Interrupted(Exception):

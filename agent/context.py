@@ -1,4 +1,4 @@
-"""What of the conversation the model is shown, and how its instructions are put together; pure, no compaction."""
+"""The model is shown as much of the conversation as fits, behind its instructions; pure, no compaction."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace

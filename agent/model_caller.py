@@ -4,10 +4,9 @@ What a response means is the loop's matter, a response that is none the ladder's
 trying again is the wire's wrapper.
 """
 
-from agent.bounded import Interrupted, run_bounded
+from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.config import AgentConfig
 from agent.context import blank_old_results, estimate_tokens, trim_history
-from agent.deadline import Deadline
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.ports import (

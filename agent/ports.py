@@ -1,4 +1,4 @@
-"""What the agent needs from outside, as Protocols it owns; `gateway` supplies them, tests supply fakes.
+"""The agent owns Protocols for all it needs from outside; `gateway` supplies them, tests supply fakes.
 
 The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
 """

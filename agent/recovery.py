@@ -1,4 +1,4 @@
-"""The recovery ladder: what to try when a response is no answer and no call. Each rung has its own bound a turn."""
+"""When a response is no answer and no call, a ladder of remedies is tried. Each rung has its own bound a turn."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Whether a turn goes in circles, read from its journal; pure."""
+"""A turn that goes in circles is recognised from its journal; pure."""
 
 import re
 from collections.abc import Callable, Sequence

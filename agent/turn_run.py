@@ -13,10 +13,9 @@ from typing import TypeGuard
 import structlog
 
 from agent import answers
-from agent.bounded import Interrupted
+from agent.bounded import Deadline, Interrupted
 from agent.config import AgentConfig
 from agent.context import PromptBuilder
-from agent.deadline import Deadline
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.model_caller import ModelCaller

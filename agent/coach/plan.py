@@ -12,14 +12,13 @@ from dataclasses import replace
 import structlog
 
 from agent.answers import failure_text
-from agent.bounded import Interrupted, run_bounded
+from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.coach.calendar import today_of, week_of
 from agent.coach.commands import SaveWeeklyPlan
 from agent.coach.insights import insights_of
 from agent.coach.language import detect, language_of
 from agent.coach.prefetch import Prefetched, plan_request, prefetch
 from agent.coach.reader import PracticeReader
-from agent.deadline import Deadline
 from agent.errors import FailureKind
 from agent.ports import ModelAtWork, ModelEvent, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Turn, TurnPort
 from agent.responses import Text, classify

@@ -1,4 +1,4 @@
-"""The arguments of a call, from what the model wrote to what the tool gets; pure. What is wrong is said in words."""
+"""What the model wrote becomes the arguments a tool gets; pure. What is wrong with it is said in words."""
 
 import json
 import math

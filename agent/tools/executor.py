@@ -1,4 +1,4 @@
-"""Which calls of a response run together, and which not at all: reads side by side, others alone, order kept.
+"""Of a response's calls reads run side by side and others alone, order kept; more than the bound are refused.
 
 No call runs before an earlier one of its response that may change what it reads has ended and is journaled.
 """

@@ -1,4 +1,4 @@
-"""The bus between intake and sessions: a bounded, typed queue of pointers to inbox rows.
+"""Intake hands rows to sessions over a bus: a bounded, typed queue of pointers to inbox rows.
 
 It carries nothing that the store does not have. A full bus forgets and reads the rows again, so it never makes a
 webhook wait; what must not wait behind a backlog (`/stop`, approvals) passes it by.

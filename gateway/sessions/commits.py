@@ -1,4 +1,4 @@
-"""What a turn writes: each commit of its life is one function over a connection, testable by itself.
+"""Each commit of a turn's life is one function over a connection, testable by itself.
 
 Each holds the session's fence first, so that a process that lost its shard changes nothing. A function may run more
 than once (see `gateway.store.writer`), and asks the clock inside the commit: what is compared by time was written in
@@ -19,7 +19,6 @@ from agent.transcript import (
     TurnStarted,
     UserItem,
 )
-from gateway.failpoints import failpoint
 from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
@@ -125,9 +124,7 @@ def end(
     journal.end_turn(connection, turn.id, reason, now)
     outcome = OUTCOMES.get(reason, Outcome.ANSWERED)
     inbox.settle_turn(connection, turn.id, first_id, outcome, now, reason.value)
-    rows = outbox.put(connection, turn.tenant, parts, now, first_claimed=first_claimed)
-    failpoint("final_pre")
-    return rows
+    return outbox.put(connection, turn.tenant, parts, now, first_claimed=first_claimed)
 
 
 def refuse(

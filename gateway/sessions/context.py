@@ -1,4 +1,4 @@
-"""What the parts of one session share: its mailbox, its conversation, its turn, and the reactions on its messages."""
+"""The parts of one session share its mailbox, its conversation, its turn and the reactions on its messages."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

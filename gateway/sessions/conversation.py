@@ -1,4 +1,4 @@
-"""What a session remembers between turns: its place in the store, its mode, its next journal number, its history."""
+"""A session remembers between turns its place in the store, its mode, its next journal number, its history."""
 
 import asyncio
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""What every session and turn of a gateway shares, and what it needs of people and channels. Nothing happens here."""
+"""Every session and turn of a gateway shares these, and needs this of people and channels. No behaviour."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -68,7 +68,7 @@ class TurnDeps:
     clean: Callable[[str], str]  # model text to what a person may see
     user_items: UserItemBuilder
     clock: Callable[[], datetime]
-    journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable
+    on_journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable
     replies: SuggestedReplies
 
 

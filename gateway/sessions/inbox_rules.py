@@ -1,4 +1,4 @@
-"""What an inbox row is, where its answer goes, and which rows belong together. Pure, over admitted rows.
+"""Rules say what an inbox row is, where its answer goes, and which rows belong together. Pure, over admitted rows.
 
 Everything here depends on the rows alone, so that a restart decides as the first life would have.
 """

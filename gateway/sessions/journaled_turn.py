@@ -1,4 +1,4 @@
-"""What a running turn can do to the world: the agent's `TurnPort` over journal, mailbox and delivery.
+"""Carries out what a running turn wants of the world: the agent's `TurnPort` over journal, mailbox and delivery.
 
 It composes commits; what each of them writes is `commits`' matter. What the agent decides is the agent's, when the
 answer is sent the lane's.
@@ -33,7 +33,7 @@ from gateway.sessions.context import SessionContext
 from gateway.sessions.deps import TurnDeps
 from gateway.sessions.turn import ClaimedTurn
 from gateway.store.engine import Connection
-from gateway.store.outbox import NewPart
+from gateway.store.outbox import NewPart, OutboxRow
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
 WITHHELD = UserItem("(The input guard withheld a message here.)")
@@ -189,7 +189,7 @@ class JournaledTurn:
         ended = TurnEnded(reason, text)
         events = (ended,) if response is None else (response, ended)
         delivery, lane = self._deps.delivery, self._turn.address.lane
-        job = partial(
+        end = partial(
             commits.end,
             place=self._reserve(len(events)),
             events=events,
@@ -199,8 +199,14 @@ class JournaledTurn:
             clock=self._deps.clock,
             first_claimed=bool(parts) and delivery.reserve(lane),
         )
+
+        def commit_end(connection: Connection) -> list[OutboxRow]:
+            rows = end(connection)
+            failpoint("final_pre")
+            return rows
+
         try:
-            await self._deps.store.write(job, then=delivery.publish)
+            await self._deps.store.write(commit_end, then=delivery.publish)
         except BaseException:
             delivery.release(lane)
             raise
@@ -217,4 +223,4 @@ class JournaledTurn:
 
     def _note_journaled(self, events: Sequence[JournalEvent]) -> None:
         self.events += events
-        self._deps.journaled(events)
+        self._deps.on_journaled(events)

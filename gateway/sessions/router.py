@@ -1,4 +1,4 @@
-"""The router: each row from the bus to its session's mailbox, or to the commands; edits to what they are about.
+"""Each row from the bus goes to its session's mailbox or to the commands, an edit to what it is about.
 
 It starts no turn and runs no command itself. Sessions are made when they are first needed and let go when idle.
 """

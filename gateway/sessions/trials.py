@@ -1,4 +1,4 @@
-"""Who works beside whom: everybody at once, but what the process died with again and again is tried alone.
+"""Everybody works at once, but what the process died with again and again is tried alone.
 
 A turn, or a message or command that never got as far as one, is suspected once the process has died three times with
 it at work and without any progress of it. Most of these did nothing but stand beside. So suspects run one at a time,

@@ -1,4 +1,4 @@
-"""The one turn that a session is at, as states. Pure: its rules are tested without a store, a model or a clock.
+"""A session is at one turn at a time, drawn as states. Pure: its rules are tested without a store, a model or a clock.
 
     ENDED ── begin ──▶ CLAIMING ── run ──▶ RUNNING ── finish ──▶ FINISHING
       ▲                 │  ▲ ▲                │                     │

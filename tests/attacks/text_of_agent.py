@@ -228,7 +228,7 @@ EXCUSED: dict[str, str] = {
     "agent.coach.sentences:_logs": "our own patterns, built once at the start",
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
     "agent.history": "loops over the turns that are kept, by their events",
-    "agent.tools.schemas": "the schemas of our own tools, built once at the start",
+    "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline_work:Work.reads": "loops over results of one turn, by the names of tools",
     "agent.coach.plan:_command": "loops over a person's skills, by their ids",

@@ -61,14 +61,18 @@ BUGS = (
     ),
     Bug(
         3, "final outside the transaction", "gateway/sessions/journaled_turn.py",
-        "            await self._deps.store.write(job, then=delivery.publish)\n",
-        "            def cut(connection: Connection) -> None:\n"
-        "                rows = job(connection)\n"
-        "                connection.exec_driver_sql('DELETE FROM outbox WHERE id >= ?', (rows[0].id,))\n"
-        "\n"
-        "            await self._deps.store.write(cut)\n"
         '            failpoint("final_pre")\n'
-        "            put = partial(commits.outbox.put, tenant=self._turn.tenant, parts=parts, now=self._deps.clock())\n"
+        "            return rows\n"
+        "\n"
+        "        try:\n"
+        "            await self._deps.store.write(commit_end, then=delivery.publish)\n",
+        "            connection.exec_driver_sql('DELETE FROM outbox WHERE id >= ?', (rows[0].id,))\n"
+        "            return rows\n"
+        "\n"
+        "        try:\n"
+        "            await self._deps.store.write(commit_end)\n"
+        '            failpoint("final_pre")\n'
+        "            put = lambda c: commits.outbox.put(c, self._turn.tenant, parts, self._deps.clock())\n"
         "            await self._deps.store.write(put, then=delivery.publish)\n",
         Case("final_pre"),
     ),
