@@ -1,4 +1,4 @@
-"""A configured name becomes a model here, the one place that knows every wire; each is imported only when it is chosen."""
+"""A configured name becomes a model here, the one place that knows every wire; each imported only when chosen."""
 
 from typing import TYPE_CHECKING
 
