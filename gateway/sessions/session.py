@@ -99,11 +99,16 @@ class Session:
                 async with self._deps.trials.turn(open_turn.turn) as admitted:
                     failpoint("recovery_turn")
                     if not self._closed:
-                        self._turn.begin()
-                        await self._runner.run(open_turn.turn, None, admitted)
+                        await self._run_again(open_turn, admitted)
+        finally:
+            self.mailbox.release()
+
+    async def _run_again(self, open_turn: OpenTurn, admitted: Admitted) -> None:
+        try:
+            self._turn.begin()
+            await self._runner.run(open_turn.turn, None, admitted)
         finally:
             self._turn.end()
-            self.mailbox.release()
 
     @property
     def running(self) -> bool:
@@ -167,8 +172,8 @@ class Session:
 
     async def _answer(self, admitted: Admitted) -> None:
         rows = list(self._turn.rows)
-        self._turn.begin()
         try:
+            self._turn.begin()
             claimed = await self._begin(admitted)
         except Fenced as fenced:
             log.error("turn_fenced", inbox_id=rows[0].id, session=self.key, error=str(fenced))
