@@ -1,4 +1,4 @@
-"""What a person reads when a turn does not end well, in their language; never a stack trace, never a key."""
+"""A person whose turn does not end well reads why, in their language; never a stack trace, never a key."""
 
 import math
 from collections.abc import Sequence
@@ -94,7 +94,7 @@ def _language(locale: str | None) -> str:
     return "es" if (locale or "").lower().startswith("es") else "en"
 
 
-def ended(reason: EndReason, said: str, locale: str | None) -> str:
+def end_text(reason: EndReason, said: str, locale: str | None) -> str:
     """The answer of a turn that ends for this reason with this much said; never empty."""
     language = _language(locale)
     if not said.strip():
@@ -104,7 +104,7 @@ def ended(reason: EndReason, said: str, locale: str | None) -> str:
     return f"{said.rstrip()}\n\n{_NOTES[language][reason]}"
 
 
-def failed(failure: ModelFailure, said: str, locale: str | None) -> str:
+def failure_text(failure: ModelFailure, said: str, locale: str | None) -> str:
     """The answer of a turn whose model failed, behind what was said before."""
     words = _failure(failure, _language(locale))
     return f"{said.rstrip()}\n\n{words}" if said.strip() else words
@@ -126,6 +126,6 @@ def still_working(locale: str | None) -> str:
     return _STILL_WORKING[_language(locale)]
 
 
-def unknown(tools: Sequence[str], locale: str | None) -> str:
+def unknown_calls_text(tools: Sequence[str], locale: str | None) -> str:
     """What the person is told of calls that may have happened."""
     return _UNKNOWN[_language(locale)].format(tools=", ".join(tools))

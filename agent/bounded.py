@@ -1,4 +1,7 @@
-"""Work that a deadline or a stop ends, also when it ignores being cancelled (F48)."""
+"""A deadline or a stop ends work, also when it ignores being cancelled (F48).
+
+The time in which a turn's model works can be held out of its deadline.
+"""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine
@@ -16,6 +19,31 @@ _left_behind: set[asyncio.Task[Any]] = set()
 """Cancelled work that would not end; held here so that it is not collected while it runs."""
 
 
+class Deadline:
+    """Ends after `limit_s`; while it is held the clock stands, for at most `grace_s` in all."""
+
+    def __init__(self, limit_s: float, grace_s: float, now_s: Callable[[], float]) -> None:
+        """`now_s` is monotonic."""
+        self._now_s = now_s
+        self._ends_at_s = now_s() + limit_s
+        self._grace_s = grace_s
+        self._held_at_s: float | None = None
+
+    def hold(self, held: bool) -> None:
+        """Let the clock stand, or go on."""
+        now_s = self._now_s()
+        if self._held_at_s is not None:
+            free_s = min(now_s - self._held_at_s, self._grace_s)
+            self._ends_at_s += free_s
+            self._grace_s -= free_s
+        self._held_at_s = now_s if held else None
+
+    def remaining_s(self) -> float:
+        """Seconds until it has passed, as things stand; below 0 when it has."""
+        self.hold(self._held_at_s is not None)
+        return self._ends_at_s - self._now_s()
+
+
 class Interrupted(Exception):
     """The turn has to end now; nothing more of the work is wanted."""
 
@@ -24,7 +52,7 @@ class Interrupted(Exception):
         self.reason = reason
 
 
-async def bounded(
+async def run_bounded(
     work: Coroutine[Any, Any, T],
     limit_s: float | Callable[[], float],
     until_stopped: Callable[[], Awaitable[EndReason]] | None = None,
@@ -43,12 +71,12 @@ async def bounded(
     task = asyncio.create_task(work)  # noqa: TID251  a TaskGroup would wait for ever for work that ignores cancellation
     watch = None
     if until_stopped is not None:
-        watch = asyncio.create_task(_awaited(until_stopped))  # noqa: TID251  ends with the line above, in `finally`
+        watch = asyncio.create_task(_await_stop(until_stopped))  # noqa: TID251  ends with the line above, in `finally`
     try:
         wanted = {task} if watch is None else {task, watch}
         await _first_of(wanted, limit_s)
     finally:
-        await _cancelled(task)
+        await _cancel(task)
         if watch is not None:
             watch.cancel()
     if task.done() and not task.cancelled():
@@ -67,11 +95,11 @@ async def _first_of(wanted: AbstractSet[asyncio.Task[Any]], limit_s: float | Cal
             return
 
 
-async def _awaited(until_stopped: Callable[[], Awaitable[EndReason]]) -> EndReason:
+async def _await_stop(until_stopped: Callable[[], Awaitable[EndReason]]) -> EndReason:
     return await until_stopped()
 
 
-async def _cancelled(task: asyncio.Task[T]) -> None:
+async def _cancel(task: asyncio.Task[T]) -> None:
     if task.done():
         if not task.cancelled():
             task.exception()  # asked for: whoever waited may be gone itself

@@ -1,4 +1,4 @@
-"""What of the conversation the model is shown, and how its instructions are put together; pure, no compaction."""
+"""The model is shown as much of the conversation as fits, behind its instructions; pure, no compaction."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
@@ -25,12 +25,12 @@ def compose(static: Iterable[str], runtime: Iterable[str]) -> str:
     return BOUNDARY.join("\n\n".join(part.strip() for part in parts if part.strip()) for parts in (static, runtime))
 
 
-def estimated_tokens(items: Iterable[Item]) -> int:
+def estimate_tokens(items: Iterable[Item]) -> int:
     """About how many tokens these items are."""
     return int(sum(_bytes(item) for item in items) / BYTES_PER_TOKEN)
 
 
-def trimmed(history: Sequence[Item], max_items: int, max_tokens: float) -> Sequence[Item]:
+def trim_history(history: Sequence[Item], max_items: int, max_tokens: float) -> Sequence[Item]:
     """The newest of the history that fits; it begins with something a person said, so no call loses its result."""
     start, size = len(history), 0.0
     for index in range(len(history) - 1, max(-1, len(history) - 1 - max_items), -1):
@@ -42,7 +42,7 @@ def trimmed(history: Sequence[Item], max_items: int, max_tokens: float) -> Seque
     return history[start:]
 
 
-def with_old_results_blanked(items: Sequence[Item], keep: int = KEPT_RESULTS) -> list[Item]:
+def blank_old_results(items: Sequence[Item], keep: int = KEPT_RESULTS) -> list[Item]:
     """The items with all tool results but the newest `keep` left out; that they were asked for stays."""
     results = [index for index, item in enumerate(items) if isinstance(item, ToolItem)]
     old = set(results[: max(0, len(results) - keep)])

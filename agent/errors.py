@@ -1,4 +1,4 @@
-"""What can go wrong in the agent, by name; no handling lives here."""
+"""Each thing that can go wrong in the agent has a name; no handling lives here."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""What of a session's earlier turns stands in one person's prompt: their own turns whole, of others what all have seen.
+"""Of a session's earlier turns a person's prompt holds their own whole, and of others' what all have seen.
 
 Pure. Keeping the turns is the gateway's work; what of them fits into a request is `context`'s.
 """

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from agent.bounded import Interrupted
 from agent.ports import ModelFailure, Turn, TurnPort
-from agent.recovery import after_calls, force_answer, forced, recover
+from agent.recovery import after_calls, force_answer, forced_end, recover
 from agent.responses import Empty, Malformed, Refused, Text, ToolCalls, Truncated, classify
-from agent.running import Agent, RunningTurn
 from agent.transcript import EndReason, ModelResponded, TurnEnded
+from agent.turn_run import Agent, TurnRun
 
 __all__ = ["Agent", "run_turn"]
 
@@ -25,7 +25,7 @@ async def run_turn(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
     Raises:
         Fenced: another process owns the session; nothing more was written.
     """
-    run = RunningTurn(turn, port, agent)
+    run = TurnRun(turn, port, agent)
     if isinstance(last := run.journal.last, TurnEnded):
         return last.reason
     ended = None
@@ -33,7 +33,7 @@ async def run_turn(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
         while ended is None:
             ended = await _step(run)
     except Interrupted as stop:
-        return await run.end(stop.reason, run.said()) or stop.reason
+        return await run.end(stop.reason, run.said_so_far()) or stop.reason
     except ModelFailure as failure:
         return await run.end_failed(failure) or EndReason.MODEL_ERROR
     finally:
@@ -41,23 +41,23 @@ async def run_turn(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
     return ended
 
 
-async def _step(run: RunningTurn) -> EndReason | None:
+async def _step(run: TurnRun) -> EndReason | None:
     """One round; how the turn ended, or None when it goes on."""
     run.check()
     if ended := await run.run_open_calls():  # reads steering before each call
         await after_calls(run, ended)
         run.check()
     await run.journal.steer()
-    if (reason := forced(run)) is not None:
-        response = run.journal.unfinished or await run.ask(with_tools=False)
+    if (reason := forced_end(run)) is not None:
+        response = run.journal.unfinished or await run.model.ask(with_tools=False)
         return await run.end(reason, run.answer(response), response)
     if run.journal.steps >= run.limits.max_steps and run.journal.unfinished is None:
         await force_answer(run, EndReason.MAX_STEPS)
         return None
-    return await _take(run, run.journal.unfinished or await run.ask())
+    return await _take(run, run.journal.unfinished or await run.model.ask())
 
 
-async def _take(run: RunningTurn, response: ModelResponded) -> EndReason | None:
+async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
     """Do what this response calls for; None: go round again."""
     match classify(response):
         case ToolCalls():
@@ -71,7 +71,7 @@ async def _take(run: RunningTurn, response: ModelResponded) -> EndReason | None:
             return await recover(run, other)
 
 
-async def _answer(run: RunningTurn, response: ModelResponded) -> EndReason | None:
+async def _answer(run: TurnRun, response: ModelResponded) -> EndReason | None:
     """End with this answer, unless the person said something meanwhile: then it stands, and the loop reads on."""
     if not run.port.steering_waits():
         ended = await run.end(EndReason.COMPLETED, run.answer(response), response)

@@ -1,4 +1,4 @@
-"""Whether a tool may run: deny before allow before ask. Who is asked, and how, is not known here."""
+"""Rules say whether a tool may run: deny before allow before ask. Who is asked, and how, is not known here."""
 
 from dataclasses import dataclass
 from enum import StrEnum

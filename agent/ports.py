@@ -1,4 +1,4 @@
-"""What the agent needs from outside, as Protocols it owns; `gateway` supplies them, tests supply fakes.
+"""The agent owns Protocols for all it needs from outside; `gateway` supplies them, tests supply fakes.
 
 The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
 """
@@ -54,7 +54,7 @@ class ModelRequest:
     tools: Sequence[ToolSpec] = ()  # empty: the model cannot call anything
     max_output_tokens: int = 8192
     stream: bool = True
-    patience_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
+    retry_budget_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
 
 
 @dataclass(eq=False)  # neither frozen nor slots: the interpreter writes an exception's traceback and context
@@ -93,7 +93,7 @@ class CallStreamed:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class RetryPause:
     """The provider is busy: it is asked again after this long."""
 
     seconds: float
@@ -116,13 +116,13 @@ PINGED = Pinged()
 
 
 @dataclass(frozen=True, slots=True)
-class AtWork:
+class ModelAtWork:
     """From here on the time is the model's, which works and is waited for; with `on` false it is the turn's again."""
 
     on: bool
 
 
-ModelEvent = TextDelta | TextDiscarded | CallStreamed | Waiting | Alive | Pinged | AtWork
+ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork
 OnModelEvent = Callable[[ModelEvent], None]
 
 
@@ -210,7 +210,7 @@ class TurnPort(Protocol):
         """Tell whoever watches; never blocks, never fails.
 
         A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
-        its text was no answer. `Alive`, `Pinged` and `AtWork` never come here.
+        its text was no answer. `Alive`, `Pinged` and `ModelAtWork` never come here.
         """
         ...
 

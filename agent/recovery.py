@@ -1,13 +1,13 @@
-"""The recovery ladder: what to try when a response is no answer and no call. Each rung has its own bound a turn."""
+"""When a response is no answer and no call, a ladder of remedies is tried. Each rung has its own bound a turn."""
 
 from collections.abc import Sequence
 
 from agent.responses import Empty, Malformed, Truncated
-from agent.running import RunningTurn
-from agent.stuck import circling
-from agent.tools.pipeline import Ended
-from agent.tools.results import failed
+from agent.stuck import detect_loop
+from agent.tools.pipeline import CallResult
+from agent.tools.results import failure_result
 from agent.transcript import CallOutcome, EndReason, ModelResponded, Nudged, NudgeReason, ToolReturned
+from agent.turn_run import TurnRun
 
 MAX_EMPTY = 2
 MAX_CONTINUED = 3
@@ -22,7 +22,7 @@ _STUCK = "You are going in circles: {how}. Do something else, or answer from wha
 _LAST = "Answer the person now from what you know so far. You cannot use tools any more."
 
 
-async def recover(run: RunningTurn, response: Empty | Truncated | Malformed) -> EndReason | None:
+async def recover(run: TurnRun, response: Empty | Truncated | Malformed) -> EndReason | None:
     """Put the turn on its way again, or end it when this rung is used up; None: ask the model again."""
     match response:
         case Empty():
@@ -33,18 +33,16 @@ async def recover(run: RunningTurn, response: Empty | Truncated | Malformed) -> 
             return await _continue(run, response.response)
 
 
-async def _nudge(
-    run: RunningTurn, response: ModelResponded, why: NudgeReason, most: int, words: str
-) -> EndReason | None:
+async def _nudge(run: TurnRun, response: ModelResponded, why: NudgeReason, most: int, words: str) -> EndReason | None:
     if run.journal.nudges(why) >= most:
         return await run.end(EndReason.MODEL_ERROR, run.answer(response), response)
     await run.journal.record(response, Nudged(response.step, words, why))
     return None
 
 
-async def _continue(run: RunningTurn, response: ModelResponded) -> EndReason | None:
+async def _continue(run: TurnRun, response: ModelResponded) -> EndReason | None:
     """Raise the cap once and ask the same again; after that let the model go on from the cut."""
-    if run.raise_cap():
+    if run.model.raise_cap():
         return None
     said = run.answer(response)
     if run.journal.nudges(NudgeReason.CUT) >= MAX_CONTINUED or len(said) > run.limits.max_answer_chars:
@@ -55,7 +53,7 @@ async def _continue(run: RunningTurn, response: ModelResponded) -> EndReason | N
             run.journal.call_key(response.step, index),
             call.id,
             call.name,
-            failed(_CUT_CALL),
+            failure_result(_CUT_CALL),
             CallOutcome.FAILED,
         )
         for index, call in enumerate(response.tool_calls)
@@ -64,15 +62,15 @@ async def _continue(run: RunningTurn, response: ModelResponded) -> EndReason | N
     return None
 
 
-async def after_calls(run: RunningTurn, ended: Sequence[Ended]) -> None:
+async def after_calls(run: TurnRun, ended: Sequence[CallResult]) -> None:
     """Say how a call was malformed, and that the turn goes in circles; too often, and the next answer is the last."""
     step = run.journal.steps
-    if any(one.malformed for one in ended):
+    if any(result.malformed for result in ended):
         if run.journal.nudges(NudgeReason.MALFORMED) + 1 >= MAX_MALFORMED:
             await force_answer(run, EndReason.MODEL_ERROR)
             return
         await run.journal.record(Nudged(step, _MALFORMED, NudgeReason.MALFORMED))
-    if (how := circling(run.journal.events)) is None:
+    if (how := detect_loop(run.journal.events)) is None:
         return
     if run.journal.nudges(NudgeReason.STUCK):
         await force_answer(run, EndReason.STUCK)
@@ -80,12 +78,12 @@ async def after_calls(run: RunningTurn, ended: Sequence[Ended]) -> None:
         await run.journal.record(Nudged(step, _STUCK.format(how=how), NudgeReason.STUCK))
 
 
-async def force_answer(run: RunningTurn, reason: EndReason) -> None:
+async def force_answer(run: TurnRun, reason: EndReason) -> None:
     """Let the next response be the last: without tools, whatever it is."""
     await run.journal.record(Nudged(run.journal.steps, _LAST, NudgeReason.LAST, reason))
 
 
-def forced(run: RunningTurn) -> EndReason | None:
+def forced_end(run: TurnRun) -> EndReason | None:
     """How the turn ends with its next response, when that is to be its last."""
     return next(
         (event.ends for event in reversed(run.journal.events) if isinstance(event, Nudged) and event.ends), None

@@ -1,4 +1,4 @@
-"""What a person said as the one text a wire sends: who speaks, their words, and behind them what came with the words.
+"""A wire sends what a person said as one text: who speaks, their words, and behind them what came with the words.
 
 Framing what came with the words is the gateway's work; the format around the text is the wire's.
 """

@@ -1,4 +1,4 @@
-"""Whether a turn goes in circles, read from its journal; pure."""
+"""A turn that goes in circles is recognised from its journal; pure."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -29,7 +29,7 @@ _TIMES = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:?\
 
 
 @dataclass(frozen=True, slots=True)
-class _Seen:
+class _Observation:
     """One call with what came of it, or one text; times of day blanked."""
 
     what: str
@@ -38,9 +38,9 @@ class _Seen:
     text: bool = False
 
 
-def circling(events: Sequence[JournalEvent]) -> str | None:
+def detect_loop(events: Sequence[JournalEvent]) -> str | None:
     """How the turn goes in circles since the person last spoke or it was last told so; None when it does not."""
-    seen = _observed(events)
+    seen = _observe(events)
     if _tail(seen, SAME_ERROR, lambda a, b: a == b and a.failed):
         return f"the same call failed the same way {SAME_ERROR} times"
     if _tail(seen, SAME_PAIR, lambda a, b: a == b and not a.text):
@@ -52,17 +52,17 @@ def circling(events: Sequence[JournalEvent]) -> str | None:
     return None
 
 
-def _tail(seen: Sequence[_Seen], n: int, alike: Callable[[_Seen, _Seen], bool]) -> bool:
+def _tail(seen: Sequence[_Observation], n: int, alike: Callable[[_Observation, _Observation], bool]) -> bool:
     last = seen[-n:]
     return len(last) == n and all(alike(last[0], other) for other in last)
 
 
-def _alternates(last: Sequence[_Seen]) -> bool:
+def _alternates(last: Sequence[_Observation]) -> bool:
     a, b = last[0], last[1]
-    return a != b and all(one == (a, b)[i % 2] for i, one in enumerate(last))
+    return a != b and all(each == (a, b)[i % 2] for i, each in enumerate(last))
 
 
-def _observed(events: Sequence[JournalEvent]) -> list[_Seen]:
+def _observe(events: Sequence[JournalEvent]) -> list[_Observation]:
     """What was done since the person spoke or it was told, of that the last window; nothing else is looked into."""
     calls: dict[str, ToolCall] = {}
     done: list[tuple[ModelResponded | ToolReturned, ToolCall | None]] = []
@@ -80,14 +80,14 @@ def _observed(events: Sequence[JournalEvent]) -> list[_Seen]:
                 done.clear()
             case _:
                 pass
-    return [_seen(event, call) for event, call in done[-WINDOW:]]
+    return [_comparable(event, call) for event, call in done[-WINDOW:]]
 
 
-def _seen(event: ModelResponded | ToolReturned, call: ToolCall | None) -> _Seen:
+def _comparable(event: ModelResponded | ToolReturned, call: ToolCall | None) -> _Observation:
     if isinstance(event, ModelResponded):
-        return _Seen(event.text.strip(), "", text=True)
+        return _Observation(event.text.strip(), "", text=True)
     what = f"{event.name} {call.arguments if call else ''}"
-    return _Seen(_timeless(what), _timeless(event.content), event.outcome is not CallOutcome.DONE)
+    return _Observation(_timeless(what), _timeless(event.content), event.outcome is not CallOutcome.DONE)
 
 
 def _timeless(text: str) -> str:

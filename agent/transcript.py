@@ -193,7 +193,6 @@ class Steered:
 class NudgeReason(StrEnum):
     """Why the harness told the model something: each has its own bound a turn."""
 
-    HINT = "hint"
     EMPTY = "empty"  # the response said nothing
     CUT = "cut"  # the response was cut at the output cap
     MALFORMED = "malformed"  # a call could not be read
@@ -207,7 +206,7 @@ class Nudged:
 
     step: int
     text: str
-    why: NudgeReason = NudgeReason.HINT
+    why: NudgeReason | None = None  # None: journaled before nudges had reasons
     ends: EndReason | None = None  # the next response is the turn's last, whatever it is, and the turn ends so
     kind: Literal["nudged"] = "nudged"
 
@@ -254,7 +253,7 @@ def open_calls(events: Sequence[JournalEvent]) -> tuple[tuple[ModelResponded, in
     return ()
 
 
-def spoken(events: Iterable[JournalEvent]) -> str:
+def answer_text(events: Iterable[JournalEvent]) -> str:
     """What these events of one turn have answered so far: responses without calls, joined; a cut one goes on."""
     text, between = "", ""
     for event in events:
@@ -264,13 +263,13 @@ def spoken(events: Iterable[JournalEvent]) -> str:
     return text
 
 
-def joint(events: Sequence[JournalEvent]) -> str:
-    """What stands between `spoken` of these events and an answer that follows."""
+def answer_separator(events: Sequence[JournalEvent]) -> str:
+    """What stands between `answer_text` of these events and an answer that follows."""
     before = next((event for event in reversed(events) if _answers(event)), None)
     return "" if before is None or before.stop is StopReason.LENGTH else PARAGRAPH
 
 
-def suggested(events: Sequence[JournalEvent]) -> tuple[SuggestedReply, ...]:
+def suggested_replies(events: Sequence[JournalEvent]) -> tuple[SuggestedReply, ...]:
     """What the answer of these events of one turn suggests to say to it; nothing where it did not come to its end."""
     if not events or not isinstance(ended := events[-1], TurnEnded) or ended.reason is not EndReason.COMPLETED:
         return ()
@@ -337,7 +336,7 @@ class _Folding:
 
     def _respond(self, response: ModelResponded) -> None:
         self._turn.append(response)
-        self._open = [(call.id, replace(call, id=self._unused(call.id))) for call in response.tool_calls]
+        self._open = [(call.id, replace(call, id=self._unused_id(call.id))) for call in response.tool_calls]
         self._asked = frozenset(id_ for id_, _ in self._open)
         if response.text.strip() or self._open:
             calls = tuple(call for _, call in self._open)
@@ -347,7 +346,7 @@ class _Folding:
         answered = bool(self.items) and isinstance(self.items[-1], AssistantItem)
         if ended.reason is EndReason.COMPLETED and answered:
             return
-        rest = ended.text.removeprefix(spoken(self._turn)).strip()
+        rest = ended.text.removeprefix(answer_text(self._turn)).strip()
         if rest:
             self._add(AssistantItem(rest))
 
@@ -359,7 +358,7 @@ class _Folding:
         else:
             self.items.append(item)
 
-    def _unused(self, id_: str) -> str:
+    def _unused_id(self, id_: str) -> str:
         id_ = id_ or "call"
         fresh, n = id_, self._numbers.get(id_, 1)
         while fresh in self._used:

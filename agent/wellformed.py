@@ -27,7 +27,7 @@ def well_formed(text: str) -> str:
     return text
 
 
-def normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
+def normalize(form: Literal["NFC", "NFKC"], text: str) -> str:
     """The text in this form of Unicode; of a letter's marks the first 30 are kept.
 
     Python puts the marks of a letter in order by moving each past those before it: 4,000 of them take 0.2 s.
@@ -39,6 +39,6 @@ def normalized(form: Literal["NFC", "NFKC"], text: str) -> str:
 
 def clean(text: str) -> str:
     """Text a store and a chat can hold: one line, no control, invisible or surrogate characters, single spaces."""
-    spaced = "".join(" " if character.isspace() else character for character in normalized("NFC", text))
+    spaced = "".join(" " if character.isspace() else character for character in normalize("NFC", text))
     kept = (c for c in spaced if c in JOINERS or unicodedata.category(c) not in UNSEEN)
     return " ".join("".join(kept).split())

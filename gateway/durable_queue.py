@@ -1,7 +1,7 @@
-"""Serial work that exists only while there is some: a bounded window on an ordered durable queue, drained by one task.
+"""Serial work that exists only while there is some: the head of an ordered durable queue, worked off by one task.
 
 The bus, a session's mailbox and a chat's outgoing lane are the same thing: rows in the store, in order of their ids,
-of which a bounded number is kept in memory. A window that is full forgets what comes and reads it again later.
+of which a bounded number is kept in memory. A head that is full forgets what comes and reads it again later.
 """
 
 import asyncio
@@ -28,23 +28,23 @@ Load = Callable[[int, int], Awaitable[list[T]]]
 """Read the rows behind an id, in order, at most so many."""
 
 
-class Window(Generic[T]):
+class QueueHead(Generic[T]):
     """At most `size` rows in memory; nothing is lost beyond it, because the store has it."""
 
-    def __init__(self, size: int, load: Load[T], *, behind: bool = False) -> None:
-        """With `behind` the store is read first: it may hold rows from an earlier life."""
+    def __init__(self, size: int, load: Load[T], *, has_unread: bool = False) -> None:
+        """With `has_unread` the store is read first: it may hold rows from an earlier life."""
         self._size = size
         self._load = load
         self._rows: deque[T] = deque()
         self._last_id = 0
-        self._behind = behind
+        self._has_unread = has_unread
         self._unseen = 0  # rows offered that are in the store alone
         self._rewound = 0  # what a read brings that began before the last rewinding is void
 
     def offer(self, row: T) -> None:
-        """Take a row that was just committed; remember only that there is one when the window is full."""
-        if self._behind or len(self._rows) >= self._size:
-            self._behind = True
+        """Take a row that was just committed; remember only that there is one when the head is full."""
+        if self._has_unread or len(self._rows) >= self._size:
+            self._has_unread = True
             self._unseen += 1
         elif row.id > self._last_id:
             self._rows.append(row)
@@ -53,25 +53,25 @@ class Window(Generic[T]):
     async def next(self) -> T | None:
         """The next row; None when there is none, in memory or in the store."""
         while not self._rows:
-            if not self._behind:
+            if not self._has_unread:
                 return None
             await self._refill()
         return self._rows.popleft()
 
     async def _refill(self) -> None:
-        self._behind = False
+        self._has_unread = False
         unseen, self._unseen = self._unseen, 0
         rewound = self._rewound
         try:
             rows = await self._load(self._last_id, self._size)
         except BaseException:
-            self._behind = True  # nothing was read: what waits in the store still does
+            self._has_unread = True  # nothing was read: what waits in the store still does
             self._unseen += unseen
             raise
         if not rows or rewound != self._rewound:
             return
         if len(rows) == self._size:  # there may be more between these and what was offered meanwhile
-            self._behind = True
+            self._has_unread = True
             self._rows = deque(rows)
         else:
             self._rows = deque([*rows, *(row for row in self._rows if row.id > rows[-1].id)])
@@ -88,9 +88,9 @@ class Window(Generic[T]):
         """What was taken waits again, in its place."""
         self._rows = deque(sorted([*rows, *self._rows], key=lambda row: row.id))
 
-    def swap(self, other: Callable[[T], T]) -> None:
-        """Put what `other` gives for each row in its place."""
-        self._rows = deque(other(row) for row in self._rows)
+    def update(self, current: Callable[[T], T]) -> None:
+        """Put what `current` gives for each row in its place."""
+        self._rows = deque(current(row) for row in self._rows)
 
     def __iter__(self) -> Iterator[T]:
         """The rows in memory."""
@@ -102,53 +102,53 @@ class Window(Generic[T]):
 
     def reread(self) -> None:
         """Look into the store again: rows may be there that were never offered."""
-        self._behind = True
+        self._has_unread = True
 
     def rewind(self) -> None:
         """Read the store from its beginning, for queues whose rows leave it when they are done."""
         self._rows.clear()
         self._last_id = self._unseen = 0
         self._rewound += 1
-        self._behind = True
+        self._has_unread = True
 
     def __bool__(self) -> bool:
         """Whether there may be more."""
-        return bool(self._rows) or self._behind
+        return bool(self._rows) or self._has_unread
 
 
-async def load_wanted(load: Load[T], wanted: Callable[[T], bool], after_id: int, limit: int) -> list[T]:
+async def load_filtered(load: Load[T], wanted: Callable[[T], bool], after_id: int, limit: int) -> list[T]:
     """As `load`, of the wanted rows alone: fewer than `limit` still means that there are no more."""
-    found: list[T] = []
-    while len(found) < limit:
+    rows: list[T] = []
+    while len(rows) < limit:
         page = await load(after_id, limit)
-        found += [row for row in page if wanted(row)]
+        rows += [row for row in page if wanted(row)]
         if len(page) < limit:
             break
         after_id = page[-1].id
-    return found[:limit]
+    return rows[:limit]
 
 
-class Drained(Generic[T]):
-    """A window and the one task that works it off; the task ends when nothing is left."""
+class SerialWorker(Generic[T]):
+    """The head of a queue and the one task that works it off; the task ends when nothing is left."""
 
     def __init__(
         self,
-        window: Window[T],
-        work: Callable[[T], Awaitable[None]],
+        head: QueueHead[T],
+        handle: Callable[[T], Awaitable[None]],
         tasks: asyncio.TaskGroup,
         care: Care | None = None,
     ) -> None:
-        """`work` is called with one row after another, never two at once.
+        """`handle` is called with one row after another, never two at once.
 
-        What it raises, or the window, makes the queue rest and read the store anew; without `care` it travels up.
+        What it raises, or the head, makes the queue rest and read the store anew; without `care` it travels up.
         """
-        self.window = window
-        self._work = work
+        self.head = head
+        self.handled: T | None = None  # the row that `handle` is at
+        self._handle = handle
         self._tasks = tasks
         self._care = care
         self._resting = False
         self._running = False
-        self._working = False
         self._held = False
 
     @property
@@ -159,7 +159,7 @@ class Drained(Generic[T]):
     @property
     def working(self) -> bool:
         """Whether a row is being worked on."""
-        return self._working
+        return self.handled is not None
 
     @property
     def resting(self) -> bool:
@@ -168,34 +168,34 @@ class Drained(Generic[T]):
 
     def offer(self, row: T) -> None:
         """Take a row and see that it is worked off."""
-        self.window.offer(row)
+        self.head.offer(row)
         self.wake()
 
     def wake(self) -> None:
         """See that what waits is worked off."""
         if self._running or self._held:
             return
-        work = self._drain()
+        drain = self._drain()
         try:
-            self._tasks.create_task(work)
+            self._tasks.create_task(drain)
         except RuntimeError:  # the parent ends (a commit was on its way): what waits is in the store
-            work.close()
+            drain.close()
         else:
             self._running = True
 
     def put_back(self, rows: Iterable[T]) -> None:
         """What was taken out of turn waits again."""
-        self.window.put_back(rows)
+        self.head.put_back(rows)
         self.wake()
 
     def hold(self) -> None:
-        """Start on no further row until `release`: what waits stays in the window, in order."""
+        """Start on no further row until `release`: what waits stays in the head, in order."""
         self._held = True
 
     def release(self) -> None:
         """Go on."""
         self._held = False
-        if self.window:
+        if self.head:
             self.wake()
 
     async def _drain(self) -> None:
@@ -203,37 +203,38 @@ class Drained(Generic[T]):
         try:
             while not self._held:
                 try:
-                    more = await self._one()
+                    more = await self._handle_next()
                 except Exception as error:  # noqa: BLE001  one queue: recorded, told, and tried again after a rest
                     if self._care is None or isinstance(error, GatewayError):
                         raise
                     failures += 1
                     await self._rest(self._care, error, failures)
                     continue
-                failures = self._mended(failures)
+                failures = self._forgive(failures)
                 if not more:
                     return
         finally:
-            self._running = self._working = self._resting = False
+            self._running = self._resting = False
+            self.handled = None
 
-    async def _one(self) -> bool:
+    async def _handle_next(self) -> bool:
         """Work off the next row; False where there is none."""
-        row = await self.window.next()
+        row = await self.head.next()
         if row is None:
             return False
-        self._working = True
-        await self._work(row)
-        self._working = False
+        self.handled = row
+        await self._handle(row)
+        self.handled = None
         return True
 
     async def _rest(self, care: Care, error: Exception, failures: int) -> None:
         """Wait; afterwards the store says what is still to be done."""
-        self._working, self._resting = False, True
+        self.handled, self._resting = None, True
         await care.rest(error, failures)
         self._resting = False
-        self.window.rewind()
+        self.head.rewind()
 
-    def _mended(self, failures: int) -> int:
+    def _forgive(self, failures: int) -> int:
         if failures and self._care is not None:
             self._care.note_mended()
         return 0

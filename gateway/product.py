@@ -14,7 +14,7 @@ from agent.loop import Agent
 from agent.models.offline import OfflineRules
 from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.tools.base import Tool, tools_of
-from agent.tools.results import succeeded
+from agent.tools.results import success_result
 from agent.transcript import EndReason
 from gateway.commands.base import Command
 from gateway.commands.texts import CommandTexts
@@ -57,7 +57,7 @@ class AgentProduct:
     """Where its data is kept; None: nowhere."""
     apply: ApplyChange = _changes_nothing
     """Makes the changes that its tools and commands ask for, in the commit that holds their results."""
-    content: Callable[[Mapping[str, object]], str] = succeeded
+    content: Callable[[Mapping[str, object]], str] = success_result
     """The result of such a change as the model reads it: a JSON object {"success", "data", "error"}."""
     texts: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     """Its own words in place of `gateway.commands.texts`, by language and key."""

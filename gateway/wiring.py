@@ -23,29 +23,26 @@ from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import DeliveryChannels
-from gateway.durable_queue import load_wanted
+from gateway.durable_queue import load_filtered
 from gateway.inbound.bus import Bus
 from gateway.ops.instrumentation import CountedTools
 from gateway.product import AgentProduct, RunAgent
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
-from gateway.sessions.commands import CommandRunner, CommandTools
-from gateway.sessions.commands import People as CommandPeople
-from gateway.sessions.items import Reader
-from gateway.sessions.kinds import CHAT, Kinds
+from gateway.sessions.commands import CommandDeps, CommandRunner
+from gateway.sessions.deps import ChannelDirectory, PeopleDirectory, RunTurn, SessionDeps, TurnDeps
+from gateway.sessions.inbox_rules import CHAT, RowClassifier
+from gateway.sessions.mailbox import read_waiting
+from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.router import Router
-from gateway.sessions.shared import Channels as SessionChannels
-from gateway.sessions.shared import RunTurn, SessionTools
-from gateway.sessions.suggested import SuggestedReplies
 from gateway.sessions.trials import Trials
-from gateway.sessions.turn import TurnTools
-from gateway.sessions.waiting import read_waiting
+from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import earlier
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 
 
-class RuntimeChannels(DeliveryChannels, SessionChannels, Protocol):
+class RuntimeChannels(DeliveryChannels, ChannelDirectory, Protocol):
     """What sessions, commands and lanes need of the channels."""
 
 
@@ -64,7 +61,7 @@ class RuntimeDeps:
     """All that the model may call: the product's, and more."""
     model: ChatModel
     channels: RuntimeChannels
-    people: CommandPeople
+    people: PeopleDirectory
     tasks: asyncio.TaskGroup
     """The parent of whatever runs."""
     epoch: int
@@ -80,7 +77,7 @@ class RuntimeDeps:
     """What buttons stand for, by the word that they carry."""
     clean: Callable[[str], str] | None = None
     """A model's text to what a person may see; None: without the secrets of the settings."""
-    reader: Reader | None = None
+    reader: UserItemBuilder | None = None
     """What somebody said to what the model reads; None: as the settings guard it."""
     pause: Callable[[float], Awaitable[None]] | None = None
     """Waits between the trials of those that are suspected; None: by the loop's clock."""
@@ -106,11 +103,11 @@ def command_table(product: AgentProduct, store: Store) -> CommandTable:
 def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     """The runtime between the given ends, over this table of commands."""
     settings, store, clock = deps.settings, deps.store, deps.clock
-    kinds = Kinds(table)
+    kinds = RowClassifier(table)
     delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks)
-    sessions = _session_tools(deps, delivery, kinds)
+    sessions = _session_deps(deps, delivery, kinds)
     bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
-    shared = CommandTools(
+    shared = CommandDeps(
         store, bus, table, delivery, deps.channels, deps.people, partial(_apply_change, deps),
         deps.decisions(delivery, bus), sessions.trials, clock, deps.buttons, dates=deps.dates,
     )  # fmt: skip
@@ -118,15 +115,15 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     return Runtime(delivery, bus, commands, Router(bus, sessions, commands, deps.tasks))
 
 
-def _session_tools(deps: RuntimeDeps, delivery: Delivery, kinds: Kinds) -> SessionTools:
+def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -> SessionDeps:
     settings, store, clock = deps.settings, deps.store, deps.clock
     clean = deps.clean or Scrubber(settings.secret_values()).last_look
-    reader = deps.reader or Reader(InputGuard(settings.guard), deps.product.name, partial(_replied_to, store))
+    reader = deps.reader or UserItemBuilder(InputGuard(settings.guard), deps.product.name, partial(_replied_to, store))
     note = CountedTools(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
-    return SessionTools(
+    return SessionDeps(
         config=settings.sessions,
-        turns=TurnTools(store, delivery, partial(_apply_command, deps), clean, reader, clock, note, replies),
+        turns=TurnDeps(store, delivery, partial(_apply_command, deps), clean, reader, clock, note, replies),
         live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, deps.tasks),
         channels=deps.channels,
         people=deps.people,
@@ -134,7 +131,6 @@ def _session_tools(deps: RuntimeDeps, delivery: Delivery, kinds: Kinds) -> Sessi
         kind_of=kinds.kind_of,
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.pause or asyncio.sleep),
         epoch=deps.epoch,
-        deadline_s=settings.agent.deadline_s,
         sorry=_sorry,
     )
 
@@ -177,7 +173,7 @@ async def _load_waiting(deps: RuntimeDeps, after_id: int, limit: int) -> list[In
     async def load(after_id: int, limit: int) -> list[InboxRow]:
         return await read_waiting(deps.store, after_id, limit)
 
-    return await load_wanted(load, lambda row: deps.channels.configured(row.event.address), after_id, limit)
+    return await load_filtered(load, lambda row: deps.channels.is_configured(row.event.address), after_id, limit)
 
 
 def _sorry(principal: Principal) -> str:

@@ -11,7 +11,7 @@ from agent.coach.language import say, say_date, say_level
 from agent.coach.mastery import level_of
 from agent.coach.practice import GOAL_MINUTES
 from agent.language import escape
-from agent.tools.results import succeeded
+from agent.tools.results import success_result
 
 
 class ChangeResult(BaseModel):
@@ -48,7 +48,7 @@ def read_change(result: Mapping[str, object]) -> ChangeResult | None:
 def change_content(result: Mapping[str, object]) -> str:
     """A change's result as a tool gives it: a refusal is no success, and keeps its reason for whoever can read it."""
     if "refused" not in result:
-        return succeeded(result)
+        return success_result(result)
     return json.dumps({"success": False, "data": dict(result), "error": result.get("message")}, ensure_ascii=False)
 
 

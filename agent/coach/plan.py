@@ -11,20 +11,18 @@ from dataclasses import replace
 
 import structlog
 
-from agent.answers import failed
-from agent.bounded import Interrupted, bounded
+from agent.answers import failure_text
+from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.calendar import today_of, week_of
 from agent.coach.commands import SaveWeeklyPlan
 from agent.coach.insights import insights_of
 from agent.coach.language import detect
 from agent.coach.prefetch import Prefetched, plan_request, prefetch
 from agent.coach.reader import PracticeReader
-from agent.deadline import Deadline
 from agent.errors import FailureKind
 from agent.language import language_of
-from agent.ports import AtWork, ModelEvent, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Turn, TurnPort
+from agent.ports import ModelAtWork, ModelEvent, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Turn, TurnPort
 from agent.responses import Text, classify
-from agent.running import Agent
 from agent.transcript import (
     AssistantItem,
     EndReason,
@@ -35,6 +33,7 @@ from agent.transcript import (
     TurnStarted,
     UserItem,
 )
+from agent.turn_run import Agent
 
 log = structlog.get_logger()
 
@@ -64,10 +63,10 @@ async def run_plan_turn(
     deadline = Deadline(PLAN_S, agent.limits.working_s, asyncio.get_running_loop().time)
     try:
         writing = _write(turn, port, agent, reader, deadline)
-        data, response = await bounded(writing, deadline.remaining_s, port.until_stopped)
+        data, response = await run_bounded(writing, deadline.remaining_s, port.until_stopped)
     except (ModelFailure, TimeoutError, Interrupted) as failure:
         if isinstance(failure, ModelFailure) and failure.kind is FailureKind.TIMEOUT and not failure.retryable:
-            await port.finish(EndReason.MODEL_ERROR, failed(failure, "", turn.principal.locale), None)
+            await port.finish(EndReason.MODEL_ERROR, failure_text(failure, "", turn.principal.locale), None)
             return EndReason.MODEL_ERROR  # the server worked on it for as long as it may: it does not begin anew
         return await _hand_over(turn, port, agent, run_turn, failure)
     if not isinstance(classify(response), Text):
@@ -92,7 +91,7 @@ async def _write(
     def hear(event: ModelEvent) -> None:
         if isinstance(event, TextDelta | TextDiscarded):
             port.progress(event)
-        elif isinstance(event, AtWork):
+        elif isinstance(event, ModelAtWork):
             deadline.hold(event.on)
 
     return data, await agent.model.respond(request, hear)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 
-from agent.wellformed import clean, normalized
+from agent.wellformed import clean, normalize
 
 GOAL_MINUTES = 600_000
 """10,000 hours: the goal of a skill unless the person chose another."""
@@ -138,4 +138,4 @@ def clean_notes(notes: str) -> str:
 
 def name_key(name: str) -> str:
     """What a person's skills are unique by: the name without case, width or extra spaces."""
-    return " ".join(normalized("NFKC", name).casefold().split())
+    return " ".join(normalize("NFKC", name).casefold().split())

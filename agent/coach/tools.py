@@ -105,13 +105,13 @@ class CoachTools:
     def __init__(self, reader: PracticeReader) -> None:
         self._reader = reader
 
-    @tool(WhichSkills, effect=Effect.NONE, read_only=True, concurrency_safe=True)
+    @tool(WhichSkills, effect=Effect.NONE, concurrency_safe=True)
     async def get_user_skills(self, context: ToolContext, arguments: WhichSkills) -> JsonValue:
         """Skills with total practice, level, goal and progress."""
         skills = await self._reader.skills(context.principal, include_archived=arguments.include_archived)
         return _json(reports.skills_report(skills))
 
-    @tool(WhichSessions, effect=Effect.NONE, read_only=True, concurrency_safe=True)
+    @tool(WhichSessions, effect=Effect.NONE, concurrency_safe=True)
     async def get_practice_sessions(self, context: ToolContext, arguments: WhichSessions) -> JsonValue:
         """One skill's sessions in the last days, with notes and ids."""
         skill = await self._skill(context.principal, arguments.skill_id)
@@ -119,7 +119,7 @@ class CoachTools:
         found = await self._reader.sessions(context.principal, skill_id=skill.id, since=since, limit=10_000)
         return _json(reports.sessions_report(skill, found, arguments.days))
 
-    @tool(NoArguments, effect=Effect.NONE, read_only=True, concurrency_safe=True)
+    @tool(NoArguments, effect=Effect.NONE, concurrency_safe=True)
     async def get_journey_stats(self, context: ToolContext, arguments: NoArguments) -> JsonValue:
         """Totals, weekly average, bests, streaks and projected goal date, in all and by skill."""
         today = today_of(context.principal, context.now)
@@ -127,7 +127,7 @@ class CoachTools:
         totals = await self._reader.days(context.principal)
         return _json(reports.journey_report(skills, totals, today, context.principal.week_start))
 
-    @tool(MaybeSkill, effect=Effect.NONE, read_only=True, concurrency_safe=True)
+    @tool(MaybeSkill, effect=Effect.NONE, concurrency_safe=True)
     async def analyze_practice_patterns(self, context: ToolContext, arguments: MaybeSkill) -> JsonValue:
         """Habits: minutes by weekday, four-week trend, breaks, active days of 30."""
         wanted = arguments.skill_id

@@ -105,17 +105,17 @@ def clean(text: str, secret: str) -> str:
 def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     """Seconds to wait, said in seconds or as an HTTP date, clamped to a day; None if unreadable (F04)."""
     if (millis := _number(headers.get("retry-after-ms"))) is not None:
-        return _clamped(millis / 1000)
+        return _clamp(millis / 1000)
     written = headers.get("Retry-After")
     if (seconds := _number(written)) is not None:
-        return _clamped(seconds)
+        return _clamp(seconds)
     if not written:
         return None
     try:
         at = parsedate_to_datetime(written)
     except (ValueError, TypeError, IndexError, OverflowError):
         return None
-    return _clamped((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now.timestamp())
+    return _clamp((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() - now.timestamp())
 
 
 def _number(written: str | None) -> float | None:
@@ -126,5 +126,5 @@ def _number(written: str | None) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _clamped(seconds: float) -> float:
+def _clamp(seconds: float) -> float:
     return min(max(seconds, 0.0), MAX_RETRY_AFTER_S)

@@ -56,7 +56,7 @@ class OpenAIModel:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
         config = self._config
-        body = _encoded(
+        body = _encode(
             request_body(
                 request,
                 self._model,
@@ -116,14 +116,14 @@ def _usable_key(config: ModelConfig) -> str:
     return key
 
 
-def _encoded(body: dict[str, Any]) -> bytes:
+def _encode(body: dict[str, Any]) -> bytes:
     try:
         return orjson.dumps(body)
     except TypeError:  # lone surrogates, integers beyond 64 bits (F40)
         return well_formed(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
 
 
-def _decoded(data: bytes) -> Any:
+def _decode(data: bytes) -> Any:
     """JSON, also with lone surrogates and broken UTF-8, which become U+FFFD.
 
     Raises:
@@ -158,7 +158,7 @@ def _read_whole(body: bytes, assembly: Assembly) -> ModelResponded:
         if not _feed(EventParser(), body, assembly) and assembly.finish is None:
             raise _incomplete()
         return assembly.response()
-    assembly.take_whole(_decoded(body))
+    assembly.take_whole(_decode(body))
     return assembly.response()
 
 
@@ -184,11 +184,11 @@ def _feed(parser: EventParser, chunk: bytes, assembly: Assembly) -> bool:
     try:
         events = parser.feed(chunk)
         if not events:
-            assembly.pinged()
+            assembly.note_ping()
         for name, data in events:
             if data == b"[DONE]":
                 return True
-            decoded = _decoded(data)
+            decoded = _decode(data)
             assembly.take({"error": decoded} if name == "error" and "error" not in decoded else decoded)
     except EventTooLong:
         raise failure(FailureKind.NETWORK, "the stream holds an event beyond measure") from None

@@ -139,7 +139,7 @@ class Assembly:
         self._untold: list[int] = []  # calls that may still grow
         self._usage = Usage()
 
-    def pinged(self) -> None:
+    def note_ping(self) -> None:
         """Bytes came that hold no chunk: a comment, or the beginning of one."""
         self._on_event(PINGED)
 
@@ -182,12 +182,12 @@ class Assembly:
     def _take_choice(self, choice: dict[str, Any], delta: dict[str, Any]) -> None:
         content = delta.get("content")
         if content:
-            self._say(content if type(content) is str else _joined(content))
+            self._say(content if type(content) is str else _join(content))
         elif calls := delta.get("tool_calls"):
             self._take_calls(calls)
         elif refusal := delta.get("refusal"):
             self._refused = True
-            self._say(refusal if type(refusal) is str else _joined(refusal))
+            self._say(refusal if type(refusal) is str else _join(refusal))
         else:
             self._begun = self._begun or any(value for key, value in delta.items() if key != "role")
             self._on_event(ALIVE if self._begun or choice.get("finish_reason") else PINGED)
@@ -262,7 +262,7 @@ def _unreadable(problem: Exception) -> Exception:
     return failure(FailureKind.NETWORK, f"the answer is no chat completion ({type(problem).__name__})")
 
 
-def _joined(parts: JsonValue) -> str:
+def _join(parts: JsonValue) -> str:
     """Content in parts, as some servers send it."""
     return (
         "".join(str(part.get("text", "")) for part in parts if isinstance(part, dict))

@@ -14,17 +14,17 @@ import structlog
 from agent.config import ModelConfig
 from agent.errors import FailureKind
 from agent.ports import (
-    AtWork,
     CallStreamed,
     ChatModel,
+    ModelAtWork,
     ModelEvent,
     ModelFailure,
     ModelRequest,
     OnModelEvent,
     Pinged,
+    RetryPause,
     TextDelta,
     TextDiscarded,
-    Waiting,
 )
 from agent.transcript import ModelResponded
 
@@ -56,29 +56,29 @@ class Resilient:
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """One whole response, from the first try that gives one.
 
-        A try that is thrown away is told as `TextDiscarded`, a pause as `Waiting`; pauses add up to at most
-        `request.patience_s`. A stalled stream is asked again without streaming, unless the server was at work on the
-        prompt: what that cost would be lost. `AtWork` tells when the time is the model's.
+        A try that is thrown away is told as `TextDiscarded`, a pause as `RetryPause`; pauses add up to at most
+        `request.retry_budget_s`. A stalled stream is asked again without streaming, unless the server was at work on
+        the prompt: what that cost would be lost. `ModelAtWork` tells when the time is the model's.
 
         Raises:
             ModelFailure: of the last try; `retry_after_s` says when to come back, where the provider said so.
         """
-        patience_s = request.patience_s
+        retry_budget_s = request.retry_budget_s
         for attempt in range(self._config.tries):
             listening = _Listening(on_event)
             try:
                 return await self._attempt(request, listening)
             except ModelFailure as problem:
                 pause_s = self._pause(problem, attempt)
-                if pause_s is None or pause_s > patience_s:
+                if pause_s is None or pause_s > retry_budget_s:
                     raise
                 log.warning("model_call_failed", model=self.name, attempt=attempt, error=str(problem), pause_s=pause_s)
-                patience_s -= pause_s
+                retry_budget_s -= pause_s
                 listening.discard()
                 if problem.kind is FailureKind.TIMEOUT:
                     request = replace(request, stream=False)
             if pause_s:
-                on_event(Waiting(pause_s))
+                on_event(RetryPause(pause_s))
                 await self._sleep(pause_s)
         raise AssertionError("unreachable: the last try raises or returns")
 
@@ -172,7 +172,7 @@ class _Watch:
 
     def _be_patient(self, patient: bool) -> None:
         self.patient = patient
-        self._tell(AtWork(patient))
+        self._tell(ModelAtWork(patient))
 
     def silent_s(self) -> float:
         """Seconds since something was heard."""
@@ -195,4 +195,4 @@ class _Watch:
         """Watch no more."""
         self._timer.cancel()
         if self.patient:
-            self._tell(AtWork(False))
+            self._tell(ModelAtWork(False))

@@ -79,7 +79,7 @@ class ScriptedModel:
 
 
 def _in_order(script: Iterable[Script | str]) -> Answerer:
-    waiting: Sequence[Script] = [Says(one) if isinstance(one, str) else one for one in script]
+    waiting: Sequence[Script] = [Says(step) if isinstance(step, str) else step for step in script]
     rest = iter(waiting)
 
     def answer(_request: ModelRequest) -> Script:

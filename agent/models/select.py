@@ -1,4 +1,4 @@
-"""Which model a name means. The one place that knows every wire; each is imported only when it is chosen."""
+"""A configured name becomes a model here, the one place that knows every wire; each imported only when chosen."""
 
 from importlib.metadata import entry_points
 from typing import TYPE_CHECKING, Protocol

@@ -1,4 +1,4 @@
-"""The arguments of a call, from what the model wrote to what the tool gets; pure. What is wrong is said in words."""
+"""What the model wrote becomes the arguments a tool gets; pure. What is wrong with it is said in words."""
 
 import json
 import math
@@ -36,7 +36,9 @@ def read(written: str, wanted: type[BaseModel]) -> BaseModel:
         return wanted.model_validate(given)
     except ValidationError as problem:
         errors = problem.errors(include_url=False, include_input=False, include_context=False)[:10]
-        said = "; ".join(f"{'.'.join(str(part) for part in one['loc']) or 'arguments'}: {one['msg']}" for one in errors)
+        said = "; ".join(
+            f"{'.'.join(str(part) for part in error['loc']) or 'arguments'}: {error['msg']}" for error in errors
+        )
         raise BadArguments(f"Invalid arguments: {said}") from None
     except RecursionError:
         raise BadArguments("Invalid arguments: nested too deep.") from None
@@ -93,9 +95,9 @@ def _clean(value: Any) -> Any:
     if isinstance(value, str):
         return well_formed(value)
     if isinstance(value, dict):
-        return {well_formed(key): _clean(one) for key, one in value.items()}
+        return {well_formed(key): _clean(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_clean(one) for one in value]
+        return [_clean(item) for item in value]
     return value
 
 

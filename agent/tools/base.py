@@ -1,6 +1,6 @@
-"""What a tool is: a typed async function with its schema and fail-closed flags. Running one is the pipeline's work."""
+"""A tool is a typed async function with its schema and fail-closed flags. Running one is the pipeline's work."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from agent.ports import LocalCommand, Principal, ToolSpec
-from agent.tools.schemas import short_schema
 
 
 class Effect(StrEnum):
@@ -47,11 +46,8 @@ class Tool:
     arguments: type[BaseModel]
     run: Callable[[ToolContext, Any], Awaitable[object | LocalCommand]]
     effect: Effect = Effect.UNSAFE
-    read_only: bool = False
     concurrency_safe: bool = False  # may run beside other safe calls
-    aliases: tuple[str, ...] = ()
     timeout_s: float = 60.0
-    cancellable: bool = False  # a steering message may cancel it while it runs
     max_result_chars: int = 100_000
 
     @property
@@ -67,9 +63,7 @@ def tool(
     arguments: type[BaseModel],
     *,
     effect: Effect = Effect.UNSAFE,
-    read_only: bool = False,
     concurrency_safe: bool = False,
-    aliases: tuple[str, ...] = (),
     timeout_s: float = 60.0,
 ) -> Callable[[F], F]:
     """Declare an async method `(self, context, arguments)` as a tool; its docstring is what the model reads."""
@@ -81,9 +75,7 @@ def tool(
             arguments=arguments,
             run=_unbound,
             effect=effect,
-            read_only=read_only,
             concurrency_safe=concurrency_safe,
-            aliases=aliases,
             timeout_s=timeout_s,
         )
         function.__tool__ = declared  # type: ignore[attr-defined]  # read by tools_of alone
@@ -104,3 +96,41 @@ def tools_of(owner: object) -> tuple[Tool, ...]:
         if isinstance(declared, Tool):
             found.append(replace(declared, run=getattr(owner, name)))
     return tuple(sorted(found, key=lambda tool: tool.name))
+
+
+# ------------------------------------------------------------ schemas
+
+_UNSAID = frozenset({"title", "maxLength", "minLength", "maxItems", "minimum", "maximum", "pattern", "$defs"})
+_EMPTY: tuple[object, ...] = (None, "", False, [])
+
+
+def short_schema(arguments: type[BaseModel]) -> dict[str, Any]:
+    """The schema of these arguments, as short as it can be said: a small model pays for every word before it speaks.
+
+    References are resolved, titles and limits that a model hardly meets left out; the arguments model holds them.
+    """
+    whole = arguments.model_json_schema()
+    short = _short(whole, whole.get("$defs", {}))
+    short.pop("description", None)  # of the class, for people
+    return short
+
+
+def _short(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    if (name := str(schema.get("$ref", "")).removeprefix("#/$defs/")) in known:
+        kept = {key: value for key, value in schema.items() if key != "$ref"}
+        unsaid = ("description", "additionalProperties")  # of the class, for people; and as with all objects
+        schema = {**{key: value for key, value in known[name].items() if key not in unsaid}, **kept}
+    found: dict[str, Any] = {}
+    for key, value in schema.items():
+        match key, value:
+            case "properties", dict():
+                found[key] = {name: _short(schema, known) for name, schema in value.items()}
+            case "anyOf", [only, {"type": "null"}] if len(value) == 2:
+                found |= _short(only, known)
+            case "items", dict():
+                found[key] = _short(value, known)
+            case "default", _ if value in _EMPTY:
+                pass
+            case _ if key not in _UNSAID:
+                found[key] = value
+    return found

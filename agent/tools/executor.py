@@ -1,4 +1,4 @@
-"""Which calls of a response run together, and which not at all: reads side by side, others alone, order kept.
+"""Of a response's calls reads run side by side and others alone, order kept; more than the bound are refused.
 
 No call runs before an earlier one of its response that may change what it reads has ended and is journaled.
 """
@@ -10,8 +10,8 @@ from itertools import takewhile
 
 from agent.journal import Journal
 from agent.ports import TurnPort
-from agent.tools.pipeline import Asked, Ended, Pipeline
-from agent.tools.results import failed
+from agent.tools.pipeline import CallResult, PendingCall, Pipeline
+from agent.tools.results import failure_result
 from agent.transcript import SKIPPED, CallOutcome, ModelResponded, ToolIntended, ToolReturned
 
 STOPPED = "Not run: the person stopped the turn."
@@ -29,17 +29,17 @@ class Executor:
         self._max_calls = max_calls
         self._slots = asyncio.Semaphore(max_parallel)
 
-    async def run(self, open_: Sequence[tuple[ModelResponded, int]]) -> list[Ended]:
+    async def run(self, open_: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
         """What became of these calls; steering or a stop overtakes those not yet started."""
         intents = {event.call_key for event in self._journal.events if isinstance(event, ToolIntended)}
-        asked = [self._asked(response, index, intents) for response, index in open_ if index < self._max_calls]
-        ended = await self._refuse(open_[len(asked) :])
-        intended = [one for one in asked if one.intended]  # a dead process began these: settled, never skipped
-        fresh = [one for one in asked if not one.intended]
+        pending = [self._pending(response, index, intents) for response, index in open_ if index < self._max_calls]
+        ended = await self._refuse(open_[len(pending) :])
+        intended = [call for call in pending if call.intended]  # a dead process began these: settled, never skipped
+        fresh = [call for call in pending if not call.intended]
         early = list(takewhile(self._pipeline.has_begun, fresh))
         self._pipeline.drop_begun(but=early)  # one behind a call that had not begun may have read too soon
         fresh = fresh[len(early) :]
-        ended += [await self._one(one) for one in (*intended, *early)]
+        ended += [await self._run_call(call) for call in (*intended, *early)]
         while fresh:
             if overtaken := await self._overtaken(fresh):
                 return ended + overtaken
@@ -48,54 +48,56 @@ class Executor:
             fresh = fresh[len(batch) :]
         return ended
 
-    def _asked(self, response: ModelResponded, index: int, intents: set[str]) -> Asked:
+    def _pending(self, response: ModelResponded, index: int, intents: set[str]) -> PendingCall:
         key = self._journal.call_key(response.step, index)
-        return Asked(response.tool_calls[index], response.step, key, key in intents)
+        return PendingCall(response.tool_calls[index], response.step, key, key in intents)
 
-    def _batch(self, asked: Sequence[Asked]) -> Sequence[Asked]:
+    def _batch(self, calls: Sequence[PendingCall]) -> Sequence[PendingCall]:
         """The calls at the front that run next: as many reads as stand together, or one call of any kind."""
-        reads = sum(1 for _ in takewhile(lambda one: self._pipeline.tools.only_reads(one.call.name), asked))
-        return asked[: max(1, reads)]
+        reads = sum(1 for _ in takewhile(lambda pending: self._pipeline.tools.only_reads(pending.call.name), calls))
+        return calls[: max(1, reads)]
 
-    async def _overtaken(self, rest: Sequence[Asked]) -> list[Ended]:
+    async def _overtaken(self, rest: Sequence[PendingCall]) -> list[CallResult]:
         """Skipped results for calls not started, when the person stopped the turn or said something meanwhile."""
         if self._port.stopping() is not None:
-            skipped = [_skipped(one, STOPPED) for one in rest]
+            skipped = [_skip_call(call, STOPPED) for call in rest]
             await self._journal.record(*skipped)
-            return [Ended(returned) for returned in skipped]
-        skipped = [_skipped(one, SKIPPED) for one in rest]
-        return [Ended(returned) for returned in skipped] if await self._journal.steer(skipped) else []
+            return [CallResult(returned) for returned in skipped]
+        skipped = [_skip_call(call, SKIPPED) for call in rest]
+        return [CallResult(returned) for returned in skipped] if await self._journal.steer(skipped) else []
 
-    async def _together(self, batch: Sequence[Asked]) -> list[Ended]:
+    async def _together(self, batch: Sequence[PendingCall]) -> list[CallResult]:
         if len(batch) == 1:
-            return [await self._one(batch[0])]
+            return [await self._run_call(batch[0])]
         try:
             async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._one(one)) for one in batch]
+                tasks = [group.create_task(self._run_call(call)) for call in batch]
         except ExceptionGroup as group_of_one:  # what ends one ends the turn: Fenced, a store that is gone
             raise group_of_one.exceptions[0] from None
         return [task.result() for task in tasks]
 
-    async def _refuse(self, surplus: Sequence[tuple[ModelResponded, int]]) -> list[Ended]:
+    async def _refuse(self, surplus: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
         """Results for the calls beyond the bound, in one commit; the last one tells of those that are not even kept."""
-        refused = [_refused(self._asked(response, index, set()), self._max_calls) for response, index in surplus]
+        refused = [_refuse_call(self._pending(response, index, set()), self._max_calls) for response, index in surplus]
         if surplus and (left_out := surplus[-1][0].calls_left_out):
-            error = failed(f"Not run, nor {left_out} more calls: at most {self._max_calls} calls in one response.")
+            error = failure_result(
+                f"Not run, nor {left_out} more calls: at most {self._max_calls} calls in one response."
+            )
             refused[-1] = replace(refused[-1], content=error)
         if refused:
             await self._journal.record(*refused)
-        return [Ended(returned) for returned in refused]
+        return [CallResult(returned) for returned in refused]
 
-    async def _one(self, asked: Asked) -> Ended:
+    async def _run_call(self, pending: PendingCall) -> CallResult:
         async with self._slots:
-            return await self._pipeline.run(asked)
+            return await self._pipeline.run(pending)
 
 
-def _refused(asked: Asked, most: int) -> ToolReturned:
-    error = failed(f"Not run: at most {most} calls in one response. Ask again for this one.")
-    return ToolReturned(asked.step, asked.key, asked.call.id, asked.call.name, error, CallOutcome.FAILED)
+def _refuse_call(pending: PendingCall, most: int) -> ToolReturned:
+    error = failure_result(f"Not run: at most {most} calls in one response. Ask again for this one.")
+    return ToolReturned(pending.step, pending.key, pending.call.id, pending.call.name, error, CallOutcome.FAILED)
 
 
-def _skipped(asked: Asked, why: str) -> ToolReturned:
-    content = failed(why)
-    return ToolReturned(asked.step, asked.key, asked.call.id, asked.call.name, content, CallOutcome.SKIPPED)
+def _skip_call(pending: PendingCall, why: str) -> ToolReturned:
+    content = failure_result(why)
+    return ToolReturned(pending.step, pending.key, pending.call.id, pending.call.name, content, CallOutcome.SKIPPED)

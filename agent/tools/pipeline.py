@@ -11,20 +11,20 @@ from datetime import datetime
 
 import structlog
 
-from agent.bounded import Interrupted, bounded
+from agent.bounded import run_bounded
 from agent.journal import Journal
 from agent.permissions import Decision, Permissions
 from agent.ports import Principal, ToolEnded, ToolStarted, TurnPort
 from agent.tools.arguments import BadArguments, NotJson, read
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
-from agent.tools.results import failed, fitted, succeeded
+from agent.tools.results import failure_result, fit_result, success_result
 from agent.transcript import CallOutcome, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PendingCall:
     """One call of one response, on its way."""
 
     call: ToolCall
@@ -34,7 +34,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CallResult:
     """What became of a call, with what the ladder counts."""
 
     returned: ToolReturned
@@ -42,7 +42,7 @@ class Ended:
     timed_out: bool = False
 
 
-class _Over(Exception):
+class _CallEnded(Exception):
     """A step ends the call with this result."""
 
     def __init__(self, error: str, outcome: CallOutcome, *, malformed: bool = False, timed_out: bool = False) -> None:
@@ -51,14 +51,14 @@ class _Over(Exception):
 
 
 class ToolBox:
-    """Tools by name and alias."""
+    """Tools by name."""
 
     def __init__(self, tools: Sequence[Tool]) -> None:
-        self._by_name = {alias: tool for tool in tools for alias in tool.aliases} | {tool.name: tool for tool in tools}
+        self._by_name = {tool.name: tool for tool in tools}
         self.specs = tuple(tool.spec for tool in sorted(tools, key=lambda tool: tool.name))
 
     def find(self, name: str) -> Tool | None:
-        """The tool of exactly this name or alias."""
+        """The tool of exactly this name."""
         return self._by_name.get(name)
 
     def only_reads(self, name: str) -> bool:
@@ -88,145 +88,144 @@ class Pipeline:
     remaining_s: Callable[[], float]
     _early: dict[str, tuple[ToolCall, "asyncio.Task[object]"]] = field(default_factory=dict)  # by call key
 
-    async def run(self, asked: Asked) -> Ended:
+    async def run(self, pending: PendingCall) -> CallResult:
         """The one result of this call, journaled."""
         tool: Tool | None = None
         malformed = timed_out = False
         try:
-            tool = self._look_up(asked)
-            self._check_abort(asked)
-            arguments = self._read_arguments(tool, asked)
+            tool = self._look_up(pending)
+            self._check_abort(pending)
+            arguments = self._read_arguments(tool, pending)
             self._permit(tool)
-            await self._intend(tool, asked)
-            data = await (self._begun(asked) or self._run(tool, asked, arguments))
-        except _Over as over:
+            await self._intend(tool, pending)
+            data = await (self._take_begun(pending) or self._run(tool, pending, arguments))
+        except _CallEnded as over:
             malformed, timed_out = over.malformed, over.timed_out
-            returned = await self._journal(asked, failed(over.error), over.outcome)
+            returned = await self._journal(pending, failure_result(over.error), over.outcome)
         else:
-            returned = await self._journal_success(tool, asked, data)
-        self.port.progress(ToolEnded(asked.call.name, returned.outcome is CallOutcome.DONE))
-        return Ended(returned, malformed, timed_out)
+            returned = await self._journal_success(tool, pending, data)
+        self.port.progress(ToolEnded(pending.call.name, returned.outcome is CallOutcome.DONE))
+        return CallResult(returned, malformed, timed_out)
 
-    def begin(self, asked: Asked) -> None:
+    def begin(self, pending: PendingCall) -> None:
         """Start a call while its response still streams; its result waits for `run`. For calls that only read."""
-        tool = self.tools.find(asked.call.name)
+        tool = self.tools.find(pending.call.name)
         if tool is None:
             return
         try:
-            self._check_abort(asked)
-            arguments = self._read_arguments(tool, asked)
+            self._check_abort(pending)
+            arguments = self._read_arguments(tool, pending)
             self._permit(tool)
-        except _Over:
+        except _CallEnded:
             return  # said when its turn comes
-        task = asyncio.create_task(self._run(tool, asked, arguments))  # noqa: TID251  ends in run() or in drop_begun()
-        task.add_done_callback(_seen)
-        self._early[asked.key] = (asked.call, task)
+        task = asyncio.create_task(self._run(tool, pending, arguments))  # noqa: TID251  ends in run() or in drop_begun()
+        task.add_done_callback(_retrieve)
+        self._early[pending.key] = (pending.call, task)
 
-    def has_begun(self, asked: Asked) -> bool:
+    def has_begun(self, pending: PendingCall) -> bool:
         """Whether exactly this call runs already."""
-        call, _ = self._early.get(asked.key, (None, None))
-        return call is not None and (call.name, call.arguments) == (asked.call.name, asked.call.arguments)
+        call, _ = self._early.get(pending.key, (None, None))
+        return call is not None and (call.name, call.arguments) == (pending.call.name, pending.call.arguments)
 
-    def drop_begun(self, but: Sequence[Asked] = ()) -> None:
+    def drop_begun(self, but: Sequence[PendingCall] = ()) -> None:
         """Calls that were begun and are not wanted any more end, all `but` these."""
-        wanted = {asked.key for asked in but}
+        wanted = {pending.key for pending in but}
         for key in [key for key in self._early if key not in wanted]:
             self._early.pop(key)[1].cancel()
 
-    def _begun(self, asked: Asked) -> "asyncio.Task[object] | None":
-        return self._early.pop(asked.key)[1] if self.has_begun(asked) else None
+    def _take_begun(self, pending: PendingCall) -> "asyncio.Task[object] | None":
+        return self._early.pop(pending.key)[1] if self.has_begun(pending) else None
 
-    def _look_up(self, asked: Asked) -> Tool:
-        tool = self.tools.find(asked.call.name)
-        if asked.intended and (tool is None or tool.effect is Effect.UNSAFE):
-            raise _Over(
+    def _look_up(self, pending: PendingCall) -> Tool:
+        tool = self.tools.find(pending.call.name)
+        if pending.intended and (tool is None or tool.effect is Effect.UNSAFE):
+            raise _CallEnded(
                 "Outcome unknown: the process died while this ran. It may have happened. Do not repeat it unasked.",
                 CallOutcome.UNKNOWN,
             )
         if tool is None:
-            raise _Over(self.tools.missing(asked.call.name), CallOutcome.FAILED)
+            raise _CallEnded(self.tools.missing(pending.call.name), CallOutcome.FAILED)
         return tool
 
-    def _check_abort(self, asked: Asked) -> None:
+    def _check_abort(self, pending: PendingCall) -> None:
         if self.port.stopping() is None and self.remaining_s() > 0:
             return
-        if asked.intended:
-            raise _Over("Outcome unknown: the process died while this ran, and the turn ends.", CallOutcome.UNKNOWN)
-        raise _Over("Not run: the turn was stopped or is out of time.", CallOutcome.SKIPPED)
+        if pending.intended:
+            raise _CallEnded(
+                "Outcome unknown: the process died while this ran, and the turn ends.", CallOutcome.UNKNOWN
+            )
+        raise _CallEnded("Not run: the turn was stopped or is out of time.", CallOutcome.SKIPPED)
 
-    def _read_arguments(self, tool: Tool, asked: Asked) -> object:
+    def _read_arguments(self, tool: Tool, pending: PendingCall) -> object:
         try:
-            return read(asked.call.arguments, tool.arguments)
+            return read(pending.call.arguments, tool.arguments)
         except NotJson as problem:
-            raise _Over(str(problem), CallOutcome.FAILED, malformed=True) from None
+            raise _CallEnded(str(problem), CallOutcome.FAILED, malformed=True) from None
         except BadArguments as problem:
-            raise _Over(str(problem), CallOutcome.FAILED) from None
+            raise _CallEnded(str(problem), CallOutcome.FAILED) from None
 
     def _permit(self, tool: Tool) -> None:
         match self.permissions.decide(tool.name, contained=tool.effect in {Effect.NONE, Effect.LOCAL}):
             case Decision.DENY:
-                raise _Over(f"Denied: the rules forbid {tool.name}.", CallOutcome.DENIED)
+                raise _CallEnded(f"Denied: the rules forbid {tool.name}.", CallOutcome.DENIED)
             case Decision.ASK:
-                raise _Over(
+                raise _CallEnded(
                     f"Denied: {tool.name} needs a person's confirmation, which cannot be asked for here yet.",
                     CallOutcome.DENIED,
                 )
             case Decision.ALLOW:
                 pass
 
-    async def _intend(self, tool: Tool, asked: Asked) -> None:
-        if tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE} and not asked.intended:
-            await self.journal.record(ToolIntended(asked.step, asked.key, tool.name, asked.call.arguments))
+    async def _intend(self, tool: Tool, pending: PendingCall) -> None:
+        if tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE} and not pending.intended:
+            await self.journal.record(ToolIntended(pending.step, pending.key, tool.name, pending.call.arguments))
 
-    async def _run(self, tool: Tool, asked: Asked, arguments: object) -> object:
+    async def _run(self, tool: Tool, pending: PendingCall, arguments: object) -> object:
         """The tool's data or local command; every way to fail ends as a result, never as an exception of the turn."""
         self.port.progress(ToolStarted(tool.name))
-        context = ToolContext(self.principal, self.clock(), asked.key)
+        context = ToolContext(self.principal, self.clock(), pending.key)
         limit_s = min(tool.timeout_s, self.tool_timeout_s, self.remaining_s())
         outside = tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE}
         unsure = CallOutcome.UNKNOWN if outside else CallOutcome.FAILED
         hedge = " Whether it happened is unknown." if outside else ""
         try:
-            until_stopped = self.port.until_stopped if tool.cancellable else None
-            return await bounded(_as_coroutine(tool, context, arguments), limit_s, until_stopped)
+            return await run_bounded(_as_coroutine(tool, context, arguments), limit_s)
         except ToolError as refusal:
-            raise _Over(str(refusal), CallOutcome.FAILED) from None
+            raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
         except TimeoutError:
-            raise _Over(f"{tool.name} timed out after {limit_s:.0f} s.{hedge}", unsure, timed_out=True) from None
-        except Interrupted:
-            raise _Over(f"{tool.name} was stopped by the person.{hedge}", unsure) from None
+            raise _CallEnded(f"{tool.name} timed out after {limit_s:.0f} s.{hedge}", unsure, timed_out=True) from None
         except Exception as problem:  # one tool call: whatever it raises is its result
-            log.exception("tool_call_failed", tool=tool.name, call_key=asked.key)
-            raise _Over(f"{tool.name} failed: {type(problem).__name__}.{hedge}", unsure) from None
+            log.exception("tool_call_failed", tool=tool.name, call_key=pending.key)
+            raise _CallEnded(f"{tool.name} failed: {type(problem).__name__}.{hedge}", unsure) from None
 
-    async def _journal(self, asked: Asked, content: str, outcome: CallOutcome) -> ToolReturned:
-        returned = ToolReturned(asked.step, asked.key, asked.call.id, asked.call.name, content, outcome)
+    async def _journal(self, pending: PendingCall, content: str, outcome: CallOutcome) -> ToolReturned:
+        returned = ToolReturned(pending.step, pending.key, pending.call.id, pending.call.name, content, outcome)
         await self.journal.record(returned)
         return returned
 
-    async def _journal_success(self, tool: Tool, asked: Asked, data: object) -> ToolReturned:
+    async def _journal_success(self, tool: Tool, pending: PendingCall, data: object) -> ToolReturned:
         """The raw result, with the effect where it is local; above the tool's budget also what the model sees of it."""
-        empty = ToolReturned(asked.step, asked.key, asked.call.id, asked.call.name, "")
+        empty = ToolReturned(pending.step, pending.key, pending.call.id, pending.call.name, "")
         if tool.effect is not Effect.LOCAL:
-            raw = replace(empty, content=succeeded(data))
+            raw = replace(empty, content=success_result(data))
             shown = _within_budget(tool, raw)
             await self.journal.record(raw, *shown)
         else:
             try:
                 raw = await self.journal.apply(data, empty)
             except ToolError as refusal:
-                return await self._journal(asked, failed(str(refusal)), CallOutcome.FAILED)
+                return await self._journal(pending, failure_result(str(refusal)), CallOutcome.FAILED)
             if shown := _within_budget(tool, raw):
                 await self.journal.record(*shown)
         return replace(raw, content=shown[0].content) if shown else raw
 
 
 def _within_budget(tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
-    shown = fitted(raw.content, tool.max_result_chars)
+    shown = fit_result(raw.content, tool.max_result_chars)
     return () if shown is raw.content else (ToolResultRewritten(raw.step, raw.call_key, raw.call_id, shown),)
 
 
-def _seen(task: "asyncio.Task[object]") -> None:
+def _retrieve(task: "asyncio.Task[object]") -> None:
     if not task.cancelled():
         task.exception()  # read in run(), or wanted by nobody
 

@@ -25,21 +25,21 @@ PREVIEW_SHARE = 0.9
 """How much of a budget the preview takes; the rest is for quotes it must escape."""
 
 
-def succeeded(data: object) -> str:
+def success_result(data: object) -> str:
     """The result of a call that worked; data that is no JSON is told in words, and what is too long as a preview."""
     try:
         content = _encode({"success": True, "data": _jsonable(data, 0), "error": None})
     except (RecursionError, TypeError, ValueError) as problem:
-        return failed(f"The tool ran, but its result cannot be shown: {type(problem).__name__}.")
-    return fitted(content, RAW_CHARS)
+        return failure_result(f"The tool ran, but its result cannot be shown: {type(problem).__name__}.")
+    return fit_result(content, RAW_CHARS)
 
 
-def failed(error: str) -> str:
+def failure_result(error: str) -> str:
     """The result of a call that did not work, in words for the model."""
     return _encode({"success": False, "data": None, "error": well_formed(error)[:4000]})
 
 
-def fitted(content: str, max_chars: int) -> str:
+def fit_result(content: str, max_chars: int) -> str:
     """The result as it is, or its beginning in a result of at most about `max_chars` that says what is missing."""
     if len(content) <= max_chars:
         return content
@@ -68,9 +68,9 @@ def _jsonable(value: object, depth: int) -> object:
     if isinstance(value, str):
         return well_formed(value[: 2 * RAW_CHARS])
     if isinstance(value, Mapping):
-        return {well_formed(str(key)): _jsonable(one, depth + 1) for key, one in value.items()}
+        return {well_formed(str(key)): _jsonable(item, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple | AbstractSet):
-        return [_jsonable(one, depth + 1) for one in value]
+        return [_jsonable(item, depth + 1) for item in value]
     return _special(value, depth)
 
 
@@ -83,10 +83,10 @@ def _special(value: object, depth: int) -> object:
         return str(value)
     if isinstance(value, bytes | bytearray | memoryview):
         return f"({len(value)} bytes of binary data)"
-    return _jsonable(_opened(value), depth + 1)
+    return _jsonable(_open_value(value), depth + 1)
 
 
-def _opened(value: object) -> object:
+def _open_value(value: object) -> object:
     if isinstance(value, Enum):
         return value.value
     if isinstance(value, BaseModel):

@@ -61,7 +61,7 @@ class Delivery:
         """Wake the lanes that have something to say from an earlier life; those of removed accounts are left alone."""
         self.parked.put(await self._deps.store.read(lanes.parked_lanes, lasting=True))
         for address in await self._deps.store.read(lanes.open_lanes, lasting=True):
-            if self._deps.channels.configured(address):
+            if self._deps.channels.is_configured(address):
                 self.reread(address)
 
     def publish(self, rows: Iterable[OutboxRow]) -> None:
@@ -126,7 +126,7 @@ class Delivery:
         self.parked.forget(old.lane)
         if (worker := self._workers.get(old.lane)) is not None:
             worker.lane.on_moved(new.lane.name)
-            worker.queue.window.rewind()  # what it still had in memory has moved
+            worker.queue.head.rewind()  # what it still had in memory has moved
         new.reread()
 
     def pacer(self, channel: Channel) -> Pacer:
@@ -146,7 +146,7 @@ class Delivery:
         step = worker.lane.on_row(row)
         if isinstance(step, AwaitLane):
             await self._workers[step.lane].free.wait()
-            worker.queue.window.rewind()
+            worker.queue.head.rewind()
             return
         worker.free.clear()
         try:
@@ -175,7 +175,7 @@ class Delivery:
 
     def _drop_if_idle(self, worker: LaneWorker) -> None:
         """Not while its queue reads the store: another worker would read the same rows."""
-        if worker.lane.is_idle and not worker.queue.window:
+        if worker.lane.is_idle and not worker.queue.head:
             self._workers.pop(worker.lane.name, None)
 
 

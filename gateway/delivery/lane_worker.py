@@ -33,7 +33,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.retry_policy import AttemptOutcome
 from gateway.delivery.sender import PartSender
-from gateway.durable_queue import Drained, Window
+from gateway.durable_queue import QueueHead, SerialWorker
 from gateway.failpoints import failpoint
 from gateway.store import lanes, moves, outbox, sends
 from gateway.store.engine import Connection, Store
@@ -47,11 +47,11 @@ log = structlog.get_logger()
 class DeliveryChannels(Protocol):
     """How a lane finds the channel of an address."""
 
-    def configured(self, address: Address) -> bool:
+    def is_configured(self, address: Address) -> bool:
         """Whether the account of an address is configured."""
         ...
 
-    async def loaded(self, address: Address) -> Channel:
+    async def when_loaded(self, address: Address) -> Channel:
         """The channel of a configured address, as soon as it is loaded."""
         ...
 
@@ -85,8 +85,8 @@ class LaneWorker:
         self.free.set()
         self._deps = deps
         self._channel: Channel | None = None
-        window = Window(deps.config.lane_size, self._load)
-        self.queue = Drained(window, partial(deliver, self), deps.tasks, care_of(deps.tasks, "lane", lane.name))
+        head = QueueHead(deps.config.lane_size, self._load)
+        self.queue = SerialWorker(head, partial(deliver, self), deps.tasks, care_of(deps.tasks, "lane", lane.name))
 
     async def _load(self, after_id: int, limit: int) -> list[OutboxRow]:
         query = partial(outbox.open_parts, lane=self.lane.name, after_id=after_id, limit=limit)
@@ -94,7 +94,7 @@ class LaneWorker:
 
     def reread(self) -> None:
         """Begin with the oldest open row; the one that is being delivered has its end before that."""
-        self.queue.window.rewind()
+        self.queue.head.rewind()
         self.queue.wake()
 
     def acts_before(self, deadline: datetime) -> bool:
@@ -107,7 +107,7 @@ class LaneWorker:
         """Do what the lane decided; what it decides then."""
         match step:
             case LoadChannel(address):
-                channel = self._channel = await self._deps.channels.loaded(address)
+                channel = self._channel = await self._deps.channels.when_loaded(address)
                 idempotent, can_edit = channel.limits.idempotent_sends, isinstance(channel, EditsMessages)
                 return self.lane.on_channel(self._deps.clock(), idempotent=idempotent, can_edit=can_edit)
             case FindTarget(part):
@@ -155,7 +155,7 @@ class LaneWorker:
         _log(row, outcome)
         apology = _apology(self._loaded_channel, row.part) if outcome.drop_rest else []
         if outcome.drop_rest:
-            self.queue.window.take(lambda other: other.part.source_id == source_id)
+            self.queue.head.take(lambda other: other.part.source_id == source_id)
         commit = partial(_commit, row=row, outcome=outcome, apology=apology, now=self._deps.clock())
         await self._deps.store.write(commit, self._deps.publish)
 

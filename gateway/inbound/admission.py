@@ -26,7 +26,7 @@ from gateway.access.limits import Bound, Over
 from gateway.access.policy import Admit, Decision, Enrol, Pair
 from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.inbound.reception import Doorway, Received, Reception, open_row
+from gateway.inbound.reception import Doorway, ReceptionResult, StrangerReception, open_row
 from gateway.inbound.session_key import group_key
 from gateway.store import chats, inbox, lanes, moves, outbox, people
 from gateway.store.engine import Connection
@@ -47,7 +47,7 @@ class Plan:
 
 
 @dataclass(slots=True, kw_only=True)
-class Committed(Received):
+class CommitResult(ReceptionResult):
     """What a commit made, to be announced after it."""
 
     channel: str
@@ -78,8 +78,8 @@ class Admission:
         self._parked = parked
         self._noted = noted
         self._now = now
-        self.done = Committed(channel=channel.name)
-        self._reception = Reception(connection, channel, doorway, self._put, now, self.done)
+        self.done = CommitResult(channel=channel.name)
+        self._reception = StrangerReception(connection, channel, doorway, self._put, now, self.done)
 
     def admit(self, plan: Plan) -> None:
         """Take one event in; one that was taken in before changes nothing."""
@@ -104,9 +104,9 @@ class Admission:
                 InboxRow(id_, plan.event.tenant, row.session_key, row.user_id, plan.event, self._now)
             )
         elif row.outcome is Outcome.REFUSED:
-            self._refused(plan, id_)
+            self._answer_refused(plan, id_)
 
-    def _refused(self, plan: Plan, id_: int) -> None:
+    def _answer_refused(self, plan: Plan, id_: int) -> None:
         """Say so where somebody waits to hear it; what a stranger takes back is kept no more."""
         if plan.over is not None:
             if plan.over.tell:
@@ -118,8 +118,8 @@ class Admission:
 
     def quarantine(self, rejected: Sequence[Rejected], tenant: str) -> None:
         """Keep what could not be understood."""
-        for one in rejected:
-            inbox.quarantine(self._connection, tenant, self._channel.name, self._channel.account, one, self._now)
+        for rejection in rejected:
+            inbox.quarantine(self._connection, tenant, self._channel.name, self._channel.account, rejection, self._now)
 
     def move_cursor(self, cursor: str, tenant: str) -> None:
         """How far the account has read."""

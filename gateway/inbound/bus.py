@@ -1,4 +1,4 @@
-"""The bus between intake and sessions: a bounded, typed queue of pointers to inbox rows.
+"""Intake hands rows to sessions over a bus: a bounded, typed queue of pointers to inbox rows.
 
 It carries nothing that the store does not have. A full bus forgets and reads the rows again, so it never makes a
 webhook wait; what must not wait behind a backlog (`/stop`, approvals) passes it by.
@@ -8,7 +8,7 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from gateway.durable_queue import Load, Window
+from gateway.durable_queue import Load, QueueHead
 from gateway.store.inbox import InboxRow
 
 URGENT_SIZE = 1000
@@ -20,7 +20,7 @@ class Bus:
 
     def __init__(self, size: int, load: Load[InboxRow], is_urgent: Callable[[InboxRow], bool]) -> None:
         """The store is read first: it may hold rows from an earlier life."""
-        self._window = Window(size, load, behind=True)
+        self._head = QueueHead(size, load, has_unread=True)
         self._urgent: deque[InboxRow] = deque()
         self._is_urgent = is_urgent
         self._passed_by: set[int] = set()  # urgent rows given out early; their place in the queue is still to come
@@ -31,12 +31,12 @@ class Bus:
         if len(self._urgent) < URGENT_SIZE and self._is_urgent(row):
             self._urgent.append(row)
             self._passed_by.add(row.id)
-        self._window.offer(row)
+        self._head.offer(row)
         self._news.set()
 
     def reread(self) -> None:
         """Look into the store for rows that were never announced: a commit whose outcome was unknown may hold."""
-        self._window.reread()
+        self._head.reread()
         self._news.set()
 
     async def consume(self) -> InboxRow:
@@ -45,7 +45,7 @@ class Bus:
             self._news.clear()
             if self._urgent:
                 return self._urgent.popleft()
-            row = await self._window.next()
+            row = await self._head.next()
             if row is None:
                 await self._news.wait()
             elif row.id in self._passed_by:

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import structlog
 
-from channels.base import Channel, NotPersisted
+from channels.base import Channel, ChannelState, KnownChat, NotPersisted
 from channels.messages import Address, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage, Rejected
 from gateway.access import policy, words
 from gateway.access.config import AccessConfig
@@ -23,10 +23,11 @@ from gateway.access.strangers import StrangerBound
 from gateway.delivery.delivery import Delivery
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
-from gateway.inbound.admission import Admission, Committed, Plan
+from gateway.inbound.admission import Admission, CommitResult, Plan
 from gateway.inbound.reception import Doorway, is_talk
 from gateway.inbound.session_key import session_key
 from gateway.safety.names import shown_name
+from gateway.store import chats, inbox
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
@@ -54,8 +55,58 @@ class Announced(Protocol):
         ...
 
 
-Waiting = Callable[[str], int]
+CountWaiting = Callable[[str], int]
 """How many messages of a session wait for a turn, this moment."""
+
+
+class AccountHealth(Protocol):
+    """Where an account's channel says how it is doing."""
+
+    def note(self, state: ChannelState, detail: str) -> None:
+        """It says so itself."""
+        ...
+
+    def note_missing(self, detail: str) -> None:
+        """What was said and could not be read."""
+        ...
+
+
+class ChannelSink:
+    """What one adapter is given (its `Sink`): the way in for its account."""
+
+    def __init__(self, store: Store, intake: "Intake", channel: Channel, health: AccountHealth, tenant: str) -> None:
+        self._store = store
+        self._intake = intake
+        self._channel = channel
+        self._health = health
+        self._tenant = tenant
+
+    async def receive(
+        self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
+    ) -> None:
+        """Return once everything is committed."""
+        failpoint("received")
+        self.report(ChannelState.READY)
+        await self._intake.receive(self._channel, events, rejected, cursor, self._tenant)
+        failpoint("acked")
+
+    async def cursor(self) -> str | None:
+        """The last committed resume point."""
+        query = partial(inbox.cursor_of, channel=self._channel.name, account=self._channel.account)
+        return await self._store.read(query)
+
+    async def chats(self) -> Sequence[KnownChat]:
+        """Where people who are let in talk to the bot."""
+        query = partial(chats.of_account, channel=self._channel.name, account=self._channel.account)
+        return await self._store.read(query, lasting=True)
+
+    def report_missing(self, detail: str) -> None:
+        """Tell health what could not be read."""
+        self._health.note_missing(detail)
+
+    def report(self, state: ChannelState, detail: str = "") -> None:
+        """Tell health how this channel is doing."""
+        self._health.note(state, detail)
 
 
 class Intake:
@@ -68,7 +119,7 @@ class Intake:
         snapshot: AccessSnapshot,
         delivery: Delivery,
         bus: Announced,
-        waiting: Waiting,
+        waiting: CountWaiting,
         clock: Callable[[], datetime],
         doorway: Doorway,
     ) -> None:
@@ -109,31 +160,32 @@ class Intake:
         try:
             try:
                 whole = partial(commit, plans=plans, rejected=unread, cursor=cursor)
-                await self._store.enqueue(whole, self._announce)
+                await self._store.enqueue(whole, then=self._announce)
             except StoreUnavailable:
                 raise
             except Exception as broken:  # noqa: BLE001  one event of a batch: found, and kept for the operator
                 log.info("batch_taken_apart", events=len(plans), error=type(broken).__name__)
                 self._bus.reread()  # the commit may hold, and what broke may be what tells of it
                 unread += await self._apart(commit, plans)
-                await self._store.enqueue(partial(commit, plans=(), rejected=unread, cursor=cursor), self._announce)
+                rest = partial(commit, plans=(), rejected=unread, cursor=cursor)
+                await self._store.enqueue(rest, then=self._announce)
         except StoreUnavailable as error:
             self._look_again(plans)
             raise NotPersisted(str(error)) from error
         failpoint("inbox_post")
 
-    async def _apart(self, commit: Callable[..., Committed], plans: Sequence[Plan]) -> tuple[Rejected, ...]:
+    async def _apart(self, commit: Callable[..., CommitResult], plans: Sequence[Plan]) -> tuple[Rejected, ...]:
         """Each event in a commit of its own, in order; those whose values the store does not take."""
         refused: list[Rejected] = []
         for plan in plans:
             try:
-                await self._store.enqueue(partial(commit, plans=[plan], rejected=(), cursor=None), self._announce)
+                await self._store.enqueue(partial(commit, plans=[plan], rejected=(), cursor=None), then=self._announce)
             except VALUE_REFUSED as refusal:
-                refused.append(_refused(plan.event, f"the store does not take it: {type(refusal).__name__}"))
+                refused.append(_reject(plan.event, f"the store does not take it: {type(refusal).__name__}"))
             except StoreUnavailable:
                 raise
             except Exception as error:  # noqa: BLE001  one event: kept for the operator
-                refused.append(_broken(plan.event, error))
+                refused.append(_reject_broken(plan.event, error))
         return tuple(refused)
 
     def _plans(self, events: Sequence[InboundEvent]) -> tuple[list[Plan], tuple[Rejected, ...]]:
@@ -144,7 +196,7 @@ class Intake:
             try:
                 plan = self._plan(event)
             except Exception as error:  # noqa: BLE001  one event: kept for the operator
-                refused.append(_broken(event, error))
+                refused.append(_reject_broken(event, error))
                 continue
             if plan is not None:
                 plans.append(plan)
@@ -177,7 +229,7 @@ class Intake:
             return None
         if isinstance(decision, policy.Pair):
             return Plan(event, decision, flood=flood)
-        counted = self._counted(event, decision)
+        counted = self._bound_key(event, decision)
         if counted is None or not isinstance(event, InboundMessage | CommandInvoked | ButtonPressed):
             return Plan(event, decision)
         talk = is_talk(event)
@@ -187,7 +239,7 @@ class Intake:
             over = replace(over, tell=False)
         return Plan(event, decision, over, waiting, counted=counted)
 
-    def _counted(self, event: InboundEvent, decision: policy.Decision) -> str | None:
+    def _bound_key(self, event: InboundEvent, decision: policy.Decision) -> str | None:
         """Whose bound an event counts against: a person's, a newcomer's until they are one; None for nobody's.
 
         What is said to a group and not to the bot has a bound of its own, or it would use up what may be asked.
@@ -217,7 +269,7 @@ class Intake:
         rejected: Sequence[Rejected],
         cursor: str | None,
         tenant: str,
-    ) -> Committed:
+    ) -> CommitResult:
         """The whole of one commit, in the writer."""
         parked, noted = self._delivery.parked, self._noted
         admission = Admission(connection, channel, self._doorway, parked, noted, self._clock())
@@ -228,7 +280,7 @@ class Intake:
             admission.move_cursor(cursor, tenant)
         return admission.done
 
-    def _announce(self, done: Committed) -> None:
+    def _announce(self, done: CommitResult) -> None:
         """Tell everybody, in the event loop, right after the commit."""
         self._know(done)
         self._tell_operator(done)
@@ -247,7 +299,7 @@ class Intake:
             series(DUPLICATES, done.channel).inc(done.duplicates)
             log.info("duplicates_ignored", count=done.duplicates)
 
-    def _know(self, done: Committed) -> None:
+    def _know(self, done: CommitResult) -> None:
         """Remember who was let in, and which chats were written down."""
         for person in done.people:
             self._snapshot.put(person)
@@ -257,7 +309,7 @@ class Intake:
             self._noted.clear()
         self._noted.update(dict.fromkeys(done.noted, self._clock()))
 
-    def _tell_operator(self, done: Committed) -> None:
+    def _tell_operator(self, done: CommitResult) -> None:
         """Show who asks and what lets them in, on the terminal or in the log; in numbers, that they do."""
         for asked in done.asked:
             name, account = shown_name(asked.display_name), f"{asked.channel}:{asked.account}"
@@ -282,12 +334,12 @@ def _account(event: InboundEvent) -> str:
     return f"{event.address.channel}:{event.address.account}"
 
 
-def _refused(event: InboundEvent, reason: str) -> Rejected:
+def _reject(event: InboundEvent, reason: str) -> Rejected:
     log.error("event_refused", event_id=ascii(event.event_id), error=reason)
     return Rejected(event.event_id, ascii(event), reason)
 
 
-def _broken(event: InboundEvent, error: Exception) -> Rejected:
+def _reject_broken(event: InboundEvent, error: Exception) -> Rejected:
     series(FAULTS, "event").inc()
     log.error("event_broken", event_id=ascii(event.event_id), exc_info=error)
-    return _refused(event, f"it broke the admission: {type(error).__name__}")
+    return _reject(event, f"it broke the admission: {type(error).__name__}")

@@ -1,4 +1,4 @@
-"""The channel manager: loads each channel, keeps it running, gives it its way in, and lends it to those who send.
+"""The manager loads each channel, keeps it running, gives it its way in, and lends it to those who send.
 
 Channels start side by side, and one that fails holds up no other. What an event means is intake's matter, what is
 sent when is delivery's.
@@ -13,15 +13,13 @@ from functools import partial
 
 import structlog
 
-from channels.base import Channel, ChannelState, HasCommands, KnownChat, Menus, Reacts, Sign
+from channels.base import Channel, ChannelState, HasCommands, Menus, Reacts, Sign
 from channels.errors import ChannelError, ConfigRefused
-from channels.messages import DEFAULT_TENANT, Address, InboundEvent, Rejected
+from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import ChannelNotInstalled
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import call
-from gateway.failpoints import failpoint
-from gateway.inbound.intake import Intake
-from gateway.store import chats, inbox
+from gateway.inbound.intake import ChannelSink, Intake
 from gateway.store.engine import Store
 from gateway.supervision import until_ended
 from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY, FAULTS, series
@@ -35,7 +33,7 @@ SIGN_TIMEOUT_S = 10.0
 SIGNS_AT_ONCE = 50
 
 
-Pause = Callable[[float], Awaitable[None]]
+Sleep = Callable[[float], Awaitable[None]]
 """Wait so many seconds."""
 
 
@@ -51,10 +49,11 @@ class ChannelAccount:
 
 
 @dataclass(slots=True)
-class _Held:
+class _Account:
     """One account as it stands."""
 
     spec: ChannelAccount
+    clock: Callable[[], datetime]
     ready: "asyncio.Future[Channel]"
     state: ChannelState = ChannelState.STARTING
     detail: str = ""
@@ -64,11 +63,11 @@ class _Held:
     pacer: Pacer | None = None
     failures: int = field(default=0)
 
-    def note(self, state: ChannelState, detail: str, now: datetime) -> None:
+    def note(self, state: ChannelState, detail: str) -> None:
         """Keep how the channel says it is doing."""
         self.reported = (state, detail)
         if state is ChannelState.READY:
-            self.heard_at = now
+            self.heard_at = now = self.clock()
             self.failures = 0
             CHANNEL_HEARD_AT.labels(self.spec.channel, self.spec.account).set(now.timestamp())
         self._show()
@@ -90,39 +89,6 @@ class _Held:
             CHANNEL_READY.labels(self.spec.channel, self.spec.account).set(state is ChannelState.READY)
 
 
-class AccountSink:
-    """What one adapter is given: the way in for its account."""
-
-    def __init__(self, manager: "ChannelManager", held: _Held, channel: Channel) -> None:
-        self._manager = manager
-        self._held = held
-        self._channel = channel
-
-    async def receive(
-        self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
-    ) -> None:
-        """Return once everything is committed."""
-        failpoint("received")
-        self.report(ChannelState.READY)
-        await self._manager.receive(self._held.spec, self._channel, events, rejected, cursor)
-
-    async def cursor(self) -> str | None:
-        """The last committed resume point."""
-        return await self._manager.cursor(self._held.spec)
-
-    async def chats(self) -> Sequence[KnownChat]:
-        """Where people who are let in talk to the bot."""
-        return await self._manager.chats(self._held.spec)
-
-    def report_missing(self, detail: str) -> None:
-        """Tell health what could not be read."""
-        self._held.note_missing(detail)
-
-    def report(self, state: ChannelState, detail: str = "") -> None:
-        """Tell health how this channel is doing."""
-        self._manager.note(self._held, state, detail)
-
-
 class ChannelManager:
     """Every channel account of the gateway."""
 
@@ -133,63 +99,31 @@ class ChannelManager:
         clock: Callable[[], datetime],
         tasks: asyncio.TaskGroup,
         menus: Menus,
-        pause: Pause = asyncio.sleep,
+        sleep: Sleep = asyncio.sleep,
     ) -> None:
-        """Nothing is loaded before `run`; `tasks` is the parent of signs. `pause` is for tests."""
-        self._pause = pause
+        """Nothing is loaded before `run`; `tasks` is the parent of signs. `sleep` is for tests."""
+        self._sleep = sleep
         self._store = store
-        self._clock = clock
         self._tasks = tasks
         self._menus = menus
-        self._intake: Intake | None = None
         self._signs = asyncio.Semaphore(SIGNS_AT_ONCE)
         self._reacting: dict[tuple[Address, str], asyncio.Task[None]] = {}  # the newest sign under way, by message
         loop = asyncio.get_running_loop()
-        self._held = {(one.channel, one.account): _Held(one, loop.create_future()) for one in accounts}
+        self._held = {(spec.channel, spec.account): _Account(spec, clock, loop.create_future()) for spec in accounts}
 
     async def run(self, intake: Intake) -> None:
         """Keep every channel running until cancelled; then no channel reads any more."""
-        self._intake = intake
         async with asyncio.TaskGroup() as running:
             for held in self._held.values():
-                running.create_task(self._keep(held))
-
-    # ------------------------------------------------------------ hop 2: in
-
-    async def receive(
-        self,
-        spec: ChannelAccount,
-        channel: Channel,
-        events: Sequence[InboundEvent],
-        rejected: Sequence[Rejected],
-        cursor: str | None,
-    ) -> None:
-        """Persist what a channel heard; return once that is committed."""
-        if self._intake is None:
-            raise RuntimeError("a channel hears before the manager runs")
-        await self._intake.receive(channel, events, rejected, cursor, spec.tenant)
-        failpoint("acked")
-
-    async def cursor(self, spec: ChannelAccount) -> str | None:
-        """The committed resume point of an account."""
-        return await self._store.read(partial(inbox.cursor_of, channel=spec.channel, account=spec.account))
-
-    async def chats(self, spec: ChannelAccount) -> Sequence[KnownChat]:
-        """Where people who are let in talk to the bot of an account."""
-        query = partial(chats.of_account, channel=spec.channel, account=spec.account)
-        return await self._store.read(query, lasting=True)
-
-    def note(self, held: _Held, state: ChannelState, detail: str) -> None:
-        """Keep how a channel is doing."""
-        held.note(state, detail, self._clock())
+                running.create_task(self._keep(held, intake))
 
     # ------------------------------------------------------------ hop 8: out
 
-    def configured(self, address: Address) -> bool:
+    def is_configured(self, address: Address) -> bool:
         """Whether the account of an address is configured."""
         return (address.channel, address.account) in self._held
 
-    async def loaded(self, address: Address) -> Channel:
+    async def when_loaded(self, address: Address) -> Channel:
         """The channel of an address, as soon as it is loaded."""
         return await asyncio.shield(self._held[address.channel, address.account].ready)
 
@@ -229,7 +163,7 @@ class ChannelManager:
             self._reacting[where] = reacting = self._tasks.create_task(
                 self._react(ask, address.channel, self._reacting.get(where))
             )
-            reacting.add_done_callback(partial(self._reacted, where))
+            reacting.add_done_callback(partial(self._forget_reaction, where))
 
     async def _react(
         self, ask: Callable[[], Awaitable[None]], channel: str, before: "asyncio.Task[None] | None"
@@ -239,7 +173,7 @@ class ChannelManager:
                 await asyncio.wait([before])
             await self._sign(ask(), "sign_failed", channel)
 
-    def _reacted(self, where: tuple[Address, str], task: "asyncio.Task[None]") -> None:
+    def _forget_reaction(self, where: tuple[Address, str], task: "asyncio.Task[None]") -> None:
         if self._reacting.get(where) is task:
             del self._reacting[where]
 
@@ -252,9 +186,9 @@ class ChannelManager:
 
     # ------------------------------------------------------------ supervision
 
-    async def _keep(self, held: _Held) -> None:
-        while await self._apart(held):
-            await self._pause(RESTART_S[min(held.failures, len(RESTART_S)) - 1])
+    async def _keep(self, held: _Account, intake: Intake) -> None:
+        while await self._apart(held, intake):
+            await self._sleep(RESTART_S[min(held.failures, len(RESTART_S)) - 1])
 
     async def aclose(self) -> None:
         """Close every channel; `run` has ended, and nothing is sent any more."""
@@ -262,14 +196,14 @@ class ChannelManager:
             if held.ready.done():
                 await self._sign(held.ready.result().aclose(), "channel_not_closed", held.spec.channel)
 
-    async def _load(self, held: _Held) -> Channel:
+    async def _load(self, held: _Account) -> Channel:
         """The adapter, made when it is first wanted."""
         if not held.ready.done():
             held.ready.set_result(await asyncio.to_thread(held.spec.make))
             self._tasks.create_task(self._set_commands(held.ready.result()))
         return held.ready.result()
 
-    async def _apart(self, held: _Held) -> bool:
+    async def _apart(self, held: _Account, intake: Intake) -> bool:
         """`_run_once` in a task of its own.
 
         CPython 3.11.2 leaves a cancellation behind in a task whose task group failed: it may not hit the next run.
@@ -277,26 +211,26 @@ class ChannelManager:
         goes_on: list[bool] = []
 
         async def run() -> None:
-            goes_on.append(await self._run_once(held))
+            goes_on.append(await self._run_once(held, intake))
 
         await until_ended(self._tasks.create_task(run()))
         return goes_on[0] if goes_on else True
 
-    async def _run_once(self, held: _Held) -> bool:
+    async def _run_once(self, held: _Account, intake: Intake) -> bool:
         """Load a channel and run it until it ends; whether it should be started again."""
         try:
             channel = await self._load(held)
-            await channel.run(AccountSink(self, held, channel))
+            await channel.run(ChannelSink(self._store, intake, channel, held, held.spec.tenant))
             reason = "it ended by itself"
         except (ConfigRefused, ChannelNotInstalled) as refused:
-            self.note(held, ChannelState.FAILED, str(refused))
+            held.note(ChannelState.FAILED, str(refused))
             return False
         except Exception as error:  # noqa: BLE001  one channel's run: recorded, shown in health, started again
             series(FAULTS, "channel").inc()
             log.exception("channel_broken", channel=held.spec.channel, account=held.spec.account)
             reason = f"{type(error).__name__}: {error}"
         held.failures += 1
-        self.note(held, ChannelState.DEGRADED, f"{reason}; starting it again")
+        held.note(ChannelState.DEGRADED, f"{reason}; starting it again")
         return True
 
     async def _set_commands(self, channel: Channel) -> None:

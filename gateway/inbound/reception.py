@@ -65,7 +65,7 @@ class Doorway:
 
 
 @dataclass(slots=True)
-class Received:
+class ReceptionResult:
     """What came of strangers in a commit."""
 
     people: list[Person] = field(default_factory=list)  # who is let in by now
@@ -74,11 +74,11 @@ class Received:
     crowded: set[str] = field(default_factory=set)  # accounts where strangers come in numbers: telegram:main
 
 
-class Reception:
+class StrangerReception:
     """One commit's strangers."""
 
     def __init__(
-        self, connection: Connection, channel: Channel, doorway: Doorway, put: Put, now: datetime, done: Received
+        self, connection: Connection, channel: Channel, doorway: Doorway, put: Put, now: datetime, done: ReceptionResult
     ) -> None:
         """What comes of them is added to `done`."""
         self._connection = connection
@@ -98,10 +98,10 @@ class Reception:
         """Let in who brings an invitation; else keep what they say, and tell them a code where it is time to."""
         if flood:
             self._note_crowd(event.tenant, event.address)
-        if isinstance(event, InboundMessage | CommandInvoked) and not (code and self._invited(event, id_, code)):
+        if isinstance(event, InboundMessage | CommandInvoked) and not (code and self._redeem(event, id_, code)):
             self._ask(event, id_, invited=code is not None)
 
-    def _invited(self, event: InboundMessage | CommandInvoked, id_: int, code: str) -> bool:
+    def _redeem(self, event: InboundMessage | CommandInvoked, id_: int, code: str) -> bool:
         invited = invites.redeem(self._connection, self._doorway.keys.invites, code, event, self._now)
         if invited is None:
             return False

@@ -1,4 +1,4 @@
-"""The name of a conversation, from the place and the person of a message. Pure."""
+"""A conversation is named by the place and the person of a message. Pure."""
 
 from channels.messages import Address, ButtonPressed, ChatKind, CommandInvoked, InboundEvent
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from agent.wellformed import normalized
+from agent.wellformed import normalize
 
 NOTE = "[Note from the gateway:"
 """How the note begins; `gateway.safety.output.clean` takes an echo of it out of answers."""
@@ -137,7 +137,7 @@ def _note(findings: tuple[str, ...]) -> str:
 def _plain(text: str) -> str:
     """The text with tag characters and look-alikes as the letters they stand for, and nothing invisible."""
     shown = _INVISIBLE.sub("", text.translate(_TAGS))
-    return normalized("NFKC", shown).translate(_LOOKALIKES)[:MAX_LOOKED_AT_CHARS]  # one character may become eighteen
+    return normalize("NFKC", shown).translate(_LOOKALIKES)[:MAX_LOOKED_AT_CHARS]  # one character may become eighteen
 
 
 def _decode(text: str) -> list[str]:

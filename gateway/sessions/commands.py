@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Protocol
 
 import structlog
 
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
-from channels.base import Channel, SendsMedia
-from channels.messages import Address, ButtonPressed
+from channels.base import SendsMedia
+from channels.messages import ButtonPressed
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.roles import Role
@@ -24,16 +23,15 @@ from gateway.commands.decisions import Decision
 from gateway.commands.table import CommandTable
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.durable_queue import Drained, Window, load_wanted
+from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
-from gateway.sessions.kinds import words_of
-from gateway.sessions.presses import Presses, take_away_buttons
-from gateway.sessions.rows import answering, missed_text
-from gateway.sessions.suggested import take_press
+from gateway.sessions.deps import ChannelDirectory, PeopleDirectory
+from gateway.sessions.inbox_rules import missed_text, own_route_id, words_of
+from gateway.sessions.mailbox import read_waiting
+from gateway.sessions.presses import PressHandler, take_away_buttons, take_press
+from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
-from gateway.sessions.waiting import read_waiting
-from gateway.sessions.worker import Session
 from gateway.store import blobs, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
@@ -46,26 +44,6 @@ log = structlog.get_logger()
 
 ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], Mapping[str, object]]
 """Apply a local command within a commit, once a key; what it did."""
-
-
-class Channels(Protocol):
-    """How a reply finds its channel."""
-
-    async def loaded(self, address: Address) -> Channel:
-        """The channel of an address, as soon as it is loaded."""
-        ...
-
-
-class People(Protocol):
-    """Who a user is now, and what became of them."""
-
-    def principal(self, user_id: str) -> Principal | None:
-        """The person; None where they may not command the bot any more."""
-        ...
-
-    def put(self, person: Person) -> None:
-        """Know this person as they are now."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +89,15 @@ TELL_MISSED_EVERY = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
-class CommandTools:
+class CommandDeps:
     """What every command of a gateway shares."""
 
     store: Store
     bus: Bus  # takes what people say with a button
     table: CommandTable
     delivery: Delivery
-    channels: Channels
-    people: People
+    channels: ChannelDirectory
+    people: PeopleDirectory
     apply: ApplyChange
     decisions: Mapping[str, Decision]  # by the word that a button carries
     trials: Trials  # what every command passes
@@ -132,21 +110,21 @@ class CommandTools:
 class CommandRunner:
     """Runs the commands of every session, one after another within each."""
 
-    def __init__(self, tools: CommandTools, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, deps: CommandDeps, tasks: asyncio.TaskGroup) -> None:
         """`tasks` is the parent of what runs."""
-        self._store = tools.store
-        self._bus = tools.bus
-        self._table = tools.table
-        self._delivery = tools.delivery
-        self._channels = tools.channels
-        self._people = tools.people
-        self._apply = tools.apply
-        self._trials = tools.trials
-        self._clock = tools.clock
-        self._presses = Presses(tools.buttons, tools.decisions)
-        self._dates = tools.dates or tools.clock
+        self._store = deps.store
+        self._bus = deps.bus
+        self._table = deps.table
+        self._delivery = deps.delivery
+        self._channels = deps.channels
+        self._people = deps.people
+        self._apply = deps.apply
+        self._trials = deps.trials
+        self._clock = deps.clock
+        self._presses = PressHandler(deps.buttons, deps.decisions)
+        self._dates = deps.dates or deps.clock
         self._tasks = tasks
-        self._lanes: dict[_Lane, Drained[_Queued]] = {}
+        self._lanes: dict[_Lane, SerialWorker[_Queued]] = {}
         self._told_missed_at: dict[tuple[str, str], datetime] = {}
 
     @property
@@ -158,9 +136,9 @@ class CommandRunner:
         """Run a command after those before it in its session."""
         where = self._lane_of(session, row)
         if where not in self._lanes:
-            window = Window(COMMANDS_KEPT, partial(self._load, session, where))
+            head = QueueHead(COMMANDS_KEPT, partial(self._load, session, where))
             care = care_of(self._tasks, "commands", session.key)
-            self._lanes[where] = Drained(window, self._run, self._tasks, care)
+            self._lanes[where] = SerialWorker(head, self._run, self._tasks, care)
         self._lanes[where].offer(_Queued(row, session))
 
     def _lane_of(self, session: Session, row: InboxRow) -> _Lane:
@@ -176,13 +154,13 @@ class CommandRunner:
         async def load(after_id: int, limit: int) -> list[InboxRow]:
             return await read_waiting(self._store, after_id, limit, session.key)
 
-        def wanted(row: InboxRow) -> bool:
+        def is_wanted(row: InboxRow) -> bool:
             return session.takes_command(row) and self._lane_of(session, row) == lane
 
-        return [_Queued(row, session) for row in await load_wanted(load, wanted, after_id, limit)]
+        return [_Queued(row, session) for row in await load_filtered(load, is_wanted, after_id, limit)]
 
     async def _run(self, queued: _Queued) -> None:
-        for run in (self._tried, self._apologise):
+        for run in (self._try, self._apologise):
             try:
                 await run(queued.session, queued.row)
                 break
@@ -190,12 +168,12 @@ class CommandRunner:
                 log.exception("command_broken", inbox_id=queued.id)
         where = self._lane_of(queued.session, queued.row)
         lane = self._lanes.get(where)
-        if lane is not None and not lane.window:
+        if lane is not None and not lane.head:
             del self._lanes[where]
 
-    async def _tried(self, session: Session, row: InboxRow) -> None:
+    async def _try(self, session: Session, row: InboxRow) -> None:
         """Run it, unless the process died of it again and again."""
-        await self._channels.loaded(row.event.address)  # it may never come, and nobody is to wait for that
+        await self._channels.when_loaded(row.event.address)  # it may never come, and nobody is to wait for that
         command = self._parse(row)[0]
         async with self._trials.command(row, urgent=command is not None and command.urgent) as admitted:
             run = self._apologise if admitted is Admitted.GIVEN_UP else self._execute
@@ -213,7 +191,7 @@ class CommandRunner:
         if isinstance(row.event, ButtonPressed):
             await self._decide(session, row, row.event, principal)
             return
-        if session.missed(row):
+        if session.is_missed(row):
             await self._tell_missed(session, row)
             return
         command, name, arguments = self._parse(row)
@@ -223,7 +201,7 @@ class CommandRunner:
         if not Role(principal.role).allows(command.least_role):
             await self._commit(session, row, Reply(self._table.not_allowed(command, principal)), Outcome.ANSWERED)
             return
-        await session.conversation.loaded()
+        await session.conversation.load()
         asked = Invocation(name, arguments, principal, self._dates(), session, f"inbox:{row.id}")
         reply = await command.handle(asked)
         await self._commit(session, row, reply, Outcome.ANSWERED)
@@ -233,18 +211,18 @@ class CommandRunner:
         reply, taken = await self._presses.decide(pressed, principal, self._clock())
         await self._commit(session, row, reply, Outcome.ANSWERED)
         if taken:
-            await take_away_buttons(await self._channels.loaded(pressed.address), pressed)
+            await take_away_buttons(await self._channels.when_loaded(pressed.address), pressed)
 
     def _parse(self, row: InboxRow) -> tuple[Command | None, str, str]:
         words = words_of(row.event, self._table.talk)
         return self._table.parse(words) or (None, words.removeprefix("/").partition(" ")[0], "")
 
     async def _commit(self, session: Session, row: InboxRow, reply: Reply, outcome: Outcome) -> None:
-        channel = await self._channels.loaded(row.event.address)
-        state = await session.conversation.loaded()
+        channel = await self._channels.when_loaded(row.event.address)
+        state = await session.conversation.load()
         principal = self._people.principal(row.user_id) or Principal(row.user_id, row.tenant)
         whose = None if Role(principal.role).allows(Role.OPERATOR) else row.user_id  # in a group: of one's own
-        stopped = isinstance(reply.session, SessionAction) and session.stop(EndReason.STOPPED, row.id, whose)
+        stopped = isinstance(reply.session, SessionAction) and session.cancel(EndReason.STOPPED, row.id, whose)
 
         def job(connection: Connection) -> _Done:
             now = self._clock()
@@ -256,9 +234,9 @@ class CommandRunner:
             ]
             done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
-            said = OutboundMessage(row.event.address, f"inbox:{row.id}", text, reply_route_of=answering(row))
+            said = OutboundMessage(row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row))
             if isinstance(channel, SendsMedia):
-                said = replace(said, media=_kept(connection, row, reply, now))
+                said = replace(said, media=_keep_files(connection, row, reply, now))
             elif reply.files:
                 said = replace(said, text=f"{text}\n\nThis channel takes no files; ask on another one.")
             parts = to_parts(channel, said)
@@ -267,7 +245,7 @@ class CommandRunner:
             failpoint("command_pre")
             return replace(done, replies=outbox.put(connection, row.tenant, parts, now))
 
-        await self._store.write(job, lambda done: self._announce(session, row, reply, done))
+        await self._store.write(job, then=lambda done: self._announce(session, row, reply, done))
         failpoint("command_post")
 
     def _act(
@@ -287,9 +265,9 @@ class CommandRunner:
                 why = f"/{reply.session}"
                 cleared = inbox.clear_session(connection, session.key, row.id, now, why, stop.whose)
                 running = inbox.clear_claimed(connection, session.key, row.id, now, why, stop.whose) > 0 or stop.stopped
-                texts = [text for one in cleared if (text := words_of(one.event, self._table.talk))]
+                texts = [text for other in cleared if (text := words_of(other.event, self._table.talk))]
                 results.append({"cleared": len(cleared), "texts": texts, "was_running": running})
-                done = _Done([], cleared=tuple(one.id for one in cleared))
+                done = _Done([], cleared=tuple(other.id for other in cleared))
                 if reply.session is SessionAction.STOP:
                     return done
                 generation = state.generation + 1
@@ -316,7 +294,7 @@ class CommandRunner:
             self._bus.reread()
         if done.state is not None:
             session.go_on_in(done.state)
-        session.cleared(done.cleared)
+        session.drop_cleared(done.cleared)
         if done.said is not None:
             self._bus.publish(done.said)
         if done.person is not None:
@@ -333,7 +311,7 @@ class CommandRunner:
             self._told_missed_at[session.where] = now
 
 
-def _kept(connection: Connection, row: InboxRow, reply: Reply, now: datetime) -> tuple[MediaRef, ...]:
+def _keep_files(connection: Connection, row: InboxRow, reply: Reply, now: datetime) -> tuple[MediaRef, ...]:
     """The files of a reply, in the same commit."""
     refs = []
     for index, file in enumerate(reply.files):

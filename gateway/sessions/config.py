@@ -1,4 +1,4 @@
-"""What an operator can set about sessions and turns."""
+"""An operator sets here how sessions and turns run; nothing is carried out here."""
 
 from typing import Literal
 

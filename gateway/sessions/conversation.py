@@ -1,4 +1,4 @@
-"""What a session remembers between turns: its place in the store, its mode, its next journal number, its history."""
+"""A session remembers between turns its place in the store, its mode, its next journal number, its history."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -35,18 +35,18 @@ class Conversation:
         """What a message does that arrives mid-turn."""
         return self._config.mode if self._state is None else self._state.mode
 
-    async def loaded(self) -> SessionState:
+    async def load(self) -> SessionState:
         """The living generation; begun where there is none."""
         if self._state is not None:
             return self._state
         async with self._reading:
-            return self._known() or await self._read()
+            return self._living() or await self._read()
 
-    def _known(self) -> SessionState | None:
+    def _living(self) -> SessionState | None:
         return self._state
 
     async def reload(self) -> SessionState:
-        """As `loaded`, read anew."""
+        """As `load`, read anew."""
         async with self._reading:
             return await self._read()
 

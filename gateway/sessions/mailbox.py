@@ -1,25 +1,30 @@
-"""A session's one mailbox, for the next turn and for steering: a bounded window on its rows in the durable inbox."""
+"""A session's one mailbox, for the next turn and for steering: the head of its rows in the durable inbox."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import replace
+from functools import partial
+
+import structlog
 
 from channels.messages import InboundEvent
-from gateway.durable_queue import Drained, Window, load_wanted
-from gateway.sessions.kinds import CHAT
-from gateway.sessions.rows import joins
-from gateway.sessions.waiting import read_waiting
+from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
+from gateway.sessions.inbox_rules import CHAT, joins
+from gateway.store import inbox
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
 from gateway.supervision import care_of
+from gateway.telemetry import FAULTS, series
+
+log = structlog.get_logger()
 
 KindOf = Callable[[InboxRow], str | None]
 """The kind of turn that a row starts; None for what never starts one (a command)."""
 
 
-class Mailbox:
-    """What waits in a session, and the task that takes it up row by row."""
+class Mailbox(SerialWorker[InboxRow]):
+    """What waits in a session, and the task that hands it to the session row by row."""
 
     def __init__(
         self,
@@ -27,28 +32,22 @@ class Mailbox:
         key: str,
         size: int,
         kind_of: KindOf,
-        take: Callable[[InboxRow], Awaitable[None]],
+        handle: Callable[[InboxRow], Awaitable[None]],
         tasks: asyncio.TaskGroup,
     ) -> None:
-        """`take` is called with one row at a time; what it has not taken may join its turn."""
+        """`handle` is called with one row at a time; what it was not called with may join its turn."""
+        super().__init__(QueueHead(size, self._load), handle, tasks, care_of(tasks, "session", key))
         self._store = store
         self._key = key
         self._kind_of = kind_of
-        self._take_up = take
         self._offered_id = 0
-        self._edited: dict[int, InboundEvent] = {}  # by row, from here on: how it reads since it was offered
-        self._rows = Drained(Window(size, self._load), self._take_next, tasks, care_of(tasks, "session", key))
+        self._edited: dict[int, InboundEvent] = {}  # by row: how it reads since it was offered
 
     async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
-        rows = await load_wanted(self._waiting, lambda row: self._kind_of(row) is not None, after_id, limit)
+        rows = await load_filtered(self._load_offered, lambda row: self._kind_of(row) is not None, after_id, limit)
         return [self.current(row) for row in rows]  # an edit may have come while they were read
 
-    async def _take_next(self, row: InboxRow) -> None:
-        """Take a row up; nobody asks any more how those before it read."""
-        self._edited = {id_: event for id_, event in self._edited.items() if id_ >= row.id}
-        await self._take_up(row)
-
-    async def _waiting(self, after_id: int, limit: int) -> list[InboxRow]:
+    async def _load_offered(self, after_id: int, limit: int) -> list[InboxRow]:
         """What was offered and is in the store alone; what the router has not seen yet may not be for a turn at all."""
         rows = await read_waiting(self._store, after_id, limit, self._key)
         return [row for row in rows if row.id <= self._offered_id]
@@ -56,36 +55,28 @@ class Mailbox:
     def offer(self, row: InboxRow) -> None:
         """Take a row; beyond the bound the store alone remembers it."""
         self._offered_id = max(row.id, self._offered_id)
-        self._rows.offer(row)
-
-    def hold(self) -> None:
-        """Give out nothing until `release`; steering may still be taken."""
-        self._rows.hold()
-
-    def release(self) -> None:
-        """Give out again."""
-        self._rows.release()
+        super().offer(row)
 
     @property
     def busy(self) -> bool:
         """Whether anything waits or is being taken."""
-        return self._rows.running or bool(self._rows.window)
+        return self.running or bool(self.head)
 
     def __len__(self) -> int:
         """How many rows wait."""
-        return len(self._rows.window)
+        return len(self.head)
 
     def steering(self, turn: TurnRow) -> list[InboxRow]:
         """What may join the running turn; another member's message waits for a turn of its own."""
-        return [row for row in self._rows.window if joins(row, turn) and self._kind_of(row) == CHAT]
+        return [row for row in self.head if joins(row, turn) and self._kind_of(row) == CHAT]
 
     def take(self, rows: Collection[InboxRow]) -> list[InboxRow]:
         """Take these out of turn, as far as they wait still and are as they were."""
-        return self._rows.window.take(lambda row: row in rows)
+        return self.head.take(lambda row: row in rows)
 
     def put_back(self, rows: Iterable[InboxRow]) -> None:
         """What was taken waits again, in its place."""
-        self._rows.put_back(self.current(row) for row in rows)
+        super().put_back([self.current(row) for row in rows])
 
     def current(self, row: InboxRow) -> InboxRow:
         """A row that was taken or read a moment ago, as it reads now."""
@@ -93,17 +84,30 @@ class Mailbox:
 
     def take_next(self, wanted: Callable[[InboxRow], bool]) -> InboxRow | None:
         """Take the row in front, where it is wanted."""
-        first = next(iter(self._rows.window), None)
+        first = next(iter(self.head), None)
         if first is None or not wanted(first):
             return None
-        return self._rows.window.take(lambda row: row.id == first.id)[0]
+        return self.head.take(lambda row: row.id == first.id)[0]
 
     def drop(self, ids: Collection[int]) -> None:
         """Forget these rows: the store has them cleared."""
         if ids:
-            self._rows.window.take(lambda row: row.id in ids)
+            self.head.take(lambda row: row.id in ids)
 
     def change(self, original_id: int, edit: InboxRow) -> None:
         """Put the new text of a waiting message in its place, wherever it is: the store is about to have it."""
-        self._edited[original_id] = edit.event
-        self._rows.window.swap(self.current)
+        at = 0 if self.handled is None else self.handled.id  # nobody asks any more how those before it read
+        self._edited = {id_: event for id_, event in self._edited.items() if id_ >= at} | {original_id: edit.event}
+        self.head.update(self.current)
+
+
+async def read_waiting(store: Store, after_id: int, limit: int, session_key: str | None = None) -> list[InboxRow]:
+    """As `inbox.waiting`, outages waited out. A row that cannot be read gets its outcome, and holds up nothing."""
+    query = partial(inbox.waiting, after_id=after_id, limit=limit, session_key=session_key)
+    while True:
+        try:
+            return await store.read(query, lasting=True)
+        except inbox.UnreadableRow as bad:
+            series(FAULTS, "row").inc()
+            log.error("row_unreadable", inbox_id=bad.id, error=str(bad))
+            await store.write(partial(inbox.set_aside, id_=bad.id, reason=str(bad)))

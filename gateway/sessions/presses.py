@@ -1,27 +1,64 @@
-"""A press: what the button stands for, where it is ours and its presser's, and what is seen of that afterwards."""
+"""Buttons under an answer: the replies it suggests, and what a press stands for, where it is ours and its presser's.
+
+A press of a suggested reply becomes a message of its person's own, so that everything behind it (turns, steering,
+restarts) knows messages only. Which answer may still be replied to is asked of the journal, in the commit that takes
+the press.
+"""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import structlog
 
 from agent.ports import Principal
+from agent.transcript import JournalEvent, suggested_replies
 from channels.base import Channel, HasButtons
 from channels.errors import ChannelError
-from channels.messages import ButtonPressed
-from gateway.access.buttons import Meant, SealedButtons, Void
-from gateway.commands.base import Reply
-from gateway.commands.decisions import GONE, Decision
+from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
+from gateway.access.buttons import Meant, SealedButtons, Void, short_id
+from gateway.commands.base import Reply, SaySuggested
+from gateway.commands.decisions import GONE, SAY, Decision
+from gateway.store import inbox, journal
+from gateway.store.engine import Connection
+from gateway.store.inbox import InboxRow, NewRow
+from gateway.store.journal import TurnRow
 
 log = structlog.get_logger()
 
 CLOSE_TIMEOUT_S = 10.0
+MAX_REPLIES = 8
+LABEL_CHARS = 40
+HOLDS = timedelta(days=7)
+"""After this a button says nothing any more, however quiet the conversation was."""
 
 
 @dataclass(frozen=True, slots=True)
-class Presses:
+class SuggestedReplies:
+    """Makes the buttons of a turn's answer."""
+
+    seals: SealedButtons
+    clean: Callable[[str], str]  # an agent's text to what a person may see
+    clock: Callable[[], datetime]
+
+    def buttons(self, channel: Channel, turn: TurnRow, events: Sequence[JournalEvent]) -> tuple[Button, ...]:
+        """What the ended turn suggests, for its person alone; nothing where the channel shows no buttons."""
+        if not isinstance(channel, HasButtons):
+            return ()
+        account, until = f"{turn.address.channel}:{turn.address.account}", self.clock() + HOLDS
+        buttons = []
+        for index, reply in enumerate(suggested_replies(events)[:MAX_REPLIES]):
+            label = self.clean(reply.label).strip()
+            if label and reply.words.strip():
+                subject = f"{short_id(turn.id)}.{index}"
+                data = self.seals.seal(SAY, subject, turn.user_id, account, until)
+                buttons.append(Button(label if len(label) <= LABEL_CHARS else f"{label[: LABEL_CHARS - 1]}…", data))
+        return tuple(buttons)
+
+
+@dataclass(frozen=True, slots=True)
+class PressHandler:
     """Opens what comes back with a press and finds what it does."""
 
     seals: SealedButtons
@@ -47,3 +84,32 @@ async def take_away_buttons(channel: Channel, pressed: ButtonPressed) -> None:
             await channel.close_buttons(pressed.address, pressed.message_id)
     except (ChannelError, TimeoutError) as failure:
         log.debug("buttons_stay", event_id=pressed.event_id, error=str(failure))
+
+
+def take_press(connection: Connection, row: InboxRow, reply: SaySuggested, talk: str) -> InboxRow | None:
+    """Admit what a pressed button says as the person's own words, as old as the press; None where that is over.
+
+    It is over once anything else was answered in that conversation, a new one was begun, or one of the buttons under
+    the same answer was pressed: their words are one event, which is admitted once.
+    """
+    replies = suggested_replies(journal.last_ended(connection, row.tenant, row.session_key, reply.turn_id))
+    if not isinstance(row.event, ButtonPressed) or reply.index >= len(replies):
+        return None
+    event = _to_event(row.event, replies[reply.index].words, f"reply:{reply.turn_id}", talk)
+    id_ = inbox.admit(connection, NewRow(event, row.user_id, row.session_key), row.admitted_at)
+    return None if id_ is None else InboxRow(id_, row.tenant, row.session_key, row.user_id, event, row.admitted_at)
+
+
+def _to_event(pressed: ButtonPressed, words: str, event_id: str, talk: str) -> InboundEvent:
+    """The words as if typed under the answer; where only their person sees that, so that only they see what follows."""
+    if pressed.route is not None and pressed.route.private:
+        return CommandInvoked(
+            event_id=event_id, address=pressed.address, sender=pressed.sender, received_at=pressed.received_at,
+            tenant=pressed.tenant, name=talk, arguments=words, kind=pressed.kind, locale=pressed.locale,
+            route=pressed.route,
+        )  # fmt: skip
+    return InboundMessage(
+        event_id=event_id, address=pressed.address, sender=pressed.sender, received_at=pressed.received_at,
+        tenant=pressed.tenant, message_id=pressed.message_id, kind=pressed.kind, text=words, mentions_bot=True,
+        locale=pressed.locale,
+    )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The router: each row from the bus to its session's mailbox, or to the commands; edits to what they are about.
+"""Each row from the bus goes to its session's mailbox or to the commands, an edit to what it is about.
 
 It starts no turn and runs no command itself. Sessions are made when they are first needed and let go when idle.
 """
@@ -14,9 +14,9 @@ from gateway.errors import GatewayError
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
 from gateway.sessions.commands import CommandRunner
-from gateway.sessions.rows import missed
-from gateway.sessions.shared import SessionTools
-from gateway.sessions.worker import Session
+from gateway.sessions.deps import SessionDeps
+from gateway.sessions.inbox_rules import is_missed
+from gateway.sessions.session import Session
 from gateway.store import edits, inbox, journal
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.telemetry import FAULTS, series
@@ -29,13 +29,13 @@ SWEEP_EVERY_S = 15.0
 class Router:
     """Hop 4: from the bus to sessions."""
 
-    def __init__(self, bus: Bus, tools: SessionTools, commands: CommandRunner, tasks: asyncio.TaskGroup) -> None:
+    def __init__(self, bus: Bus, deps: SessionDeps, commands: CommandRunner, tasks: asyncio.TaskGroup) -> None:
         """`tasks` is the parent of every session's work."""
         self._bus = bus
-        self._tools = tools
+        self._deps = deps
         self._commands = commands
         self._tasks = tasks
-        self._store = tools.turns.store
+        self._store = deps.turns.store
         self._sessions: dict[tuple[str, str], Session] = {}
         self._used_at: dict[tuple[str, str], datetime] = {}
         self._sweeps = False
@@ -59,9 +59,9 @@ class Router:
     async def recover(self) -> None:
         """Take up the turns that were running when the process ended; before anything is routed."""
         failpoint("recovery_begun")
-        await self._tools.trials.look_back()
+        await self._deps.trials.look_back()
         for open_turn in await self._store.read(journal.open_turns, lasting=True):
-            if not self._tools.channels.configured(open_turn.turn.address):
+            if not self._deps.channels.is_configured(open_turn.turn.address):
                 continue  # its account was taken out of the configuration: it waits until that is back
             session = self.session(open_turn.turn.tenant, open_turn.session_key)
             log.info("turn_taken_up", turn_id=open_turn.turn.id, session=open_turn.session_key)
@@ -70,10 +70,10 @@ class Router:
     def session(self, tenant: str, key: str) -> Session:
         """The session of a key."""
         where = (tenant, key)
-        self._used_at[where] = self._tools.turns.clock()
+        self._used_at[where] = self._deps.turns.clock()
         held = self._sessions.get(where)
         if held is None:
-            held = self._sessions[where] = Session(self._tools, tenant, key, self._tasks)
+            held = self._sessions[where] = Session(self._deps, tenant, key, self._tasks)
         return held
 
     def waiting(self, key: str, tenant: str = "default") -> int:
@@ -102,23 +102,23 @@ class Router:
         event = row.event
         session = self.session(row.tenant, row.session_key)
         if isinstance(event, MessageDeleted):
-            await self._deleted(session, row, event.message_id)
-        elif self._missed(row):
+            await self._take_back(session, row, event.message_id)
+        elif self._is_missed(row):
             self._commands.offer(session, row)
         elif isinstance(event, InboundMessage) and event.edited:
-            await self._edited(session, row, event.message_id)
-        elif self._tools.kind_of(row) is not None:
+            await self._apply_edit(session, row, event.message_id)
+        elif self._deps.kind_of(row) is not None:
             session.offer(row)
         else:
             self._commands.offer(session, row)
 
-    def _missed(self, row: InboxRow) -> bool:
-        return missed(row.admitted_at, self._tools.turns.clock(), self._tools.config)
+    def _is_missed(self, row: InboxRow) -> bool:
+        return is_missed(row.admitted_at, self._deps.turns.clock(), self._deps.config)
 
-    async def _edited(self, session: Session, row: InboxRow, message_id: str) -> None:
+    async def _apply_edit(self, session: Session, row: InboxRow, message_id: str) -> None:
         """An edit of what nobody has answered takes its place; of what is being answered it steers; later: context."""
         original = await self._original(row, message_id)
-        now = self._tools.turns.clock()
+        now = self._deps.turns.clock()
         if original is None:
             session.offer(row)
         elif original.outcome is None and original.turn_id is None:
@@ -130,7 +130,7 @@ class Router:
         else:
             await self._settle(row, Outcome.CONTEXT, "edited after it was answered")
 
-    async def _deleted(self, session: Session, row: InboxRow, message_id: str) -> None:
+    async def _take_back(self, session: Session, row: InboxRow, message_id: str) -> None:
         """What nobody has answered yet is not answered any more."""
         original = await self._original(row, message_id)
         if original is not None and original.outcome is None and original.turn_id is None:
@@ -144,14 +144,14 @@ class Router:
         await self._settle_id(row.id, outcome, detail)
 
     async def _settle_id(self, id_: int, outcome: Outcome, detail: str) -> None:
-        now = self._tools.turns.clock()
+        now = self._deps.turns.clock()
         await self._store.write(partial(inbox.settle, id_=id_, outcome=outcome, now=now, detail=detail))
 
     async def _sweep(self) -> None:
         """Let idle sessions go: what they know is in the store."""
         while True:
             await asyncio.sleep(SWEEP_EVERY_S)
-            oldest = self._tools.turns.clock() - timedelta(seconds=self._tools.config.idle_s)
+            oldest = self._deps.turns.clock() - timedelta(seconds=self._deps.config.idle_s)
             for where, used_at in list(self._used_at.items()):
                 if used_at < oldest and not self._sessions[where].busy and not self._commands.works_in(*where):
                     del self._sessions[where], self._used_at[where]

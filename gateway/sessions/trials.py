@@ -1,4 +1,4 @@
-"""Who works beside whom: everybody at once, but what the process died with again and again is tried alone.
+"""Everybody works at once, but what the process died with again and again is tried alone.
 
 A turn, or a message or command that never got as far as one, is suspected once the process has died three times with
 it at work and without any progress of it. Most of these did nothing but stand beside. So suspects run one at a time,
@@ -37,7 +37,7 @@ ALONE_S = (20.0, 40.0, 80.0, 160.0, 320.0)
 
 NOTHING = Record(0, 0)
 
-Pause = Callable[[float], Awaitable[None]]
+Sleep = Callable[[float], Awaitable[None]]
 """Wait so many seconds."""
 
 
@@ -71,13 +71,13 @@ def worst(records: Iterable[Record]) -> Record:
 class Trials:
     """The one gate of a gateway that every turn and command passes; open but while a suspect is tried."""
 
-    def __init__(self, store: Store, most_turns: int, tasks: asyncio.TaskGroup, pause: Pause = asyncio.sleep) -> None:
+    def __init__(self, store: Store, most_turns: int, tasks: asyncio.TaskGroup, sleep: Sleep = asyncio.sleep) -> None:
         """Nothing is known before `look_back`; `tasks` is the parent of what ends a trial's solitude.
 
-        `pause` is what a suspect waits with, and is for tests.
+        `sleep` is what a suspect waits with, and is for tests.
         """
         self._store = store
-        self._pause = pause
+        self._sleep = sleep
         self._slots = asyncio.Semaphore(most_turns)
         self._tasks = tasks
         self._begun_s = asyncio.get_running_loop().time()
@@ -88,7 +88,7 @@ class Trials:
         self._open.set()
         self._quiet = asyncio.Event()
         self._quiet.set()
-        self._one = asyncio.Lock()
+        self._suspects = asyncio.Lock()
 
     async def look_back(self) -> None:
         """Learn what earlier processes died with; before anything is begun."""
@@ -98,7 +98,7 @@ class Trials:
     @asynccontextmanager
     async def turn(self, turn: TurnRow) -> AsyncIterator[Admitted]:
         """Take up a turn of an earlier process within this."""
-        async with self._entered([turn_work(turn.id)], turn.tenant) as admitted, self._slots:
+        async with self._enter([turn_work(turn.id)], turn.tenant) as admitted, self._slots:
             await self._mark([turn_work(turn.id)], turn.tenant, admitted)
             yield admitted
 
@@ -106,7 +106,7 @@ class Trials:
     async def rows(self, rows: Sequence[InboxRow]) -> AsyncIterator[Admitted]:
         """Begin a turn within this."""
         works = self._old(rows)
-        async with self._entered(works, rows[0].tenant) as admitted, self._slots:
+        async with self._enter(works, rows[0].tenant) as admitted, self._slots:
             await self._mark(works, rows[0].tenant, admitted)
             yield admitted
 
@@ -117,7 +117,7 @@ class Trials:
         if urgent and not works:
             yield Admitted.BESIDE
             return
-        async with self._entered(works, row.tenant) as admitted:
+        async with self._enter(works, row.tenant) as admitted:
             await self._mark(works, row.tenant, admitted)
             yield admitted
 
@@ -133,15 +133,15 @@ class Trials:
     # ------------------------------------------------------------ the gate
 
     @asynccontextmanager
-    async def _entered(self, works: Sequence[str], tenant: str) -> AsyncIterator[Admitted]:
+    async def _enter(self, works: Sequence[str], tenant: str) -> AsyncIterator[Admitted]:
         record = worst(self._records[work] for work in works if work in self._records)
         if record.deaths < SUSPECT_AFTER or record.alone >= GIVEN_UP_AFTER:
             async with self._beside():
                 yield Admitted.GIVEN_UP if record.alone >= GIVEN_UP_AFTER else Admitted.BESIDE
             return
-        await self._pause(self._begun_s + pause_s(record.deaths) - asyncio.get_running_loop().time())
-        async with self._one:
-            alone = await self._quietened()
+        await self._sleep(self._begun_s + pause_s(record.deaths) - asyncio.get_running_loop().time())
+        async with self._suspects:
+            alone = await self._close_when_quiet()
             log.warning("suspect_tried", work=works[0], deaths=record.deaths, alone=alone)
             async with self._beside() if not alone else self._solitude(works, tenant, alone_s(record.deaths)):
                 yield Admitted.ALONE if alone else Admitted.BESIDE
@@ -159,7 +159,7 @@ class Trials:
             if not self._working:
                 self._quiet.set()
 
-    async def _quietened(self) -> bool:
+    async def _close_when_quiet(self) -> bool:
         """Close the gate once nothing is at work; open again and False where something never ends."""
         for patience_s in QUIET_S:
             self._open.clear()

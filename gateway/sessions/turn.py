@@ -1,86 +1,27 @@
-"""What a running turn can do to the world: the agent's `TurnPort` over journal, mailbox and delivery.
+"""A session is at one turn at a time, drawn as states. Pure: its rules are tested without a store, a model or a clock.
 
-Every write of a turn carries its fence and is one commit. What the agent decides is the agent's matter; when the
-answer is sent is the lane's.
+    ENDED ── begin ──▶ CLAIMING ── run ──▶ RUNNING ── finish ──▶ FINISHING
+      ▲                 │  ▲ ▲                │                     │
+      │                 │  │ └──── retry ─────┘                     │
+      │                 │  └──────────────── retry ────────────────┤
+      └────── end ──────┴────────────── end ────────────────────────┘
+
+What is written where is `commits`' matter, what the agent may do meanwhile `journaled_turn`'s.
 """
 
-import asyncio
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import partial
-from typing import Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
 
-from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
-from agent.transcript import (
-    EndReason,
-    JournalEvent,
-    ModelResponded,
-    Steered,
-    ToolIntended,
-    ToolReturned,
-    TurnEnded,
-    UserItem,
-    spoken,
-)
-from channels.base import Channel, Sign
-from channels.messages import Button
-from gateway.delivery.delivery import Delivery
-from gateway.delivery.growing_answer import LiveOutcome
-from gateway.delivery.live_answer import LiveAnswer
-from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.failpoints import failpoint
-from gateway.sessions.conversation import Conversation
-from gateway.sessions.items import Reader
-from gateway.sessions.mailbox import Mailbox
-from gateway.sessions.signs import Signs
-from gateway.sessions.suggested import SuggestedReplies
-from gateway.store import inbox, journal, outbox
-from gateway.store.engine import Connection, Store
-from gateway.store.inbox import InboxRow, Outcome
-from gateway.store.journal import Fence, TurnRow
-from gateway.store.outbox import OutboxPart, OutboxRow
-from gateway.telemetry import TURN_SECONDS, TURNS, series
-
-ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], str]
-"""Apply a local command within a commit, once a key; its result as a JSON object {"success", "data", "error"}."""
-
-
-WITHHELD = UserItem("(The input guard withheld a message here.)")
-
-NOTHING_LEFT = "My answer came out empty. Please ask me again."
-"""Said where the last look at an answer left nothing of it: nobody waits for silence."""
-
-
-class Surroundings(Protocol):
-    """What a running turn sees of its session."""
-
-    mailbox: Mailbox
-    conversation: Conversation
-    signs: Signs
-
-    def may_command(self, user_id: str) -> bool:
-        """Whether this person may command the bot at this moment."""
-        ...
+from agent.transcript import EndReason, JournalEvent
+from gateway.sessions.inbox_rules import joins
+from gateway.store.inbox import InboxRow
+from gateway.store.journal import TurnRow
 
 
 @dataclass(frozen=True, slots=True)
-class TurnTools:
-    """What every turn of a gateway shares."""
-
-    store: Store
-    delivery: Delivery
-    apply: ApplyCommand
-    clean: Callable[[str], str]  # model text to what a person may see
-    reader: Reader
-    clock: Callable[[], datetime]
-    journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable
-    replies: SuggestedReplies
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """A turn that runs, and where it stands."""
+class ClaimedTurn:
+    """A turn with its rows, and where it stands."""
 
     turn: TurnRow
     first_id: int  # the inbox row that it answers
@@ -90,220 +31,96 @@ class Begun:
     resumed: bool = False  # whether an earlier attempt may have left traces
 
 
-OUTCOMES = {
-    EndReason.STOPPED: Outcome.CLEARED,
-    EndReason.MODEL_ERROR: Outcome.FAILED,
-    EndReason.CONTEXT_EXHAUSTED: Outcome.FAILED,
-}
-"""The outcome of a turn's first row by how it ended; all others are answered."""
+class TurnState(Enum):
+    """Where a turn is in its life."""
 
-EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolReturned: "result", Steered: "steer"}
+    CLAIMING = "claiming"  # rows are taken, or a turn of an earlier attempt is read; nothing runs yet
+    RUNNING = "running"  # the agent is at it: messages may join, a cancellation ends it at its next checkpoint
+    FINISHING = "finishing"  # its end is being committed: a cancellation comes too late
+    ENDED = "ended"  # nothing is at work
 
 
-class RunningTurn:
-    """The port of one turn. It ends with `finish`, or with the process."""
+class SessionTurn:
+    """What a session answers now. One object serves one turn after another; a cancellation may come at any time."""
 
-    def __init__(
-        self,
-        tools: TurnTools,
-        session: Surroundings,
-        channel: Channel,
-        live: LiveAnswer,
-        begun: Begun,
-        fence: Fence,
-        principal: Principal,
-    ) -> None:
-        """The turn has begun: its claim is committed."""
-        self._tools = tools
-        self._session = session
-        self._channel = channel
-        self._live = live
-        self.begun = begun
-        self._turn = begun.turn
-        self._fence = fence
-        self._principal = principal
-        self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
-        self._fed = False
-        self.events = list(begun.events)
-        self.steers = True  # mode followup turns this off
+    def __init__(self) -> None:
+        """Nothing is at work."""
+        self.state = TurnState.ENDED
+        self.rows: list[InboxRow] = []  # taken from the mailbox, not claimed yet: an edit may still replace them
+        self.claimed: ClaimedTurn | None = None  # what is answered now, from the moment its claim is tried
+        self.steers = False  # whether messages of its person join it; mode followup turns this off
+        self.cancelled: EndReason | None = None  # why the running turn is to end
+        self._before: dict[str | None, int] = {}  # up to which row everything is cancelled, of one person or of all
+        self._on_cancel: Callable[[EndReason], None] | None = None
 
-    # ------------------------------------------------------------ the agent's port
+    @property
+    def is_live(self) -> bool:
+        """Whether the agent is at work."""
+        return self.state in {TurnState.RUNNING, TurnState.FINISHING}
 
-    async def record(self, *events: JournalEvent) -> None:
-        """Append events, durable when this returns."""
-        point = EVENT_FAILPOINTS.get(type(events[-1]), "response")
-        seq = self._session.conversation.next_seq(self._turn.session_id, len(events))
+    @property
+    def may_steer(self) -> bool:
+        """Whether a message could join it now."""
+        return self.state is TurnState.RUNNING and self.steers and self.cancelled is None
 
-        def job(connection: Connection) -> None:
-            now = self._tools.clock()
-            journal.hold(connection, self._fence)
-            journal.append(connection, self._turn, seq, events, now)
-            for event in events:
-                if isinstance(event, ModelResponded):
-                    journal.note_usage(connection, self._turn, event, now)
+    def takes(self, row: InboxRow) -> bool:
+        """Whether this message joins the turn at work; it waits for a turn of its own otherwise."""
+        return self.is_live and self.claimed is not None and self.steers and joins(row, self.claimed.turn)
 
-        failpoint(f"{point}_pre")
-        await self._tools.store.write(job)
-        failpoint(f"{point}_post")
-        self._journaled(events)
+    # ------------------------------------------------------------ its life
 
-    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
-        """Apply a local effect and journal its result in one commit."""
-        seq = self._session.conversation.next_seq(self._turn.session_id, 1)
+    def begin(self) -> None:
+        """ENDED → CLAIMING: rows are to be claimed, or a turn is read that was begun before."""
+        self._enter(TurnState.CLAIMING, TurnState.ENDED)
 
-        def job(connection: Connection) -> ToolReturned:
-            journal.hold(connection, self._fence)
-            earlier = journal.result_of(connection, returned.call_key)
-            if earlier is not None:
-                return earlier
-            now = self._tools.clock()
-            content = self._tools.apply(connection, self._principal, command, returned.call_key, now)
-            event = replace(returned, content=content)
-            journal.append(connection, self._turn, seq, [event], now)
-            return event
+    def claim(self, claimed: ClaimedTurn) -> None:
+        """Its claim is tried, or known to hold: from here on the turn can be cancelled."""
+        self._enter(TurnState.CLAIMING, TurnState.CLAIMING)
+        self.claimed, self.rows = claimed, []
 
-        failpoint("effect_pre")
-        event = await self._tools.store.write(job)
-        failpoint("effect_post")
-        self._journaled((event,))
-        return event
+    def run(self, *, steers: bool, on_cancel: Callable[[EndReason], None]) -> None:
+        """CLAIMING → RUNNING; what was cancelled before it ran is told of it at once."""
+        self._enter(TurnState.RUNNING, TurnState.CLAIMING)
+        self.steers, self._on_cancel, self.cancelled = steers, on_cancel, None
+        if self._is_covered():
+            self._interrupt(EndReason.STOPPED)
 
-    def steering_waits(self) -> bool:
-        """Whether something waits that may join."""
-        return self.steers and not self._stop.done() and bool(self._session.mailbox.steering(self._turn))
+    def finish(self) -> None:
+        """RUNNING → FINISHING: its end is committed now."""
+        self._enter(TurnState.FINISHING, TurnState.RUNNING)
 
-    async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
-        """Claim what the principal said meanwhile, with the results it causes, in one commit."""
-        if not self.steering_waits():
-            return ()
-        waiting = self._session.mailbox.steering(self._turn)
-        items = [await self._tools.reader.read(row.event, self._channel) or WITHHELD for row in waiting]
-        rows = self._session.mailbox.take(waiting)  # what was edited meanwhile is read at the next checkpoint
-        read = [(row, item) for row, item in zip(waiting, items, strict=True) if row in rows]
-        seq = self._session.conversation.next_seq(self._turn.session_id, len(overtaken) + 1)
+    def retry(self) -> None:
+        """An attempt broke: back to CLAIMING, with its claim as it was."""
+        self._enter(TurnState.CLAIMING, TurnState.CLAIMING, TurnState.RUNNING, TurnState.FINISHING)
 
-        def job(connection: Connection) -> list[tuple[InboxRow, UserItem]]:
-            """What was cleared or deleted meanwhile is left out; where nothing is left, nothing was overtaken."""
-            journal.hold(connection, self._fence)
-            claimed = [(row, item) for row, item in read if inbox.claim(connection, [row.id], self._turn.id)]
-            if claimed:
-                events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, tuple(item for _, item in claimed)))
-                journal.append(connection, self._turn, seq, events, self._tools.clock())
-            return claimed
+    def end(self) -> None:
+        """Nothing is at work any more, however it came to that."""
+        self.state, self.claimed, self.cancelled, self._on_cancel = TurnState.ENDED, None, None, None
 
-        try:
-            failpoint("steer_pre")
-            claimed = await self._tools.store.write(job)
-        except BaseException:
-            self._session.mailbox.put_back(rows)
-            raise
-        failpoint("steer_post")
-        taken = tuple(item for _, item in claimed)
-        if taken:
-            self._journaled((*overtaken, Steered(step, taken)))
-        for row, _ in claimed:
-            self._session.signs.show(row, Sign.STEERED)
-        return taken
+    def cancel(self, reason: EndReason, before_id: int, user_id: str | None) -> bool:
+        """End what answers a message before this one, of one person (None: of anybody); whether such a turn is at work.
 
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
-        """End the turn in one commit; False when a message came in that it should read first."""
-        if reason is EndReason.COMPLETED and self.steering_waits():
+        In CLAIMING it is told as soon as it runs, in RUNNING at once, in FINISHING it ends as it is about to. What has
+        not begun yet is remembered, so that it does not run.
+        """
+        self._before[user_id] = max(before_id, self._before.get(user_id, 0))
+        if not self._is_covered():
             return False
-        settled = await self._live.settle()
-        ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
-        buttons = self._tools.replies.buttons(self._channel, self._turn, ended)
-        look = partial(self._last_look, reason, text, settled, buttons)
-        text, parts = await self._tools.delivery.long_texts.run(len(text), look)
-        if reason is EndReason.COMPLETED and self.steering_waits():
-            self._live.resume()
-            return False
-        await self._end(reason, text, response, parts)
+        self._interrupt(reason)
         return True
 
-    def progress(self, event: TurnProgress) -> None:
-        """Show the answer as it grows."""
-        if isinstance(event, TextDelta):
-            if not self._fed:
-                self._fed = True
-                failpoint("model_first_text")
-            self._live.feed(event.text)
-        elif isinstance(event, TextDiscarded):
-            self._live.discard(spoken(self.events))  # the response under way is void, not the answers before it
-        elif isinstance(event, ToolEnded):
-            failpoint("tool_done")
+    def _is_covered(self) -> bool:
+        if self.claimed is None:
+            return False
+        cancelled_before = max(self._before.get(None, 0), self._before.get(self.claimed.turn.user_id, 0))
+        return self.claimed.first_id < cancelled_before
 
-    def stopping(self) -> EndReason | None:
-        """Why the turn should end now; asked before every step and every tool (A33)."""
-        if not self._stop.done() and not self._session.may_command(self._turn.user_id):
-            self.stop(EndReason.STOPPED)
-        return self._stop.result() if self._stop.done() else None
+    def _interrupt(self, reason: EndReason) -> None:
+        if self.state is TurnState.RUNNING and self.cancelled is None and self._on_cancel is not None:
+            self.cancelled = reason
+            self._on_cancel(reason)
 
-    async def until_stopped(self) -> EndReason:
-        """Wait for the reason to end."""
-        return await asyncio.shield(self._stop)
-
-    # ------------------------------------------------------------ the session's side
-
-    def stop(self, reason: EndReason) -> None:
-        """Ask the turn to end; it does so at its next checkpoint, a stream at once."""
-        if not self._stop.done():
-            self._stop.set_result(reason)
-
-    def _last_look(
-        self, reason: EndReason, text: str, settled: LiveOutcome, buttons: tuple[Button, ...]
-    ) -> tuple[str, list[OutboxPart]]:
-        """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
-        text = self._tools.clean(text).strip()
-        if reason is EndReason.STOPPED:
-            quiet = not settled.standing and not self._fed  # nothing was begun; the command tells whoever stopped it
-            text = "" if quiet else text or "⏹"
-        else:
-            text = text or NOTHING_LEFT
-        if not text:
-            return "", []
-        turn = self._turn
-        pieces = settled.pages.all_of(text)
-        if text == NOTHING_LEFT or not pieces:
-            pieces, buttons = settled.pages.all_of(NOTHING_LEFT), ()
-        said = OutboundMessage(
-            turn.address, turn.id, text, turn.reply_to, reply_route_of=self.begun.answers, buttons=buttons
-        )
-        return text, to_parts(self._channel, said, pieces=pieces, standing=settled.standing)
-
-    async def _end(
-        self, reason: EndReason, text: str, response: ModelResponded | None, parts: Sequence[OutboxPart]
-    ) -> None:
-        ended = TurnEnded(reason, text)
-        events: tuple[JournalEvent, ...] = (ended,) if response is None else (response, ended)
-        turn = self._turn
-        seq = self._session.conversation.next_seq(turn.session_id, len(events))
-        claimed = bool(parts) and self._tools.delivery.reserve(turn.address.lane)
-
-        def job(connection: Connection) -> list[OutboxRow]:
-            now = self._tools.clock()
-            journal.hold(connection, self._fence)
-            journal.append(connection, turn, seq, events, now)
-            if response is not None:
-                journal.note_usage(connection, turn, response, now)
-            journal.end_turn(connection, turn.id, reason, now)
-            inbox.settle_turn(
-                connection, turn.id, self.begun.first_id, OUTCOMES.get(reason, Outcome.ANSWERED), now, reason.value
-            )
-            rows = outbox.put(connection, turn.tenant, parts, now, first_claimed=claimed)
-            failpoint("final_pre")
-            return rows
-
-        try:
-            await self._tools.store.write(job, self._tools.delivery.publish)
-        except BaseException:
-            self._tools.delivery.release(turn.address.lane)
-            raise
-        failpoint("final_post")
-        self._journaled(events)
-        self._live.clear_sign()
-        series(TURNS, reason.value).inc()
-        TURN_SECONDS.observe((self._tools.clock() - turn.started_at).total_seconds())
-
-    def _journaled(self, events: Sequence[JournalEvent]) -> None:
-        self.events += events
-        self._tools.journaled(events)
+    def _enter(self, state: TurnState, *sources: TurnState) -> None:
+        if self.state not in sources:
+            raise RuntimeError(f"a turn cannot go from {self.state.value} to {state.value}")
+        self.state = state

@@ -87,21 +87,21 @@ class Store:
         """Which SQL the jobs meet."""
         return self._engine.dialect
 
-    def enqueue(self, job: Job[T], after: Callable[[T], None] | None = None) -> asyncio.Future[T]:
+    def enqueue(self, job: Job[T], then: Callable[[T], None] | None = None) -> asyncio.Future[T]:
         """Queue a job: jobs commit in the order of these calls. Cancelling the future does not take the job back.
 
-        `after(result)` is called in the event loop, in job order, after the commit and before the future resolves.
+        `then(result)` is called in the event loop, in job order, after the commit and before the future resolves.
         The future raises StoreUnavailable in an outage (the job may hold nevertheless: it must bear repetition), or
-        what the job or `after` raised.
+        what the job or `then` raised.
         """
-        return self._writer.enqueue(job, after)
+        return self._writer.enqueue(job, then)
 
-    async def write(self, job: Job[T], after: Callable[[T], None] | None = None) -> T:
+    async def write(self, job: Job[T], then: Callable[[T], None] | None = None) -> T:
         """As `enqueue`, but an outage is waited out: the job keeps its place in the order until it holds.
 
         Cancelling the caller does not end that. After `aclose` was called it is tried once more, then StoreUnavailable.
         """
-        return await self._writer.enqueue(job, after, lasting=True)
+        return await self._writer.enqueue(job, then, lasting=True)
 
     async def read(self, query: Callable[[Connection], T], *, lasting: bool = False) -> T:
         """The query's result over one consistent view of what is committed; a write in it is refused.

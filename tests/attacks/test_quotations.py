@@ -13,14 +13,14 @@ from gateway.coach.commands import coach_commands
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.safety.guard import GuardConfig, GuardMode, InputGuard
-from gateway.sessions.items import Reader
-from gateway.sessions.kinds import CHAT, Kinds
+from gateway.sessions.inbox_rules import CHAT, RowClassifier
+from gateway.sessions.user_items import UserItemBuilder
 from gateway.store.inbox import InboxRow
 from tests.fakes.chat import FakeChannel
 from tests.fakes.practice_reader import FakePractice
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-KINDS = Kinds(CommandTable((*coach_commands(FakePractice()), *session_commands()), "coach"))
+KINDS = RowClassifier(CommandTable((*coach_commands(FakePractice()), *session_commands()), "coach"))
 WISHES = [
     "/log 45m guitar", "/stop", "/new", "/coach /undo", "! stop that", "yes", "45m guitar", "I practised piano for 2 h",
     "plan my week", "undo", "hoy hice 30 minutos de piano", "New skill chess",
@@ -38,7 +38,7 @@ def message(text: str, **more: object) -> InboundMessage:
 
 async def read(event: InboundMessage, mode: GuardMode = GuardMode.WARN) -> UserItem | None:
     """The item a model gets of it."""
-    return await Reader(InputGuard(GuardConfig(mode=mode)), "coach").read(event, FakeChannel())
+    return await UserItemBuilder(InputGuard(GuardConfig(mode=mode)), "coach").build(event, FakeChannel())
 
 
 @pytest.mark.parametrize("words", WISHES)
@@ -97,10 +97,10 @@ async def test_a_thread_brings_the_message_it_hangs_on() -> None:
         asked.append(event.reply_to)
         return Quoted(QuoteKind.REPLY, "45m guitar", "Bo")
 
-    reader = Reader(InputGuard(), "coach", earlier)
+    reader = UserItemBuilder(InputGuard(), "coach", earlier)
     in_thread = replace(message("log this", reply_to="7"), address=Address("slack", "main", "C1", "7"))
-    item = await reader.read(in_thread, FakeChannel())
+    item = await reader.build(in_thread, FakeChannel())
     assert item is not None and "45m guitar" in item.data
-    await reader.read(message("hm", reply_to="7"), FakeChannel())
-    await reader.read(replace(in_thread, quoted=(Quoted(QuoteKind.REPLY, "shown"),)), FakeChannel())
+    await reader.build(message("hm", reply_to="7"), FakeChannel())
+    await reader.build(replace(in_thread, quoted=(Quoted(QuoteKind.REPLY, "shown"),)), FakeChannel())
     assert ["7"] == asked

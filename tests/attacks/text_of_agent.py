@@ -168,24 +168,24 @@ def many_calls(text: str) -> None:
     """A turn of very many calls, read as each round reads it."""
     journal = journal_of(text)
     open_calls(journal)
-    stuck.circling(journal)
+    stuck.detect_loop(journal)
     fold([*journal, ModelResponded(1, text), *(ModelResponded(2, piece) for piece in pieces(text))])
 
 
 def said_in_results(text: str) -> None:
     """What a tool gave and what it said when it failed."""
-    results.succeeded({"a": text, "b": pieces(text), text: 1})
-    results.failed(text)
-    results.fitted(text, len(text) // 2)
+    results.success_result({"a": text, "b": pieces(text), text: 1})
+    results.failure_result(text)
+    results.fit_result(text, len(text) // 2)
 
 
 def prompted(text: str) -> None:
     """A request of it, as it goes over the wire."""
     items = conversation(text)
     body = openai_format.request_body(ModelRequest(text, items, TOOLS, 100), "m", "max_tokens", usage_in_stream=True)
-    openai._encoded(body)  # noqa: SLF001  what every request passes
-    context.estimated_tokens(context.trimmed(items, 100, 1000))
-    context.with_old_results_blanked(items)
+    openai._encode(body)  # noqa: SLF001  what every request passes
+    context.estimate_tokens(context.trim_history(items, 100, 1000))
+    context.blank_old_results(items)
     context.compose([text], [text])
 
 
@@ -214,10 +214,10 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.failures:from_answer": Entry(refused),
     "agent.responses:classify": Entry(classified),
     "agent.responses:with_own_ids": Entry(with_own_ids),
-    "agent.answers:ended": Entry(lambda text: answers.ended(EndReason.TIMEOUT, text, text)),
-    "agent.stuck:circling": Entry(many_calls),
+    "agent.answers:end_text": Entry(lambda text: answers.end_text(EndReason.TIMEOUT, text, text)),
+    "agent.stuck:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
-    "agent.tools.results:succeeded": Entry(said_in_results),
+    "agent.tools.results:success_result": Entry(said_in_results),
     "agent.tools.pipeline:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
     "agent.wellformed:well_formed": Entry(well_formed),
 }
@@ -230,12 +230,12 @@ EXCUSED: dict[str, str] = {
     "agent.coach.sentences:_logs": "our own patterns, built once at the start",
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
     "agent.history": "loops over the turns that are kept, by their events",
-    "agent.tools.schemas": "the schemas of our own tools, built once at the start",
+    "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline_work:Work.reads": "loops over results of one turn, by the names of tools",
     "agent.coach.plan:_command": "loops over a person's skills, by their ids",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.permissions": "a tool's name against the operator's few patterns",
-    "agent.running:RunningTurn._finish": "loops over the names of tools whose outcome is unknown",
+    "agent.turn_run:TurnRun._finish": "loops over the names of tools whose outcome is unknown",
 }

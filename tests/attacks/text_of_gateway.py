@@ -12,8 +12,8 @@ from gateway.commands.zones import find_zone, near_zones
 from gateway.delivery.pages import close_open_markup
 from gateway.safety import guard, output, redaction
 from gateway.safety.names import KnownName, Lookalikes
-from gateway.sessions.framing import framed
-from gateway.sessions.kinds import words_of
+from gateway.sessions.inbox_rules import words_of
+from gateway.sessions.user_items import frame
 from gateway.telemetry import Cleaner
 from tests.attacks.entries import Entry
 from tests.attacks.text_of_delivery import ENTRIES as OF_DELIVERY
@@ -69,7 +69,7 @@ def suspect(text: str) -> None:
 def named(text: str) -> None:
     """Somebody's name as lists show it."""
     Lookalikes((KnownName("Ada", "owner"),)).introduce(text)
-    framed("attached document", text, text)
+    frame("attached document", text, text)
 
 
 ENTRIES: dict[str, Entry] = {
@@ -80,7 +80,7 @@ ENTRIES: dict[str, Entry] = {
     "gateway.safety.redaction:Redactor.redact": Entry(SCRUBBER.scrub),
     "gateway.safety.redaction:escape_controls": Entry(redaction.escape_controls),
     "gateway.telemetry:Cleaner": Entry(logged),
-    "gateway.sessions.kinds:words_of": Entry(words),
+    "gateway.sessions.inbox_rules:words_of": Entry(words),
     "gateway.commands.table:CommandTable": Entry(commands),
     "gateway.delivery.pages:close_open_markup": Entry(close_open_markup),
     "gateway.safety.names:Lookalikes": Entry(named),
@@ -106,7 +106,7 @@ EXCUSED: dict[str, str] = {
     "gateway.ops.operators": "loops over the accounts of the configuration",
     "gateway.inbound.reception": "loops over the owners of an account, and compares counts",
     "gateway.sessions.conversation": "loops over the turns that are kept, by the number of their events",
-    "gateway.sessions.waiting": "asks the store again, by the ids of rows",
+    "gateway.sessions.mailbox": "asks the store again, by the ids of rows",
     "gateway.sessions.trials": "loops over what is at work, by its ids",
     "gateway.access.": "loops over people, requests and lists, whose ids and codes are short",
     "gateway.inbound.admission": "loops over the events of one batch",
@@ -114,7 +114,7 @@ EXCUSED: dict[str, str] = {
     "gateway.http.": "loops over the channels of the configuration",
     "gateway.ops.status": "loops over the channels and days an operator asked for",
     "gateway.sessions.commands": "loops over the commands of a session, by their ids",
-    "gateway.sessions.worker": "loops over the rows of a session, by their ids",
+    "gateway.sessions.commits": "loops over the rows of a turn, by their ids",
     "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.delivery.text_breaks": "measured with the splitting that asks for them",
     "gateway.delivery.splitter": "measured with the rendering of a platform, on the way there",

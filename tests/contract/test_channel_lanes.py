@@ -28,11 +28,11 @@ class One:
         self._channel = channel
         self._pacer = Pacer(channel.limits, asyncio.get_running_loop().time)
 
-    def configured(self, address: Address) -> bool:
+    def is_configured(self, address: Address) -> bool:
         """As the port says."""
         return True
 
-    async def loaded(self, address: Address) -> Channel:
+    async def when_loaded(self, address: Address) -> Channel:
         """As the port says."""
         return self._channel
 

@@ -12,7 +12,7 @@ from agent.config import ModelConfig
 from agent.errors import FailureKind
 from agent.models.openai import OpenAIModel
 from agent.models.resilience import Resilient
-from agent.ports import AtWork, CallStreamed, ModelFailure, ModelRequest, TextDelta, ToolSpec
+from agent.ports import CallStreamed, ModelAtWork, ModelFailure, ModelRequest, TextDelta, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, StopReason, ToolCall, ToolItem, Usage, UserItem
 from tests.fakes.model_server import Call, Fault, ModelServer, Reply
 
@@ -343,7 +343,7 @@ async def test_a_server_that_says_it_works_is_not_cut(server, signs):
     server.script(Reply("at last", prefill=signs, prefill_s=0.3), Reply("never"))
     response, events = await ask(model)
     assert ("at last", 1) == (response.text, len(server.requests))
-    assert [True, False] == [event.on for event in events if isinstance(event, AtWork)]
+    assert [True, False] == [event.on for event in events if isinstance(event, ModelAtWork)]
     await model.aclose()
 
 

@@ -152,12 +152,12 @@ class FakeChannels:
         """Configure an account whose adapter does not come."""
         self._missing[name, account] = asyncio.get_running_loop().create_future()
 
-    def configured(self, address: Address) -> bool:
+    def is_configured(self, address: Address) -> bool:
         """As the port says."""
         where = (address.channel, address.account)
         return where in self._channels or where in self._missing
 
-    async def loaded(self, address: Address) -> FakeChannel:
+    async def when_loaded(self, address: Address) -> FakeChannel:
         """As the port says."""
         where = (address.channel, address.account)
         return self._channels[where] if where in self._channels else await asyncio.shield(self._missing[where])

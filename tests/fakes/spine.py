@@ -28,7 +28,7 @@ from gateway.inbound.session_key import session_key
 from gateway.product import AgentProduct
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
-from gateway.sessions.items import Reader
+from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import inbox, journal
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
@@ -172,7 +172,7 @@ class Spine:
     prompt: PromptBuilder = field(default=lambda *_: "be kind")
     agent: Callable[[Turn, TurnPort], Awaitable[EndReason]] | None = None
     clean: Callable[[str], str] = str
-    reader: Reader = field(default_factory=lambda: Reader(InputGuard(GuardConfig()), AGENT))
+    reader: UserItemBuilder = field(default_factory=lambda: UserItemBuilder(InputGuard(GuardConfig()), AGENT))
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
     decisions: Mapping[str, Decision] = field(default_factory=dict)

@@ -14,9 +14,9 @@ ALLOWED = {
     "gateway/inbound/intake.py:Intake._apart",  # one event of a batch
     "gateway/inbound/intake.py:Intake._plans",  # one event of a batch
     "gateway/inbound/intake.py:Intake.receive",  # one batch, taken apart
-    "gateway/durable_queue.py:Drained._drain",  # one lane, one mailbox
+    "gateway/durable_queue.py:SerialWorker._drain",  # one lane, one mailbox
     "gateway/sessions/router.py:Router.run",  # one row
-    "gateway/sessions/worker.py:Session._give_up",  # one apology
+    "gateway/sessions/session.py:Session._give_up",  # one apology
     "gateway/supervision.py:Supervised._contain",  # one task
     "gateway/supervision.py:_note_failure",  # one run of one part
     "agent/tools/pipeline.py:Pipeline._run",  # one tool call
@@ -24,8 +24,8 @@ ALLOWED = {
     "gateway/delivery/live_answer.py:LiveAnswer._show",  # one live answer
     "gateway/inbound/manager.py:ChannelManager._run_once",  # one channel's run
     "gateway/sessions/commands.py:CommandRunner._run",  # one command
-    "gateway/sessions/runner.py:TurnRunner.run",  # one turn
-    "gateway/sessions/worker.py:Session._answer",  # one turn that cannot begin
+    "gateway/sessions/turn_runner.py:TurnRunner.run",  # one turn
+    "gateway/sessions/session.py:Session._answer",  # one turn that cannot begin
     "gateway/store/writer.py:_Entry.succeed",  # what follows one writer job
     "gateway/store/writer.py:commit_group",  # one writer job
 }

@@ -60,20 +60,20 @@ BUGS = (
         deliver_twice,
     ),
     Bug(
-        3, "final outside the transaction", "gateway/sessions/turn.py",
+        3, "final outside the transaction", "gateway/sessions/journaled_turn.py",
         '            failpoint("final_pre")\n'
         "            return rows\n"
         "\n"
         "        try:\n"
-        "            await self._tools.store.write(job, self._tools.delivery.publish)\n",
+        "            await self._deps.store.write(commit_end, then=delivery.publish)\n",
         "            connection.exec_driver_sql('DELETE FROM outbox WHERE id >= ?', (rows[0].id,))\n"
         "            return rows\n"
         "\n"
         "        try:\n"
-        "            await self._tools.store.write(job)\n"
+        "            await self._deps.store.write(commit_end)\n"
         '            failpoint("final_pre")\n'
-        "            put = lambda c: outbox.put(c, turn.tenant, parts, self._tools.clock(), first_claimed=claimed)\n"
-        "            await self._tools.store.write(put, self._tools.delivery.publish)\n",
+        "            put = lambda c: commits.outbox.put(c, self._turn.tenant, parts, self._deps.clock())\n"
+        "            await self._deps.store.write(put, then=delivery.publish)\n",
         Case("final_pre"),
     ),
     Bug(
@@ -88,29 +88,33 @@ BUGS = (
         Case("result_pre", noting),
     ),
     Bug(
-        6, "effect outside the journaling commit", "gateway/sessions/turn.py",
-        '        failpoint("effect_pre")\n        event = await self._tools.store.write(job)\n',
-        "        key = str(seq + id(job))\n"
-        "        own = lambda c: self._tools.apply(c, self._principal, command, key, self._tools.clock())\n"
-        "        done = await self._tools.store.write(own)\n"
+        6, "effect outside the journaling commit", "gateway/sessions/journaled_turn.py",
         '        failpoint("effect_pre")\n'
-        "        event = replace(returned, content=done)\n"
+        "        event = await self._deps.store.write(\n"
+        "            partial(commits.apply, place=place, returned=returned, effect=effect, clock=clock)\n"
+        "        )\n",
+        "        key = str(place.seq + id(returned))\n"
+        "        own = lambda c: self._deps.apply(c, self._principal, command, key, clock())\n"
+        "        done = await self._deps.store.write(own)\n"
+        '        failpoint("effect_pre")\n'
+        "        event = commits.replace(returned, content=done)\n"
         "        await self.record(event)\n",
         Case("effect_pre", practice),
     ),
     Bug(
         7, "unsafe tool rerun", "agent/tools/pipeline.py",
-        "if asked.intended and (tool is None or tool.effect is Effect.UNSAFE):", "if asked.intended and tool is None:",
+        "if pending.intended and (tool is None or tool.effect is Effect.UNSAFE):",
+        "if pending.intended and tool is None:",
         Case("result_pre", paying),
     ),
     Bug(
         8, "intent not journaled", "agent/tools/pipeline.py",
-        "if tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE} and not asked.intended:", "if False:",
+        "if tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE} and not pending.intended:", "if False:",
         Case("result_pre", paying),
     ),
     Bug(
-        9, "steering not claimed", "gateway/sessions/turn.py",
-        "[(row, item) for row, item in read if inbox.claim(connection, [row.id], self._turn.id)]", "list(read)",
+        9, "steering not claimed", "gateway/sessions/commits.py",
+        "[(row, item) for row, item in read if inbox.claim(connection, [row.id], place.turn.id)]", "list(read)",
         Case("steer_post", steering),
     ),
     Bug(
@@ -149,7 +153,7 @@ BUGS = (
         Case("edit_done", slow),
     ),
     Bug(
-        17, "steering overtakes who waits for a resumed turn", "gateway/sessions/worker.py",
+        17, "steering overtakes who waits for a resumed turn", "gateway/sessions/session.py",
         "        self.mailbox.hold()", "        pass",
         Case("model_first_text", slow, meanwhile=burst),
     ),

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from agent.context import (
     BLANKED,
     BOUNDARY,
+    blank_old_results,
     compose,
-    estimated_tokens,
-    trimmed,
-    with_old_results_blanked,
+    estimate_tokens,
+    trim_history,
 )
 from agent.transcript import AssistantItem, NoteItem, ToolCall, ToolItem, UserItem
 from tests.unit.agent.test_transcript import refuse
@@ -33,10 +33,10 @@ def test_f44_a_trimmed_history_is_valid_and_newest(made, most, tokens):
     history = [item for turn in made for item in turn]
     # call ids repeat from turn to turn here: number them
     history = [_numbered(item, at) for at, item in enumerate(history)]
-    kept = trimmed(history, most, tokens)
+    kept = trim_history(history, most, tokens)
     assert list(kept) == history[len(history) - len(kept) :]
     assert len(kept) <= most
-    assert estimated_tokens(kept) <= max(tokens, 0)
+    assert estimate_tokens(kept) <= max(tokens, 0)
     assert not kept or isinstance(kept[0], UserItem)
     assert "" == refuse(kept)
 
@@ -50,10 +50,10 @@ def _numbered(item, at):
 def test_old_results_are_left_out_and_their_calls_stay():
     """All but the newest two; the model still sees what it asked."""
     items = [UserItem("q"), *CALL, *CALL, *CALL]
-    slim = with_old_results_blanked(items)
+    slim = blank_old_results(items)
     assert [BLANKED, "{}", "{}"] == [item.content for item in slim if isinstance(item, ToolItem)]
     assert len(items) == len(slim)
-    assert slim == with_old_results_blanked(slim)
+    assert slim == blank_old_results(slim)
 
 
 def test_the_prompt_begins_with_the_same_bytes_for_everybody():

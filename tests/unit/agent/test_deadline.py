@@ -2,8 +2,8 @@
 
 import pytest
 
+from agent.bounded import Deadline
 from agent.config import ModelConfig
-from agent.deadline import Deadline
 from agent.loop import run_turn
 from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel, calls

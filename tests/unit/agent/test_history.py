@@ -46,7 +46,7 @@ def stats_turn(who: str = ANA, call_id: str = "c0") -> PastTurn:
             ToolReturned(0, key, call_id, "get_user_skills", f'{{"data": "{canary}"}}', CallOutcome.DONE),
             ToolResultRewritten(0, key, call_id, f'{{"data": "less {canary}"}}'),
             Steered(1, (UserItem("in short", who.title()),)),
-            Nudged(1, f"a note on {canary}", NudgeReason.HINT),
+            Nudged(1, f"a note on {canary}", NudgeReason.EMPTY),
             ModelResponded(1, "Well."),
             TurnEnded(EndReason.COMPLETED, "Well."),
         ),

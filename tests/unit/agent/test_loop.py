@@ -130,20 +130,6 @@ async def test_f55_a_stop_lets_a_running_tool_finish_and_runs_no_other():
     assert "Stopped." == port.answer
 
 
-async def test_f55_a_stop_ends_a_cancellable_tool():
-    """A tool that says so is cancelled at once."""
-    port = FakeTurnPort()
-
-    async def endless(_context, _arguments):
-        port.stop()
-        await asyncio.Event().wait()
-
-    model = ScriptedModel([calls(("endless", "{}"))])
-    tool = a_tool("endless", endless, cancellable=True)
-    assert EndReason.STOPPED is await run_turn(a_turn(port), port, an_agent(model, tool))
-    assert [CallOutcome.FAILED] == [event.outcome for event in returned(port)]
-
-
 async def test_f23_the_deadline_ends_a_model_that_never_answers():
     """The total deadline holds whatever drips in."""
     port, model = FakeTurnPort(), ScriptedModel([Says("never", delay_s=3600)])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.stuck import circling
+from agent.stuck import detect_loop
 from agent.transcript import (
     CallOutcome,
     ModelResponded,
@@ -45,7 +45,7 @@ def failing(name):
 )
 def test_f54_circles(events, found):
     """Four pairs, three errors, three monologues, six alternations; nothing less."""
-    how = circling(events)
+    how = detect_loop(events)
     assert (found is None) is (how is None)
     assert found is None or found in how
 
@@ -53,10 +53,10 @@ def test_f54_circles(events, found):
 def test_times_of_day_do_not_make_a_difference():
     """A result that differs by its clock alone is the same result."""
     events = [event for n in range(4) for event in call("a", result=f'{{"at": "2026-01-02T10:00:0{n}Z"}}')]
-    assert circling(events)
+    assert detect_loop(events)
 
 
 @pytest.mark.parametrize("between", [Steered(0, (UserItem("go on"),)), Nudged(0, "stop", NudgeReason.STUCK)])
 def test_what_the_person_says_and_a_warning_start_anew(between):
     """After either the count begins at none."""
-    assert circling([*call("a") * 3, between, *call("a") * 3]) is None
+    assert detect_loop([*call("a") * 3, between, *call("a") * 3]) is None

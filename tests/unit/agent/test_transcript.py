@@ -24,9 +24,9 @@ from agent.transcript import (
     TurnEnded,
     TurnStarted,
     UserItem,
+    answer_text,
     fold,
     open_calls,
-    spoken,
 )
 
 texts = st.sampled_from(["", " ", "a", "b c"])
@@ -99,7 +99,7 @@ def test_events_survive_the_store(journal):
 
 
 def test_an_event_of_the_first_version_is_read():
-    """A nudge journaled before it had a reason is a hint."""
+    """A nudge journaled before nudges had reasons has none."""
     assert Nudged(1, "x") == JOURNAL_EVENT.validate_json('{"kind":"nudged","step":1,"text":"x"}')
 
 
@@ -176,4 +176,4 @@ def test_spoken_joins_answers_and_continues_cut_ones():
         ModelResponded(0, "a", stop=StopReason.LENGTH), ModelResponded(1, "b"),
         ModelResponded(2, "looking", (A,)), ModelResponded(3, "c"),
     ]  # fmt: skip
-    assert "ab\n\nc" == spoken(journal)
+    assert "ab\n\nc" == answer_text(journal)

@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.wellformed import MAX_MARKS, normalized, well_formed
+from agent.wellformed import MAX_MARKS, normalize, well_formed
 
 PIECES = st.text(st.sampled_from("\ud800\udbff\udc00\udfffab\U0001f600\x00"))
 
@@ -20,12 +20,12 @@ def test_lone_surrogates_become_one_sign_each_and_pairs_a_character(text: str) -
 @given(st.text(max_size=40))
 def test_ordinary_text_is_normalised_as_by_the_library(text: str) -> None:
     """Nothing but surplus marks is left out."""
-    assert unicodedata.normalize("NFC", text) == normalized("NFC", text)
-    assert unicodedata.normalize("NFKC", text) == normalized("NFKC", text)
+    assert unicodedata.normalize("NFC", text) == normalize("NFC", text)
+    assert unicodedata.normalize("NFKC", text) == normalize("NFKC", text)
 
 
 def test_a_letter_keeps_thirty_marks() -> None:
     """More are no writing, and cost the library the square of their number."""
     marks = "\u0301\u0323" * 40
-    assert MAX_MARKS == sum(1 for sign in normalized("NFC", f"x{marks}y") if unicodedata.combining(sign))
-    assert normalized("NFC", f"x{marks}y").endswith("y")
+    assert MAX_MARKS == sum(1 for sign in normalize("NFC", f"x{marks}y") if unicodedata.combining(sign))
+    assert normalize("NFC", f"x{marks}y").endswith("y")

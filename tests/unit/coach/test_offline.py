@@ -20,7 +20,7 @@ from agent.transcript import (
     SuggestedReply,
     UserItem,
     fold,
-    suggested,
+    suggested_replies,
 )
 from gateway.coach import practice_rows
 from gateway.coach.product import COACH
@@ -70,7 +70,7 @@ class Conversation:
     @property
     def suggested(self) -> tuple[SuggestedReply, ...]:
         """What the last answer suggests to say."""
-        return suggested(self.port.events)
+        return suggested_replies(self.port.events)
 
     @property
     def logged(self) -> list[tuple[str, int]]:

@@ -12,7 +12,7 @@ from agent.coach.request_view import CHANGES
 from agent.coach.sentences import MAX_CHARS, Reading, read_sentence
 from agent.coach.vocabulary import CLASSES
 from agent.ports import ModelRequest, ToolSpec
-from agent.tools.results import succeeded
+from agent.tools.results import success_result
 from agent.transcript import AssistantItem, ToolCall, ToolItem, UserItem
 
 GOLDEN = Path(__file__).parents[2] / "golden"
@@ -34,7 +34,7 @@ def _report(names: tuple[str, ...]) -> str:
         }
         for name in names
     )  # fmt: skip
-    return succeeded(SkillsReport.model_validate({"skills": reports}).model_dump(mode="json"))
+    return success_result(SkillsReport.model_validate({"skills": reports}).model_dump(mode="json"))
 
 
 def _calls(text: str, names: tuple[str, ...]) -> list[str]:

@@ -56,7 +56,7 @@ class TestDeclarations:
         for tool in tools_of(CoachTools(FakePractice())):
             reads = tool.name in READS
             assert (Effect.NONE if reads else Effect.LOCAL) == tool.effect
-            assert (reads, reads) == (tool.read_only, tool.concurrency_safe)
+            assert reads == tool.concurrency_safe
 
     def test_no_tool_has_an_argument_that_names_a_person(self):
         """A49: there is nothing a model could fill in."""

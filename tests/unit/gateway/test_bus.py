@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from channels.messages import Address, ChatKind, InboundMessage, Sender
-from gateway.durable_queue import Window, load_wanted
+from gateway.durable_queue import QueueHead, load_filtered
 from gateway.errors import StoreUnavailable
 from gateway.inbound.bus import Bus
 from gateway.store.inbox import InboxRow
@@ -124,7 +124,7 @@ def test_every_row_comes_once_and_in_order_but_for_urgent_ones(size: int, steps:
 async def test_a_store_that_is_away_for_a_while_costs_no_row() -> None:
     """F64: the look that failed is taken again; nothing is forgotten in between."""
     inbox = Inbox()
-    window: Window[InboxRow] = Window(2, inbox.load)
+    window: QueueHead[InboxRow] = QueueHead(2, inbox.load)
     for _ in range(5):
         window.offer(inbox.add())
     assert [1, 2] == [row.id for row in (await window.next(), await window.next()) if row]
@@ -140,7 +140,7 @@ async def test_a_store_that_is_away_for_a_while_costs_no_row() -> None:
 async def test_a_window_that_is_rewound_begins_with_the_oldest_row() -> None:
     """Also where a read is under way; what that brings is void."""
     inbox = Inbox()
-    window: Window[InboxRow] = Window(10, inbox.load, behind=True)
+    window: QueueHead[InboxRow] = QueueHead(10, inbox.load, has_unread=True)
     first = inbox.add()
     inbox.add()
     async with asyncio.TaskGroup() as tasks:
@@ -162,7 +162,7 @@ def test_a_page_of_unwanted_rows_hides_nothing_behind_it(wanted: list[bool], lim
             inbox.add()
         want: Callable[[InboxRow], bool] = lambda row: wanted[row.id - 1]  # noqa: E731  a predicate
         found, after = [], 0
-        while page := await load_wanted(inbox.load, want, after, limit):
+        while page := await load_filtered(inbox.load, want, after, limit):
             found += [row.id for row in page]
             after = page[-1].id
             if len(page) < limit:

@@ -91,8 +91,8 @@ async def test_a_channel_that_cannot_be_made_stops_no_other(store: Store, error:
         refused = not isinstance(error, KeyError)
         assert refused == (manager.states()["bad:main"][0] is ChannelState.FAILED)
         assert manager.now_loaded(Address("bad", "main", "1")) is None
-        assert manager.configured(Address("bad", "main", "1"))
-        assert not manager.configured(Address("none", "main", "1"))
+        assert manager.is_configured(Address("bad", "main", "1"))
+        assert not manager.is_configured(Address("none", "main", "1"))
 
 
 async def test_a_channel_that_breaks_is_started_again_with_patience(store: Store) -> None:
@@ -134,7 +134,7 @@ async def test_a_refused_configuration_is_not_tried_again(store: Store) -> None:
         await until(lambda: manager.states()["bad:main"][0] is ChannelState.FAILED)
         assert "the token was revoked" == manager.states()["bad:main"][1]
         assert [] == pauses
-        assert bad is await manager.loaded(Address("bad", "main", "1"))
+        assert bad is await manager.when_loaded(Address("bad", "main", "1"))
 
 
 @pytest.mark.parametrize("error", [KeyError("a bug"), ConfigRefused("the token was revoked")])
@@ -177,7 +177,7 @@ async def test_of_two_signs_on_one_message_the_later_one_stays(store: Store) -> 
 
     where = Address("sim", "main", "1")
     async with managed(store, ("sim", Slow)) as (manager, _):
-        channel = await manager.loaded(where)
+        channel = await manager.when_loaded(where)
         manager.react(where, "1", Sign.QUEUED)
         manager.react(where, "1", None)
         await asyncio.sleep(0)

@@ -12,7 +12,7 @@ from gateway.access.pairing import Approved, NotApproved, TellCode, Why
 from gateway.app import wait_until_idle
 from gateway.delivery.retry_policy import decide
 from gateway.sessions.config import SessionsConfig
-from gateway.sessions.rows import missed
+from gateway.sessions.inbox_rules import is_missed
 from gateway.store.outbox import Action, OutboxPart, OutboxRow, PartState
 from tests.fakes.people import KEY, database, message
 from tests.fakes.set_clock import DAY, SetClock
@@ -42,9 +42,9 @@ def test_what_came_in_a_minute_ago_is_not_missed(jump: timedelta) -> None:
     admitted_at = machine.steady()
     machine.set_by(jump)
     machine.pass_s(60.0)
-    assert not missed(admitted_at, machine.steady(), config)
+    assert not is_missed(admitted_at, machine.steady(), config)
     machine.pass_s(1.2 * config.missed_after_s)
-    assert missed(admitted_at, machine.steady(), config)
+    assert is_missed(admitted_at, machine.steady(), config)
 
 
 @JUMPS

@@ -13,7 +13,7 @@ from channels.messages import InboundEvent, InboundMessage
 from gateway.delivery.config import DeliveryConfig
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
-from gateway.sessions.items import Reader
+from gateway.sessions.user_items import UserItemBuilder
 from gateway.store.tables.turns import turns
 from tests.fakes.chat import FakeChannel
 from tests.fakes.spine import SORRY, Spine, quick_store
@@ -67,11 +67,11 @@ async def test_a_turn_that_was_abandoned_is_apologised_for_at_the_next_start(spi
 async def test_what_cannot_even_begin_is_told_and_the_gateway_lives(spine: Spine) -> None:
     """A message that breaks its reading is failed; the one after it is answered."""
 
-    class Picky(Reader):
-        async def read(self, event: InboundEvent, channel: Channel) -> UserItem | None:
+    class Picky(UserItemBuilder):
+        async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
             if isinstance(event, InboundMessage) and event.text == "bad":
                 raise KeyError("a bug")
-            return await super().read(event, channel)
+            return await super().build(event, channel)
 
     await spine.kill()
     spine.reader = Picky(InputGuard(GuardConfig()), "coach")

@@ -16,7 +16,7 @@ from channels.messages import (
     QuoteKind,
     Sender,
 )
-from gateway.sessions.joining import JOIN_WITHIN, belongs, joined, open_until
+from gateway.sessions.inbox_rules import JOIN_WITHIN, belongs, join_rows, open_until
 from gateway.store.inbox import InboxRow
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -59,7 +59,7 @@ def test_an_album_is_one_message_with_its_files_in_order() -> None:
     """Files that were sent as one come as one, with the caption."""
     rows = [row(1, "my week", album="a"), row(2, album="a", after_s=0.1), row(3, album="a", after_s=0.2)]
     assert belongs(rows[0], rows[1], LIMITS) and belongs(rows[1], rows[2], LIMITS)
-    one = joined(rows).event
+    one = join_rows(rows).event
     assert isinstance(one, InboundMessage)
     assert ("my week", ["file1", "file2", "file3"]) == (one.text, [file.handle for file in one.attachments])
 
@@ -72,7 +72,7 @@ def test_two_albums_stay_apart() -> None:
 def test_joined_text_carries_everything() -> None:
     """Nothing of a paste is lost or glued together."""
     rows = [row(1, "one two"), row(2, "three "), row(3, "four")]
-    one = joined(rows).event
+    one = join_rows(rows).event
     assert isinstance(one, InboundMessage)
     assert "one two\nthree four" == one.text
 
@@ -80,7 +80,7 @@ def test_joined_text_carries_everything() -> None:
 def test_one_row_stays_as_it_is() -> None:
     """Joining one is nothing."""
     only = replace(row(7, "hello"))
-    assert only == joined([only])
+    assert only == join_rows([only])
 
 
 @pytest.mark.parametrize(

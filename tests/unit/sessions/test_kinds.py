@@ -7,11 +7,11 @@ import pytest
 from channels.messages import Address, ChatKind, CommandInvoked, InboundEvent, InboundMessage, Sender
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
-from gateway.sessions.kinds import CHAT, Kinds, words_of
+from gateway.sessions.inbox_rules import CHAT, RowClassifier, words_of
 from gateway.store.inbox import InboxRow
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-KINDS = Kinds(CommandTable(session_commands(), "coach"))
+KINDS = RowClassifier(CommandTable(session_commands(), "coach"))
 
 
 def typed(text: str, *, edited: bool = False) -> InboundMessage:

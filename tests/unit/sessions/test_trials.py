@@ -11,8 +11,8 @@ from channels.base import Channel
 from channels.messages import InboundEvent, InboundMessage
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.safety.guard import GuardConfig, InputGuard
-from gateway.sessions.items import Reader
 from gateway.sessions.trials import ALONE_S, GIVEN_UP_AFTER, QUIET_S, SUSPECT_AFTER, alone_s, pause_s
+from gateway.sessions.user_items import UserItemBuilder
 from tests.fakes.spine import SORRY, Spine, quick_store
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
 
@@ -224,11 +224,11 @@ def test_a_message_that_kills_the_process_before_there_is_a_turn_is_given_up(tmp
     """D5: it is counted when it is taken in hand again; after three deaths alone it is failed, and the person told."""
     fates: list[Fate] = []
 
-    class Deadly(Reader):
-        async def read(self, event: InboundEvent, channel: Channel) -> UserItem | None:
+    class Deadly(UserItemBuilder):
+        async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
             if isinstance(event, InboundMessage) and event.text == "deadly":
                 await fates[0].strike()
-            return await super().read(event, channel)
+            return await super().build(event, channel)
 
     async def play(spine: Spine, fate: Fate) -> None:
         fates.append(fate)

@@ -10,7 +10,7 @@ from agent.errors import FailureKind
 from agent.models.failures import failure
 from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
-from agent.ports import ALIVE, PINGED, AtWork, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Waiting
+from agent.ports import ALIVE, PINGED, ModelAtWork, ModelFailure, ModelRequest, RetryPause, TextDelta, TextDiscarded
 from agent.transcript import ModelResponded
 from tests.fakes.virtual_time import passes, run_virtually
 
@@ -74,7 +74,7 @@ async def test_f05_f07_f14_f15_what_may_pass_is_tried_three_times(kind):
     response, events = await ask(model)
     assert "ok" == response.text
     assert [5.0, 10.0] == pauses.taken
-    assert [Waiting(5.0), Waiting(10.0)] == [event for event in events if isinstance(event, Waiting)]
+    assert [RetryPause(5.0), RetryPause(10.0)] == [event for event in events if isinstance(event, RetryPause)]
 
 
 async def test_the_third_failure_is_the_last():
@@ -121,7 +121,7 @@ async def test_a_thrown_away_try_is_told():
     cut = Says("half an", fails_after=failure(FailureKind.NETWORK, "cut"))
     model, _ = resilient(ScriptedModel([cut, "whole"]))
     _, events = await ask(model)
-    kinds = [type(event) for event in events if not isinstance(event, Waiting)]
+    kinds = [type(event) for event in events if not isinstance(event, RetryPause)]
     assert [TextDelta, TextDelta, TextDiscarded, TextDelta] == kinds
 
 
@@ -202,7 +202,7 @@ def test_a_local_server_is_waited_for_and_its_time_is_its_own(silent_s):
     inner = seconds((silent_s, TextDelta("at")))
     response, events = played(lambda: ask(resilient(inner, base_url=LOCAL)[0]))
     assert "at last" == response.text
-    assert [AtWork(True), TextDelta("at"), AtWork(False)] == events
+    assert [ModelAtWork(True), TextDelta("at"), ModelAtWork(False)] == events
     assert 1 == len(inner.requests)
 
 
@@ -212,7 +212,7 @@ def test_a_server_that_says_it_works_is_waited_for():
     response, events = played(lambda: ask(resilient(inner)[0]))
     assert "at last" == response.text
     told = [event for event in events if event is not PINGED]
-    assert [AtWork(True), AtWork(False), TextDelta("at"), TextDelta("last")] == told
+    assert [ModelAtWork(True), ModelAtWork(False), TextDelta("at"), TextDelta("last")] == told
     assert 1 == len(inner.requests)
 
 

@@ -29,7 +29,7 @@ class Bench:
         self.running = 0
         self.most = 0
 
-    @tool(Number, effect=Effect.NONE, concurrency_safe=True, aliases=("peek",))
+    @tool(Number, effect=Effect.NONE, concurrency_safe=True)
     async def read(self, context, arguments):
         """Read a number."""
         self.began.append(arguments.n)
@@ -80,7 +80,7 @@ def error(returned):
 async def test_read_read_edit_read_run_as_three():
     """Safe calls side by side, the other alone, results in the order asked."""
     bench, port = Bench(), FakeTurnPort(apply_command=lambda command: json.dumps({"data": command.n}))
-    wanted = [("read", '{"n": 1}'), ("peek", '{"n": 2}'), ("edit", '{"n": 3}'), ("read", '{"n": 4}')]
+    wanted = [("read", '{"n": 1}'), ("read", '{"n": 2}'), ("edit", '{"n": 3}'), ("read", '{"n": 4}')]
     results = await run(port, tools_of(bench), *wanted)
     assert [1, 2, 3, 4] == [json.loads(one.content)["data"] for one in results]
     assert [1, 2, "edit 3", 4] == bench.began

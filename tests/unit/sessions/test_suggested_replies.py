@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from agent.transcript import EndReason, ModelResponded, SuggestedReply, TurnEnded, UserItem, suggested
+from agent.transcript import EndReason, ModelResponded, SuggestedReply, TurnEnded, UserItem, suggested_replies
 from channels.messages import ChatKind, CommandInvoked, Route
 from gateway.access.buttons import MAX_DATA_BYTES
 from gateway.commands.decisions import GONE_TEXT
 from gateway.sessions.config import SessionsConfig
-from gateway.sessions.suggested import HOLDS, LABEL_CHARS, MAX_REPLIES
+from gateway.sessions.presses import HOLDS, LABEL_CHARS, MAX_REPLIES
 from tests.fakes.chat import FakeChannel
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import KEY, QuickStore, Spine, quick_store
@@ -307,5 +307,6 @@ async def test_only_an_answer_that_came_to_its_end_suggests(spine: Spine) -> Non
     assert {} == shown_buttons(spine)
     ended = (ASKED, TurnEnded(EndReason.STOPPED, "Shall I?"))
     assert ((), (), ASKED.replies) == (
-        suggested(ended), suggested((ASKED,)), suggested((ASKED, TurnEnded(EndReason.COMPLETED, "Shall I?"))),
+        suggested_replies(ended), suggested_replies((ASKED,)),
+        suggested_replies((ASKED, TurnEnded(EndReason.COMPLETED, "Shall I?"))),
     )  # fmt: skip

@@ -11,7 +11,7 @@ from channels.base import Channel, Sign
 from channels.messages import InboundEvent, InboundMessage
 from gateway.safety.guard import GuardConfig, InputGuard
 from gateway.sessions.config import SessionsConfig
-from gateway.sessions.items import Reader
+from gateway.sessions.user_items import UserItemBuilder
 from gateway.store.tables.turns import events
 from tests.fakes.agents import a_tool
 from tests.fakes.spine import KEY, Spine, quick_store
@@ -372,11 +372,11 @@ async def test_steering_that_cannot_be_read_waits_on(spine: Spine) -> None:
     """The turn that broke over it is begun again and reads it then: it has not left the mailbox."""
     failures = [KeyError("a bug")]
 
-    class Moody(Reader):
-        async def read(self, event: InboundEvent, channel: Channel) -> UserItem | None:
+    class Moody(UserItemBuilder):
+        async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
             if isinstance(event, InboundMessage) and event.text == "more" and failures:
                 raise failures.pop()
-            return await super().read(event, channel)
+            return await super().build(event, channel)
 
     await spine.kill()
     spine.reader = Moody(InputGuard(GuardConfig()), "coach")

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateway.durable_queue import Drained, Window
+from gateway.durable_queue import QueueHead, SerialWorker
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ def test_every_row_comes_out_once_and_in_order(size: int, steps: list[str], behi
 
     async def play() -> None:
         table, out = Table(), []
-        window = Window(size, table.load, behind=behind)
+        window = QueueHead(size, table.load, has_unread=behind)
         offered: set[int] = set()
         for step in steps:
             if step == "offer":
@@ -62,7 +62,7 @@ def test_every_row_comes_out_once_and_in_order(size: int, steps: list[str], behi
 async def test_a_full_window_keeps_its_bound() -> None:
     """Rows beyond the bound stay in the store and are counted as waiting."""
     table = Table()
-    window = Window(3, table.load)
+    window = QueueHead(3, table.load)
     for _ in range(10):
         window.offer(table.add())
     assert 3 == len(list(window))
@@ -72,7 +72,7 @@ async def test_a_full_window_keeps_its_bound() -> None:
 async def test_rows_offered_while_the_store_is_read_are_not_lost() -> None:
     """A row that is committed during a refill comes once, after those before it."""
     table = Table()
-    window = Window(10, table.load, behind=True)
+    window = QueueHead(10, table.load, has_unread=True)
     first = table.add()
 
     async def offer_meanwhile() -> None:
@@ -89,7 +89,7 @@ async def test_rows_offered_while_the_store_is_read_are_not_lost() -> None:
 async def test_taking_out_of_turn_leaves_the_others_in_order() -> None:
     """Steering takes some rows; the rest keep their order."""
     table = Table()
-    window = Window(10, table.load)
+    window = QueueHead(10, table.load)
     for _ in range(4):
         window.offer(table.add())
     assert [Row(2), Row(4)] == window.take(lambda row: row.id % 2 == 0)
@@ -110,7 +110,7 @@ async def test_one_task_works_one_row_at_a_time() -> None:
         busy -= 1
 
     async with asyncio.TaskGroup() as tasks:
-        drained = Drained(Window(10, table.load), work, tasks)
+        drained = SerialWorker(QueueHead(10, table.load), work, tasks)
         for _ in range(5):
             drained.offer(table.add())
     assert [1, 2, 3, 4, 5] == seen

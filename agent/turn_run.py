@@ -1,0 +1,146 @@
+"""One turn in this process: its clock, its journal, its open calls, its end. The order of things is the loop's.
+
+How the model is asked is `model_caller`'s matter.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import TypeGuard
+
+import structlog
+
+from agent import answers
+from agent.bounded import Deadline, Interrupted
+from agent.config import AgentConfig
+from agent.context import PromptBuilder
+from agent.errors import FailureKind
+from agent.journal import Journal
+from agent.model_caller import ModelCaller
+from agent.permissions import Permissions
+from agent.ports import ChatModel, ModelFailure, Turn, TurnPort
+from agent.tools.base import Tool
+from agent.tools.executor import Executor
+from agent.tools.pipeline import CallResult, Pipeline, ToolBox
+from agent.transcript import (
+    CallOutcome,
+    EndReason,
+    JournalEvent,
+    ModelResponded,
+    ToolReturned,
+    answer_text,
+    open_calls,
+)
+
+log = structlog.get_logger()
+
+
+def _utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Agent:
+    """An agent as it is wired: a model, tools, a prompt, and what bounds a turn. One for many turns at once."""
+
+    model: ChatModel
+    prompt: PromptBuilder
+    tools: Sequence[Tool] = ()
+    limits: AgentConfig = field(default_factory=AgentConfig)
+    clock: Callable[[], datetime] = _utc_now
+
+    @cached_property
+    def toolbox(self) -> ToolBox:
+        """The tools by name, their schemas built once."""
+        return ToolBox(self.tools)
+
+
+class TurnRun:
+    """One turn in this process. Nothing here outlives it; what must, is in the journal."""
+
+    def __init__(self, turn: Turn, port: TurnPort, agent: Agent) -> None:
+        limits = agent.limits
+        self.port = port
+        self.limits = limits
+        self.journal = Journal(turn.id, turn.events, port)
+        self._turn = turn
+        self._timeouts_in_row = 0
+        self._deadline = Deadline(limits.deadline_s, limits.working_s, asyncio.get_running_loop().time)
+        self._pipeline = Pipeline(
+            tools=agent.toolbox,
+            permissions=Permissions(limits.deny_tools, limits.allow_tools),
+            principal=turn.principal,
+            port=port,
+            journal=self.journal,
+            clock=agent.clock,
+            tool_timeout_s=limits.tool_timeout_s,
+            remaining_s=self._deadline.remaining_s,
+        )
+        self._executor = Executor(
+            self._pipeline,
+            self.journal,
+            port,
+            max_calls=limits.max_calls,
+            max_parallel=limits.max_parallel_calls,
+        )
+        system = agent.prompt(turn.principal, agent.clock(), turn.hints)
+        self.model = ModelCaller(turn, port, agent.model, system, limits, self.journal, self._pipeline, self._deadline)
+
+    def close(self) -> None:
+        """Let nothing outlive the turn."""
+        self._pipeline.drop_begun()
+
+    def check(self) -> None:
+        """Raise Interrupted when the turn should end now."""
+        if (reason := self.port.stopping()) is not None:
+            raise Interrupted(reason)
+        if self._deadline.remaining_s() <= 0 or self._timeouts_in_row >= self.limits.max_timeouts_in_row:
+            raise Interrupted(EndReason.TIMEOUT)
+
+    async def run_open_calls(self) -> list[CallResult]:
+        """Every call of the last response has its result after this, also those a dead process left open."""
+        results = await self._executor.run(open_calls(self.journal.events))
+        for result in results:
+            self._timeouts_in_row = self._timeouts_in_row + 1 if result.timed_out else 0
+        return results
+
+    def said_so_far(self) -> str:
+        """What this turn has answered so far, with what streamed of a response that was cut short."""
+        return answer_text(self.journal.events) + self.model.streamed_text()
+
+    def answer(self, response: ModelResponded) -> str:
+        """What the turn has answered with this response, whether it is journaled yet or not."""
+        events = self.journal.events
+        if response is self.journal.last:
+            return answer_text(events)
+        return answer_text([*events, replace(response, tool_calls=())])  # calls of a last response never run
+
+    async def end(self, reason: EndReason, said: str, response: ModelResponded | None = None) -> EndReason | None:
+        """End the turn with an answer the person can read; None when it should read on instead."""
+        if len(said) > self.limits.max_answer_chars:
+            said, reason = said[: self.limits.max_answer_chars], EndReason.MAX_TOKENS
+        return await self._finish(reason, answers.end_text(reason, said, self._turn.principal.locale), response)
+
+    async def end_failed(self, failure: ModelFailure) -> EndReason | None:
+        """End the turn because the model failed; what was said before stands."""
+        log.warning("turn_failed", turn=self._turn.id, kind=failure.kind.value, error=str(failure))
+        context = failure.kind is FailureKind.CONTEXT
+        reason = EndReason.CONTEXT_EXHAUSTED if context else EndReason.MODEL_ERROR
+        return await self._finish(
+            reason, answers.failure_text(failure, self.said_so_far(), self._turn.principal.locale), None
+        )
+
+    async def _finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> EndReason | None:
+        unknown = sorted({event.name for event in self.journal.events if _is_unknown(event)})
+        if unknown:
+            text = f"{text}\n\n{answers.unknown_calls_text(unknown, self._turn.principal.locale)}"
+        if response is not None:
+            journaled = response is self.journal.last
+            response = None if journaled else replace(response, tool_calls=())
+        return reason if await self.port.finish(reason, text, response) else None
+
+
+def _is_unknown(event: JournalEvent) -> TypeGuard[ToolReturned]:
+    return isinstance(event, ToolReturned) and event.outcome is CallOutcome.UNKNOWN

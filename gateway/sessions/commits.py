@@ -1,0 +1,142 @@
+"""Each commit of a turn's life is one function over a connection, testable by itself.
+
+Each holds the session's fence first, so that a process that lost its shard changes nothing. A function may run more
+than once (see `gateway.store.writer`), and asks the clock inside the commit: what is compared by time was written in
+the order of commits.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from agent.transcript import (
+    EndReason,
+    JournalEvent,
+    ModelResponded,
+    Steered,
+    ToolReturned,
+    TurnEnded,
+    TurnStarted,
+    UserItem,
+)
+from gateway.store import inbox, journal, outbox
+from gateway.store.engine import Connection
+from gateway.store.inbox import InboxRow, Outcome
+from gateway.store.journal import Fence, TurnRow
+from gateway.store.outbox import OutboxPart, OutboxRow
+
+Clock = Callable[[], datetime]
+
+LocalEffect = Callable[[Connection, datetime], str]
+"""Apply a local command, once its key; its result as a JSON object {"success", "data", "error"}."""
+
+OUTCOMES = {
+    EndReason.STOPPED: Outcome.CLEARED,
+    EndReason.MODEL_ERROR: Outcome.FAILED,
+    EndReason.CONTEXT_EXHAUSTED: Outcome.FAILED,
+}
+"""The outcome of a turn's first row by how it ended; all others are answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class JournalPlace:
+    """Where a turn's next events are written, and by which right."""
+
+    fence: Fence
+    turn: TurnRow
+    seq: int  # of the first of them; reserved, so that nobody else writes there
+
+
+def claim(connection: Connection, place: JournalPlace, ids: Sequence[int], started: TurnStarted) -> Sequence[int]:
+    """Begin a turn if every one of its rows is open still; those that are. All of them: it has begun."""
+    turn = place.turn
+    journal.hold(connection, place.fence)
+    still_open = inbox.open_of(connection, ids, turn.id) if len(ids) > 1 else ids
+    if len(still_open) < len(ids):
+        return still_open
+    if not inbox.claim(connection, ids, turn.id):
+        return ()
+    journal.begin_turn(connection, turn)
+    journal.append(connection, turn, place.seq, (started,), turn.started_at)
+    return ids
+
+
+def record(connection: Connection, place: JournalPlace, events: Sequence[JournalEvent], clock: Clock) -> None:
+    """Append events, with what each response cost."""
+    now = clock()
+    journal.hold(connection, place.fence)
+    journal.append(connection, place.turn, place.seq, events, now)
+    for event in events:
+        if isinstance(event, ModelResponded):
+            journal.note_usage(connection, place.turn, event, now)
+
+
+def apply(
+    connection: Connection, place: JournalPlace, returned: ToolReturned, effect: LocalEffect, clock: Clock
+) -> ToolReturned:
+    """Apply a local effect and journal its result; one that was applied before gives its first result."""
+    journal.hold(connection, place.fence)
+    earlier = journal.result_of(connection, returned.call_key)
+    if earlier is not None:
+        return earlier
+    now = clock()
+    event = replace(returned, content=effect(connection, now))
+    journal.append(connection, place.turn, place.seq, [event], now)
+    return event
+
+
+def steer(
+    connection: Connection,
+    place: JournalPlace,
+    step: int,
+    overtaken: Sequence[ToolReturned],
+    read: Sequence[tuple[InboxRow, UserItem]],
+    clock: Clock,
+) -> list[tuple[InboxRow, UserItem]]:
+    """Let messages join the turn. What was cleared or deleted meanwhile is left out; if all was, nothing is written."""
+    journal.hold(connection, place.fence)
+    claimed = [(row, item) for row, item in read if inbox.claim(connection, [row.id], place.turn.id)]
+    if claimed:
+        events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, tuple(item for _, item in claimed)))
+        journal.append(connection, place.turn, place.seq, events, clock())
+    return claimed
+
+
+def end(
+    connection: Connection,
+    place: JournalPlace,
+    events: Sequence[ModelResponded | TurnEnded],
+    reason: EndReason,
+    first_id: int,
+    parts: Sequence[OutboxPart],
+    clock: Clock,
+    *,
+    first_claimed: bool,
+) -> list[OutboxRow]:
+    """End a turn: last response, outcomes of its rows and what is to be said, or nothing of it."""
+    now = clock()
+    turn = place.turn
+    journal.hold(connection, place.fence)
+    journal.append(connection, turn, place.seq, events, now)
+    for event in events:
+        if isinstance(event, ModelResponded):
+            journal.note_usage(connection, turn, event, now)
+    journal.end_turn(connection, turn.id, reason, now)
+    outcome = OUTCOMES.get(reason, Outcome.ANSWERED)
+    inbox.settle_turn(connection, turn.id, first_id, outcome, now, reason.value)
+    return outbox.put(connection, turn.tenant, parts, now, first_claimed=first_claimed)
+
+
+def refuse(
+    connection: Connection,
+    rows: Sequence[InboxRow],
+    parts: Sequence[OutboxPart],
+    outcome: Outcome,
+    detail: str,
+    clock: Clock,
+) -> list[OutboxRow]:
+    """Settle rows that become no turn, and say so."""
+    now = clock()
+    for row in rows:
+        inbox.settle(connection, row.id, outcome, now, detail)
+    return outbox.put(connection, rows[0].tenant, parts, now)

@@ -1,0 +1,168 @@
+"""Rules say what an inbox row is, where its answer goes, and which rows belong together. Pure, over admitted rows.
+
+Everything here depends on the rows alone, so that a restart decides as the first life would have.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from itertools import pairwise
+
+from channels.base import Limits
+from channels.messages import ButtonPressed, ChatKind, CommandInvoked, InboundEvent, InboundMessage, MessageDeleted
+from gateway.commands.base import Command
+from gateway.commands.table import CommandTable
+from gateway.sessions.config import SessionsConfig
+from gateway.store import inbox
+from gateway.store.inbox import InboxRow
+from gateway.store.journal import TurnRow
+from gateway.store.tables.base import new_id
+
+CHAT = "chat"
+
+HELP = "/help"
+_NAMED = re.compile(r"/(\w+)(?:\s+(.*))?\Z", re.DOTALL)
+
+JOIN_WITHIN = timedelta(seconds=1.5)
+NEAR_LIMIT = 100
+"""Units below a platform's limit from which on a text is taken for the beginning of a longer one."""
+
+
+# ------------------------------------------------------------ what a row is
+
+
+class RowClassifier:
+    """Tells messages from commands by the command table."""
+
+    def __init__(self, table: CommandTable) -> None:
+        self._table = table
+
+    def kind_of(self, row: InboxRow) -> str | None:
+        """The kind of turn a row starts; None where it is a command that answers by itself."""
+        if isinstance(row.event, ButtonPressed | MessageDeleted):
+            return None
+        said = _deciding_words(row, self._table.talk)
+        if not said.startswith("/"):
+            return CHAT
+        command = self._command(said)
+        return None if command is None else command.turn
+
+    def is_urgent(self, row: InboxRow) -> bool:
+        """Whether it passes the backlog by."""
+        said = _deciding_words(row, self._table.talk)
+        command = self._command(said) if said.startswith("/") else None
+        return command is not None and command.urgent
+
+    def _command(self, said: str) -> Command | None:
+        parsed = self._table.parse(said)
+        return None if parsed is None else parsed[0]
+
+
+def words_of(event: InboundEvent, talk: str) -> str:
+    """What was said, as if typed: what follows /`talk` stands for itself; alone or with "help" it asks for help.
+
+    Nothing where the words are forwarded: they are somebody else's (A32), no command, no wish and no correction.
+    """
+    match event:
+        case InboundMessage(forwarded=True):
+            return ""
+        case InboundMessage(text=text):
+            said = text
+        case CommandInvoked(name=name, arguments=arguments):
+            said = f"/{name} {arguments}".rstrip()
+        case _:
+            return ""
+    named = _NAMED.match(said.strip())
+    if named is None or named[1].lower() != talk:
+        return said
+    words = (named[2] or "").strip()
+    return HELP if words.lower() in {"", "help"} else words
+
+
+def _deciding_words(row: InboxRow, talk: str) -> str:
+    """The words that decide; an edit is never a command."""
+    event = row.event
+    return "" if isinstance(event, InboundMessage) and event.edited else words_of(event, talk)
+
+
+# ------------------------------------------------------------ what is said to it
+
+
+def is_missed(at: datetime, now: datetime, config: SessionsConfig) -> bool:
+    """Whether what came in at `at` waited too long to be answered."""
+    return now - at > timedelta(seconds=config.missed_after_s)
+
+
+def missed_text(waited: timedelta) -> str:
+    """What a person reads whose message waited too long."""
+    hours = waited.total_seconds() / 3600
+    return f"I was away for {hours:.0f} hours and missed what you wrote; please send it again."
+
+
+def own_route_id(row: InboxRow) -> int | None:
+    """The row itself where it has its own way to be answered; None where the answer goes to the chat."""
+    return row.id if inbox.route_of(row.event) is not None else None
+
+
+def joins(row: InboxRow, turn: TurnRow) -> bool:
+    """Whether a message may join a running turn: of its person, from where it answers, with no answer of its own."""
+    return row.user_id == turn.user_id and row.event.address == turn.address and own_route_id(row) is None
+
+
+def message_id_of(row: InboxRow) -> str | None:
+    """The platform's id of the message behind a row; None where it is none."""
+    return row.event.message_id if isinstance(row.event, InboundMessage) else None
+
+
+def new_turn(row: InboxRow, session_id: str, kind: str, now: datetime) -> TurnRow:
+    """A turn that answers the row; in a group the answer is shown as a reply to it."""
+    in_group = isinstance(row.event, InboundMessage) and row.event.kind is ChatKind.GROUP
+    return TurnRow(
+        id=new_id(),
+        tenant=row.tenant,
+        session_id=session_id,
+        user_id=row.user_id,
+        kind=kind,
+        address=row.event.address,
+        reply_to=message_id_of(row) if in_group else None,
+        started_at=now,
+    )
+
+
+# ------------------------------------------------------------ what a client split by itself: an album, a long paste
+
+
+def open_until(row: InboxRow, limits: Limits) -> datetime | None:
+    """Until when more of this message may come; None where it is whole."""
+    event = row.event
+    if not isinstance(event, InboundMessage) or event.edited:
+        return None
+    if event.album is None and limits.unit.measure(event.text) < limits.max_text - NEAR_LIMIT:
+        return None
+    return row.admitted_at + JOIN_WITHIN
+
+
+def belongs(last: InboxRow, following: InboxRow, limits: Limits) -> bool:
+    """Whether a row goes on with the message that `last` ends, so far."""
+    until = open_until(last, limits)
+    first, more = last.event, following.event
+    if until is None or following.admitted_at > until or following.user_id != last.user_id:
+        return False
+    if not isinstance(first, InboundMessage) or not isinstance(more, InboundMessage) or more.edited:
+        return False
+    if (first.forwarded, first.forwarded_from) != (more.forwarded, more.forwarded_from):
+        return False  # own words beside somebody else's
+    return first.album == more.album and more.quoted in ((), first.quoted)
+
+
+def join_rows(rows: Sequence[InboxRow]) -> InboxRow:
+    """The rows as one, under the first one's id: texts put together, files side by side."""
+    messages = [row.event for row in rows if isinstance(row.event, InboundMessage)]
+    if len(rows) == 1 or len(messages) != len(rows):
+        return rows[0]
+    text = messages[0].text
+    for before, after in pairwise(messages):
+        text += after.text if not before.text or before.text[-1:].isspace() else f"\n{after.text}"
+    files = tuple(file for message in messages for file in message.attachments)
+    return replace(rows[0], event=replace(messages[0], text=text.strip(), attachments=files))

@@ -1,0 +1,228 @@
+"""Carries out what a running turn wants of the world: the agent's `TurnPort` over journal, mailbox and delivery.
+
+It composes commits; what each of them writes is `commits`' matter. What the agent decides is the agent's, when the
+answer is sent the lane's.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+
+from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
+from agent.transcript import (
+    EndReason,
+    JournalEvent,
+    ModelResponded,
+    Steered,
+    ToolIntended,
+    ToolReturned,
+    TurnEnded,
+    UserItem,
+    answer_text,
+)
+from channels.base import Channel, Sign
+from channels.messages import Button
+from gateway.delivery.growing_answer import LiveOutcome
+from gateway.delivery.live_answer import LiveAnswer
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.failpoints import failpoint
+from gateway.sessions import commits
+from gateway.sessions.commits import JournalPlace
+from gateway.sessions.context import SessionContext
+from gateway.sessions.deps import TurnDeps
+from gateway.sessions.turn import ClaimedTurn
+from gateway.store.engine import Connection
+from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.telemetry import TURN_SECONDS, TURNS, series
+
+WITHHELD = UserItem("(The input guard withheld a message here.)")
+
+NOTHING_LEFT = "My answer came out empty. Please ask me again."
+"""Said where the last look at an answer left nothing of it: nobody waits for silence."""
+
+EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolReturned: "result", Steered: "steer"}
+
+
+class JournaledTurn:
+    """The port of one attempt at a turn. It ends with `finish`, or with the process."""
+
+    def __init__(
+        self,
+        deps: TurnDeps,
+        session: SessionContext,
+        channel: Channel,
+        live: LiveAnswer,
+        claimed: ClaimedTurn,
+        principal: Principal,
+        *,
+        steers: bool,
+    ) -> None:
+        """The turn runs from here on: its claim is committed."""
+        self._deps = deps
+        self._session = session
+        self._channel = channel
+        self._live = live
+        self._claimed = claimed
+        self._turn = claimed.turn
+        self._principal = principal
+        self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
+        self._has_streamed = False
+        self.events = list(claimed.events)
+        session.turn.run(steers=steers, on_cancel=self._stop.set_result)
+
+    async def record(self, *events: JournalEvent) -> None:
+        """Append events, durable when this returns."""
+        point = EVENT_FAILPOINTS.get(type(events[-1]), "response")
+        place = self._reserve(len(events))
+        failpoint(f"{point}_pre")
+        await self._deps.store.write(partial(commits.record, place=place, events=events, clock=self._deps.clock))
+        failpoint(f"{point}_post")
+        self._note_journaled(events)
+
+    async def apply(self, command: LocalCommand, returned: ToolReturned) -> ToolReturned:
+        """Apply a local effect and journal its result in one commit."""
+        place, clock = self._reserve(1), self._deps.clock
+
+        def effect(connection: Connection, now: datetime) -> str:
+            return self._deps.apply(connection, self._principal, command, returned.call_key, now)
+
+        failpoint("effect_pre")
+        event = await self._deps.store.write(
+            partial(commits.apply, place=place, returned=returned, effect=effect, clock=clock)
+        )
+        failpoint("effect_post")
+        self._note_journaled((event,))
+        return event
+
+    def steering_waits(self) -> bool:
+        """True if a queued message can steer this turn."""
+        return self._session.turn.may_steer and bool(self._session.mailbox.steering(self._turn))
+
+    async def steer(self, step: int, overtaken: Sequence[ToolReturned]) -> tuple[UserItem, ...]:
+        """Claim what the principal said meanwhile, with the results it causes, in one commit."""
+        if not self.steering_waits():
+            return ()
+        mailbox = self._session.mailbox
+        waiting = mailbox.steering(self._turn)
+        items = [await self._deps.user_items.build(row.event, self._channel) or WITHHELD for row in waiting]
+        rows = mailbox.take(waiting)  # what was edited meanwhile is read at the next checkpoint
+        read = [(row, item) for row, item in zip(waiting, items, strict=True) if row in rows]
+        place, clock = self._reserve(len(overtaken) + 1), self._deps.clock
+        try:
+            failpoint("steer_pre")
+            claimed = await self._deps.store.write(
+                partial(commits.steer, place=place, step=step, overtaken=overtaken, read=read, clock=clock)
+            )
+        except BaseException:
+            mailbox.put_back(rows)
+            raise
+        failpoint("steer_post")
+        taken = tuple(item for _, item in claimed)
+        if taken:
+            self._note_journaled((*overtaken, Steered(step, taken)))
+        for row, _ in claimed:
+            self._session.reactions.show(row, Sign.STEERED)
+        return taken
+
+    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
+        """End the turn in one commit; False when a message came in that it should read first."""
+        if reason is EndReason.COMPLETED and self.steering_waits():
+            return False
+        settled = await self._live.settle()
+        ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
+        buttons = self._deps.replies.buttons(self._channel, self._turn, ended)
+        look = partial(self._last_look, reason, text, settled, buttons)
+        text, parts = await self._deps.delivery.long_texts.run(len(text), look)
+        if reason is EndReason.COMPLETED and self.steering_waits():
+            self._live.resume()
+            return False
+        await self._end(reason, text, response, parts)
+        return True
+
+    def progress(self, event: TurnProgress) -> None:
+        """Show the answer as it grows."""
+        if isinstance(event, TextDelta):
+            if not self._has_streamed:
+                self._has_streamed = True
+                failpoint("model_first_text")
+            self._live.feed(event.text)
+        elif isinstance(event, TextDiscarded):
+            self._live.discard(answer_text(self.events))  # the response under way is void, not the answers before it
+        elif isinstance(event, ToolEnded):
+            failpoint("tool_done")
+
+    def stopping(self) -> EndReason | None:
+        """Why the turn should end now; asked before every step and every tool (A33)."""
+        turn, user_id = self._session.turn, self._turn.user_id
+        if turn.cancelled is None and not self._session.may_command(user_id):
+            turn.cancel(EndReason.STOPPED, self._claimed.first_id + 1, user_id)
+        return turn.cancelled
+
+    async def until_stopped(self) -> EndReason:
+        """Wait for the reason to end."""
+        return await asyncio.shield(self._stop)
+
+    def _last_look(
+        self, reason: EndReason, text: str, settled: LiveOutcome, buttons: tuple[Button, ...]
+    ) -> tuple[str, list[OutboxPart]]:
+        """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
+        text = self._deps.clean(text).strip()
+        if reason is EndReason.STOPPED:
+            quiet = not settled.standing and not self._has_streamed  # the command tells whoever stopped it
+            text = "" if quiet else text or "⏹"
+        else:
+            text = text or NOTHING_LEFT
+        if not text:
+            return "", []
+        turn = self._turn
+        pieces = settled.pages.all_of(text)
+        if text == NOTHING_LEFT or not pieces:
+            pieces, buttons = settled.pages.all_of(NOTHING_LEFT), ()
+        said = OutboundMessage(
+            turn.address, turn.id, text, turn.reply_to, reply_route_of=self._claimed.answers, buttons=buttons
+        )
+        return text, to_parts(self._channel, said, pieces=pieces, standing=settled.standing)
+
+    async def _end(
+        self, reason: EndReason, text: str, response: ModelResponded | None, parts: Sequence[OutboxPart]
+    ) -> None:
+        self._session.turn.finish()
+        ended = TurnEnded(reason, text)
+        events = (ended,) if response is None else (response, ended)
+        delivery, lane = self._deps.delivery, self._turn.address.lane
+        end = partial(
+            commits.end,
+            place=self._reserve(len(events)),
+            events=events,
+            reason=reason,
+            first_id=self._claimed.first_id,
+            parts=parts,
+            clock=self._deps.clock,
+            first_claimed=bool(parts) and delivery.reserve(lane),
+        )
+
+        def commit_end(connection: Connection) -> list[OutboxRow]:
+            rows = end(connection)
+            failpoint("final_pre")
+            return rows
+
+        try:
+            await self._deps.store.write(commit_end, then=delivery.publish)
+        except BaseException:
+            delivery.release(lane)
+            raise
+        failpoint("final_post")
+        self._note_journaled(events)
+        self._live.clear_sign()
+        series(TURNS, reason.value).inc()
+        TURN_SECONDS.observe((self._deps.clock() - self._turn.started_at).total_seconds())
+
+    def _reserve(self, count: int) -> JournalPlace:
+        """Places for the next events, fixed before anything is awaited."""
+        seq = self._session.conversation.next_seq(self._turn.session_id, count)
+        return JournalPlace(self._session.fence, self._turn, seq)
+
+    def _note_journaled(self, events: Sequence[JournalEvent]) -> None:
+        self.events += events
+        self._deps.on_journaled(events)

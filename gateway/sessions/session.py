@@ -1,0 +1,242 @@
+"""A session: one turn at a time from its mailbox, begun again from its journal when it broke.
+
+Sessions run side by side, each strictly serial inside. This gathers, claims and refuses; a claimed turn is run by
+`turn_runner`, and what a message does that arrives mid-turn is decided by the session's mode.
+"""
+
+import asyncio
+from collections.abc import Collection, Sequence
+from functools import partial
+
+import structlog
+
+from agent.errors import Fenced
+from agent.ports import Principal
+from agent.transcript import EndReason, TurnStarted
+from channels.base import Sign
+from channels.messages import MessageDeleted
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.failpoints import failpoint
+from gateway.sessions import commits
+from gateway.sessions.commits import JournalPlace
+from gateway.sessions.context import SessionContext, StatusReactions
+from gateway.sessions.conversation import Conversation
+from gateway.sessions.deps import SessionDeps
+from gateway.sessions.inbox_rules import (
+    CHAT,
+    JOIN_WITHIN,
+    belongs,
+    is_missed,
+    join_rows,
+    message_id_of,
+    new_turn,
+    open_until,
+    own_route_id,
+)
+from gateway.sessions.mailbox import Mailbox
+from gateway.sessions.trials import Admitted, GivenUp
+from gateway.sessions.turn import ClaimedTurn, SessionTurn
+from gateway.sessions.turn_runner import TurnRunner
+from gateway.store import journal
+from gateway.store.inbox import InboxRow, Outcome
+from gateway.store.journal import Fence, OpenTurn, SessionState
+
+log = structlog.get_logger()
+
+GATHER_EVERY_S = 0.1
+
+GUARDED = "I do not take messages that give me orders like this one."
+
+
+class Session:
+    """One conversation of one person or group with the agent."""
+
+    def __init__(self, deps: SessionDeps, tenant: str, key: str, tasks: asyncio.TaskGroup) -> None:
+        """Nothing is read before the first message."""
+        self._deps = deps
+        self.tenant = tenant
+        self.key = key
+        self._store = deps.turns.store
+        self._clock = deps.turns.clock
+        self._fence = Fence(journal.shard_of(key), deps.epoch)
+        self.conversation = Conversation(self._store, deps.config, tenant, key, self._clock)
+        self.mailbox = Mailbox(self._store, key, deps.config.mailbox_size, deps.kind_of, self._handle, tasks)
+        self._reactions = StatusReactions(deps.channels, wanted=deps.live.config.signs != "off")
+        self._turn = SessionTurn()
+        self._context = SessionContext(
+            key, self._fence, self.mailbox, self.conversation, self._reactions, deps.people, self._turn
+        )
+        self._runner = TurnRunner(deps, self._context)
+        self._closed = False
+        self._serial = asyncio.Lock()  # a resumed turn goes before the mailbox
+
+    def offer(self, row: InboxRow) -> None:
+        """Take a message: it starts a turn, joins the running one or waits."""
+        if self._turn.is_live and not self._turn.takes(row):
+            self._reactions.show(row, Sign.QUEUED)
+        self.mailbox.offer(row)
+
+    def change(self, original_id: int, edit: InboxRow) -> None:
+        """Put the new text of a message in its place, as long as no turn has claimed it."""
+        self.mailbox.change(original_id, edit)
+        self._turn.rows[:] = [self.mailbox.current(row) for row in self._turn.rows]  # the list is gathered in
+
+    def drop_cleared(self, ids: Collection[int]) -> None:
+        """These rows wait no more: the store has them cleared."""
+        self.mailbox.drop(ids)
+        self._reactions.end_wait(ids)
+
+    def close(self) -> None:
+        """Begin no further turn: what waits is left to the next start."""
+        self._closed = True
+
+    async def resume(self, open_turn: OpenTurn) -> None:
+        """Go on with a turn that was running when its process ended."""
+        self.mailbox.hold()  # a row taken out to wait for this turn would be overtaken by what steers it
+        try:
+            async with self._serial:
+                await self._deps.channels.when_loaded(open_turn.turn.address)  # no slot is held: it may never come
+                async with self._deps.trials.turn(open_turn.turn) as admitted:
+                    failpoint("recovery_turn")
+                    if not self._closed:
+                        await self._run_again(open_turn, admitted)
+        finally:
+            self.mailbox.release()
+
+    async def _run_again(self, open_turn: OpenTurn, admitted: Admitted) -> None:
+        try:
+            self._turn.begin()
+            await self._runner.run(open_turn.turn, None, admitted)
+        finally:
+            self._turn.end()
+
+    @property
+    def running(self) -> bool:
+        """Whether a turn runs now, from its claim on."""
+        return self._turn.claimed is not None
+
+    @property
+    def busy(self) -> bool:
+        """Whether anything runs or waits in memory."""
+        return self.mailbox.busy or self._serial.locked()
+
+    @property
+    def where(self) -> tuple[str, str]:
+        """Tenant and key: what the session is known by."""
+        return self.tenant, self.key
+
+    @property
+    def mode(self) -> str:
+        """What a message does that arrives mid-turn."""
+        return self.conversation.mode
+
+    def is_missed(self, row: InboxRow) -> bool:
+        """Whether a row waited too long to be answered."""
+        return is_missed(row.admitted_at, self._clock(), self._deps.config)
+
+    def takes_command(self, row: InboxRow) -> bool:
+        """Whether a waiting row is one for the commands, not for a turn."""
+        return self._deps.kind_of(row) is None and not isinstance(row.event, MessageDeleted)
+
+    def cancel(self, reason: EndReason, before_id: int, user_id: str | None) -> bool:
+        """End the turn that answers an earlier message of a person (None: of anybody); False: there is none."""
+        return self._turn.cancel(reason, before_id, user_id)
+
+    def go_on_in(self, state: SessionState) -> None:
+        """Go on in another generation or mode of the conversation."""
+        self.conversation.use(state)
+        if self._turn.is_live:
+            self._turn.steers = state.mode == "steer"
+
+    async def _handle(self, row: InboxRow) -> None:
+        self._turn.rows = [row]
+        async with self._serial:
+            await self._gather(row)  # no slot is held: a channel may never come
+            async with self._deps.trials.rows(self._turn.rows) as admitted:
+                if not self._closed:
+                    await self._answer(admitted)
+
+    async def _gather(self, row: InboxRow) -> None:
+        """Wait for what its client split off the row and sent right behind."""
+        limits = (await self._deps.channels.when_loaded(row.event.address)).limits
+        rows = self._turn.rows
+        while (until := open_until(rows[-1], limits)) is not None:
+            more = self.mailbox.take_next(lambda other: belongs(rows[-1], other, limits))
+            wait_s = (until - self._clock()).total_seconds()
+            if more is not None:
+                rows.append(more)
+            elif 0 < wait_s <= JOIN_WITHIN.total_seconds():  # longer: the clock was set back since it came in
+                await asyncio.sleep(min(wait_s, GATHER_EVERY_S))
+            else:
+                break
+
+    async def _answer(self, admitted: Admitted) -> None:
+        rows = list(self._turn.rows)
+        try:
+            self._turn.begin()
+            claimed = await self._begin(admitted)
+        except Fenced as fenced:
+            log.error("turn_fenced", inbox_id=rows[0].id, session=self.key, error=str(fenced))
+            self.conversation.forget()
+        except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded here, and the person is told
+            log.exception("turn_not_begun", inbox_id=rows[0].id, session=self.key)
+            await self._give_up(rows, self._deps.sorry(Principal(rows[0].user_id, rows[0].tenant)))
+        else:
+            if claimed is not None:
+                await self._runner.run(claimed.turn, claimed, admitted)
+        finally:
+            self._turn.end()
+            self._reactions.end_wait([row.id for row in rows])
+
+    async def _begin(self, admitted: Admitted) -> ClaimedTurn | None:
+        """Claim the message as it stands now; None where it is refused, or was taken back meanwhile."""
+        if admitted is Admitted.GIVEN_UP:
+            raise GivenUp
+        state = await self.conversation.load()
+        while rows := list(self._turn.rows):
+            row = join_rows(rows)
+            if not self._context.may_command(row.user_id):
+                await self._refuse(rows, "the sender may not command the bot any more", "")
+                return None
+            channel = await self._deps.channels.when_loaded(row.event.address)
+            item = await self._deps.turns.user_items.build(row.event, channel)
+            if rows != self._turn.rows:  # edited while its files were read
+                continue
+            if item is None:
+                await self._refuse(rows, "the input guard", GUARDED)
+                return None
+            turn = new_turn(row, state.id, self._deps.kind_of(row) or CHAT, self._clock())
+            started = TurnStarted((item,))
+            claimed = ClaimedTurn(turn, row.id, message_id_of(row), own_route_id(row), (started,))
+            self._turn.claim(claimed)
+            still_open = await self._claim(claimed, started, [row.id for row in rows])
+            if len(still_open) == len(rows):
+                return claimed
+            # a part was taken back: the rest is claimed anew, as it reads by now
+            self._turn.rows = [self.mailbox.current(row) for row in rows if row.id in still_open]
+        return None
+
+    async def _claim(self, claimed: ClaimedTurn, started: TurnStarted, ids: Sequence[int]) -> Sequence[int]:
+        """Begin the turn in one commit, if every one of its rows is open still; those that are."""
+        place = JournalPlace(self._fence, claimed.turn, self.conversation.next_seq(claimed.turn.session_id, 1))
+        failpoint("claim_pre")
+        return await self._store.write(partial(commits.claim, place=place, ids=ids, started=started))
+
+    async def _give_up(self, rows: Sequence[InboxRow], text: str) -> None:
+        """What cannot begin ends here and the person is told; it ends all the same where nobody can be."""
+        try:
+            await self._refuse(rows, "it could not begin", text, Outcome.FAILED)
+        except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded; those behind it go on
+            log.exception("apology_broken", inbox_id=rows[0].id, session=self.key)
+            await self._refuse(rows, "it could not begin, and nobody could be told", "", Outcome.FAILED)
+
+    async def _refuse(
+        self, rows: Sequence[InboxRow], detail: str, text: str, outcome: Outcome = Outcome.REFUSED
+    ) -> None:
+        row = rows[0]
+        channel = await self._deps.channels.when_loaded(row.event.address)
+        parts = to_parts(
+            channel, OutboundMessage(row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row))
+        )
+        refuse = partial(commits.refuse, rows=rows, parts=parts, outcome=outcome, detail=detail, clock=self._clock)
+        await self._store.write(refuse, then=self._deps.turns.delivery.publish)

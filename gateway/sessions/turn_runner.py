@@ -1,0 +1,122 @@
+"""Runs one turn of a session to its end: attempted, read anew from its journal where it broke, apologised for at last.
+
+What the turn may touch is `journaled_turn`'s matter, what it does the agent's; which message comes next the session's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import structlog
+
+from agent.answers import still_working
+from agent.errors import Fenced
+from agent.ports import Principal, Turn
+from agent.transcript import EndReason, answer_text
+from gateway.delivery.live_answer import LiveAnswer
+from gateway.delivery.message_parts import OutboundMessage
+from gateway.failpoints import failpoint
+from gateway.sessions.context import SessionContext
+from gateway.sessions.deps import SessionDeps
+from gateway.sessions.inbox_rules import is_missed, missed_text
+from gateway.sessions.journaled_turn import JournaledTurn
+from gateway.sessions.trials import Admitted
+from gateway.sessions.turn import ClaimedTurn
+from gateway.store import inbox, journal, sends
+from gateway.store.journal import TurnRow
+from gateway.telemetry import TURNS_RUNNING
+
+log = structlog.get_logger()
+
+MAX_ATTEMPTS = 3
+"""Times a turn that breaks by itself is begun; after that it is failed and the person is told.
+
+How often the process died around it is counted apart: see `gateway.sessions.trials`.
+"""
+
+
+class TurnRunner:
+    """Runs the turns of one session, one at a time."""
+
+    def __init__(self, deps: SessionDeps, session: SessionContext) -> None:
+        self._deps = deps
+        self._store = deps.turns.store
+        self._session = session
+
+    async def run(self, turn: TurnRow, claimed: ClaimedTurn | None, admitted: Admitted) -> None:
+        """Run a turn to its end; an unexpected error begins it again from its journal, a few times.
+
+        Without `claimed` it is one of an earlier process, read from its journal.
+        """
+        attempts = min(turn.attempts, MAX_ATTEMPTS)  # one that was abandoned is apologised for at the next start
+        broke = False
+        while attempts <= MAX_ATTEMPTS + 1:
+            try:
+                if claimed is None:
+                    claimed = await self._read(turn, broke=broke)
+                    self._session.turn.claim(claimed)
+                attempts = claimed.turn.attempts
+                with TURNS_RUNNING.track_inprogress():
+                    await self._attempt(claimed, admitted)
+            except Fenced as fenced:
+                log.error("turn_fenced", turn_id=turn.id, session=self._session.key, error=str(fenced))
+                self._session.conversation.forget()
+            except Exception:  # noqa: BLE001  one turn: recorded here, begun again, told after three times
+                log.exception("turn_broken", turn_id=turn.id, attempts=attempts)
+                attempts += 1
+                claimed, broke = None, True
+                self._session.turn.retry()
+                continue
+            return
+        log.error("turn_abandoned", turn_id=turn.id, session=self._session.key)
+
+    async def _read(self, turn: TurnRow, *, broke: bool) -> ClaimedTurn:
+        """Read what the turn had come to; an attempt that broke it is counted."""
+        store, conversation = self._store, self._session.conversation
+        attempts = turn.attempts
+        if broke:
+            attempts = await store.write(partial(journal.count_attempt, turn_id=turn.id))
+        await conversation.reload()
+        next_seq = await store.read(partial(journal.next_seq, session_id=turn.session_id), lasting=True)
+        conversation.number_from(turn.session_id, next_seq)
+        rows = await store.read(partial(inbox.rows_of_turn, turn_id=turn.id), lasting=True)
+        events = await store.read(partial(journal.events_of_turn, turn_id=turn.id), lasting=True)
+        first_id, event = rows[0]
+        if await store.read(partial(inbox.is_settled, id_=first_id), lasting=True):
+            # `/stop` was committed, the turn's own end was not
+            self._session.turn.cancel(EndReason.STOPPED, first_id + 1, turn.user_id)
+        answers = first_id if inbox.route_of(event) is not None else None
+        message_id = getattr(event, "message_id", None)
+        return ClaimedTurn(replace(turn, attempts=attempts), first_id, message_id, answers, events, resumed=True)
+
+    async def _attempt(self, claimed: ClaimedTurn, admitted: Admitted) -> None:
+        if not claimed.resumed:
+            failpoint("claim_post")
+        deps, turn, conversation = self._deps, claimed.turn, self._session.conversation
+        principal = deps.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
+        channel = await deps.channels.when_loaded(turn.address)
+        answer = OutboundMessage(turn.address, turn.id, "", turn.reply_to, reply_route_of=claimed.answers)
+        live = LiveAnswer(deps.live, channel, turn.tenant, answer, still_working(principal.locale))
+        steers = conversation.mode == "steer" and admitted is Admitted.BESIDE
+        port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)
+        try:
+            live.start(claimed.message_id, await self._standing(claimed))
+            live.go_on_from(answer_text(claimed.events))
+            if turn.attempts > MAX_ATTEMPTS or admitted is Admitted.GIVEN_UP:
+                await port.finish(EndReason.MODEL_ERROR, deps.sorry(principal), None)
+            elif is_missed(turn.started_at, now := deps.turns.clock(), deps.config):
+                await port.finish(EndReason.TIMEOUT, missed_text(now - turn.started_at), None)
+            else:
+                failpoint("model_asked")
+                hints = deps.channels.hints(turn.address)
+                history = conversation.history_of(turn.session_id, turn.user_id)
+                asked = Turn(turn.id, principal, history, claimed.events, turn.started_at, hints)
+                await deps.agents[turn.kind](asked, port)
+        finally:
+            live.cancel()
+        conversation.remember(turn.session_id, turn.user_id, port.events)
+
+    async def _standing(self, claimed: ClaimedTurn) -> Sequence[sends.RecoveredPart]:
+        if not claimed.resumed:
+            return ()
+        return await self._store.read(partial(sends.recovered_parts, turn_id=claimed.turn.id), lasting=True)

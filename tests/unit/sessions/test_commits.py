@@ -1,0 +1,215 @@
+"""What each commit of a turn writes, over a connection; a session that lost its shard writes nothing."""
+
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from gateway.delivery.compose import Said, compose
+
+from agent.errors import Fenced
+from agent.transcript import (
+    EndReason,
+    JournalEvent,
+    ModelResponded,
+    Steered,
+    ToolReturned,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+    UserItem,
+)
+from gateway.sessions import commits
+from gateway.sessions.commits import JournalPlace
+from gateway.sessions.inbox_rules import new_turn
+from gateway.store import inbox, journal
+from gateway.store.inbox import InboxRow, NewRow, Outcome
+from gateway.store.journal import Fence
+from gateway.store.tables.traffic import inbox as inbox_table
+from gateway.store.tables.traffic import outbox as outbox_table
+from tests.fakes.chat import FakeChannel
+from tests.fakes.spine import KEY, NOON, QuickStore, Spine, quick_store
+
+STARTED = TurnStarted((UserItem("hello"),))
+RETURNED = ToolReturned(0, "t1/0/0", "c1", "log", "")
+
+
+@dataclass
+class Desk:
+    """A store that this process owns, a conversation in it, and three rows that wait."""
+
+    store: QuickStore
+    rows: list[InboxRow]
+    place: JournalPlace
+
+    async def claim(self, count: int = 1) -> None:
+        """Begin the turn with the first rows."""
+        ids = [row.id for row in self.rows[:count]]
+        assert ids == await self.write(commits.claim, ids=ids, started=STARTED)
+
+    async def write(self, commit: Callable[..., Any], *, seq: int = 0, **more: object) -> Any:
+        """One commit, at this place in the journal."""
+        return await self.store.write(partial(commit, place=replace(self.place, seq=seq), **more))
+
+    async def events(self) -> tuple[JournalEvent, ...]:
+        """The turn's journal."""
+        return await self.store.read(partial(journal.events_of_turn, turn_id=self.place.turn.id))
+
+    async def outcomes(self) -> list[str | None]:
+        """Of each row."""
+        query = sa.select(inbox_table.c.outcome).order_by(inbox_table.c.id)
+        return await self.store.read(lambda c: list(c.execute(query).scalars()))
+
+    async def said(self) -> list[str]:
+        """The state of each outgoing part."""
+        return await self.store.read(lambda c: list(c.execute(sa.select(outbox_table.c.state)).scalars()))
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """Owned by this process; nothing is claimed."""
+    store = await quick_store(tmp_path / "tenk.db")
+    epoch = await store.write(partial(journal.take_all_shards, owner="test"))
+    state = await store.write(
+        partial(journal.open_session, tenant="default", key=KEY, mode="steer", generation=1, now=NOON)
+    )
+    messages = [Spine(store).message(text) for text in ("hello", "and", "more")]
+    messages = [replace(message, event_id=f"e{n}") for n, message in enumerate(messages)]
+
+    def admit(connection: sa.Connection) -> list[InboxRow]:
+        ids = [inbox.admit(connection, NewRow(message, "p1", KEY), NOON) for message in messages]
+        return [
+            InboxRow(id_, "default", KEY, "p1", message, NOON)
+            for id_, message in zip(ids, messages, strict=True)
+            if id_ is not None
+        ]
+
+    rows = await store.write(admit)
+    turn = new_turn(rows[0], state.id, "chat", NOON)
+    yield Desk(store, rows, JournalPlace(Fence(journal.shard_of(KEY), epoch), turn, 0))
+    await store.aclose()
+
+
+def clock() -> Any:
+    """It stands."""
+    return NOON
+
+
+async def test_a_claim_begins_the_turn_with_all_its_rows(desk: Desk) -> None:
+    """Rows, turn and first event are one commit; the same again changes nothing."""
+    await desk.claim(2)
+    await desk.claim(2)
+    assert (STARTED,) == await desk.events()
+    assert [desk.place.turn.id] == [open_.turn.id for open_ in await desk.store.read(journal.open_turns)]
+
+
+async def test_a_claim_of_rows_of_which_one_was_taken_back_begins_nothing(desk: Desk) -> None:
+    """It says which are open still, to be claimed anew."""
+    settle = partial(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON)
+    await desk.store.write(settle)
+    ids = [row.id for row in desk.rows]
+    assert [ids[0], ids[2]] == await desk.write(commits.claim, ids=ids, started=STARTED)
+    assert () == await desk.write(commits.claim, ids=[ids[1]], started=STARTED)
+    assert () == await desk.events()
+
+
+async def test_what_a_response_cost_is_in_its_commit(desk: Desk) -> None:
+    """Once, however often the commit is made."""
+    await desk.claim()
+    response = ModelResponded(0, "hm", usage=Usage(7, 3), model="sim:one")
+    for _ in range(2):
+        await desk.write(commits.record, seq=1, events=[response], clock=clock)
+    assert (STARTED, response) == await desk.events()
+    assert 1 == await desk.store.read(lambda c: c.execute(sa.text("SELECT count(*) FROM usage")).scalar_one())
+
+
+async def test_a_local_effect_is_applied_once_a_key(desk: Desk) -> None:
+    """The second time gives the first result."""
+    await desk.claim()
+    applied: list[object] = []
+
+    def effect(_connection: sa.Connection, now: object) -> str:
+        applied.append(now)
+        return f'{{"success":true,"data":{len(applied)},"error":null}}'
+
+    first = await desk.write(commits.apply, seq=1, returned=RETURNED, effect=effect, clock=clock)
+    assert first == await desk.write(commits.apply, seq=2, returned=RETURNED, effect=effect, clock=clock)
+    assert [NOON] == applied
+    assert (STARTED, first) == await desk.events()
+
+
+async def test_steering_claims_what_is_open_still(desk: Desk) -> None:
+    """What was cleared meanwhile is left out of the turn."""
+    await desk.claim()
+    await desk.store.write(partial(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON))
+    read = [(row, UserItem(row.event.text)) for row in desk.rows[1:]]  # type: ignore[union-attr]  all are messages
+    claimed = await desk.write(commits.steer, seq=1, step=0, overtaken=(RETURNED,), read=read, clock=clock)
+    assert [desk.rows[2]] == [row for row, _ in claimed]
+    assert (STARTED, RETURNED, Steered(0, (UserItem("more"),))) == await desk.events()
+
+
+async def test_steering_that_finds_nothing_overtakes_nothing(desk: Desk) -> None:
+    """The calls that were to be skipped run after all."""
+    await desk.claim()
+    await desk.store.write(partial(inbox.settle, id_=desk.rows[1].id, outcome=Outcome.CLEARED, now=NOON))
+    read = [(desk.rows[1], UserItem("and"))]
+    assert [] == await desk.write(commits.steer, seq=1, step=0, overtaken=(RETURNED,), read=read, clock=clock)
+    assert (STARTED,) == await desk.events()
+
+
+@pytest.mark.parametrize(
+    ("reason", "outcome"),
+    [
+        (EndReason.COMPLETED, "answered"),
+        (EndReason.TIMEOUT, "answered"),
+        (EndReason.STOPPED, "cleared"),
+        (EndReason.MODEL_ERROR, "failed"),
+        (EndReason.CONTEXT_EXHAUSTED, "failed"),
+    ],
+)
+async def test_an_end_is_journal_outcomes_and_deliveries_at_once(desk: Desk, reason: EndReason, outcome: str) -> None:
+    """The first row has the turn's outcome, what joined it was merged, and the answer is ready to be sent."""
+    await desk.claim(2)
+    turn = desk.place.turn
+    parts = compose(FakeChannel(), Said(turn.address, turn.id, "bye"))
+    rows = await desk.write(
+        commits.end, seq=1, events=[TurnEnded(reason, "bye")], reason=reason, first_id=desk.rows[0].id, parts=parts,
+        clock=clock, first_claimed=False,
+    )  # fmt: skip
+    assert (1, ["ready"]) == (len(rows), await desk.said())
+    assert [outcome, "merged", None] == await desk.outcomes()
+    assert (STARTED, TurnEnded(reason, "bye")) == await desk.events()
+    assert [] == await desk.store.read(journal.open_turns)
+
+
+async def test_a_refusal_settles_its_rows_and_says_so(desk: Desk) -> None:
+    """In one commit, without a turn."""
+    parts = compose(FakeChannel(), Said(desk.place.turn.address, "inbox:1", "no"))
+    rows = desk.rows[:2]
+    refuse = partial(commits.refuse, rows=rows, parts=parts, outcome=Outcome.FAILED, detail="why", clock=clock)
+    assert 1 == len(await desk.store.write(refuse))
+    assert ["failed", "failed", None] == await desk.outcomes()
+
+
+async def test_a_session_that_lost_its_shard_writes_nothing(desk: Desk) -> None:
+    """F62: every commit of a turn holds the fence, and is undone where it does not."""
+    await desk.claim()
+    await desk.store.write(partial(journal.take_all_shards, owner="another"))
+    ended = [TurnEnded(EndReason.COMPLETED, "bye")]
+    for commit, more in (
+        (commits.claim, {"ids": [desk.rows[1].id], "started": STARTED}),
+        (commits.record, {"events": ended, "clock": clock}),
+        (commits.apply, {"returned": RETURNED, "effect": lambda *_: "{}", "clock": clock}),
+        (commits.steer, {"step": 0, "overtaken": (), "read": [(desk.rows[1], UserItem("and"))], "clock": clock}),
+        (commits.end, {
+            "events": ended, "reason": EndReason.COMPLETED, "first_id": desk.rows[0].id, "parts": (), "clock": clock,
+            "first_claimed": False,
+        }),
+    ):  # fmt: skip
+        with pytest.raises(Fenced):
+            await desk.write(commit, seq=1, **more)
+    assert (STARTED,) == await desk.events()
+    assert [None, None, None] == await desk.outcomes()

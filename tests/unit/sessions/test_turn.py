@@ -1,0 +1,217 @@
+"""The life of a session's turn, and when a cancellation reaches it; without a store, a model or a clock."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from agent.transcript import EndReason
+from channels.messages import Address, ChatKind, InboundMessage, Sender
+from gateway.sessions.turn import ClaimedTurn, SessionTurn, TurnState
+from gateway.store.inbox import InboxRow
+from gateway.store.journal import TurnRow
+
+NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+PLACE = Address("sim", "main", "g1")
+
+
+def a_row(id_: int, user: str = "p1") -> InboxRow:
+    """What somebody said in the group."""
+    event = InboundMessage(
+        event_id=f"e{id_}", message_id=str(id_), address=PLACE, sender=Sender(user, user), received_at=NOON,
+        kind=ChatKind.GROUP, text="hello", mentions_bot=True,
+    )  # fmt: skip
+    return InboxRow(id_, "default", "key", user, event, NOON)
+
+
+def a_claim(first_id: int, user: str = "p1") -> ClaimedTurn:
+    """The turn that answers a row."""
+    turn = TurnRow(f"t{first_id}", "default", "s1", user, "chat", PLACE, None, NOON)
+    return ClaimedTurn(turn, first_id, str(first_id), None, ())
+
+
+def a_running_turn(told: list[EndReason]) -> SessionTurn:
+    """A turn that answers row 5 of p1."""
+    turn = SessionTurn()
+    turn.begin()
+    turn.claim(a_claim(5))
+    turn.run(steers=True, on_cancel=told.append)
+    return turn
+
+
+def test_a_running_turn_is_told_of_its_cancellation_once() -> None:
+    """The first reason counts."""
+    told: list[EndReason] = []
+    turn = a_running_turn(told)
+    assert turn.cancel(EndReason.STOPPED, 6, "p1")
+    assert turn.cancel(EndReason.TIMEOUT, 7, None)
+    assert ([EndReason.STOPPED], EndReason.STOPPED) == (told, turn.cancelled)
+    assert not turn.may_steer
+
+
+@pytest.mark.parametrize(("before_id", "user"), [(5, "p1"), (5, None), (9, "p2")])
+def test_what_came_before_it_or_is_somebody_elses_does_not_cancel_it(before_id: int, user: str | None) -> None:
+    """Only a later row of its person, or of somebody who may speak for everybody, ends a turn."""
+    told: list[EndReason] = []
+    turn = a_running_turn(told)
+    assert not turn.cancel(EndReason.STOPPED, before_id, user)
+    assert ([], None) == (told, turn.cancelled)
+
+
+def test_a_turn_cancelled_while_it_is_claimed_is_told_when_it_runs() -> None:
+    """The claim's commit is on its way: the turn begins, and ends at its first checkpoint."""
+    told: list[EndReason] = []
+    turn = SessionTurn()
+    turn.begin()
+    assert not turn.cancel(EndReason.STOPPED, 5, "p1")
+    turn.claim(a_claim(5))
+    assert turn.cancel(EndReason.STOPPED, 6, "p1")
+    assert [] == told
+    turn.run(steers=True, on_cancel=told.append)
+    assert [EndReason.STOPPED] == told
+
+
+def test_a_turn_cancelled_before_it_was_claimed_is_told_when_it_runs() -> None:
+    """A stop that was committed before a crash holds for the turn that is taken up after it."""
+    told: list[EndReason] = []
+    turn = SessionTurn()
+    turn.begin()
+    turn.cancel(EndReason.STOPPED, 6, "p1")
+    turn.claim(a_claim(5))
+    turn.run(steers=True, on_cancel=told.append)
+    assert [EndReason.STOPPED] == told
+
+
+def test_a_cancellation_comes_too_late_for_an_end_that_is_committed_now() -> None:
+    """Such a turn was at work, and ends as it is about to; where that commit breaks, the next attempt is told."""
+    told: list[EndReason] = []
+    turn = a_running_turn(told)
+    turn.finish()
+    assert turn.cancel(EndReason.STOPPED, 6, "p1")
+    assert ([], None) == (told, turn.cancelled)
+    turn.retry()
+    turn.run(steers=True, on_cancel=told.append)
+    assert [EndReason.STOPPED] == told
+
+
+def test_the_next_turn_is_not_cancelled_by_what_was_meant_for_the_one_before() -> None:
+    """A stop ends what answers earlier messages, and nothing later."""
+    told: list[EndReason] = []
+    turn = a_running_turn(told)
+    turn.cancel(EndReason.STOPPED, 6, None)
+    turn.end()
+    turn.begin()
+    turn.claim(a_claim(7))
+    turn.run(steers=True, on_cancel=told.append)
+    assert ([EndReason.STOPPED], None) == (told, turn.cancelled)
+
+
+def test_only_its_persons_messages_join_and_only_while_the_agent_is_at_work() -> None:
+    """Another member's message waits for a turn of its own, as does everything where the mode is followup."""
+    turn = a_running_turn([])
+    assert (True, False) == (turn.takes(a_row(6)), turn.takes(a_row(6, "p2")))
+    turn.steers = False
+    assert not turn.takes(a_row(6))
+    turn.steers = True
+    turn.end()
+    assert not turn.takes(a_row(6))
+
+
+def test_its_rows_are_free_to_change_until_they_are_claimed() -> None:
+    """What is claimed is what was read; an edit of it is a message of its own."""
+    turn = SessionTurn()
+    turn.rows = [a_row(5)]
+    turn.begin()
+    turn.claim(a_claim(5))
+    assert [] == turn.rows
+
+
+def test_a_turn_takes_no_way_that_is_not_drawn() -> None:
+    """A turn that runs twice, or ends before it ran, is a mistake of ours and is told as one."""
+    turn = a_running_turn([])
+    for step in (turn.begin, lambda: turn.claim(a_claim(6)), lambda: turn.run(steers=True, on_cancel=print)):
+        with pytest.raises(RuntimeError, match="cannot go from running"):
+            step()
+    turn.end()
+    for step in (turn.finish, turn.retry):
+        with pytest.raises(RuntimeError, match="cannot go from ended"):
+            step()
+
+
+USERS = st.sampled_from(["p1", "p2"])
+
+
+class TurnLives(RuleBasedStateMachine):
+    """Any order of turns, attempts that break and cancellations, beside a list of what was cancelled."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.turn = SessionTurn()
+        self.next_id = 1
+        self.cancelled: list[tuple[int, str | None]] = []
+        self.told: list[EndReason] = []
+
+    def is_cancelled(self, claimed: ClaimedTurn) -> bool:
+        """Whether any cancellation so far is about this turn."""
+        about = [before for before, user in self.cancelled if user in (None, claimed.turn.user_id)]
+        return any(claimed.first_id < before for before in about)
+
+    @precondition(lambda self: self.turn.state is TurnState.ENDED)
+    @rule(user=USERS)
+    def begin(self, user: str) -> None:
+        """A row is taken and claimed."""
+        self.turn.begin()
+        self.turn.claim(a_claim(self.next_id, user))
+        self.next_id += 1
+
+    @precondition(lambda self: self.turn.state is TurnState.CLAIMING)
+    @rule()
+    def run_it(self) -> None:
+        """The agent begins."""
+        self.told = []
+        self.turn.run(steers=True, on_cancel=self.told.append)
+
+    @precondition(lambda self: self.turn.state is TurnState.RUNNING)
+    @rule()
+    def finish(self) -> None:
+        """The end is committed."""
+        self.turn.finish()
+
+    @precondition(lambda self: self.turn.state is not TurnState.ENDED)
+    @rule()
+    def retry(self) -> None:
+        """The attempt breaks."""
+        self.turn.retry()
+
+    @rule()
+    def end(self) -> None:
+        """Nothing more comes of it."""
+        self.turn.end()
+
+    @rule(user=st.one_of(st.none(), USERS))
+    def cancel(self, user: str | None) -> None:
+        """Somebody stops what was asked so far."""
+        claimed = self.turn.claimed
+        self.cancelled.append((self.next_id, user))
+        expected = claimed is not None and self.is_cancelled(claimed)
+        assert expected == self.turn.cancel(EndReason.STOPPED, self.next_id, user)
+        self.next_id += 1
+
+    @invariant()
+    def a_running_turn_knows_what_is_about_it(self) -> None:
+        """It is told once, and only of what is about it."""
+        if self.turn.state is TurnState.RUNNING:
+            assert self.turn.claimed is not None
+            assert [EndReason.STOPPED] * self.is_cancelled(self.turn.claimed) == self.told
+
+    @invariant()
+    def nothing_is_left_of_a_turn_that_ended(self) -> None:
+        """The next one begins afresh."""
+        if self.turn.state is TurnState.ENDED:
+            assert (None, None) == (self.turn.claimed, self.turn.cancelled)
+
+
+TestTurnLives = TurnLives.TestCase
+TestTurnLives.settings = settings(max_examples=200, stateful_step_count=30, deadline=None)
