@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from gateway.delivery.compose import Said, compose
+from gateway.delivery.message_parts import OutboundMessage, to_parts
 
 from agent.errors import Fenced
 from agent.transcript import (
@@ -174,7 +174,7 @@ async def test_an_end_is_journal_outcomes_and_deliveries_at_once(desk: Desk, rea
     """The first row has the turn's outcome, what joined it was merged, and the answer is ready to be sent."""
     await desk.claim(2)
     turn = desk.place.turn
-    parts = compose(FakeChannel(), Said(turn.address, turn.id, "bye"))
+    parts = to_parts(FakeChannel(), OutboundMessage(turn.address, turn.id, "bye"))
     rows = await desk.write(
         commits.end, seq=1, events=[TurnEnded(reason, "bye")], reason=reason, first_id=desk.rows[0].id, parts=parts,
         clock=clock, first_claimed=False,
@@ -187,7 +187,7 @@ async def test_an_end_is_journal_outcomes_and_deliveries_at_once(desk: Desk, rea
 
 async def test_a_refusal_settles_its_rows_and_says_so(desk: Desk) -> None:
     """In one commit, without a turn."""
-    parts = compose(FakeChannel(), Said(desk.place.turn.address, "inbox:1", "no"))
+    parts = to_parts(FakeChannel(), OutboundMessage(desk.place.turn.address, "inbox:1", "no"))
     rows = desk.rows[:2]
     refuse = partial(commits.refuse, rows=rows, parts=parts, outcome=Outcome.FAILED, detail="why", clock=clock)
     assert 1 == len(await desk.store.write(refuse))

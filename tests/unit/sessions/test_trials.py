@@ -111,8 +111,7 @@ def test_what_kills_the_process_each_time_is_given_up_after_three_deaths_alone(t
         waited = [round(second) for second in fate.deaths_s[SUSPECT_AFTER:]]
         assert [SORRY] == shown(spine, "c1")
         assert ["done: long 50"] == shown(spine, "c2")
-        assert [2, 4] == waited[1:]
-        assert 1 <= waited[0] <= 1 + 50  # the other suspect may have been tried first
+        assert waited in ([51, 2, 4], [1, 51, 4])  # the other suspect is tried first, or after the first of them
 
     scene(tmp_path, play)
 
