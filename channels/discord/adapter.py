@@ -25,14 +25,13 @@ from channels.discord.identity import identify
 from channels.discord.ingest import Ingest
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
-from channels.discord.payloads import body_of, message_of, safe_media, target_of
+from channels.discord.payloads import JsonObject, body_of, id_of, message_of, safe_media, target_of
 from channels.discord.render import DiscordRenderer
 from channels.discord.reply_route import ReplyRoute
 from channels.discord.sent_lookup import Echoes, SentLookup
 from channels.discord.translate import CHANNEL, TranslationContext
-from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire, JsonObject
+from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire
 from channels.errors import ConfigRefused, Permanent, Retryable, Unknown
-from channels.foreign import whole_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 
 T = TypeVar("T")
@@ -150,8 +149,7 @@ class DiscordChannel:
             if part.route is None or not refusal.no_access:
                 raise
             return _sure(await self._replies.follow_up(ReplyRoute.of(part.route), body_of(part), part.media))
-        message_id = sent.get("id") if isinstance(sent, dict) else None
-        return _sure(message_id if isinstance(message_id, str) and whole_of(message_id) is not None else None)
+        return _sure(id_of(sent))
 
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
         """Replace the text of our message; repeating it changes nothing.

@@ -9,7 +9,7 @@ from pydantic import JsonValue
 
 from channels.base import CommandOption, CommandSpec, Menus
 
-JsonObject = dict[str, JsonValue]
+from channels.foreign import JsonObject
 
 STRING = 3
 _LOCALES = {"es": ("es-ES", "es-419"), "de": ("de",), "fr": ("fr",), "pt": ("pt-BR",), "it": ("it",)}

@@ -11,13 +11,12 @@ from pydantic import JsonValue
 
 from channels.discord.error_mapping import UNKNOWN_MESSAGE, ApiRefusal, to_channel_error
 from channels.discord.interaction_replies import InteractionReplies
-from channels.discord.payloads import JsonObject, body_of, message_of
+from channels.discord.payloads import JsonObject, body_of, id_of, message_of
 from channels.discord.reply_route import ROUTE_PRIVATE, ReplyRoute
 from channels.discord.sent_lookup import Echoes, find_in_history
 from channels.discord.translate_interaction import EPHEMERAL_ID
 from channels.discord.wire import MESSAGE, MESSAGES, DiscordWire
 from channels.errors import ChannelError, Permanent, PermanentKind, Unknown
-from channels.foreign import whole_of
 from channels.messages import OutboundPart, Route
 
 DIRECT_ID = "direct"  # begins the ids of what was said in direct messages instead: "direct:CHANNEL:MESSAGE"
@@ -76,11 +75,11 @@ class EphemeralReplies:
         channel = await self._channel_with(reply_route.person)
         body = message_of(replace(part, reply_to=None))
         sent = await self._wire.call("POST", MESSAGES, body, media=part.media, at={"channel_id": channel})
-        return f"{DIRECT_ID}:{channel}:{_id_of(sent)}"
+        return f"{DIRECT_ID}:{channel}:{_sure_id(sent)}"
 
     async def _channel_with(self, person: str) -> str:
         """The direct conversation; Discord makes it when it is new."""
-        return _id_of(await self._wire.call("POST", "/users/@me/channels", {"recipient_id": person}))
+        return _sure_id(await self._wire.call("POST", "/users/@me/channels", {"recipient_id": person}))
 
     async def find(self, part: OutboundPart, now: datetime) -> str | None:
         """The id of what says the part; None where it did not arrive, or may be said again unseen.
@@ -159,8 +158,7 @@ def _to_channel_error(refusal: ApiRefusal) -> ChannelError:
     return to_channel_error(refusal)
 
 
-def _id_of(made: JsonValue) -> str:
-    found = made.get("id") if isinstance(made, dict) else None
-    if not isinstance(found, str) or whole_of(found) is None:
+def _sure_id(answer: JsonValue) -> str:
+    if (found := id_of(answer)) is None:
         raise Unknown("the call was answered without an id")
     return found

@@ -9,14 +9,13 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import structlog
-from pydantic import JsonValue
 
 from channels.discord.error_mapping import ALREADY_ACKNOWLEDGED, UNKNOWN_MESSAGE, ApiRefusal
+from channels.discord.payloads import JsonObject, id_of
 from channels.discord.reply_route import ROUTE_PRESS, ReplyRoute
 from channels.discord.translate_interaction import EPHEMERAL_FLAG
-from channels.discord.wire import DiscordWire, JsonObject
+from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError
-from channels.foreign import whole_of
 from channels.messages import OutboundMedia
 
 DEFER_ANSWER, DEFER_PRESS = 5, 6  # callback types: "thinking", and nothing to be seen
@@ -113,7 +112,7 @@ class InteractionReplies:
                 return None
             raise
         answer.first_key = key
-        return _id_of(sent)
+        return id_of(sent)
 
     async def follow_up(
         self, reply_route: ReplyRoute, body: JsonObject, media: tuple[OutboundMedia, ...]
@@ -125,7 +124,7 @@ class InteractionReplies:
         sent = await self._wire.call(
             "POST", FOLLOW_UPS, body, media=media, query={"wait": "true"}, at=await self._at(reply_route)
         )
-        return _id_of(sent)
+        return id_of(sent)
 
     async def edit(self, reply_route: ReplyRoute, message_id: str, body: JsonObject) -> None:
         """Change what was said by the interaction's own way."""
@@ -143,7 +142,7 @@ class InteractionReplies:
             if refusal.route_gone or refusal.status in (401, 403, 404):
                 return None
             raise
-        message_id, flags = _id_of(found), found.get("flags") if isinstance(found, dict) else None
+        message_id, flags = id_of(found), found.get("flags") if isinstance(found, dict) else None
         if message_id is None or not isinstance(found, dict):
             return None
         loading = isinstance(flags, int) and bool(flags & _LOADING)
@@ -179,8 +178,3 @@ class InteractionReplies:
 
 def _callback_of(reply_route: ReplyRoute) -> dict[str, str]:
     return {"interaction_id": reply_route.interaction, "token": reply_route.token}
-
-
-def _id_of(message: JsonValue) -> str | None:
-    found = message.get("id") if isinstance(message, dict) else None
-    return found if isinstance(found, str) and whole_of(found) is not None else None

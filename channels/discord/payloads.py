@@ -10,6 +10,7 @@ from pydantic import JsonValue
 
 from channels.discord.limits import MAX_MEDIA_BYTES
 from channels.errors import Permanent
+from channels.foreign import whole_of
 from channels.messages import Address, Button, ButtonStyle, OutboundMedia, OutboundPart
 
 SUPPRESS_EMBEDS = 1 << 2  # a fetched preview could carry data out (A59)
@@ -20,6 +21,12 @@ _IN_A_ROW, _ROWS = 5, 5
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,99}")
 
 JsonObject = dict[str, JsonValue]
+
+
+def id_of(answer: JsonValue) -> str | None:
+    """The id of what Discord answers with; None where it names none."""
+    found = answer.get("id") if isinstance(answer, dict) else None
+    return found if isinstance(found, str) and whole_of(found) is not None else None
 
 
 def target_of(address: Address) -> str:

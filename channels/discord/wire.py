@@ -18,6 +18,7 @@ from channels.discord.config import DiscordAccount
 from channels.discord.error_mapping import ApiRefusal, to_foreign_error, to_transport_error
 from channels.discord.lazy_import import load_discord
 from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, RedirectRefused, ServerTrouble
+from channels.discord.payloads import JsonObject, id_of
 from channels.discord.translate import BotIdentity
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import whole_of, words_of
@@ -28,8 +29,6 @@ load_discord()  # before the imports below, which would import all of it
 from discord.errors import HTTPException, LoginFailure, RateLimited  # noqa: E402  see load_discord
 from discord.file import File  # noqa: E402  see load_discord
 from discord.http import Route  # noqa: E402  see load_discord
-
-JsonObject = dict[str, JsonValue]
 
 MESSAGES = "/channels/{channel_id}/messages"
 MESSAGE = MESSAGES + "/{message_id}"
@@ -78,9 +77,8 @@ class DiscordWire:
         return self._bot
 
     async def _user_id(self) -> str:
-        me = await self.call("GET", "/users/@me")
-        user_id = me.get("id") if isinstance(me, dict) else None
-        if not isinstance(user_id, str) or whole_of(user_id) is None:
+        user_id = id_of(await self.call("GET", "/users/@me"))
+        if user_id is None:
             raise Unknown("Discord's answer to who we are names no user")
         return user_id
 
