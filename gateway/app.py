@@ -59,7 +59,7 @@ from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import CountedTools, MeasuredModel
 from gateway.ops.lock import HomeLock
 from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
-from gateway.ops.status import Standing, usage_calls
+from gateway.ops.status import GatewayStatus, usage_calls
 from gateway.ops.unix_socket import listening
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.safety.guard import InputGuard
@@ -162,7 +162,7 @@ class Gateway:
         for signum in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(signum, self._stop.set)
         self._snapshot.replace(await self._store.read(people.everybody))
-        for channel, old_chat, new_chat in await self._store.read(moves.moved):
+        for channel, old_chat, new_chat in await self._store.read(moves.load_moves):
             self._snapshot.chat_moved(channel, old_chat, new_chat)
         owner = f"{socket.gethostname()}:{os.getpid()}"
         epoch = await self._store.write(partial(journal.take_all_shards, owner=owner))
@@ -182,7 +182,7 @@ class Gateway:
     async def _serve(self, tasks: Supervised, epoch: int) -> None:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
-        keys = AccessKeys.derived(key)
+        keys = AccessKeys.derive_from(key)
         doorway = Doorway(keys, invocation.of_process(), self._show)
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
         delivery = Delivery(store, manager, settings.delivery, utc_now, partial(codes.reveal, key), tasks)
@@ -209,9 +209,9 @@ class Gateway:
         router = Router(bus, session_tools, commands, tasks)
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
         await delivery.recover()
-        reading = tasks.kept("channels", lambda: manager.run(intake))
+        reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await router.recover()
-        standing = Standing(
+        standing = GatewayStatus(
             store, manager, router, self._snapshot, self._model.name, self._started_at, self._faults,
             lambda: intake.floods,
         )  # fmt: skip
@@ -224,7 +224,7 @@ class Gateway:
         tasks.keep("requests", self._keep_house)
         tasks.keep("retention", Housekeeper(store, settings.retention, utc_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
-        routing = tasks.kept("routing", router.run)
+        routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
@@ -342,7 +342,7 @@ class Gateway:
 
         return await load_wanted(load, lambda row: manager.configured(row.event.address), after_id, limit)
 
-    def _control(self, calls: Mapping[str, Handler], standing: Standing) -> ControlServer:
+    def _control(self, calls: Mapping[str, Handler], standing: GatewayStatus) -> ControlServer:
         async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
             return await standing.status(utc_now())
 

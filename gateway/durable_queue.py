@@ -235,5 +235,5 @@ class Drained(Generic[T]):
 
     def _mended(self, failures: int) -> int:
         if failures and self._care is not None:
-            self._care.mended()
+            self._care.note_mended()
         return 0

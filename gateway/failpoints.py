@@ -36,7 +36,7 @@ class _Armed:
         self.name, hit, self.action = spec.split(":") if spec else (None, "0", "")
         self.left = int(hit)
 
-    def passed(self) -> None:
+    def count_pass(self) -> None:
         self.left -= 1
         if self.left != 0:
             return
@@ -59,4 +59,4 @@ def arm(spec: str | None) -> None:
 def failpoint(name: str) -> None:
     """Pass the point `name`."""
     if _armed.name == name:
-        _armed.passed()
+        _armed.count_pass()

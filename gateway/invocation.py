@@ -13,7 +13,7 @@ FROM_A_CHECKOUT = ".venv/bin/tenk"
 
 
 @dataclass(frozen=True, slots=True)
-class Invocation:
+class CommandLine:
     """A command line's beginning and end; what stands between is the reader's to type."""
 
     program: tuple[str, ...]  # words: (".venv/bin/tenk",)
@@ -23,7 +23,7 @@ class Invocation:
     def command(self, *words: str) -> str:
         """What a person types in a terminal in the same directory, to reach the same home."""
         typed = (*self.program, *words, *self.options)
-        return " ".join([*map(_assigned, self.environment), *map(shlex.quote, typed)])
+        return " ".join([*map(_assignment, self.environment), *map(shlex.quote, typed)])
 
     @property
     def name(self) -> str:
@@ -31,22 +31,22 @@ class Invocation:
         return FROM_A_CHECKOUT if self.program == (FROM_A_CHECKOUT,) else NAME
 
 
-PLAIN = Invocation((NAME,))
+PLAIN = CommandLine((NAME,))
 """Where nothing is known of how it was called."""
 
 
-def of_process() -> Invocation:
+def of_process() -> CommandLine:
     """How this process was called."""
-    return called(sys.argv, os.environ, Path.cwd(), Path(sys.executable), shutil.which)
+    return invocation_of(sys.argv, os.environ, Path.cwd(), Path(sys.executable), shutil.which)
 
 
-def called(
+def invocation_of(
     argv: Sequence[str],
     environ: Mapping[str, str],
     directory: Path,
     python: Path,
     find: Callable[[str], str | None],
-) -> Invocation:
+) -> CommandLine:
     """How a process with these arguments was called. `find` looks for a program as a shell does."""
     script = Path(argv[0]) if Path(argv[0]).name == NAME else python.with_name(NAME)
     found = find(NAME)
@@ -57,11 +57,11 @@ def called(
     else:
         program = (_from_here(python, directory), "-m", "gateway")
     home = environ.get("TENK_HOME", "").strip()
-    return Invocation(program, (f"TENK_HOME={home}",) if home else (), _config_option(argv))
+    return CommandLine(program, (f"TENK_HOME={home}",) if home else (), _config_option(argv))
 
 
-def _same(one: str, other: Path) -> bool:
-    return os.path.realpath(one) == os.path.realpath(other)
+def _same(path: str, other: Path) -> bool:
+    return os.path.realpath(path) == os.path.realpath(other)
 
 
 def _from_here(program: Path, directory: Path) -> str:
@@ -82,6 +82,6 @@ def _config_option(argv: Sequence[str]) -> tuple[str, ...]:
     return ()
 
 
-def _assigned(assignment: str) -> str:
+def _assignment(assignment: str) -> str:
     name, _, value = assignment.partition("=")
     return f"{name}={shlex.quote(value)}"

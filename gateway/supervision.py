@@ -54,7 +54,7 @@ class Faults:
         if len(self._resting) > MOST_SHOWN:
             self._resting.popitem(last=False)
 
-    def mended(self, kind: str, name: str) -> None:
+    def note_mended(self, kind: str, name: str) -> None:
         """It works again."""
         self._resting.pop(f"{kind} {name}", None)
 
@@ -79,9 +79,9 @@ class Care:
         self.faults.rests(self.kind, self.name, error, for_s)
         await self.pause(for_s)
 
-    def mended(self) -> None:
+    def note_mended(self) -> None:
         """It works again."""
-        self.faults.mended(self.kind, self.name)
+        self.faults.note_mended(self.kind, self.name)
 
 
 class Supervised(asyncio.TaskGroup):
@@ -97,7 +97,7 @@ class Supervised(asyncio.TaskGroup):
         self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
     ) -> "asyncio.Task[T]":
         """As a task group's; of a task that broke the result is None."""
-        guarded = self._contained(coro)
+        guarded = self._contain(coro)
         try:
             task = super().create_task(guarded, name=name, context=context)
         except RuntimeError:  # the group ends
@@ -106,7 +106,7 @@ class Supervised(asyncio.TaskGroup):
         task.add_done_callback(lambda _ended: coro.close())  # a task that was cancelled first never began it
         return task
 
-    async def _contained(self, coro: Coroutine[Any, Any, T]) -> T:
+    async def _contain(self, coro: Coroutine[Any, Any, T]) -> T:
         try:
             return await coro
         except GatewayError:
@@ -121,16 +121,16 @@ class Supervised(asyncio.TaskGroup):
 
     def keep(self, name: str, run: Run) -> None:
         """As `kept`, as long as the group lives."""
-        self.kept(name, run).set_name(name)
+        self.keep_task(name, run).set_name(name)
 
-    def kept(self, name: str, run: Run) -> "asyncio.Task[None]":
+    def keep_task(self, name: str, run: Run) -> "asyncio.Task[None]":
         """Run a part of the gateway; where it breaks, run it again after a pause.
 
         A GatewayError of its first run travels up: it cannot begin. Later ones are further failures.
         """
-        return super().create_task(self._kept(self.care_of("part", name), run), name=name)
+        return super().create_task(self._run_kept(self.care_of("part", name), run), name=name)
 
-    async def _kept(self, care: Care, run: Run) -> None:
+    async def _run_kept(self, care: Care, run: Run) -> None:
         failures, loop = 0, asyncio.get_running_loop()
         while True:
             begun_s = loop.time()
@@ -141,7 +141,7 @@ class Supervised(asyncio.TaskGroup):
                 raise error
             failures = 1 if loop.time() - begun_s > STEADY_S else failures + 1
             await care.rest(error, failures)
-            care.mended()
+            care.note_mended()
 
     async def _apart(self, run: Run) -> Exception | None:
         """What it broke with, in a task of its own.
@@ -149,11 +149,11 @@ class Supervised(asyncio.TaskGroup):
         CPython 3.11.2 leaves a cancellation behind in a task whose task group failed: it may not hit the next run.
         """
         broke: list[Exception] = []
-        await ended(super().create_task(_noted(run, broke)))
+        await until_ended(super().create_task(_note_failure(run, broke)))
         return broke[0] if broke else None
 
 
-async def ended(task: asyncio.Task[None]) -> None:
+async def until_ended(task: asyncio.Task[None]) -> None:
     """Wait for a task's end, whatever it is; who is cancelled meanwhile takes the task along."""
     try:
         await asyncio.wait([task])
@@ -163,7 +163,7 @@ async def ended(task: asyncio.Task[None]) -> None:
             await asyncio.wait([task])
 
 
-async def _noted(run: Run, broke: list[Exception]) -> None:
+async def _note_failure(run: Run, broke: list[Exception]) -> None:
     try:
         await run()
     except Exception as error:  # noqa: BLE001  one run of one part: given to who keeps it

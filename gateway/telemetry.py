@@ -165,10 +165,10 @@ class Cleaner:
         return self._text(value if isinstance(value, str) else repr(value))
 
     def _text(self, text: str) -> str:
-        text = self._bounded(text)
+        text = self._redact_and_bound(text)
         return escape_controls(text) if self._one_line else text.encode("utf-8", "replace").decode()
 
-    def _bounded(self, text: str) -> str:
+    def _redact_and_bound(self, text: str) -> str:
         """Redacted, and of a text beyond measure its beginning; more is redacted than shown, or a key could be cut."""
         if len(text) <= MAX_VALUE_CHARS:
             return self._redactor.redact(text)
@@ -177,7 +177,7 @@ class Cleaner:
 
     def _trace(self, trace: object) -> str:
         """A traceback keeps its lines, each of them indented, so that none looks like a log line."""
-        text = self._bounded(str(trace))
+        text = self._redact_and_bound(str(trace))
         if not self._one_line:
             return text.encode("utf-8", "replace").decode()
         return "\n".join(f"    {escape_controls(line)}" for line in text.splitlines())

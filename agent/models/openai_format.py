@@ -187,7 +187,7 @@ class Assembly:
             self._take_calls(calls)
         elif refusal := delta.get("refusal"):
             self._refused = True
-            self._say(refusal)
+            self._say(refusal if type(refusal) is str else _joined(refusal))
         else:
             self._begun = self._begun or any(value for key, value in delta.items() if key != "role")
             self._on_event(ALIVE if self._begun or choice.get("finish_reason") else PINGED)
@@ -213,10 +213,10 @@ class Assembly:
             slot = self._slot(fragment)
             function = fragment.get("function") or {}
             if (id_ := fragment.get("id")) and not slot.id:
-                slot.id = str(id_)
+                slot.id = str(id_)[:MAX_NAME_CHARS]
             name = function.get("name")
             if name and name != slot.name and len(slot.name) < MAX_NAME_CHARS:  # some send the whole name each time
-                slot.name += name
+                slot.name = (slot.name + name)[:MAX_NAME_CHARS]
             if arguments := function.get("arguments"):
                 slot.arguments.append(arguments if type(arguments) is str else json.dumps(arguments))
                 self._count(len(slot.arguments[-1]))
@@ -229,6 +229,8 @@ class Assembly:
             last = len(self._slots) - 1
             new = last < 0 or (fragment.get("id") and fragment["id"] != self._slots[last].id)
             index = last + 1 if new else last
+        if type(index) is not int:
+            raise TypeError("a call's place is no number")
         if index not in self._slots:
             self._tell_calls()  # a call begins: those before it are whole
             self._slots[index] = _Slot()

@@ -1,9 +1,10 @@
-"""`DiscordChannel`: one bot account as a channel. Receiving is in `hearing`, calls in `wire`, meaning in `failures`.
+"""`DiscordChannel`: one bot account as a channel. Receiving is in `consumer`, calls in `wire`.
 
 No retry, no splitting and no pacing live here; a call is made once and ends in a receipt or one of three errors.
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,29 +14,38 @@ from pydantic import JsonValue
 
 from channels.base import ChannelState, Renderer, Sign, Sink
 from channels.clocks import steady_now
-from channels.discord.answers import Answers
-from channels.discord.bodies import body_of, message_of, safe_media, target_of
 from channels.discord.commands import commands_of, same_commands
 from channels.discord.config import DiscordAccount
-from channels.discord.connection import Connection, Pause, introduced
+from channels.discord.connection import GatewayConnection
+from channels.discord.consumer import Clock, DispatchConsumer
 from channels.discord.cursor import read_cursor
-from channels.discord.earlier import Earlier
-from channels.discord.failures import ApiRefusal, refused
-from channels.discord.files import fetch_file
-from channels.discord.hearing import Clock, Hearing
+from channels.discord.ephemeral_replies import EphemeralReplies, Untold, is_ephemeral, is_private
+from channels.discord.error_mapping import ApiRefusal, Pause, to_channel_error
+from channels.discord.identity import identify
+from channels.discord.ingest import Ingest
+from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
-from channels.discord.private import Private, Untold, is_private, said_privately
-from channels.discord.reactions import Reactions
+from channels.discord.payloads import body_of, message_of, safe_media, target_of
 from channels.discord.render import DiscordRenderer
-from channels.discord.routes import Way
-from channels.discord.translate import CHANNEL, Surroundings
-from channels.discord.waiting import Echoes
+from channels.discord.reply_route import ReplyRoute
+from channels.discord.sent_lookup import Echoes, SentLookup
+from channels.discord.translate import CHANNEL, TranslationContext
 from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire, JsonObject
-from channels.errors import ConfigRefused, Retryable, Unknown
+from channels.errors import ConfigRefused, Permanent, Retryable, Unknown
 from channels.foreign import whole_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 
 T = TypeVar("T")
+
+REACTIONS: Mapping[Sign, str] = {
+    Sign.WORKING: "✍️",
+    Sign.QUEUED: "👀",
+    Sign.STEERED: "👌",
+    Sign.REFUSED: "🤷",
+}
+MOST_REACTIONS = 2_000  # remembered
+
+_REACTION = MESSAGE + "/reactions/{emoji}/@me"
 
 
 class DiscordChannel:
@@ -51,11 +61,11 @@ class DiscordChannel:
         self.renderer: Renderer = DiscordRenderer()
         self._config = config
         self._wire = DiscordWire(config)
-        self._answers = Answers(self._wire)
+        self._replies = InteractionReplies(self._wire)
         self._echoes = Echoes()
-        self._earlier = Earlier(self._wire, self._answers, self._echoes)
-        self._private = Private(self._wire, self._answers, self._echoes)
-        self._reactions = Reactions(self._wire)
+        self._sent_lookup = SentLookup(self._wire, self._replies, self._echoes)
+        self._ephemeral = EphemeralReplies(self._wire, self._replies, self._echoes)
+        self._reactions: OrderedDict[str, str] = OrderedDict()  # message -> the emoji we set
         self._pause = pause
         self._clock = clock
 
@@ -71,15 +81,15 @@ class DiscordChannel:
             ConfigRefused: Discord refuses the token or an intent.
         """
         sink.report(ChannelState.STARTING)
-        near = Surroundings(await introduced(self._config, self._wire, sink, self._pause), self._config)
-        cursor = read_cursor(await sink.cursor())
-        hearing = Hearing(
-            self._wire, sink, near, cursor, self._answers, self._echoes, pause=self._pause, clock=self._clock
+        context = TranslationContext(await identify(self._config, self._wire, sink, self._pause), self._config)
+        ingest = Ingest(context, read_cursor(await sink.cursor()))
+        consumer = DispatchConsumer(
+            ingest, context, self._wire, sink, self._replies, self._echoes, pause=self._pause, clock=self._clock
         )
-        connection = Connection(self._config, self._wire, sink, hearing, cursor.session, self._pause)
+        connection = GatewayConnection(self._config, self._wire, sink, ingest, consumer, self._pause)
         try:
             async with asyncio.TaskGroup() as tasks:
-                tasks.create_task(hearing.run())
+                tasks.create_task(consumer.run())
                 tasks.create_task(connection.run())
         except BaseExceptionGroup as ended:
             if (refusal := _first_refusal(ended)) is None:
@@ -97,12 +107,22 @@ class DiscordChannel:
             Permanent: it is larger than `max_bytes`, or gone.
             Retryable: not now.
         """
-        return await _meant(fetch_file(self._wire, attachment, max_bytes))
+        return await _or_channel_error(self._fetch(attachment, max_bytes))
+
+    async def _fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
+        if (attachment.size_bytes or 0) > max_bytes:
+            raise Permanent(f"the file is larger than {max_bytes} bytes")
+        channel, message_id, file_id = (*attachment.handle.split("/"), "", "")[:3]
+        message = await self._wire.call("GET", MESSAGE, at={"channel_id": channel, "message_id": message_id})
+        for file in _files_of(message):
+            if file.get("id") == file_id:
+                return await self._wire.download(str(file.get("url")), max_bytes)
+        raise Permanent("the file is gone")
 
     # ------------------------------------------------------------ out
 
     async def send(self, part: OutboundPart) -> Receipt:
-        """Say one part: by its interaction, if that still waits for its answer, else in the chat; see also `private`.
+        """Say one part: by its interaction, if that still waits for its answer, else in the chat.
 
         Raises:
             Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
@@ -110,14 +130,14 @@ class DiscordChannel:
         part = replace(part, media=safe_media(part.media))
         now = self._clock()
         if is_private(part.route):
-            return Receipt(await self._private.say(part, now))
-        return Receipt(await _meant(self._say(part, now)))
+            return Receipt(await self._ephemeral.say(part, now))
+        return Receipt(await _or_channel_error(self._say(part, now)))
 
     async def _say(self, part: OutboundPart, now: datetime) -> str:
         """The answer to an interaction, else a message; where the bot may not write, what follows the answer."""
         if part.route is not None and part.route.expires_at > now:
-            way = Way.of(part.route)
-            completed = await self._answers.complete(way, part.idem_key, body_of(part), part.media)
+            reply_route = ReplyRoute.of(part.route)
+            completed = await self._replies.complete(reply_route, part.idem_key, body_of(part), part.media)
             if completed is not None:
                 return completed
         try:
@@ -127,7 +147,7 @@ class DiscordChannel:
         except ApiRefusal as refusal:
             if part.route is None or not refusal.no_access:
                 raise
-            return _sure(await self._answers.follow_up(Way.of(part.route), body_of(part), part.media))
+            return _sure(await self._replies.follow_up(ReplyRoute.of(part.route), body_of(part), part.media))
         message_id = sent.get("id") if isinstance(sent, dict) else None
         return _sure(message_id if isinstance(message_id, str) and whole_of(message_id) is not None else None)
 
@@ -138,10 +158,10 @@ class DiscordChannel:
             Retryable, Permanent, Unknown: see `channels.errors`; TARGET_GONE when the message is no more.
         """
         body = body_of(replace(part, media=()))
-        if said_privately(platform_id):
-            await self._private.change(platform_id, body, self._clock(), part.route)
+        if is_ephemeral(platform_id):
+            await self._ephemeral.change(platform_id, body, self._clock(), part.route)
             return Receipt(platform_id)
-        await _meant(self._edit(part, platform_id, body))
+        await _or_channel_error(self._edit(part, platform_id, body))
         return Receipt(platform_id)
 
     async def _edit(self, part: OutboundPart, message_id: str, body: JsonObject) -> None:
@@ -151,23 +171,23 @@ class DiscordChannel:
         except ApiRefusal as refusal:
             if part.route is None or not refusal.no_access:
                 raise
-            await self._answers.edit(Way.of(part.route), message_id, body)
+            await self._replies.edit(ReplyRoute.of(part.route), message_id, body)
 
     async def find_sent(self, part: OutboundPart) -> Receipt | None:
-        """The receipt of an earlier attempt; None where none is found (see `earlier`).
+        """The receipt of an earlier attempt; None where none is found (see `sent_lookup`).
 
         Raises:
             Permanent: the chat is out of reach.
             Retryable: it cannot be told now.
             Unknown: it can never be told, for one person alone was shown it.
         """
-        finding = self._private if is_private(part.route) else self._earlier
+        finding = self._ephemeral if is_private(part.route) else self._sent_lookup
         try:
-            found = await _meant(finding.find(part, self._clock()))
+            found = await _or_channel_error(finding.find(part, self._clock()))
         except Untold:
             raise
-        except Unknown as unanswered:
-            raise Retryable(unanswered.reason) from None
+        except Unknown as to_transport_error:
+            raise Retryable(to_transport_error.reason) from None
         return None if found is None else Receipt(found)
 
     # ------------------------------------------------------------ signs
@@ -178,34 +198,47 @@ class DiscordChannel:
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Set our reaction, replacing the one before, or clear it."""
-        await _meant(self._reactions.set(target_of(address), message_id, sign))
+        await _or_channel_error(self._react(target_of(address), message_id, sign))
+
+    async def _react(self, channel: str, message_id: str, sign: Sign | None) -> None:
+        """Ours is set before the earlier one is taken away: one of ours at most stays on a message."""
+        where = {"channel_id": channel, "message_id": message_id}
+        wanted = None if sign is None else REACTIONS[sign]
+        before = self._reactions.pop(message_id, None)
+        if wanted is not None:
+            await self._wire.call("PUT", _REACTION, at=where | {"emoji": wanted})
+            self._reactions[message_id] = wanted
+            if len(self._reactions) > MOST_REACTIONS:
+                self._reactions.popitem(last=False)
+        if before is not None and before != wanted:
+            await self._wire.call("DELETE", _REACTION, at=where | {"emoji": before})
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete a message; those of others only where the bot may manage messages."""
-        if said_privately(message_id):
-            await self._private.change(message_id, None, self._clock())
+        if is_ephemeral(message_id):
+            await self._ephemeral.change(message_id, None, self._clock())
             return
         await self._call("DELETE", MESSAGE, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def close_buttons(self, address: Address, message_id: str) -> None:
         """Take the buttons away from our message."""
         body: JsonObject = {"components": []}
-        if said_privately(message_id):
-            await self._private.change(message_id, body, self._clock())
+        if is_ephemeral(message_id):
+            await self._ephemeral.change(message_id, body, self._clock())
             return
         await self._call("PATCH", MESSAGE, body, at={"channel_id": target_of(address), "message_id": message_id})
 
     async def set_commands(self, menus: Mapping[str, Sequence[tuple[str, str]]]) -> None:
         """Set the application commands, with their options and languages; nothing is written where they stand."""
-        us = await _meant(self._wire.introduce())
+        bot = await _or_channel_error(self._wire.identify())
         path = "/applications/{application_id}/commands"
         wanted = commands_of(menus)
         there = await self._call(
-            "GET", path, query={"with_localizations": "true"}, at={"application_id": us.application_id}
+            "GET", path, query={"with_localizations": "true"}, at={"application_id": bot.application_id}
         )
         if not same_commands(there, wanted):
             listing: list[JsonValue] = list(wanted)
-            await self._call("PUT", path, listing, at={"application_id": us.application_id})
+            await self._call("PUT", path, listing, at={"application_id": bot.application_id})
 
     async def _call(
         self,
@@ -216,21 +249,21 @@ class DiscordChannel:
         at: Mapping[str, str],
         query: Mapping[str, str] = NOWHERE,
     ) -> JsonValue:
-        return await _meant(self._wire.call(verb, path, body, at=at, query=query))
+        return await _or_channel_error(self._wire.call(verb, path, body, at=at, query=query))
 
 
-async def _meant(call: Awaitable[T]) -> T:
+async def _or_channel_error(call: Awaitable[T]) -> T:
     """What a call gives; a refusal becomes one of the three kinds of error."""
     try:
         return await call
     except ApiRefusal as refusal:
-        raise refused(refusal) from None
+        raise to_channel_error(refusal) from None
 
 
 def _first_refusal(ended: BaseExceptionGroup[BaseException]) -> ConfigRefused | None:
     """The refusal among what ended a run."""
-    for one in ended.exceptions:
-        found = _first_refusal(one) if isinstance(one, BaseExceptionGroup) else one
+    for error in ended.exceptions:
+        found = _first_refusal(error) if isinstance(error, BaseExceptionGroup) else error
         if isinstance(found, ConfigRefused):
             return found
     return None
@@ -240,3 +273,16 @@ def _sure(message_id: str | None) -> str:
     if message_id is None:
         raise Unknown("the call was answered without a message")
     return message_id
+
+
+def _files_of(message: JsonValue) -> list[JsonObject]:
+    """The attachments of a message, of a forwarded one as well."""
+    if not isinstance(message, dict):
+        return []
+    found = message.get("attachments")
+    files = [file for file in found if isinstance(file, dict)] if isinstance(found, list) else []
+    snapshots = message.get("message_snapshots")
+    for snapshot in snapshots if isinstance(snapshots, list) else []:
+        if isinstance(snapshot, dict):
+            files += _files_of(snapshot.get("message"))
+    return files

@@ -1,29 +1,37 @@
-"""Fetches what was said while no session could be resumed: every channel, thread and known direct conversation.
+"""Fetches what was said while no session could be resumed, then tries again what could not be read.
 
-Discord keeps no queue: after a new session only its REST history knows. What the messages mean is `translate`'s, when
-something is tried again is `hearing`'s.
+Discord keeps no queue: after a new session only its REST history knows, of every channel, thread and known direct
+conversation. What the messages mean is `translate`'s, when a gap is filled is decided by `ingest`.
 """
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
+from operator import itemgetter
 
 import structlog
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from channels.base import KnownChat
+from channels.base import Sink
+from channels.discord.channel_cache import READ_TYPES, Place, place_of
 from channels.discord.config import Wake
-from channels.discord.failures import ApiRefusal
-from channels.discord.places import READ_TYPES, Place, place_of
+from channels.discord.error_mapping import ApiRefusal, Pause, backoff_s
 from channels.discord.raw import RawChannel, RawMessage, RawThreads
-from channels.discord.translate import Surroundings, rejected, said, snowflake_at, validated, why
+from channels.discord.translate import (
+    TranslationContext,
+    explain_error,
+    snowflake_at,
+    to_message,
+    to_rejected,
+    validate,
+)
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, Retryable
 from channels.foreign import LONGEST_WAIT_S, whole_of
 from channels.messages import ChatKind, InboundEvent, Rejected
 
 HandIn = Callable[[Sequence[InboundEvent], Sequence[Rejected]], Awaitable[None]]
-Pause = Callable[[float], Awaitable[None]]
 
 PAGE = 100
 GUILDS_PAGE = 200
@@ -32,6 +40,7 @@ AT_ONCE = 4
 BATCH = 200  # messages handed in together
 SORTED_AT_MOST = 5_000  # messages kept, to be handed in by their ids
 TRIES_S = (0.5, 1.0, 2.0, 4.0, 8.0)
+READ_ON_S = (30.0, 60.0, 120.0, 300.0, 600.0)  # between tries of what could not be read
 OVERLAP_MS = 60_000  # ids of different machines of Discord's are not in perfect order; dedupe takes the rest
 NAMED = 5  # channels that health names; the log has more
 WITH_THREADS = frozenset({0, 5, 15, 16})  # text, announcements, forum, media
@@ -45,7 +54,7 @@ _log = structlog.get_logger()
 
 
 @dataclass(slots=True)
-class Found:
+class BackfillResult:
     """What a backfill came to."""
 
     channels: int = 0  # that had something
@@ -78,99 +87,135 @@ class Backfill:
     """One gap of one bot."""
 
     def __init__(
-        self, wire: DiscordWire, near: Surroundings, hand_in: HandIn, pause: Pause, known: Sequence[KnownChat]
+        self,
+        wire: DiscordWire,
+        sink: Sink,
+        context: TranslationContext,
+        hand_in: HandIn,
+        since: int,
+        pause: Pause,
+        clock: Callable[[], datetime],
     ) -> None:
-        """`known` are the chats where people talk to us."""
+        """`since` is the id of the message after which something was missed."""
         self._wire = wire
-        self._near = near
+        self._sink = sink
+        self._context = context
         self._hand_in = hand_in
+        self._since = since
         self._pause = pause
-        self._direct = [one.chat for one in known if one.direct and one.chat.isdigit()]
-        self._heard = frozenset(one.thread or one.chat for one in known if not one.direct)
+        self._clock = clock
+        self._result = BackfillResult()
+        self._rooms_in_use: frozenset[str] = frozenset()  # channels and threads of servers where people talk to us
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._in_turn = asyncio.Lock()
         self._read_events: list[tuple[int, InboundEvent]] = []  # by message id
         self._read_bad: list[Rejected] = []
 
-    async def run(self, last: int, now_ms: float) -> Found:
-        """Hand in everything after message `last`, in the order of its ids; returns when all of it is committed."""
-        after, found = self._oldest(last, now_ms), Found()
-        places = [Place(channel) for channel in self._direct]
-        places += await self._in_servers([ALL], after, found)
-        await self._read_all(places, after, found)
-        _log.info("gap_backfilled", channels=found.channels, messages=found.messages, asked=len(places))
-        return found
+    async def fill(self) -> bool:
+        """Read every channel once and hand in what was said, in the order of its ids; returns when it is committed.
 
-    async def again(self, before: Found, last: int, now_ms: float) -> Found:
-        """The same for what could not be read before."""
-        after, found = self._oldest(last, now_ms), Found(cut=before.cut)
-        places = [*before.unread, *await self._in_servers(before.unlisted, after, found)]
-        await self._read_all(places, after, found)
-        return found
+        False where something could not be read, which health then shows.
+        """
+        known = await self._sink.chats()
+        self._rooms_in_use = frozenset(chat.thread or chat.chat for chat in known if not chat.direct)
+        after = self._oldest()
+        places = [Place(chat.chat) for chat in known if chat.direct and chat.chat.isdigit()]
+        places += await self._in_servers([ALL], after)
+        await self._read_all(places, after)
+        result = self._result
+        _log.info("gap_backfilled", channels=result.channels, messages=result.messages, asked=len(places))
+        self._sink.report_missing(result.words)
+        return result.whole
 
-    def _oldest(self, last: int, now_ms: float) -> int:
-        oldest = snowflake_at(now_ms - self._near.config.backfill_hours * 3_600_000)
-        return max(oldest, last - (OVERLAP_MS << 22))
+    async def read_on(self) -> None:
+        """Try again what could not be read, until nothing is missing or it is older than what is fetched."""
+        attempt, oldest = 0, 0
+        while not self._result.whole and oldest < self._since:
+            attempt += 1
+            await self._pause(backoff_s(READ_ON_S, attempt))
+            oldest = self._horizon()
+            await self._read_again()
+            self._sink.report_missing(self._result.words)
+        if not self._result.whole:
+            _log.error("gap_given_up", account=self._context.bot.account, detail=self._result.words)
 
-    async def _read_all(self, places: Iterable[Place], after: int, found: Found) -> None:
+    async def _read_again(self) -> None:
+        before, after = self._result, self._oldest()
+        self._result = BackfillResult(cut=before.cut)
+        places = [*before.unread, *await self._in_servers(before.unlisted, after)]
+        await self._read_all(places, after)
+
+    def _horizon(self) -> int:
+        """The id before which nothing is fetched any more."""
+        return snowflake_at(1000 * self._clock().timestamp() - self._context.config.backfill_hours * 3_600_000)
+
+    def _oldest(self) -> int:
+        return max(self._horizon(), self._since - (OVERLAP_MS << 22))
+
+    async def _read_all(self, places: Iterable[Place], after: int) -> None:
         async with asyncio.TaskGroup() as tasks:
             for place in dict.fromkeys(places):
-                tasks.create_task(self._channel(place, self._after(place, after), found))
+                tasks.create_task(self._channel(place, self._after(place, after)))
         await self._hand_over()
-        if found.words:
-            _log.warning("gap_not_filled", detail=found.words, cut=found.cut[:20], unread=_ids(found.unread)[:20])
+        if self._result.words:
+            _log.warning(
+                "gap_not_filled",
+                detail=self._result.words,
+                cut=self._result.cut[:20],
+                unread=_ids(self._result.unread)[:20],
+            )
 
     def _after(self, place: Place, after: int) -> int:
         """In a server we came to lately, only what was said since."""
-        return max(after, snowflake_at(self._near.places.joined_ms.get(place.guild or "", 0)))
+        return max(after, snowflake_at(self._context.channels.joined_ms.get(place.guild or "", 0)))
 
     # ------------------------------------------------------------ where
 
-    async def _in_servers(self, guilds: Iterable[str], after: int, found: Found) -> list[Place]:
+    async def _in_servers(self, guilds: Iterable[str], after: int) -> list[Place]:
         """The places of these servers; one that does not list them holds up no other."""
         places: list[Place] = []
         for asked in guilds:
             try:
                 for guild in await self._guilds() if asked == ALL else [asked]:
                     try:
-                        places += await self._places(guild, after, found)
+                        places += await self._places(guild, after)
                     except FAILURES as failure:
-                        found.unlisted[guild] = _why(failure)
+                        self._result.unlisted[guild] = _explain(failure)
             except FAILURES as failure:
-                found.unlisted[asked] = _why(failure)
+                self._result.unlisted[asked] = _explain(failure)
         return places
 
     async def _guilds(self) -> list[str]:
         """The servers we are in."""
-        found: list[str] = []
+        guilds: list[str] = []
         while True:
-            after = found[-1] if found else "0"
+            after = guilds[-1] if guilds else "0"
             page = await self._read("/users/@me/guilds", limit=str(GUILDS_PAGE), after=after)
-            ids = [str(one["id"]) for one in _objects(page) if "id" in one]
-            fresh = [one for one in ids if one not in found]
-            found += fresh
+            ids = [str(guild["id"]) for guild in _objects(page) if "id" in guild]
+            fresh = [guild for guild in ids if guild not in guilds]
+            guilds += fresh
             if len(ids) < GUILDS_PAGE or not fresh:
-                return found
+                return guilds
 
-    async def _places(self, guild: str, after: int, found: Found) -> list[Place]:
+    async def _places(self, guild: str, after: int) -> list[Place]:
         """The channels and threads of a server that may have something newer."""
         channels = _CHANNELS.validate_python(await self._read(f"/guilds/{guild}/channels") or [])
         threads = _THREADS.validate_python(await self._read(f"/guilds/{guild}/threads/active") or {}).threads
         for raw in channels:
-            self._near.places.put(place_of(raw, guild))
+            self._context.channels.put(place_of(raw, guild))
         for raw in channels:
-            if raw.type in WITH_THREADS and self._near.config.wake_in(raw.id, None) is not Wake.OFF:
-                threads += await self._archived(raw.id, after, found)
-        return [place for raw in (*channels, *threads) if (place := self._wanted(raw, guild, after)) is not None]
+            if raw.type in WITH_THREADS and self._context.config.wake_in(raw.id, None) is not Wake.OFF:
+                threads += await self._fetch_archived(raw.id, after)
+        return [place for raw in (*channels, *threads) if (place := self._to_place(raw, guild, after)) is not None]
 
-    def _wanted(self, raw: RawChannel, guild: str, after: int) -> Place | None:
+    def _to_place(self, raw: RawChannel, guild: str, after: int) -> Place | None:
         """The place, if it is read at all and something newer may be there; what is unknown may be."""
         place = place_of(raw, guild)
-        self._near.places.put(place)
-        is_off = raw.type not in READ_TYPES or self._near.config.wake_in(place.id, place.parent) is Wake.OFF
+        self._context.channels.put(place)
+        is_off = raw.type not in READ_TYPES or self._context.config.wake_in(place.id, place.parent) is Wake.OFF
         return None if is_off or 0 < place.last_message <= after else place
 
-    async def _archived(self, channel: str, after: int, found: Found) -> list[RawChannel]:
+    async def _fetch_archived(self, channel: str, after: int) -> list[RawChannel]:
         """Threads that fell asleep during the gap: they are not among the active ones. The latest archived come first.
 
         Where we may not look nothing was ever heard, either.
@@ -180,60 +225,61 @@ class Backfill:
         for _ in range(ARCHIVE_PAGES):
             try:
                 page = await self._read(f"/channels/{channel}/threads/archived/public", **query)
-                fresh = [one for one in _THREADS.validate_python(page or {}).threads if _newest(one) > after]
+                listed = _THREADS.validate_python(page or {}).threads
+                fresh = [thread for thread in listed if _newest(thread) > after]
             except (ApiRefusal, ValidationError):
                 return threads
             threads += fresh
-            listed = _objects(page.get("threads")) if isinstance(page, dict) else []
-            details = listed[-1].get("thread_metadata") if listed else None
+            raw = _objects(page.get("threads")) if isinstance(page, dict) else []
+            details = raw[-1].get("thread_metadata") if raw else None
             before = details.get("archive_timestamp") if isinstance(details, dict) else None
             if not fresh or not isinstance(before, str) or not (isinstance(page, dict) and page.get("has_more")):
                 return threads
             query["before"] = before
-        found.cut.append(channel)
+        self._result.cut.append(channel)
         return threads
 
     # ------------------------------------------------------------ what
 
-    async def _channel(self, place: Place, after: int, found: Found) -> None:
+    async def _channel(self, place: Place, after: int) -> None:
         """One channel's messages; why, where it cannot be read."""
         async with self._slots:
             messages: dict[int, dict[str, JsonValue]] = {}
             try:
-                await self._pages(place, after, messages, found)
+                await self._pages(place, after, messages)
             except FAILURES as failure:
-                heard = place.kind is ChatKind.DIRECT or place.id in self._heard
-                if heard or not isinstance(failure, ApiRefusal):  # else it is hidden from us, as it was before
-                    found.unread[place] = _why(failure)
-            found.messages += len(messages)
-            found.channels += bool(messages)
+                in_use = place.kind is ChatKind.DIRECT or place.id in self._rooms_in_use
+                if in_use or not isinstance(failure, ApiRefusal):  # else it is hidden from us, as it was before
+                    self._result.unread[place] = _explain(failure)
+            self._result.messages += len(messages)
+            self._result.channels += bool(messages)
             self._take(place, messages)
         if len(self._read_events) >= SORTED_AT_MOST:
             await self._hand_over()
 
-    async def _pages(self, place: Place, after: int, read: dict[int, dict[str, JsonValue]], found: Found) -> None:
+    async def _pages(self, place: Place, after: int, read: dict[int, dict[str, JsonValue]]) -> None:
         """Everything after an id, page by page, in whatever order a page has it."""
         while True:
             page = _objects(await self._read(f"/channels/{place.id}/messages", limit=str(PAGE), after=str(after)))
             before = len(read)
-            for number, one in enumerate(page):
-                read.setdefault(_id_of(one) or -(before + number + 1), one)
+            for number, message in enumerate(page):
+                read.setdefault(_id_of(message) or -(before + number + 1), message)
             newest = max(read, default=after)
             if len(page) < PAGE or newest <= after:
                 return
-            if len(read) >= self._near.config.backfill_messages:
-                found.cut.append(place.id)
+            if len(read) >= self._context.config.backfill_messages:
+                self._result.cut.append(place.id)
                 return
             after = newest
 
     def _take(self, place: Place, messages: dict[int, dict[str, JsonValue]]) -> None:
         """Understand what was read of one channel."""
-        self._near.places.put(place)
+        self._context.channels.put(place)
         for id_ in sorted(messages):
             try:
-                event = said(validated(RawMessage, messages[id_]), self._near)
+                event = to_message(validate(RawMessage, messages[id_]), self._context)
             except ValidationError as error:
-                self._read_bad.append(rejected("MESSAGE_CREATE", None, messages[id_], why(error)))
+                self._read_bad.append(to_rejected("MESSAGE_CREATE", None, messages[id_], explain_error(error)))
             else:
                 self._read_events += [] if event is None else [(id_, event)]
 
@@ -242,7 +288,7 @@ class Backfill:
         async with self._in_turn:
             read, self._read_events = self._read_events, []
             bad, self._read_bad = self._read_bad, []
-            events = [event for _, event in sorted(read, key=lambda one: one[0])]
+            events = [event for _, event in sorted(read, key=itemgetter(0))]
             for begin in range(0, len(events), BATCH):
                 await self._hand_in(events[begin : begin + BATCH], ())
             if bad:
@@ -273,17 +319,17 @@ class Backfill:
 
 
 def _objects(page: JsonValue) -> list[dict[str, JsonValue]]:
-    return [one for one in page if isinstance(one, dict)] if isinstance(page, list) else []
+    return [entry for entry in page if isinstance(entry, dict)] if isinstance(page, list) else []
 
 
 def _id_of(message: dict[str, JsonValue]) -> int:
     return whole_of(message.get("id")) or 0
 
 
-def _why(failure: Exception) -> str:
+def _explain(failure: Exception) -> str:
     if isinstance(failure, ApiRefusal):
         return str(failure.status)
-    return why(failure) if isinstance(failure, ValidationError) else str(failure)[:80]
+    return explain_error(failure) if isinstance(failure, ValidationError) else str(failure)[:80]
 
 
 def _newest(raw: RawChannel) -> int:

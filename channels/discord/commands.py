@@ -1,4 +1,4 @@
-"""Our commands as Discord's application commands, with typed options; pure.
+"""Our commands become Discord's application commands, with typed options; pure.
 
 Which commands there are comes from above, in every language; what their arguments look like here is this module's.
 """
@@ -19,7 +19,7 @@ _MODES = ("steer", "followup")
 def _option(name: str, description: str, *, required: bool = False, choices: Sequence[str] = ()) -> JsonObject:
     option: JsonObject = {"type": STRING, "name": name, "description": description, "required": required}
     if choices:
-        option["choices"] = [{"name": one, "value": one} for one in choices]
+        option["choices"] = [{"name": choice, "value": choice} for choice in choices]
     return option
 
 
@@ -42,7 +42,7 @@ def commands_of(menus: Mapping[str, Sequence[tuple[str, str]]], modes: Sequence[
     commands = [_command("coach", _COACH[""], {"es": _COACH["es"]}, modes)]
     for name, summary in base:
         if name != "coach":
-            others = {language: text for language, menu in menus.items() for one, text in menu if one == name}
+            others = {language: text for language, menu in menus.items() for other, text in menu if other == name}
             commands.append(_command(name, summary, others, modes))
     return commands
 
@@ -69,21 +69,27 @@ def same_commands(there: JsonValue, wanted: Sequence[JsonObject]) -> bool:
     """Whether Discord has exactly these: writing them anew is counted and slow."""
     if not isinstance(there, list) or len(there) != len(wanted):
         return False
-    by_name = {str(one.get("name")): one for one in there if isinstance(one, dict)}
-    return all(_essence(by_name.get(str(one["name"]), {})) == _essence(one) for one in wanted)
+    by_name = {str(command.get("name")): command for command in there if isinstance(command, dict)}
+    return all(_essence(by_name.get(str(command["name"]), {})) == _essence(command) for command in wanted)
 
 
 def _essence(command: JsonObject) -> tuple[object, ...]:
     """What of a command is ours to say."""
     options = command.get("options")
     described = [
-        (one.get("name"), one.get("description"), one.get("type"), bool(one.get("required")), _choices(one))
-        for one in (options if isinstance(options, list) else [])
-        if isinstance(one, dict)
+        (
+            option.get("name"),
+            option.get("description"),
+            option.get("type"),
+            bool(option.get("required")),
+            _choices(option),
+        )
+        for option in (options if isinstance(options, list) else [])
+        if isinstance(option, dict)
     ]
     return command.get("name"), command.get("description"), command.get("description_localizations") or {}, described
 
 
 def _choices(option: JsonObject) -> list[object]:
     choices = option.get("choices")
-    return [one.get("value") for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    return [choice.get("value") for choice in choices if isinstance(choice, dict)] if isinstance(choices, list) else []

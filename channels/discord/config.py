@@ -1,4 +1,4 @@
-"""What an operator says about one Discord bot. No SDK is imported here."""
+"""An operator describes one Discord bot here, and is told of a mistake before anything runs. Imports no SDK."""
 
 import re
 from enum import StrEnum

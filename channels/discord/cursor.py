@@ -1,4 +1,4 @@
-"""The resume point: which gateway session, how far in it, and the newest message that was committed. Pure.
+"""A resume point says which gateway session, how far in it, and the newest message that was committed. Pure.
 
 Message ids are snowflakes, made in the order of time over all of Discord: one id says for every channel what came
 after it, so the cursor does not grow with them. Direct conversations, which nothing else lists, are known to the sink.
@@ -12,7 +12,7 @@ from channels.foreign import whole_of
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
+class GatewaySession:
     """A gateway session that can be resumed."""
 
     id: str
@@ -24,7 +24,7 @@ class Session:
 class Cursor:
     """What is committed with the events."""
 
-    session: Session | None = None
+    session: GatewaySession | None = None
     last: int = 0  # the greatest committed message id; 0: nothing was ever heard
     gap: bool = False  # whether messages between `last` and the session's start are still to be fetched
     behind: int = 0  # the message id from which on some channel could not be read yet; 0: there is none
@@ -68,10 +68,10 @@ def read_cursor(text: str | None) -> Cursor:
     return Cursor(_session(raw.get("session")), last, raw.get("gap") is True, behind)
 
 
-def _session(raw: object) -> Session | None:
+def _session(raw: object) -> GatewaySession | None:
     if not isinstance(raw, dict):
         return None
     session_id, url, seq = raw.get("id"), raw.get("url"), whole_of(raw.get("seq"))
     if isinstance(session_id, str) and isinstance(url, str) and seq is not None:
-        return Session(session_id, url, seq)
+        return GatewaySession(session_id, url, seq)
     return None

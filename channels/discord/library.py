@@ -1,4 +1,4 @@
-"""discord.py's HTTP client, tamed for this client only: another base, and nothing believed that cannot be.
+"""Tames discord.py's HTTP client, for this client only: another base, and nothing believed that cannot be.
 
 A 5xx is not blindly sent again (it would repeat what has no nonce); it ends the call. The library waits for whatever
 it is told, in seconds it does not look at: a NaN among the loop's timers upsets all of them, and a header that is no
@@ -16,7 +16,8 @@ import aiohttp
 import orjson
 from pydantic import JsonValue
 
-from channels.discord.light_import import load_discord
+from channels.bounded import whole
+from channels.discord.lazy_import import load_discord
 from channels.foreign import seconds_of, wait_of, whole_of
 
 load_discord()  # before the imports below, which would import all of it
@@ -24,11 +25,12 @@ load_discord()  # before the imports below, which would import all of it
 from discord.file import File  # noqa: E402  see load_discord
 from discord.http import HTTPClient, Ratelimit, Route  # noqa: E402  see load_discord
 
+SWITCHED = 101  # the answer that makes a WebSocket: nothing of it is a body
 LONGEST_WAIT_S = 30.0  # the least that the library takes as its own limit; for longer waits the call ends
 
 
 @dataclass(slots=True)
-class Seen:
+class CallTrace:
     """What was seen of one call on the network."""
 
     in_flight: bool = False  # a request went out and its answer, if any, does not say that nothing happened
@@ -37,7 +39,7 @@ class Seen:
     global_until_s: float | None = None  # by the loop's clock: the last 429 was for all calls, until then
 
 
-SEEN: ContextVar[Seen | None] = ContextVar("discord_call", default=None)
+CALL_TRACE: ContextVar[CallTrace | None] = ContextVar("discord_call", default=None)
 
 
 class ServerTrouble(Exception):
@@ -47,54 +49,63 @@ class ServerTrouble(Exception):
         super().__init__(f"HTTP {status}")
 
 
-class Elsewhere(Exception):
+class RedirectRefused(Exception):
     """A redirect: it is not followed, for it would carry what is said to wherever it points (A89)."""
 
 
-class Limited(Exception):
+class LimitUnusable(Exception):
     """A 429 that the library would not understand, or wait for too long."""
 
 
 async def _request_sent(
     _session: aiohttp.ClientSession, _context: SimpleNamespace, _sent: aiohttp.TraceRequestHeadersSentParams
 ) -> None:
-    seen = SEEN.get()
+    seen = CALL_TRACE.get()
     if seen is not None:
         seen.in_flight = True
 
 
-async def _redirected(
+async def _refuse_redirect(
     _session: aiohttp.ClientSession, _context: SimpleNamespace, redirect: aiohttp.TraceRequestRedirectParams
 ) -> None:
     redirect.response.close()
-    raise Elsewhere
+    raise RedirectRefused
 
 
 async def _request_answered(
     _session: aiohttp.ClientSession, _context: SimpleNamespace, answered: aiohttp.TraceRequestEndParams
 ) -> None:
-    seen, response = SEEN.get(), answered.response
+    seen, response = CALL_TRACE.get(), answered.response
     if seen is not None:
         seen.of_discord = response.content_type == "application/json"
     if response.status == 429:
-        await _limited(seen or Seen(), response)
+        await _read_limit(seen or CallTrace(), response)
     if response.status >= 500:
         response.close()
         raise ServerTrouble(response.status)
+    if response.status != SWITCHED:
+        await _body_of(response)
 
 
-async def _limited(seen: Seen, response: aiohttp.ClientResponse) -> None:
+async def _body_of(response: aiohttp.ClientResponse) -> bytes:
+    """The body, bounded; the library finds it where it would read it, for it takes no class of answers of ours."""
+    if response._body is None:  # noqa: SLF001  see above
+        response._body = await whole(response)  # noqa: SLF001  see above
+    return await response.read()
+
+
+async def _read_limit(seen: CallTrace, response: aiohttp.ClientResponse) -> None:
     """Read how long a limit lasts; only what the library can wait for is left to it."""
     seen.in_flight = False
-    answer = _object(await response.read()) if seen.of_discord else {}
+    answer = _object(await _body_of(response)) if seen.of_discord else {}
     told = answer.get("retry_after")
     seen.retry_after_s = seconds_of(told) or wait_of(response.headers.get("Retry-After"), datetime.now(UTC))
     if answer.get("global"):
         seen.global_until_s = asyncio.get_running_loop().time() + (seen.retry_after_s or 0.0)
     if seen.of_discord and (isinstance(told, str) or seen.retry_after_s is None or told != seen.retry_after_s):
-        raise Limited
+        raise LimitUnusable
     if seen.retry_after_s is not None and seen.retry_after_s > LONGEST_WAIT_S:
-        raise Limited
+        raise LimitUnusable
 
 
 def _object(body: bytes) -> dict[str, JsonValue]:
@@ -108,7 +119,7 @@ def _object(body: bytes) -> dict[str, JsonValue]:
 def _traces() -> aiohttp.TraceConfig:
     traces = aiohttp.TraceConfig()
     traces.on_request_headers_sent.append(_request_sent)
-    traces.on_request_redirect.append(_redirected)
+    traces.on_request_redirect.append(_refuse_redirect)
     traces.on_request_end.append(_request_answered)
     return traces
 
@@ -159,7 +170,7 @@ class BasedHttp(HTTPClient):
         try:
             answer: JsonValue = await super().request(route, files=files, form=form, **options)
         except BaseException:
-            seen = SEEN.get()
+            seen = CALL_TRACE.get()
             if seen is not None and seen.global_until_s is not None:
                 self.loop.call_at(seen.global_until_s, self._global_over.set)
             raise

@@ -1,4 +1,4 @@
-"""The parts of Discord's events that are read, as models of our own; everything else in them is ignored.
+"""Models of our own hold what is read of Discord's events; everything else in them is ignored.
 
 Source: discord.com/developers/docs (API v10, 2026-09). Strict: text is text, a number a number.
 """
@@ -6,6 +6,7 @@ Source: discord.com/developers/docs (API v10, 2026-09). Strict: text is text, a 
 from datetime import datetime
 from typing import Annotated
 
+import yarl
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -28,8 +29,14 @@ def _in_64_bits(snowflake: str) -> str:
     return snowflake
 
 
+def _as_url(url: str) -> str:
+    yarl.URL(url)
+    return url
+
+
 Snowflake = Annotated[StrictStr, Field(pattern=r"^[0-9]{1,20}$"), AfterValidator(_in_64_bits)]
 At = Annotated[datetime, AfterValidator(in_our_time)]
+Url = Annotated[StrictStr, AfterValidator(_as_url)]
 Size = Annotated[int | None, BeforeValidator(whole_of)]
 
 
@@ -209,7 +216,7 @@ class RawReady(_Raw):
     """READY."""
 
     session_id: StrictStr
-    resume_gateway_url: StrictStr
+    resume_gateway_url: Url
     user: RawUser
 
 

@@ -1,21 +1,14 @@
 """Blocks of the Markdown tree become Discord's own Markdown: markup inside the text, every literal character escaped.
 
 Pure; nothing here knows discord.py, chats or limits on length. Headings are `#` to `###`, tables are code, a quote is
-quoted once. How single characters are kept literal is `escaping`'s matter.
+quoted once. Which characters are markup goes by Discord's clients (simple-markdown, 2026). Nothing here may notify
+anybody: that is also said in every call (`payloads`).
 """
 
+import re
 from collections.abc import Iterable, Sequence
+from urllib.parse import quote
 
-from channels.discord.escaping import (
-    BREAK,
-    code_fence,
-    escaped,
-    inline_code,
-    inline_escaped,
-    line_starts_escaped,
-    masked_link,
-    urls_in,
-)
 from channels.markdown.layout import RULE, Look, lay_out, rows_as_paragraphs
 from channels.markdown.tree import (
     Block,
@@ -34,6 +27,20 @@ from channels.markdown.tree import (
 )
 from channels.messages import Rendered
 
+BREAK = "\u200b"  # shows nothing; parts what would be read as one
+
+_TOKEN = re.compile(
+    r"(?P<url>https?://[^\s<>\[\]`\\]*)|(?P<shut>\](?=\())|(?P<special>[\\*_~`|\[\]<])|(?P<ping>@(?=everyone|here))"
+)
+_PART_OF_URL = re.compile(r":(?=//)|[*_~|]|@(?=everyone|here)")
+_ENDING = ".,:;\"'!?*_~|"  # what stands behind an address and is none of it
+_LINE_START = re.compile(r"^([ \t]*)(?:(#{1,3}(?=\s)|-#?(?=\s)|>|\+(?=\s))|(\d+)(?=[.)](?:\s|$)))", re.MULTILINE)
+_TICKS = re.compile("`(?=`)")
+_FENCE = re.compile("`(?=``)")
+_LANGUAGE = re.compile(r"[a-z0-9_+\-.#]{1,32}", re.IGNORECASE)
+_UNSAFE_IN_URL = re.compile(r"[^\w/:?#@!$&'+,;=%.~-]")  # letters of every script stay: a host may have them
+_ADDRESS_LIKE = re.compile(r"://|\b\w+\.\w{2,}\b|[\[\]]")
+
 _BOLD, _ITALIC, _STRIKE = "**", "_", "~~"
 _MARKERS = ((Style.BOLD, _BOLD), (Style.ITALIC, _ITALIC), (Style.STRIKE, _STRIKE))
 _MAX_HEADING = 3
@@ -50,7 +57,7 @@ class DiscordRenderer:
 
     def plain(self, text: str) -> Rendered:
         """The text as it is: all that could be markup is escaped."""
-        return Rendered(escaped(clean(text)).strip())
+        return Rendered(escape(clean(text)).strip())
 
 
 def _document(blocks: Iterable[Block], *, listed: bool = False, quoted: bool = False) -> list[_Line]:
@@ -82,7 +89,7 @@ def _block(block: Block, *, listed: bool, quoted: bool) -> list[_Line]:
 
 
 def _literal(text: str) -> list[_Line]:
-    return [(line, False) for line in line_starts_escaped(text).split("\n")]
+    return [(line, False) for line in escape_line_starts(text).split("\n")]
 
 
 def _heading(level: int, spans: Spans, *, listed: bool) -> list[_Line]:
@@ -125,7 +132,7 @@ def _table(table: Table, *, listed: bool, quoted: bool) -> list[_Line]:
 def spans_as_text(spans: Spans, extra: int = 0) -> str:
     """Styled text with markers that open and close in order and never touch a blank inside."""
     if extra == 0 and len(spans) == 1 and spans[0].style == 0 and spans[0].link is None:
-        return inline_escaped(spans[0].text)
+        return escape_inline(spans[0].text)
     writer = _Spans()
     for span in spans:
         writer.add(span, span.style | extra)
@@ -147,7 +154,7 @@ class _Spans:
         if not text:
             self._blanks.append(span.text)
             return
-        wanted = _wanted(span, style)
+        wanted = _markers_of(span, style)
         kept = 0
         while kept < len(self._open) and self._open[kept] in wanted:
             kept += 1
@@ -162,7 +169,7 @@ class _Spans:
         elif style & Style.CODE:
             self._mark(inline_code(text))
         else:
-            self._say(inline_escaped(text))
+            self._say(escape_inline(text))
         self._blanks = [span.text[len(span.text.rstrip()) :]]
 
     def end(self) -> str:
@@ -199,9 +206,90 @@ class _Spans:
         self._joins = ""
 
 
-def _wanted(span: Span, style: int) -> list[str]:
+def _markers_of(span: Span, style: int) -> list[str]:
     """The markers around a span: none around code, and none that a URL in it would end."""
     if span.link is None and style & Style.CODE:
         return []
     urls = f"{span.link or ''} {urls_in(span.text)}"
     return [marker for bit, marker in _MARKERS if style & bit and marker not in urls]
+
+
+def escape(text: str) -> str:
+    """Literal text: everything that could be markup has a backslash before it; bare URLs stay whole."""
+    return escape_line_starts(escape_inline(text))
+
+
+def escape_inline(text: str) -> str:
+    """As `escaped`, but for what only counts at the start of a line."""
+    return _TOKEN.sub(_escape_match, text)
+
+
+def _escape_match(match: re.Match[str]) -> str:
+    if match["url"]:
+        return _bare_url(match["url"])
+    if match["shut"]:  # or a link before it would reach up to here: what is inside its brackets knows no backslash
+        return f"\\]{BREAK}"
+    return f"@{BREAK}" if match["ping"] else f"\\{match[0]}"
+
+
+def _bare_url(text: str) -> str:
+    """In brackets, which are not shown: a bare URL would take in what follows up to a blank, our backslashes too."""
+    end = _end_of_url(text)
+    if text.endswith("//", 0, end):  # an address of nothing
+        return _PART_OF_URL.sub(_break_up, text)
+    return f"<{text[:end]}>{escape_inline(text[end:])}"
+
+
+def _end_of_url(text: str) -> int:
+    """Where an address ends: not in what stands behind one, nor in brackets that were opened before it."""
+    surplus = text.count(")") - text.count("(")
+    end = len(text.rstrip(_ENDING))
+    while surplus > 0 and text[end - 1] == ")":
+        surplus, end = surplus - 1, end - 1
+        while text[end - 1] in _ENDING:
+            end -= 1
+    return end
+
+
+def _break_up(match: re.Match[str]) -> str:
+    """Of an address of nothing: its sign, so that it is none; the rest is text like other."""
+    if match[0] == ":":
+        return f"{BREAK}:"
+    return f"@{BREAK}" if match[0] == "@" else f"\\{match[0]}"
+
+
+def escape_line_starts(text: str) -> str:
+    """Lines that would begin a heading, quote or list begin with a backslash (numbers: have it behind them)."""
+    return _LINE_START.sub(lambda match: f"{match[1]}{match[3]}\\" if match[3] else f"{match[1]}\\{match[2]}", text)
+
+
+def urls_in(text: str) -> str:
+    """The bare URLs of a text, one behind the other: markers that stand in them cannot stand around them."""
+    return " ".join([match["url"] for match in _TOKEN.finditer(text) if match["url"]])
+
+
+def masked_link(text: str, url: str) -> str:
+    """`[text](url)`, or the text and its URL where Discord would not hide an address behind other words."""
+    target = _UNSAFE_IN_URL.sub(lambda match: quote(match[0]), url)
+    words = " ".join(text.split())
+    if not words or words in (url, target):
+        return f"<{target}>"
+    if _ADDRESS_LIKE.search(words):
+        return f"{escape_inline(words)} (<{target}>)"
+    return f"[{escape_inline(words)}]({target})"
+
+
+def inline_code(text: str) -> str:
+    """Code in a line, between two backticks where it has some itself; three would make a block of it."""
+    text = text.replace("\n", " ")
+    if "`" not in text:
+        return f"`{text}`"
+    parted = _TICKS.sub(f"`{BREAK}", text)
+    return f"`` {parted} ``"
+
+
+def code_fence(text: str, language: str) -> str:
+    """A code block; backticks inside are parted so that they cannot end it."""
+    shown = _FENCE.sub(f"`{BREAK}", text).rstrip("\n")
+    named = language if _LANGUAGE.fullmatch(language) else ""
+    return f"```{named}\n{shown if shown.strip() else shown + BREAK}\n```"

@@ -1,26 +1,27 @@
-"""discord.py's gateway socket, made to give out raw dispatches. Which connection follows which is in `connection`.
+"""Makes discord.py's gateway socket give out raw dispatches. Which connection follows which is in `connection`.
 
 The library speaks the protocol (HELLO, heartbeats, zombies, IDENTIFY, RESUME, op 7 and 9, close codes). Its parsing
-into models, where a malformed dispatch ends the client, never runs: a dispatch goes to its listener as it came.
+into models, where a malformed dispatch ends the client, never runs: a dispatch goes to the consumer as it came.
 """
 
 import asyncio
 import json
 import time
 import zlib
-from typing import Protocol, cast
+from typing import cast
 
 import orjson
-import yarl
-
-# discord.py is loaded by now, and only what is needed of it: see light_import.
-from discord.flags import Intents
-from discord.gateway import DiscordWebSocket, ReconnectWebSocket
 from pydantic import JsonValue
 
+from channels.discord.consumer import DispatchConsumer
+from channels.discord.lazy_import import load_discord
 from channels.discord.library import BasedHttp
-from channels.discord.raw import RawReady
 from channels.foreign import number_of, whole_of
+
+load_discord()  # before the imports below, which would import all of it
+
+from discord.flags import Intents  # noqa: E402  see load_discord
+from discord.gateway import DiscordWebSocket, ReconnectWebSocket  # noqa: E402  see load_discord
 
 GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
 
@@ -29,31 +30,11 @@ LEAST_HEARTBEAT_MS, MOST_HEARTBEAT_MS = 1_000.0, 60_000.0
 HEARTBEAT_TIMEOUT_S = 60.0  # without any frame for so long the connection is given up, and resumed
 
 
-class Listener(Protocol):
-    """Who is told what comes in. Nothing here may wait, except for room."""
-
-    async def room(self) -> None:
-        """Return when there is room for a dispatch."""
-        ...
-
-    def dispatched(self, event: str, seq: int | None, data: JsonValue) -> None:
-        """A dispatch, as it came."""
-        ...
-
-    def unreadable(self, raw: str, reason: str) -> None:
-        """A frame that is none."""
-        ...
-
-    def alive(self) -> None:
-        """Discord said something."""
-        ...
-
-
 class LibraryState:
     """The part of discord.py's connection state that its socket reads."""
 
-    def __init__(self, listener: Listener, *, message_content: bool) -> None:
-        self.listener = listener
+    def __init__(self, consumer: DispatchConsumer, *, message_content: bool) -> None:
+        self.consumer = consumer
         self.socket: GatewaySocket | None = None
         self.parsers: dict[str, object] = {}
         self.shard_count: int | None = None
@@ -87,13 +68,15 @@ class LibraryClient:
 class GatewaySocket(DiscordWebSocket):
     """The library's socket; made by `from_client`."""
 
+    got_dispatch = False  # whether anything was received on it
+
     @property
-    def _listener(self) -> Listener:
-        return cast("LibraryState", self._connection).listener
+    def _consumer(self) -> DispatchConsumer:
+        return cast("LibraryState", self._connection).consumer
 
     async def poll_event(self) -> None:
         """Take one frame, when there is room: a store that is down stops the reading, not the heartbeats."""
-        await self._listener.room()
+        await self._consumer.room()
         await super().poll_event()
 
     async def send_heartbeat(self, data: object) -> None:
@@ -103,7 +86,7 @@ class GatewaySocket(DiscordWebSocket):
         await super().send_heartbeat(data)
 
     async def received_message(self, msg: str | bytes, /) -> None:
-        """Take a frame: a dispatch goes to the listener, the rest to the library.
+        """Take a frame: a dispatch goes to the consumer, the rest to the library.
 
         Raises:
             ReconnectWebSocket: the connection is no use any more.
@@ -111,18 +94,18 @@ class GatewaySocket(DiscordWebSocket):
         text = await self._text(msg)
         if text is None:
             return
-        frame = _decoded(text)
+        frame = _decode(text)
         if not isinstance(frame, dict):
-            self._listener.unreadable(text, "no JSON object")
+            self._consumer.quarantine(text, "no JSON object")
         elif frame.get("op") == self.DISPATCH:
-            await self._dispatched(frame, text)
+            await self._hand_on(frame, text)
         elif frame.get("op") == self.HELLO:
             if not self._keep_alive:  # a second one would begin a second pulse
-                await self._controlled(_greeting(frame))
-            self._listener.alive()
+                await self._control(_greeting(frame))
+            self._consumer.report_alive()
         else:
-            await self._controlled(text)
-            self._listener.alive()
+            await self._control(text)
+            self._consumer.report_alive()
 
     async def _text(self, msg: str | bytes) -> str | None:
         """A frame's text; None while it is not whole."""
@@ -134,7 +117,7 @@ class GatewaySocket(DiscordWebSocket):
             await self.close()
             raise ReconnectWebSocket(self.shard_id) from None
 
-    async def _dispatched(self, frame: dict[str, JsonValue], text: str) -> None:
+    async def _hand_on(self, frame: dict[str, JsonValue], text: str) -> None:
         event, seq, data = frame.get("t"), frame.get("s"), frame.get("d")
         number = whole_of(seq) if isinstance(seq, int) else None
         if number is not None:
@@ -142,25 +125,22 @@ class GatewaySocket(DiscordWebSocket):
         if self._keep_alive:
             self._keep_alive.tick()
         if not isinstance(event, str):
-            self._listener.unreadable(text, "a dispatch without a name")
+            self._consumer.quarantine(text, "a dispatch without a name")
             return
-        if event == "READY":
-            try:
-                ready = RawReady.model_validate(data)
-                gateway = yarl.URL(ready.resume_gateway_url)
-            except ValueError:  # a ValidationError is one too
-                self._listener.unreadable("READY", "a READY that opens no session")
-                await self.close()
-                raise ReconnectWebSocket(self.shard_id, resume=False) from None
-            self.session_id, self.gateway = ready.session_id, gateway
-        self._listener.dispatched(event, number, data)
+        try:
+            self._consumer.receive(event, number, data)
+        except ValueError:
+            self._consumer.quarantine("READY", "a READY that opens no session")
+            await self.close()
+            raise ReconnectWebSocket(self.shard_id, resume=False) from None
+        self.got_dispatch = True
 
-    async def _controlled(self, text: str) -> None:
+    async def _control(self, text: str) -> None:
         """HELLO, acknowledgements, op 7 and 9."""
         try:
             await super().received_message(text)
         except (KeyError, TypeError, AttributeError, ValueError, RecursionError):
-            self._listener.unreadable(text, "a frame of the protocol that is malformed")
+            self._consumer.quarantine(text, "a frame of the protocol that is malformed")
             await self.close()
             raise ReconnectWebSocket(self.shard_id) from None
 
@@ -175,7 +155,7 @@ def _greeting(frame: dict[str, JsonValue]) -> str:
     return orjson.dumps({"op": frame["op"], "d": {"heartbeat_interval": interval_ms}}).decode()
 
 
-def _decoded(text: str) -> JsonValue:
+def _decode(text: str) -> JsonValue:
     """JSON; None when it is none. Lone surrogates in it, which orjson refuses, survive."""
     try:
         decoded: JsonValue = orjson.loads(text)

@@ -1,4 +1,4 @@
-"""From one raw dispatch of Discord's to what the gateway knows; pure, total, and each dispatch on its own.
+"""One raw dispatch of Discord's becomes what the gateway knows; pure, total, and each dispatch on its own.
 
 No I/O, no SDK, no decision about access: people, bots and webhooks are told apart by `Sender` alone. Interactions
 live in `translate_interaction`.
@@ -15,8 +15,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from channels.discord.channel_cache import ChannelCache, Place
 from channels.discord.config import DiscordAccount, Wake
-from channels.discord.places import Place, Places
 from channels.discord.raw import (
     RawAttachment,
     RawDeleted,
@@ -62,7 +62,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
-class Ourselves:
+class BotIdentity:
     """Which bot this is."""
 
     account: str  # its name in the configuration
@@ -71,12 +71,12 @@ class Ourselves:
 
 
 @dataclass(slots=True)
-class Surroundings:
+class TranslationContext:
     """What a dispatch is read with."""
 
-    us: Ourselves
+    bot: BotIdentity
     config: DiscordAccount
-    places: Places = field(default_factory=Places)
+    channels: ChannelCache = field(default_factory=ChannelCache)
     authors: "OrderedDict[str, Sender]" = field(default_factory=OrderedDict)  # message id -> who wrote it, lately
 
     def wrote(self, message_id: str, sender: Sender) -> None:
@@ -110,7 +110,7 @@ def channel_of(event: str, data: object) -> str | None:
     return channel if known else None
 
 
-def validated(model: type[_Model], data: object) -> _Model:
+def validate(model: type[_Model], data: object) -> _Model:
     """The parts we read; strings that are no Unicode are mended first.
 
     Raises:
@@ -119,13 +119,13 @@ def validated(model: type[_Model], data: object) -> _Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        if all(one["type"] != "string_unicode" for one in error.errors(include_url=False, include_input=False)):
+        if all(problem["type"] != "string_unicode" for problem in error.errors(include_url=False, include_input=False)):
             raise
     mended = _SURROGATE.sub("\ufffd", json.dumps(data, ensure_ascii=False))
     return model.model_validate(json.loads(mended))
 
 
-def rejected(event: str, seq: int | None, data: object, reason: str) -> Rejected:
+def to_rejected(event: str, seq: int | None, data: object, reason: str) -> Rejected:
     """A dispatch that is none, kept for the operator."""
     text = as_text({"t": event, "s": seq, "d": data})
     found = data.get("id") if isinstance(data, dict) else None
@@ -136,14 +136,14 @@ def rejected(event: str, seq: int | None, data: object, reason: str) -> Rejected
     return Rejected(event_id=event_id, raw=clean(text[:MAX_RAW_CHARS]), reason=clean(reason[:500]))
 
 
-def why(error: ValidationError) -> str:
+def explain_error(error: ValidationError) -> str:
     """The first thing wrong, without what was given."""
     first = error.errors(include_url=False, include_input=False)[0]
     return f"{'.'.join(str(step) for step in first['loc'])}: {first['msg']}"
 
 
 def translate(
-    event: str, seq: int | None, data: object, near: Surroundings, now: datetime
+    event: str, seq: int | None, data: object, context: TranslationContext, now: datetime
 ) -> list[InboundEvent | Rejected]:
     """The events in one dispatch; none when it is well-formed and says nothing to us. Never raises.
 
@@ -152,20 +152,20 @@ def translate(
     try:
         match event:
             case "MESSAGE_CREATE":
-                return _some(said(validated(RawMessage, data), near))
+                return _some(to_message(validate(RawMessage, data), context))
             case "MESSAGE_UPDATE":
-                return _some(_edited(validated(RawMessage, data), near))
+                return _some(_to_edit(validate(RawMessage, data), context))
             case "MESSAGE_DELETE":
-                gone = validated(RawDeleted, data)
-                return _some(_deleted(gone.id, gone.channel_id, gone.guild_id, near, now))
+                gone = validate(RawDeleted, data)
+                return _some(_to_deletion(gone.id, gone.channel_id, gone.guild_id, context, now))
             case "MESSAGE_DELETE_BULK":
-                many = validated(RawDeletedMany, data)
-                all_gone = [_deleted(one, many.channel_id, many.guild_id, near, now) for one in many.ids]
-                return [one for one in all_gone if one is not None]
+                many = validate(RawDeletedMany, data)
+                all_gone = [_to_deletion(gone_id, many.channel_id, many.guild_id, context, now) for gone_id in many.ids]
+                return [deletion for deletion in all_gone if deletion is not None]
             case "GUILD_CREATE" | "GUILD_DELETE":
-                return _some(_membership(event, validated(RawGuild, data), near, now))
+                return _some(_membership(event, validate(RawGuild, data), context, now))
     except ValidationError as error:
-        return [rejected(event, seq, data, why(error))]
+        return [to_rejected(event, seq, data, explain_error(error))]
     return []
 
 
@@ -173,104 +173,104 @@ def _some(event: InboundEvent | None) -> list[InboundEvent | Rejected]:
     return [] if event is None else [event]
 
 
-def address_of(place: Place, us: Ourselves) -> Address:
+def address_of(place: Place, bot: BotIdentity) -> Address:
     """A place as an address."""
-    return Address(CHANNEL, us.account, place.chat, place.thread)
+    return Address(CHANNEL, bot.account, place.chat, place.thread)
 
 
-def _place(channel: str, guild: str | None, near: Surroundings) -> Place:
+def _place(channel: str, guild: str | None, context: TranslationContext) -> Place:
     """Where; a message without a guild, of a channel we know nothing else of, is direct."""
-    place = near.places.get(channel)
+    place = context.channels.get(channel)
     if place is None:
         place = Place(channel, guild)
         if guild is None:
-            near.places.put(place)
+            context.channels.put(place)
     return place
 
 
-def said(raw: RawMessage, near: Surroundings) -> InboundMessage | None:
+def to_message(raw: RawMessage, context: TranslationContext) -> InboundMessage | None:
     """What somebody said; Discord's own words, ours, and what is said in a channel that is off, say nothing."""
-    if raw.author is None or raw.type not in SAID_TYPES or raw.author.id == near.us.user_id:
+    if raw.author is None or raw.type not in SAID_TYPES or raw.author.id == context.bot.user_id:
         return None
     sender = sender_of(raw.author, raw.member, webhook=raw.webhook_id is not None)
-    near.wrote(raw.id, sender)
-    return _message(raw, sender, near, f"msg:{raw.id}", raw.timestamp or instant_of(raw.id), edited=False)
+    context.wrote(raw.id, sender)
+    return _message(raw, sender, context, f"msg:{raw.id}", raw.timestamp or instant_of(raw.id), edited=False)
 
 
-def _edited(raw: RawMessage, near: Surroundings) -> InboundMessage | None:
+def _to_edit(raw: RawMessage, context: TranslationContext) -> InboundMessage | None:
     """What somebody changed; an embed that Discord adds later is nobody's change."""
-    if raw.author is None or raw.edited_timestamp is None or raw.author.id == near.us.user_id:
+    if raw.author is None or raw.edited_timestamp is None or raw.author.id == context.bot.user_id:
         return None
     if raw.type not in SAID_TYPES:
         return None
     sender = sender_of(raw.author, raw.member, webhook=raw.webhook_id is not None)
     at_us = int(raw.edited_timestamp.timestamp() * 1_000_000)
-    return _message(raw, sender, near, f"edit:{raw.id}:{at_us}", raw.edited_timestamp, edited=True)
+    return _message(raw, sender, context, f"edit:{raw.id}:{at_us}", raw.edited_timestamp, edited=True)
 
 
 def _message(
-    raw: RawMessage, sender: Sender, near: Surroundings, event_id: str, at: datetime, *, edited: bool
+    raw: RawMessage, sender: Sender, context: TranslationContext, event_id: str, at: datetime, *, edited: bool
 ) -> InboundMessage | None:
-    place = _place(raw.channel_id, raw.guild_id, near)
-    wake = Wake.MENTION if place.kind is ChatKind.DIRECT else near.config.wake_in(place.id, place.parent)
+    place = _place(raw.channel_id, raw.guild_id, context)
+    wake = Wake.MENTION if place.kind is ChatKind.DIRECT else context.config.wake_in(place.id, place.parent)
     if wake is Wake.OFF:
         return None
     forwarded = raw.message_reference is not None and raw.message_reference.type == _FORWARD
     text, files = raw.content, raw.attachments
     if forwarded and raw.message_snapshots:
         text, files = raw.message_snapshots[0].message.content, raw.message_snapshots[0].message.attachments
-    attachments = tuple(_attachment(one, raw) for one in files)
+    attachments = tuple(_attachment(file, raw) for file in files)
     if not text and not attachments:
         return None
     reply_to = raw.message_reference.message_id if raw.type == _REPLY and raw.message_reference is not None else None
     replied = raw.referenced_message.author if raw.referenced_message is not None else None
     return InboundMessage(
         event_id=event_id,
-        address=address_of(place, near.us),
+        address=address_of(place, context.bot),
         sender=sender,
         received_at=at if at.tzinfo is not None else at.replace(tzinfo=UTC),
         message_id=raw.id,
         kind=place.kind,
-        text=_words(text, raw, near.us),
+        text=_words(text, raw, context.bot),
         mentions_bot=(
             wake is Wake.ALWAYS
-            or (not forwarded and any(one.id == near.us.user_id for one in raw.mentions))
-            or (replied is not None and replied.id == near.us.user_id)
+            or (not forwarded and any(user.id == context.bot.user_id for user in raw.mentions))
+            or (replied is not None and replied.id == context.bot.user_id)
         ),
         reply_to=reply_to,
         attachments=attachments,
         edited=edited,
         forwarded=forwarded,
-        quoted=() if forwarded else _replied_to(raw, near.us),
+        quoted=() if forwarded else _replied_to(raw, context.bot),
     )
 
 
-def _replied_to(raw: RawMessage, us: Ourselves) -> tuple[Quoted, ...]:
+def _replied_to(raw: RawMessage, bot: BotIdentity) -> tuple[Quoted, ...]:
     """What the message answers; nothing where Discord does not show it, as when it is gone."""
     earlier = raw.referenced_message
     if raw.type != _REPLY or earlier is None:
         return ()
     passed_on = [snapshot.message.content for snapshot in earlier.message_snapshots or ()]
-    text = _named(clean(earlier.content or "\n".join(passed_on)), earlier.mentions or ())
+    text = _with_names(clean(earlier.content or "\n".join(passed_on)), earlier.mentions or ())
     author = earlier.author
     name = clean(author.global_name or author.username or author.id) if author is not None and not passed_on else None
-    return quoted(QuoteKind.REPLY, text, name, ours=author is not None and author.id == us.user_id)
+    return quoted(QuoteKind.REPLY, text, name, ours=author is not None and author.id == bot.user_id)
 
 
-def _words(text: str, raw: RawMessage, us: Ourselves) -> str:
+def _words(text: str, raw: RawMessage, bot: BotIdentity) -> str:
     """The text as people read it: our mention goes, others become names, custom emoji their words."""
     text = clean(text)
     if "<" in text:
-        ours = f"<@!?{us.user_id}>"
+        ours = f"<@!?{bot.user_id}>"
         bare = re.sub(rf"\A(?:\s*+{ours}[\s,:]*+)+", "", text)
         bare = re.sub(rf"(?<!\s)\s*+{ours}\Z", "", bare)
         bare = re.sub(rf"{ours} ?", "", bare)
         text = bare if bare.strip() else text  # nothing but a mention: it stays, as a name
-        text = _named(text, raw.mentions)
+        text = _with_names(text, raw.mentions)
     return text
 
 
-def _named(text: str, mentions: Sequence[RawUser]) -> str:
+def _with_names(text: str, mentions: Sequence[RawUser]) -> str:
     """With mentions as names, and custom emoji as their words."""
     names = {user.id: f"@{clean(user.global_name or user.username)}" for user in mentions}
     return _EMOJI.sub(r":\1:", _MENTION.sub(lambda found: names.get(found[1], found[0]), text))
@@ -294,23 +294,23 @@ def _attachment(raw: RawAttachment, message: RawMessage) -> Attachment:
     return Attachment(kind, handle, clean(raw.filename) or None, clean(mime) if mime else None, raw.size)
 
 
-def _deleted(
-    message_id: str, channel: str, guild: str | None, near: Surroundings, now: datetime
+def _to_deletion(
+    message_id: str, channel: str, guild: str | None, context: TranslationContext, now: datetime
 ) -> MessageDeleted | None:
     """What somebody took back; Discord does not say who had written it, so it has to be known."""
-    sender = near.authors.pop(message_id, None)
+    sender = context.authors.pop(message_id, None)
     if sender is None:
         return None
     return MessageDeleted(
         event_id=f"del:{message_id}",
-        address=address_of(_place(channel, guild, near), near.us),
+        address=address_of(_place(channel, guild, context), context.bot),
         sender=sender,
         received_at=now,
         message_id=message_id,
     )
 
 
-def _membership(event: str, raw: RawGuild, near: Surroundings, now: datetime) -> MembershipChanged | None:
+def _membership(event: str, raw: RawGuild, context: TranslationContext, now: datetime) -> MembershipChanged | None:
     """Whether we came or went; an outage is neither."""
     if event == "GUILD_DELETE" and not raw.unavailable:
         change, at, key = Membership.LEFT, now, f"left:{raw.id}:{int(now.timestamp())}"
@@ -321,7 +321,7 @@ def _membership(event: str, raw: RawGuild, near: Surroundings, now: datetime) ->
         return None
     return MembershipChanged(
         event_id=key,
-        address=Address(CHANNEL, near.us.account, raw.id),
+        address=Address(CHANNEL, context.bot.account, raw.id),
         sender=Sender(raw.id, "", is_bot=True),  # Discord does not say who
         received_at=at,
         change=change,

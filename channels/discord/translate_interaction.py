@@ -1,11 +1,20 @@
-"""Slash commands and presses as the gateway knows them; pure. What else is an interaction says nothing to us."""
+"""Slash commands and presses become what the gateway knows; pure. Other interactions say nothing to us."""
 
 from pydantic import ValidationError
 
-from channels.discord.places import Place, place_of
+from channels.discord.channel_cache import Place, place_of
 from channels.discord.raw import RawInteraction, RawOption, RawPressedMessage
-from channels.discord.routes import ROUTE_INTERACTION, ROUTE_PRESS, ROUTE_PRIVATE, Way
-from channels.discord.translate import Surroundings, address_of, clean, instant_of, rejected, sender_of, validated, why
+from channels.discord.reply_route import ROUTE_INTERACTION, ROUTE_PRESS, ROUTE_PRIVATE, ReplyRoute
+from channels.discord.translate import (
+    TranslationContext,
+    address_of,
+    clean,
+    explain_error,
+    instant_of,
+    sender_of,
+    to_rejected,
+    validate,
+)
 from channels.messages import ButtonPressed, ChatKind, CommandInvoked, Rejected, Route
 
 COMMAND, COMPONENT = 2, 3
@@ -22,30 +31,30 @@ EPHEMERAL_ID = "ephemeral"  # begins the ids of messages that one person alone s
 Interaction = CommandInvoked | ButtonPressed
 
 
-def translate_interaction(seq: int | None, data: object, near: Surroundings) -> Interaction | Rejected | None:
+def translate_interaction(seq: int | None, data: object, context: TranslationContext) -> Interaction | Rejected | None:
     """The event of an INTERACTION_CREATE; never raises."""
     try:
-        raw = validated(RawInteraction, data)
+        raw = validate(RawInteraction, data)
     except ValidationError as error:
         kept = {key: value for key, value in data.items() if key != "token"} if isinstance(data, dict) else data
-        return rejected("INTERACTION_CREATE", seq, kept, why(error))
+        return to_rejected("INTERACTION_CREATE", seq, kept, explain_error(error))
     if raw.type == COMMAND and raw.data is not None and raw.data.type == CHAT_INPUT:
-        return _command(raw, near)
+        return _command(raw, context)
     if raw.type == COMPONENT and raw.data is not None and raw.data.component_type == BUTTON:
-        return _press(raw, near)
+        return _press(raw, context)
     return None
 
 
-def _command(raw: RawInteraction, near: Surroundings) -> CommandInvoked | None:
+def _command(raw: RawInteraction, context: TranslationContext) -> CommandInvoked | None:
     user = raw.member.user if raw.member is not None and raw.member.user is not None else raw.user
-    place = _place(raw, near)
+    place = _place(raw, context)
     if user is None or place is None or raw.data is None:
         return None
     name = clean(raw.data.name)
     private = place.kind is ChatKind.GROUP and name not in CONVERSATION
     return CommandInvoked(
         event_id=f"int:{raw.id}",
-        address=address_of(place, near.us),
+        address=address_of(place, context.bot),
         sender=sender_of(user, raw.member),
         received_at=instant_of(raw.id),
         name=name,
@@ -56,14 +65,14 @@ def _command(raw: RawInteraction, near: Surroundings) -> CommandInvoked | None:
     )
 
 
-def _press(raw: RawInteraction, near: Surroundings) -> ButtonPressed | None:
+def _press(raw: RawInteraction, context: TranslationContext) -> ButtonPressed | None:
     user = raw.member.user if raw.member is not None and raw.member.user is not None else raw.user
-    place = _place(raw, near)
+    place = _place(raw, context)
     if user is None or place is None or raw.data is None or raw.message is None:
         return None
     return ButtonPressed(
         event_id=f"int:{raw.id}",
-        address=address_of(place, near.us),
+        address=address_of(place, context.bot),
         sender=sender_of(user, raw.member),
         received_at=instant_of(raw.id),
         message_id=_pressed_id(raw.message),
@@ -76,7 +85,7 @@ def _press(raw: RawInteraction, near: Surroundings) -> ButtonPressed | None:
 
 def _route(kind: str, raw: RawInteraction, person: str) -> Route:
     """How it is answered; with `person`, to nobody else."""
-    return Way(ROUTE_PRIVATE if person else kind, raw.id, raw.token, person).as_route()
+    return ReplyRoute(ROUTE_PRIVATE if person else kind, raw.id, raw.token, person).as_route()
 
 
 def _pressed_id(message: RawPressedMessage) -> str:
@@ -87,7 +96,7 @@ def _pressed_id(message: RawPressedMessage) -> str:
     return f"{EPHEMERAL_ID}:{made_by.id if made_by is not None else 0}:{message.id}"
 
 
-def _place(raw: RawInteraction, near: Surroundings) -> Place | None:
+def _place(raw: RawInteraction, context: TranslationContext) -> Place | None:
     """Where it was used: what it says itself, else what is known."""
     channel = raw.channel_id or (raw.channel.id if raw.channel is not None else None)
     if channel is None:
@@ -95,10 +104,10 @@ def _place(raw: RawInteraction, near: Surroundings) -> Place | None:
     if raw.channel is not None:
         place = place_of(raw.channel, raw.guild_id)
     else:
-        place = near.places.get(channel) or Place(channel, raw.guild_id)
+        place = context.channels.get(channel) or Place(channel, raw.guild_id)
     if raw.guild_id is None and place.guild is not None:
         place = Place(channel)
-    near.places.put(place)
+    context.channels.put(place)
     return place
 
 

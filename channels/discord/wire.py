@@ -1,4 +1,4 @@
-"""REST calls through discord.py's HTTP client, raw JSON in and out. What answers mean is decided in `failures`.
+"""Makes REST calls through discord.py's HTTP client, raw JSON in and out; `error_mapping` says what answers mean.
 
 The library keeps rate limits (buckets, the global limit) and waits where they ask for less than 30 s; `library` has
 what of its habits is changed. Wherever `api_base` points, it is asked for its gateway.
@@ -15,10 +15,10 @@ import orjson
 from pydantic import JsonValue
 
 from channels.discord.config import DiscordAccount
-from channels.discord.failures import ApiRefusal, not_discords, unanswered
-from channels.discord.library import SEEN, BasedHttp, Elsewhere, Limited, Seen, ServerTrouble
-from channels.discord.light_import import load_discord
-from channels.discord.translate import Ourselves
+from channels.discord.error_mapping import ApiRefusal, to_foreign_error, to_transport_error
+from channels.discord.lazy_import import load_discord
+from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, RedirectRefused, ServerTrouble
+from channels.discord.translate import BotIdentity
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import whole_of, words_of
 from channels.messages import OutboundMedia
@@ -55,7 +55,7 @@ class DiscordWire:
         """Nothing is connected yet."""
         self._config = config
         self._http: BasedHttp | None = None
-        self._us: Ourselves | None = None
+        self._bot: BotIdentity | None = None
         self._files: aiohttp.ClientSession | None = None
         self._opening = asyncio.Lock()
         self._closed = False
@@ -63,19 +63,19 @@ class DiscordWire:
     def __repr__(self) -> str:
         return f"DiscordWire({self._config.api_base!r})"
 
-    async def introduce(self) -> Ourselves:
+    async def identify(self) -> BotIdentity:
         """Who we are; asked once.
 
         Raises:
             ApiRefusal: 401, the token is refused.
             Retryable, Unknown: not now.
         """
-        if self._us is None:
+        if self._bot is None:
             application = await self.call("GET", "/oauth2/applications/@me")
             user_id = await self._user_id()
             app_id = application.get("id") if isinstance(application, dict) else None
-            self._us = Ourselves(self._config.name, user_id, str(app_id or user_id))
-        return self._us
+            self._bot = BotIdentity(self._config.name, user_id, str(app_id or user_id))
+        return self._bot
 
     async def _user_id(self) -> str:
         me = await self.call("GET", "/users/@me")
@@ -118,19 +118,19 @@ class DiscordWire:
             Retryable: nothing was sent, or a rate limit asks to wait longer than is waited here.
             Unknown: no answer, or none that can be read.
         """
-        files = [File(BytesIO(one.content), filename=one.name) for one in media]
-        options = _options(body, files, [one.mime for one in media], query)
-        seen = Seen()
-        before = SEEN.set(seen)
+        files = [File(BytesIO(file.content), filename=file.name) for file in media]
+        options = _options(body, files, [file.mime for file in media], query)
+        seen = CallTrace()
+        before = CALL_TRACE.set(seen)
         failure: ChannelError | ApiRefusal
         try:
             async with asyncio.timeout(timeout_s or self._config.call_timeout_s):
                 http = await self.http()
                 return await http.request(Route(verb, path, **at), **options)
         except _ENDS as error:
-            failure = _meaning(error, seen)
+            failure = _to_error(error, seen)
         finally:
-            SEEN.reset(before)
+            CALL_TRACE.reset(before)
             for file in files:
                 file.close()
         raise failure  # outside the handler: what was caught may hold the URL, and with it an interaction's token
@@ -206,22 +206,22 @@ def _options(
 
 
 _ENDS = (
-    RateLimited, Limited, LoginFailure, HTTPException, Elsewhere, ServerTrouble,
+    RateLimited, LimitUnusable, LoginFailure, HTTPException, RedirectRefused, ServerTrouble,
     TimeoutError, aiohttp.ClientError, OSError, RuntimeError,  # the last one: closed while it waited
     ValueError, TypeError, LookupError, AttributeError,  # the library stumbles over what is no answer of Discord's
 )  # fmt: skip
 """How a call can end without a result."""
 
 
-def _meaning(error: Exception, seen: Seen) -> ChannelError | ApiRefusal:
+def _to_error(error: Exception, seen: CallTrace) -> ChannelError | ApiRefusal:
     """What the end of a call means."""
     match error:
-        case RateLimited() | Limited():
+        case RateLimited() | LimitUnusable():
             return Retryable("a rate limit", retry_after_s=getattr(error, "retry_after", seen.retry_after_s))
         case LoginFailure() if seen.of_discord:
             return ApiRefusal(401, 0, "401: Unauthorized")
-        case LoginFailure() | Elsewhere():
-            return not_discords(401 if isinstance(error, LoginFailure) else 302)
+        case LoginFailure() | RedirectRefused():
+            return to_foreign_error(401 if isinstance(error, LoginFailure) else 302)
         case HTTPException():
             return _refusal(error, seen)
         case ServerTrouble():
@@ -229,20 +229,20 @@ def _meaning(error: Exception, seen: Seen) -> ChannelError | ApiRefusal:
         case TimeoutError():
             return _late(seen)
         case aiohttp.ClientError() | OSError() | RuntimeError():
-            return unanswered(error, f"{type(error).__name__}: {error}")
+            return to_transport_error(error, f"{type(error).__name__}: {error}")
     return Unknown(f"an answer that cannot be read ({type(error).__name__})")
 
 
-def _refusal(error: HTTPException, seen: Seen) -> ChannelError | ApiRefusal:
+def _refusal(error: HTTPException, seen: CallTrace) -> ChannelError | ApiRefusal:
     """What the library raised about an answer. A 429 without Discord's own body is Cloudflare's."""
     if error.status == 429:
         return Retryable("429, a ban for too many requests", retry_after_s=seen.retry_after_s or 60.0)
     if error.status < 300 or not seen.of_discord:
-        return not_discords(error.status)
+        return to_foreign_error(error.status)
     return ApiRefusal(error.status, whole_of(error.code) or 0, words_of(error.text, 300))
 
 
-def _late(seen: Seen) -> ChannelError:
+def _late(seen: CallTrace) -> ChannelError:
     """What a call that took too long means; one that waited for a rate limit was not made."""
     if seen.in_flight:
         return Unknown("no answer in time")

@@ -28,6 +28,7 @@ TAKEN_TYPES = frozenset({JSON, "application/x-www-form-urlencoded"})
 RETRIED_FOR_S = 420.0  # after so long Slack has given an event up (docs.slack.dev/apis/events-api, read 2026-11)
 GAP_PAUSE_S = 5.0  # between the sign of a gap and the look into the histories: signs come in crowds
 BETWEEN_GAPS_S = 60.0
+TELL_EVERY_S = 60.0  # between two lines in the log about requests that are not Slack's: anybody can make them
 
 _log = structlog.get_logger()
 
@@ -44,6 +45,8 @@ class Webhook:
         self._caught_up = asyncio.Event()
         self._gap = asyncio.Event()
         self._trail: Trail | None = None
+        self._refused = 0  # since the log last said so
+        self._told_at_s = float("-inf")
 
     async def run(
         self, app: AsyncApp, receiver: Receiver, backfill: Backfill, *, pause: Sleep, backfill_s: float
@@ -78,7 +81,7 @@ class Webhook:
         signatures = request.headers.getall("X-Slack-Signature", [])
         flaw = flaw_in(self._secret, body, timestamps, signatures, self._now_s())
         if flaw is not None:
-            _log.warning("webhook_refused", account=self._account, reason=flaw)
+            self._tell_refused(flaw)
             return web.Response(status=401, text="not signed by Slack\n")
         if self._app is None or self._trail is None:
             return _later()
@@ -87,6 +90,13 @@ class Webhook:
         if answer.status >= 500 or "X-Slack-Retry-Num" in request.headers:
             self._gap.set()
         return answer
+
+    def _tell_refused(self, flaw: str) -> None:
+        self._refused += 1
+        now_s = asyncio.get_running_loop().time()
+        if now_s - self._told_at_s >= TELL_EVERY_S:
+            _log.warning("webhook_refused", account=self._account, reason=flaw, requests=self._refused)
+            self._refused, self._told_at_s = 0, now_s
 
     async def _answer(self, body: bytes, content_type: str) -> web.StreamResponse:
         asked = _as_request(body, content_type)

@@ -15,6 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
+from channels.bounded import BoundedResponse
 from channels.clocks import wall_now
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, wait_of
@@ -55,7 +56,9 @@ class SlackWire:
         """The one session, made when it is first needed (it belongs to the running loop)."""
         if self._session is None or self._session.closed:
             timeout = ClientTimeout(total=self._config.call_timeout_s, connect=self._config.connect_timeout_s)
-            self._session = ClientSession(timeout=timeout, trace_configs=[_no_redirects()])
+            self._session = ClientSession(
+                timeout=timeout, trace_configs=[_no_redirects()], response_class=BoundedResponse
+            )
             self._client = None
         return self._session
 

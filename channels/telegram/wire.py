@@ -15,6 +15,7 @@ from aiohttp.payload import BytesPayload
 from pydantic import JsonValue
 
 from channels.base import Sink
+from channels.bounded import whole
 from channels.clocks import Sleep, wall_now
 from channels.errors import ChannelError, ConfigRefused, Retryable
 from channels.foreign import MOST_ID, JsonObject, decode_json, seconds_of, wait_of, whole_of, words_of
@@ -84,7 +85,7 @@ class _RawSession(AiohttpSession):
         try:
             limit = cast("ClientTimeout", timeout)  # see `call`
             async with session.post(url, data=body, timeout=limit, allow_redirects=False) as answer:
-                content = (await answer.read()).decode(errors="replace")  # JSON is UTF-8, whatever a header says
+                content = (await whole(answer)).decode(errors="replace")  # JSON is UTF-8, whatever a header says
         except (TimeoutError, ClientError) as error:
             raise TelegramNetworkError(method=method, message=type(error).__name__) from error
         if answer.status == 429 and not is_answer(decode_json(content)):

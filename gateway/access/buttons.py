@@ -53,7 +53,7 @@ class SealedButtons:
         """
         if not _WORD.match(word) or not _SUBJECT.match(subject):
             raise ValueError(f"a button cannot carry {word!r} and {subject!r}")
-        said = f"{word}:{subject}:{_written(until)}"
+        said = f"{word}:{subject}:{_encode_deadline(until)}"
         data = f"{said}:{self._seal(said, user_id, account)}"
         if len(data) > MAX_DATA_BYTES:
             raise ValueError(f"the button {said!r} is {len(data)} bytes, over {MAX_DATA_BYTES}")
@@ -74,7 +74,7 @@ class SealedButtons:
         return base64.urlsafe_b64encode(hmac.digest(self._key, sealed, hashlib.sha256)).decode()[:_SEAL_CHARS]
 
 
-def _written(until: datetime) -> str:
+def _encode_deadline(until: datetime) -> str:
     """Whole seconds since 1970, rounded up, in 32 digits: seven characters until 3058."""
     seconds, digits = -(-(until - _EPOCH) // timedelta(seconds=1)), ""
     while seconds > 0:

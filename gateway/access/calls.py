@@ -22,27 +22,27 @@ def access_calls(operations: AccessOperations) -> Mapping[str, Call]:
         return await operations.approve(code, BY_CLI)
 
     return {
-        "pairing.list": _asked(operations.list_requests),
+        "pairing.list": _reading_call(operations.list_requests),
         "pairing.approve": approve,
-        "pairing.deny": _done(operations.deny, "request"),
-        "pairing.block": _done(operations.block, "who"),
-        "users.list": _asked(operations.users),
-        "users.audit": _asked(operations.audit),
-        "users.role": _done(operations.set_role, "who", "role"),
-        "users.revoke": _done(operations.revoke, "who", "account"),
+        "pairing.deny": _changing_call(operations.deny, "request"),
+        "pairing.block": _changing_call(operations.block, "who"),
+        "users.list": _reading_call(operations.users),
+        "users.audit": _reading_call(operations.audit),
+        "users.role": _changing_call(operations.set_role, "who", "role"),
+        "users.revoke": _changing_call(operations.revoke, "who", "account"),
     }
 
 
 def invite_calls(operations: InviteOperations) -> Mapping[str, Call]:
     """The same for invitations."""
     return {
-        "invite.make": _done(operations.make, "role", "days"),
-        "invite.list": _asked(operations.list_invites),
-        "invite.revoke": _done(operations.revoke, "invite"),
+        "invite.make": _changing_call(operations.make, "role", "days"),
+        "invite.list": _reading_call(operations.list_invites),
+        "invite.revoke": _changing_call(operations.revoke, "invite"),
     }
 
 
-def _asked(operation: Callable[[], Awaitable[JsonValue]]) -> Call:
+def _reading_call(operation: Callable[[], Awaitable[JsonValue]]) -> Call:
     async def call(arguments: dict[str, JsonValue]) -> JsonValue:
         _expect(arguments)
         return await operation()
@@ -50,7 +50,7 @@ def _asked(operation: Callable[[], Awaitable[JsonValue]]) -> Call:
     return call
 
 
-def _done(operation: Callable[..., Awaitable[JsonValue]], *names: str) -> Call:
+def _changing_call(operation: Callable[..., Awaitable[JsonValue]], *names: str) -> Call:
     """The operation takes these, and who does it."""
 
     async def call(arguments: dict[str, JsonValue]) -> JsonValue:

@@ -89,7 +89,7 @@ def normalise(typed: str) -> str:
     return typed.translate(_SEPARATORS).upper()
 
 
-def malformed(code: str) -> str | None:
+def find_flaw(code: str) -> str | None:
     """What is wrong with a normalised code that can be nobody's; None for one that could be."""
     if set(code) & set("01OI"):
         return "codes have no 0, O, 1 or I; look at it again"

@@ -18,7 +18,7 @@ class Policy(StrEnum):
     OPEN = "open"  # whoever writes
 
 
-def _listed(entry: str) -> str:
+def _check_entry(entry: str) -> str:
     """An entry as it will be compared: exact, so it has to be exact."""
     if entry == EVERYONE:
         return entry
@@ -28,7 +28,7 @@ def _listed(entry: str) -> str:
     return entry
 
 
-CanonicalId = Annotated[str, Field(strict=True, max_length=256), AfterValidator(_listed)]
+CanonicalId = Annotated[str, Field(strict=True, max_length=256), AfterValidator(_check_entry)]
 """`telegram:42`: a channel and the platform's id. Names and user names are never compared."""
 
 
@@ -122,10 +122,10 @@ class AccessConfig(BaseModel):
 
     def model_post_init(self, context: object, /) -> None:
         """Work the rules out once; they are asked for with every event."""
-        self._rules = {name: self._filled(account) for name, account in self.accounts.items()}
-        self._default = self._filled(AccountAccess())
+        self._rules = {name: self._fill_in(account) for name, account in self.accounts.items()}
+        self._default = self._fill_in(AccountAccess())
 
-    def _filled(self, own: AccountAccess) -> Rules:
+    def _fill_in(self, own: AccountAccess) -> Rules:
         return Rules(
             direct=own.direct or self.direct,
             groups=own.groups or self.groups,

@@ -39,11 +39,11 @@ class FloodWatch:
         self._clock_s = clock_s
         self._accounts: dict[str, _Account] = {}
 
-    def asked(self, account: str) -> bool:
+    def count_request(self, account: str) -> bool:
         """Count a stranger's message; whether there are so many that it is a flood."""
-        return self._counted(account, 1) >= ASKS_PER_MIN
+        return self._count(account, 1) >= ASKS_PER_MIN
 
-    def crowded(self, account: str) -> bool:
+    def is_crowded(self, account: str) -> bool:
         """Strangers come in numbers; whether that is news."""
         held, now_s = self._accounts.setdefault(account, _Account()), self._clock_s()
         before_s, held.crowded_at_s = held.crowded_at_s, now_s
@@ -53,10 +53,10 @@ class FloodWatch:
         """Accounts where strangers come in numbers, with their messages in the last minute."""
         now_s = self._clock_s()
         return {
-            account: self._counted(account, 0)
+            account: self._count(account, 0)
             for account, held in self._accounts.items()
             if held.crowded_at_s is not None and now_s - held.crowded_at_s < CALM_AFTER_S
         }
 
-    def _counted(self, account: str, more: int) -> int:
+    def _count(self, account: str, more: int) -> int:
         return self._accounts.setdefault(account, _Account()).count(int(self._clock_s() / _SLICE_S), more)

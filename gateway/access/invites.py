@@ -80,7 +80,7 @@ class Terms:
     founding: bool = False  # it holds only while the tenant has no owner
 
 
-def made(code: str, key: bytes, terms: Terms, by: str, now: datetime, tenant: str = DEFAULT_TENANT) -> Invite:
+def make_invite(code: str, key: bytes, terms: Terms, by: str, now: datetime, tenant: str = DEFAULT_TENANT) -> Invite:
     """A new invitation; it holds once it is added."""
     return Invite(
         id=new_id(),
@@ -119,7 +119,7 @@ def redeem(
     """
     known = people.find_sender(connection, event.tenant, event.sender_key)
     blocked = known is not None and known.role == Role.BLOCKED
-    if blocked or _locked(connection, event.tenant, event.sender_key, now):
+    if blocked or _is_locked(connection, event.tenant, event.sender_key, now):
         return None
     invite = rows.find(connection, event.tenant, code_mac(key, code))
     if invite is None:
@@ -138,7 +138,7 @@ def _holds(connection: Connection, invite: Invite, now: datetime) -> bool:
     return not (invite.founding and people.has_owner(connection, invite.tenant))
 
 
-def _locked(connection: Connection, tenant: str, sender: str, now: datetime) -> bool:
+def _is_locked(connection: Connection, tenant: str, sender: str, now: datetime) -> bool:
     tried = rows.guesses_since(connection, tenant, sender, now - LOCKED_FOR - APPROVER_WINDOW)
     return any(
         last - first <= APPROVER_WINDOW and now < last + LOCKED_FOR

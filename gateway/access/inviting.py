@@ -51,7 +51,7 @@ class InviteOperations:
             OperationRefused: the role is not below whoever does it.
         """
         code, now = invites.new_code(), self._clock()
-        invite = invites.made(code, self._key, terms, by, now)
+        invite = invites.make_invite(code, self._key, terms, by, now)
 
         def job(connection: Connection) -> bool:
             may = ranks.may_touch(connection, by, invite.role)
@@ -67,7 +67,7 @@ class InviteOperations:
     async def list_invites(self) -> list[JsonValue]:
         """Every invitation of the last months, newest first; never a code."""
         now = self._clock()
-        return [listing.invite_shown(one, now) for one in await self._store.read(_listed)]
+        return [listing.invite_shown(invite, now) for invite in await self._store.read(_list_all)]
 
     async def revoke(self, number: str, by: str) -> dict[str, JsonValue]:
         """Take back an invitation that waits; the number may be cut to its last four characters or more.
@@ -93,16 +93,16 @@ class InviteOperations:
 
     async def _one(self, number: str) -> Invite:
         wanted = number.strip().lower()
-        known = await self._store.read(_listed)
-        found = [one for one in known if len(wanted) >= LEAST_NUMBER_CHARS and one.id.endswith(wanted)]
+        known = await self._store.read(_list_all)
+        found = [invite for invite in known if len(wanted) >= LEAST_NUMBER_CHARS and invite.id.endswith(wanted)]
         if len(found) != 1:
             problem = "fits more than one" if found else "is no"
             raise OperationRefused(f"{number!r} {problem} invitation; `tenk invite list` shows the numbers")
         return found[0]
 
 
-def _listed(connection: Connection) -> list[Invite]:
-    return rows.listed(connection, DEFAULT_TENANT)
+def _list_all(connection: Connection) -> list[Invite]:
+    return rows.load_invites(connection, DEFAULT_TENANT)
 
 
 def _lifetime(days: str) -> timedelta:

@@ -25,12 +25,12 @@ def to_keep(event: InboundMessage | CommandInvoked) -> str | None:
         if event.name == "start" or event.arguments == BULLETS:
             return None
         kept: InboundEvent = replace(event, arguments=event.arguments[:MAX_TEXT_CHARS], route=None)
-        return _dumped(kept)
+        return _dump(kept)
     if _GREETING.match(event.text) or event.text == BULLETS or not (event.text.strip() or event.attachments):
         return None
     files = event.attachments[:MAX_ATTACHMENTS]
     said = replace(event, text=event.text[:MAX_TEXT_CHARS], attachments=files, edited=False)
-    return _dumped(said) or (_dumped(replace(said, attachments=())) if said.text else None)
+    return _dump(said) or (_dump(replace(said, attachments=())) if said.text else None)
 
 
 def taken_up(kept: str | None, request_id: str) -> InboundEvent | None:
@@ -49,7 +49,7 @@ def is_about(kept: str | None, message_id: str) -> bool:
     return isinstance(event, InboundMessage) and event.message_id == message_id
 
 
-def _dumped(event: InboundEvent) -> str | None:
+def _dump(event: InboundEvent) -> str | None:
     try:
         dumped = INBOUND_EVENT.dump_json(event).decode()
     except PydanticSerializationError:  # half a character in a name: no table takes it

@@ -17,14 +17,14 @@ class AccessKeys:
     invites: bytes
 
     @classmethod
-    def derived(cls, home_key: bytes) -> "AccessKeys":
+    def derive_from(cls, home_key: bytes) -> "AccessKeys":
         """The same from the same key; one says nothing of another."""
         return cls(_derive(home_key, b"tenk button v1"), _derive(home_key, b"tenk invite v1"))
 
     @classmethod
     def fresh(cls) -> "AccessKeys":
         """Keys that nothing was ever made with: no button and no invitation holds."""
-        return cls.derived(os.urandom(32))
+        return cls.derive_from(os.urandom(32))
 
 
 def _derive(key: bytes, purpose: bytes) -> bytes:

@@ -51,7 +51,7 @@ class PersonLimits:
         What is not taken costs nothing: whoever hammers gets in again as soon as whoever waits.
         """
         now_s = self._clock_s()
-        bucket = self._filled(user_id, now_s)
+        bucket = self._refill(user_id, now_s)
         if waiting >= self._config.waiting_messages:
             return Over(Bound.WAITING, self._may_tell(bucket, now_s), 0.0)
         if retry_after_s := bucket.take(1.0, self._per_s):
@@ -79,7 +79,7 @@ class PersonLimits:
     def _per_s(self) -> float:
         return self._config.messages_per_min / 60.0
 
-    def _filled(self, user_id: str, now_s: float) -> _Bucket:
+    def _refill(self, user_id: str, now_s: float) -> _Bucket:
         self._takes += 1
         if self._takes % SWEEP_EVERY == 0:
             self._sweep(now_s)

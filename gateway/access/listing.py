@@ -8,9 +8,9 @@ from pydantic import JsonValue
 from gateway.access.ranks import rank_of
 from gateway.access.roles import Role
 from gateway.access.words import language_of
-from gateway.safety.names import Known, Lookalikes
+from gateway.safety.names import KnownName, Lookalikes
 from gateway.store.invites import Invite
-from gateway.store.pairing import Request
+from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
 
 
@@ -18,17 +18,17 @@ def lookalikes(people: Iterable[Person]) -> Lookalikes:
     """Whom it pays to look like: owners first, then operators."""
     inside = [person for person in people if Role(person.role).allows(Role.OPERATOR)]
     inside.sort(key=lambda person: -rank_of(person.role))
-    return Lookalikes(Known(person.display_name, person.role, person.user_id) for person in inside)
+    return Lookalikes(KnownName(person.display_name, person.role, person.user_id) for person in inside)
 
 
-def requests_shown(pending: Iterable[Request], people: Sequence[Person], now: datetime) -> list[JsonValue]:
+def requests_shown(pending: Iterable[PairingRequest], people: Sequence[Person], now: datetime) -> list[JsonValue]:
     """Who waits: whoever shares a workspace or a language with people let in comes first, then whoever came first."""
     names = lookalikes(people)
     inside = [person for person in people if person.role != Role.BLOCKED]
     teams = {team for person in inside for sender in person.identities if (team := _team(sender))}
     languages = {language_of(person.locale) for person in inside if person.locale}
 
-    def unlikely(asked: Request) -> tuple[bool, bool, datetime]:
+    def unlikely(asked: PairingRequest) -> tuple[bool, bool, datetime]:
         speaks = asked.locale is not None and language_of(asked.locale) in languages
         return _team(asked.sender) not in teams, not speaks, asked.created_at
 
@@ -42,11 +42,11 @@ def _team(sender: str) -> str:
     return f"{channel}:{team}" if team else ""
 
 
-def _request_shown(asked: Request, names: Lookalikes, now: datetime) -> JsonValue:
+def _request_shown(asked: PairingRequest, names: Lookalikes, now: datetime) -> JsonValue:
     return {
         "request": asked.id,
         "sender": asked.sender,
-        "name": names.introduced(asked.display_name),
+        "name": names.introduce(asked.display_name),
         "account": f"{asked.channel}:{asked.account}",
         "asked_at": asked.created_at.isoformat(),
         "age_s": max(0, int((now - asked.created_at) / timedelta(seconds=1))),
@@ -59,7 +59,7 @@ def person_shown(person: Person, names: Lookalikes) -> dict[str, JsonValue]:
     return {
         "user": person.user_id,
         "tenant": person.tenant,
-        "name": names.introduced(person.display_name, person.user_id),
+        "name": names.introduce(person.display_name, person.user_id),
         "role": person.role,
         "senders": list[JsonValue](sorted(person.identities)),
         "accounts": list[JsonValue](sorted(person.grants | person.policy_grants)),

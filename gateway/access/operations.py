@@ -23,7 +23,7 @@ from gateway.store import pairing as rows
 from gateway.store import people
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
-from gateway.store.pairing import Request, State
+from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
 
 T = TypeVar("T")
@@ -135,7 +135,7 @@ class AccessOperations:
             log.warning("pairing_refused", why=done.why, approver=by)
             raise OperationRefused(words.refusal(done, now))
         log.info("pairing_approved", request_id=done.request.id, user_id=done.person.user_id, approver=by)
-        return await self._shown(done.person)
+        return await self._to_json(done.person)
 
     async def deny(self, number: str, by: str) -> dict[str, JsonValue]:
         """Turn a request down, in silence.
@@ -145,9 +145,9 @@ class AccessOperations:
         """
         now = self._clock()
         request_id = (await self._pending(number)).id
-        ran: list[Request] = []
+        ran: list[PairingRequest] = []
 
-        def whole(connection: Connection) -> Request | NotApproved | None:
+        def whole(connection: Connection) -> PairingRequest | NotApproved | None:
             if not ranks.may_decide(connection, by):
                 return NotApproved(Why.NOT_ALLOWED)
             done = pairing.deny(connection, request_id, by[:128], now, repeated=bool(ran))
@@ -155,7 +155,7 @@ class AccessOperations:
             return done
 
         denied = await self._store.write(whole)
-        if not isinstance(denied, Request):
+        if not isinstance(denied, PairingRequest):
             raise OperationRefused(words.refusal(denied or NotApproved(Why.UNKNOWN), now))
         log.info("pairing_denied", request_id=denied.id, approver=by)
         return {"request": denied.id, "sender": denied.sender}
@@ -224,7 +224,7 @@ class AccessOperations:
         names = listing.lookalikes(known)
         return [listing.person_shown(person, names) for person in known]
 
-    async def _shown(self, person: Person) -> dict[str, JsonValue]:
+    async def _to_json(self, person: Person) -> dict[str, JsonValue]:
         return listing.person_shown(person, listing.lookalikes(await self._store.read(people.everybody)))
 
     async def _change(self, job: Callable[[Connection], Person | str], event: str, by: str) -> dict[str, JsonValue]:
@@ -237,14 +237,14 @@ class AccessOperations:
             log.warning("access_change_refused", change=event, why=person, approver=by)
             raise OperationRefused(person)
         log.info(event, user_id=person.user_id, role=person.role, approver=by)
-        return await self._shown(person)
+        return await self._to_json(person)
 
-    async def _pending(self, number: str) -> Request:
+    async def _pending(self, number: str) -> PairingRequest:
         asked = await self._store.read(lambda connection: rows.get(connection, number))
-        if asked is not None and asked.state is not State.PENDING:
+        if asked is not None and asked.state is not PairingState.PENDING:
             raise OperationRefused(words.refusal(NotApproved(_why(asked)), self._clock()))
         pending = await self._store.read(rows.pending)
-        return _one_of(number, [(one.id, one) for one in pending], "request")
+        return _one_of(number, [(request.id, request) for request in pending], "request")
 
     async def _person(self, who: str) -> Person:
         known = await self._store.read(people.everybody)
@@ -257,7 +257,7 @@ class AccessOperations:
         """Tenant, sender and name for a request's number or a user id."""
         pending = await self._store.read(rows.pending)
         known = await self._store.read(people.everybody)
-        asking = [(one.id, (one.tenant, one.sender, one.display_name)) for one in pending]
+        asking = [(request.id, (request.tenant, request.sender, request.display_name)) for request in pending]
         inside = [(p.user_id, (p.tenant, min(p.identities), p.display_name)) for p in known if p.identities]
         return _one_of(who, asking + inside, "request or user")
 
@@ -275,7 +275,7 @@ def _may_approve(connection: Connection, by: str) -> NotApproved | None:
     return NotApproved(Why.NO_OWNER) if no_owner else None
 
 
-def _why(asked: Request | None) -> Why:
+def _why(asked: PairingRequest | None) -> Why:
     """Why this request cannot be decided any more."""
     return Why.UNKNOWN if asked is None else pairing.SETTLED.get(asked.state, Why.USED)
 
@@ -292,7 +292,7 @@ def _block(connection: Connection, tenant: str, sender: str, name: str, by: str,
 def _block_waiting(connection: Connection, request_id: str, by: str, now: datetime) -> Person | str:
     pairing.expire(connection, now)
     asked = rows.get(connection, request_id)
-    if asked is None or asked.state is not State.PENDING:
+    if asked is None or asked.state is not PairingState.PENDING:
         return words.refusal(NotApproved(_why(asked)), now)
     return _block(connection, asked.tenant, asked.sender, asked.display_name, by, now)
 
@@ -323,7 +323,7 @@ def _one_of(number: str, candidates: Sequence[tuple[str, T]], what: str) -> T:
     """The one whose id is, or ends with, this."""
     wanted = number.strip().lower()
     ending = wanted if len(wanted) >= LEAST_NUMBER_CHARS else "no id ends like this"
-    found = [one for id_, one in candidates if id_ == wanted or id_.endswith(ending)]
+    found = [value for id_, value in candidates if id_ == wanted or id_.endswith(ending)]
     if len(found) != 1:
         problem = "fits more than one" if found else "is no"
         raise OperationRefused(f"{number!r} {problem} {what}; `tenk pairing list` and `tenk users` show the numbers")

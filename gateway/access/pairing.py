@@ -14,7 +14,7 @@ from gateway.access import codes, kept
 from gateway.access.roles import Role
 from gateway.store import pairing as rows
 from gateway.store import people
-from gateway.store.pairing import Request, State
+from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import AuditRow, Connection, Newcomer, Person
 from gateway.store.tables.base import new_id
 
@@ -44,7 +44,7 @@ _RECALLED_ROWS = 500
 class TellCode:
     """Tell the person the code of this request: their first, or the same again."""
 
-    request: Request
+    request: PairingRequest
     gave_way: bool = False  # an earlier request of theirs did, and its code is void
 
 
@@ -85,30 +85,30 @@ def request(
     if known is not None and f"{where.channel}:{where.account}" in known.grants:
         return AlreadyIn(known)
     earlier = rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key)
-    waiting = next((one for one in earlier if one.state is State.PENDING), None)
+    waiting = next((request for request in earlier if request.state is PairingState.PENDING), None)
     said = kept.to_keep(event)
     if waiting is not None and said is not None:
         rows.keep(connection, waiting.id, said)
-    if any(_keeps_quiet(one, now) for one in earlier):
+    if any(_keeps_quiet(request, now) for request in earlier):
         return AlreadyTold()
     if waiting is not None:
-        rows.told(connection, waiting.id, now)
+        rows.mark_told(connection, waiting.id, now)
         return TellCode(waiting)
-    again = any(one.state in (State.DISPLACED, State.EXPIRED) for one in earlier)
+    again = any(request.state in (PairingState.DISPLACED, PairingState.EXPIRED) for request in earlier)
     room = rows.pending_count(connection, where.channel, where.account) < places
     if not (room or _make_room(connection, where, now, again=again)):
-        rows.told(connection, earlier[0].id, now)
+        rows.mark_told(connection, earlier[0].id, now)
         return Full()
     asked = _new(event, now, again=again, said=said)
     _add(connection, asked, now)
-    return TellCode(asked, gave_way=any(one.state is State.DISPLACED for one in earlier[:1]))
+    return TellCode(asked, gave_way=any(request.state is PairingState.DISPLACED for request in earlier[:1]))
 
 
-def _keeps_quiet(earlier: Request, now: datetime) -> bool:
+def _keeps_quiet(earlier: PairingRequest, now: datetime) -> bool:
     """Whether this request is a reason to say nothing now."""
     if earlier.replied_at is not None and timedelta(0) <= now - earlier.replied_at < REPLY_EVERY:
         return True
-    return earlier.state is State.DENIED and now < earlier.expires_at
+    return earlier.state is PairingState.DENIED and now < earlier.expires_at
 
 
 def _make_room(connection: Connection, where: Address, now: datetime, *, again: bool) -> bool:
@@ -116,11 +116,11 @@ def _make_room(connection: Connection, where: Address, now: datetime, *, again: 
     oldest = rows.next_to_give_way(connection, where.channel, where.account, again_only=again)
     if oldest is None or (again and now - oldest.created_at < GIVES_WAY_AFTER):
         return False
-    return rows.settle(connection, oldest.id, State.DISPLACED, "a later request", now)
+    return rows.settle(connection, oldest.id, PairingState.DISPLACED, "a later request", now)
 
 
-def _new(event: InboundMessage | CommandInvoked, now: datetime, *, again: bool, said: str | None) -> Request:
-    return Request(
+def _new(event: InboundMessage | CommandInvoked, now: datetime, *, again: bool, said: str | None) -> PairingRequest:
+    return PairingRequest(
         id=new_id(),
         tenant=event.tenant,
         channel=event.address.channel,
@@ -129,7 +129,7 @@ def _new(event: InboundMessage | CommandInvoked, now: datetime, *, again: bool, 
         display_name=people.shown_name(event.sender.display_name),
         chat=event.address.chat,
         locale=people.tag_of(event.locale),
-        state=State.PENDING,
+        state=PairingState.PENDING,
         created_at=now,
         expires_at=now + VALID,
         replied_at=now,
@@ -138,7 +138,7 @@ def _new(event: InboundMessage | CommandInvoked, now: datetime, *, again: bool, 
     )
 
 
-def _add(connection: Connection, asked: Request, now: datetime) -> None:
+def _add(connection: Connection, asked: PairingRequest, now: datetime) -> None:
     rows.add(connection, asked)
     audit = AuditRow(now, asked.sender, "pairing_requested", asked.id, asked.display_name)
     people.record(connection, asked.tenant, audit)
@@ -148,7 +148,7 @@ def change_kept(connection: Connection, event: InboundMessage | MessageDeleted) 
     """A stranger edits or takes back what their request keeps: it reads so then, or nothing is kept."""
     where = event.address
     for asked in rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key):
-        if asked.state is State.PENDING and kept.is_about(asked.kept, event.message_id):
+        if asked.state is PairingState.PENDING and kept.is_about(asked.kept, event.message_id):
             rows.keep(connection, asked.id, kept.to_keep(event) if isinstance(event, InboundMessage) else None)
 
 
@@ -178,7 +178,7 @@ class Why(StrEnum):
     NO_OWNER = "no owner"  # the first one let in becomes owner: not by an operator's word
 
 
-SETTLED = {State.EXPIRED: Why.EXPIRED, State.DISPLACED: Why.DISPLACED, State.DENIED: Why.DENIED}
+SETTLED = {PairingState.EXPIRED: Why.EXPIRED, PairingState.DISPLACED: Why.DISPLACED, PairingState.DENIED: Why.DENIED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class NotApproved:
 class Approved:
     """Somebody is in."""
 
-    request: Request
+    request: PairingRequest
     person: Person
     became_owner: bool
 
@@ -221,7 +221,7 @@ def approve_code(
     if until is not None:
         return NotApproved(Why.LOCKED, until)
     code = codes.normalise(typed)
-    if codes.malformed(code):
+    if codes.find_flaw(code):
         rows.add_guess(connection, approver, now)
         return NotApproved(Why.MALFORMED)
     found = _whose(key, code, rows.pending(connection))
@@ -234,9 +234,9 @@ def approve_code(
     return NotApproved(Why.WRONG)
 
 
-def _whose(key: bytes, code: str, requests: list[Request]) -> Request | None:
+def _whose(key: bytes, code: str, requests: list[PairingRequest]) -> PairingRequest | None:
     """All are compared, whichever fits: how long it takes tells nothing."""
-    fitting = [one for one in requests if codes.matches(key, one.id, code)]
+    fitting = [request for request in requests if codes.matches(key, request.id, code)]
     return fitting[0] if fitting else None
 
 
@@ -251,8 +251,8 @@ def approve_request(
     known = people.find_sender(connection, asked.tenant, asked.sender)
     if known is not None and known.role == Role.BLOCKED:
         return NotApproved(Why.BLOCKED)
-    if not rows.settle(connection, asked.id, State.APPROVED, approver, now):
-        if repeated and known is not None and asked.state is State.APPROVED:
+    if not rows.settle(connection, asked.id, PairingState.APPROVED, approver, now):
+        if repeated and known is not None and asked.state is PairingState.APPROVED:
             return Approved(asked, known, became_owner=known.role == Role.OWNER)
         return NotApproved(SETTLED.get(asked.state, Why.USED))
     first = not people.has_owner(connection, asked.tenant)
@@ -265,15 +265,15 @@ def let_in_invited(
     """Let in somebody who came with an invitation; a request of theirs that waits is answered by it."""
     where = event.address
     earlier = rows.of_sender(connection, event.tenant, where.channel, where.account, event.sender_key)
-    asked = next((one for one in earlier if one.state is State.PENDING), None)
+    asked = next((request for request in earlier if request.state is PairingState.PENDING), None)
     if asked is None:
         asked = _new(event, now, again=False, said=None)
         rows.add(connection, asked)
-    rows.settle(connection, asked.id, State.APPROVED, by, now)
+    rows.settle(connection, asked.id, PairingState.APPROVED, by, now)
     return _let_in(connection, asked, role, by, now)
 
 
-def _let_in(connection: Connection, asked: Request, role: Role, approver: str, now: datetime) -> Approved:
+def _let_in(connection: Connection, asked: PairingRequest, role: Role, approver: str, now: datetime) -> Approved:
     """Whoever was more than this before stays so."""
     account = f"{asked.channel}:{asked.account}"
     newcomer = Newcomer(
@@ -294,15 +294,17 @@ def _let_in(connection: Connection, asked: Request, role: Role, approver: str, n
     return Approved(asked, person, became_owner=role is Role.OWNER)
 
 
-def deny(connection: Connection, request_id: str, by: str, now: datetime, *, repeated: bool = False) -> Request | None:
+def deny(
+    connection: Connection, request_id: str, by: str, now: datetime, *, repeated: bool = False
+) -> PairingRequest | None:
     """Turn a pending request down; the person is not told, and is not answered for the rest of its hour.
 
     None where there is no such request or it is pending no more.
     """
     expire(connection, now)
     asked = rows.get(connection, request_id)
-    if asked is None or not rows.settle(connection, asked.id, State.DENIED, by, now):
-        return asked if repeated and asked is not None and asked.state is State.DENIED else None
+    if asked is None or not rows.settle(connection, asked.id, PairingState.DENIED, by, now):
+        return asked if repeated and asked is not None and asked.state is PairingState.DENIED else None
     people.record(connection, asked.tenant, AuditRow(now, by, "pairing_denied", asked.id, asked.sender))
     return asked
 

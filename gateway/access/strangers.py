@@ -2,7 +2,7 @@
 
 Asked before a row is made, in memory, with the clock given. What is over a bound is acknowledged and leaves nothing;
 people who are let in never are. The first message of somebody new has a bound of its own, so that a few who hammer
-take nobody else's place.
+take nobody else's place; so has what happens to the bot in a chat, which whoever blocks and unblocks it makes up.
 """
 
 from collections import OrderedDict
@@ -53,7 +53,7 @@ class StrangerBound:
         self._config = config
         self._clock_s = clock_s
         self._of_each: OrderedDict[Key, _Bucket] = OrderedDict()
-        self._of_accounts: dict[Key, _Bucket] = {}  # two an account of the configuration
+        self._of_accounts: dict[Key, _Bucket] = {}  # four an account of the configuration
         self._untold: dict[str, tuple[int, float]] = {}  # an account's events since the log last said so, and when
 
     def take(self, event: InboundEvent, decision: Decision, person: Person | None) -> bool:
@@ -90,14 +90,15 @@ class StrangerBound:
         config = self._config
         a_min = config.newcomers_per_min if newcomer else config.account_messages_per_min
         most = float(a_min * ACCOUNT_BURST_MIN)
-        key = (event.address.channel, event.address.account, "new" if newcomer else "")
+        what = "about" if isinstance(event, MembershipChanged) else "said"
+        key = (event.address.channel, event.address.account, what, "new" if newcomer else "")
         bucket = self._of_accounts.setdefault(key, _Bucket(most, now_s))
         return bucket.take(now_s, a_min / 60.0, most)
 
 
 def _counts(event: InboundEvent, decision: Decision, person: Person | None) -> bool:
-    """Whether it is a stranger's, or from a group that no list names; what happens to a chat is nobody's."""
-    if isinstance(decision, Admit | Enrol) or isinstance(event, MembershipChanged | ChatMigrated):
+    """Whether it is a stranger's, or from a group that no list names; that a chat moved is nobody's."""
+    if isinstance(decision, Admit | Enrol) or isinstance(event, ChatMigrated):
         return False
     let_in = person is not None and person.role != Role.BLOCKED
     return not let_in or decision == Silence(GROUP_NOT_LISTED)
@@ -105,6 +106,8 @@ def _counts(event: InboundEvent, decision: Decision, person: Person | None) -> b
 
 def _key(event: InboundEvent, decision: Decision) -> Key:
     where = event.address
+    if isinstance(event, MembershipChanged):
+        return (where.channel, where.account, "about", where.chat)
     if decision == Silence(GROUP_NOT_LISTED):
         return (where.channel, where.account, "chat", where.chat)
     return (where.channel, where.account, "sender", event.sender_key)

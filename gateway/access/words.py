@@ -5,9 +5,9 @@ from math import ceil
 
 from gateway.access.codes import BULLETS
 from gateway.access.pairing import Approved, NotApproved, Why
-from gateway.invocation import PLAIN, Invocation
+from gateway.invocation import PLAIN, CommandLine
 from gateway.safety.names import Lookalikes
-from gateway.store.pairing import Request
+from gateway.store.pairing import PairingRequest
 
 _CODE = {
     "en": (
@@ -134,21 +134,21 @@ def refusal(refused: NotApproved, now: datetime) -> str:
     )
 
 
-def asked_text(asked: Request, names: Lookalikes, tenk: Invocation = PLAIN) -> str:
+def asked_text(asked: PairingRequest, names: Lookalikes, tenk: CommandLine = PLAIN) -> str:
     """What an owner reads when somebody asks to be let in. The name is a stranger's own word, so it is quoted."""
-    name = names.introduced(asked.display_name).replace("`", "'")
+    name = names.introduce(asked.display_name).replace("`", "'")
     return (
         f"`{name}` ({asked.sender}) asks to be let in.\n\nThey were given a code; you can also decide here, or with "
         f"`{approve_command(asked, tenk)}`."
     )
 
 
-def approve_command(asked: Request, tenk: Invocation) -> str:
+def approve_command(asked: PairingRequest, tenk: CommandLine) -> str:
     """What lets this person in, typed at the machine; no code is in it."""
     return tenk.command("pairing", "approve", "--request", asked.id[-8:])
 
 
-def crowd_text(account: str, tenk: Invocation = PLAIN) -> str:
+def crowd_text(account: str, tenk: CommandLine = PLAIN) -> str:
     """What owners read, once an hour at most, when strangers come in numbers."""
     return (
         f"Many strangers are writing to `{account}`, so I tell you about each of them no more. Whoever asks for the "

@@ -1,12 +1,30 @@
-"""`tenk chat`: a conversation in this terminal."""
+"""`tenk chat`: a conversation in this terminal, with the gateway that runs here or with one started for the while."""
 
 import asyncio
+import os
+import shutil
+import signal
+import socket
 import sys
 from pathlib import Path
 
 import click
 
-from gateway.cli.options import config_option
+from channels.console.client import ConsoleClient
+from channels.console.drawing import Drawing, printable
+from channels.web.config import WebAccount
+from gateway.app import serve
+from gateway.cli.prepare import prepare
+from gateway.cli.root import config_option
+from gateway.config.settings import ChannelsConfig, Settings
+from gateway.errors import AlreadyRunning, GatewayError
+from gateway.http.config import HttpConfig
+from gateway.ops.unix_socket import short_name
+
+ANSWER_S = 300.0  # the longest wait for an answer that is to be printed
+START_S = 30.0  # for a gateway started here to listen
+DRAIN_S = 3.0  # for one started here to end
+STDIN = 0
 
 
 @click.command("chat")
@@ -17,11 +35,200 @@ def command(text: str | None, config_path: Path | None) -> None:
 
     Without a terminal the lines of the input are said and the answers printed.
     """
-    from gateway.cli.prepare import prepare  # noqa: PLC0415  heavy: every room's config model
-    from gateway.cli.terminal import chat  # noqa: PLC0415  heavy: asyncio and the socket
-
     settings = prepare(config_path)
     try:
         asyncio.run(chat(settings, text))
     except KeyboardInterrupt:
         sys.stdout.write("\n")
+
+
+async def chat(settings: Settings, text: str | None) -> None:
+    """Talk until the input ends, or say `text` and return when it is answered.
+
+    Raises:
+        GatewayError: nobody can be talked to; the message says what to do.
+    """
+    peer = _connect(settings.console_path)
+    if peer is not None:
+        if not await _talk(peer, text):
+            raise GatewayError("the gateway went away; see `tenk status`")
+        return
+    async with asyncio.TaskGroup() as tasks:
+        serving = tasks.create_task(_serve(settings))
+        try:
+            await _talk(await _soon_connected(settings.console_path), text)
+        finally:
+            if not serving.done():
+                signal.raise_signal(signal.SIGTERM)  # its own way to end: what runs is let come to its end
+
+
+async def _serve(settings: Settings) -> None:
+    """A gateway with nothing but the console, for as long as this terminal talks."""
+    alone = settings.model_copy(
+        update={
+            "channels": ChannelsConfig(web=WebAccount(enabled=False)),
+            "http": HttpConfig(listen="127.0.0.1:0"),
+            "sessions": settings.sessions.model_copy(update={"drain_s": DRAIN_S}),
+        }
+    )
+    try:
+        await serve(alone)
+    except AlreadyRunning as running:
+        raise GatewayError(
+            f"the gateway on {settings.home} does not answer terminals: set channels.console.enabled = true there "
+            f"and start it again, or wait until it has started ({running})"
+        ) from running
+
+
+def _connect(path: Path) -> socket.socket | None:
+    """A connection to the console; None where nobody listens."""
+    peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        with short_name(path) as short:
+            peer.connect(short)
+    except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
+        peer.close()
+        return None
+    except OSError as error:
+        peer.close()
+        raise GatewayError(f"the console socket {path} cannot be used: {error.strerror}") from error
+    peer.setblocking(False)
+    return peer
+
+
+async def _soon_connected(path: Path) -> socket.socket:
+    async with asyncio.timeout(START_S):
+        while (peer := _connect(path)) is None:
+            await asyncio.sleep(0.02)
+    return peer
+
+
+async def _talk(peer: socket.socket, text: str | None) -> bool:
+    """Carry words both ways; False where the gateway went away first."""
+    face = _Tty() if text is None and sys.stdin.isatty() and sys.stdout.isatty() else _Plain()
+    client = ConsoleClient(peer, face.show)
+    async with asyncio.TaskGroup() as tasks:
+        hearing = tasks.create_task(client.run())
+        talking = tasks.create_task(_say(client, face, text))
+        await asyncio.wait([hearing, talking], return_when=asyncio.FIRST_COMPLETED)
+        stayed = talking.done()
+        hearing.cancel()
+        talking.cancel()
+    face.end(client.untaken)
+    return stayed
+
+
+async def _say(client: ConsoleClient, face: "_Plain | _Tty", text: str | None) -> None:
+    await client.connected.wait()
+    if text is not None:
+        client.say(text)
+    else:
+        face.begin()
+        lines: asyncio.Queue[str | None] = asyncio.Queue()
+        with _Input(lines):
+            while (line := await lines.get()) is not None:
+                face.finish_line()
+                if line.strip():
+                    client.say(line)
+                else:
+                    face.begin()
+    if text is not None or isinstance(face, _Plain):
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(ANSWER_S):
+            while not client.is_answered(loop.time()):
+                await asyncio.sleep(0.05)
+
+
+class _Input:
+    """The lines of standard input, put into a queue as they come; None at its end. Bounded by what a person types."""
+
+    def __init__(self, lines: asyncio.Queue[str | None]) -> None:
+        self._lines = lines
+        self._begun = b""
+        self._watched = False
+
+    def __enter__(self) -> None:
+        try:
+            asyncio.get_running_loop().add_reader(STDIN, self._read)
+            self._watched = True
+        except PermissionError:  # a file is always ready, and cannot be watched
+            while self._read():
+                pass
+
+    def __exit__(self, *_: object) -> None:
+        if self._watched:
+            asyncio.get_running_loop().remove_reader(STDIN)
+
+    def _read(self) -> bool:
+        """Take what there is; whether there may be more."""
+        chunk = os.read(STDIN, 65_536)
+        *lines, self._begun = (self._begun + chunk).split(b"\n")
+        for line in lines:
+            self._lines.put_nowait(line.decode(errors="replace"))
+        if chunk:
+            return True
+        if self._begun:
+            self._lines.put_nowait(self._begun.decode(errors="replace"))
+        self._lines.put_nowait(None)
+        if self._watched:
+            asyncio.get_running_loop().remove_reader(STDIN)
+        return False
+
+
+class _Plain:
+    """Prints each message once, when it is complete."""
+
+    def __init__(self) -> None:
+        self._printed: dict[str, str] = {}
+
+    def begin(self) -> None:
+        """Nothing: nobody watches."""
+
+    def finish_line(self) -> None:
+        """Nothing: what was said is not repeated."""
+
+    def show(self, message_id: str, text: str, live: bool) -> None:
+        """Print it unless it goes on, or was printed as it is."""
+        if not live and self._printed.get(message_id) != text:
+            self._printed[message_id] = text
+            _write(printable(text) + "\n")
+
+    def end(self, untaken: list[str]) -> None:
+        """Say what got lost on the way, if anything did."""
+        _tell_untaken(untaken)
+
+
+class _Tty:
+    """Draws on a terminal; answers grow before one's eyes."""
+
+    def __init__(self) -> None:
+        size = shutil.get_terminal_size()
+        self._drawing = Drawing(columns=size.columns, rows=size.lines)
+
+    def begin(self) -> None:
+        """Ask for words."""
+        _write(self._drawing.prompt())
+
+    def finish_line(self) -> None:
+        """The person pressed return."""
+        _write(self._drawing.finish_line())
+
+    def show(self, message_id: str, text: str, live: bool) -> None:
+        """Draw a message as it is now."""
+        self._drawing.columns, self._drawing.rows = shutil.get_terminal_size()
+        _write(self._drawing.message(message_id, text, live=live))
+
+    def end(self, untaken: list[str]) -> None:
+        """Leave the prompt's line."""
+        _write("\n")
+        _tell_untaken(untaken)
+
+
+def _tell_untaken(untaken: list[str]) -> None:
+    for text in untaken:
+        sys.stderr.write(f"not taken by the gateway: {printable(text)}\n")
+
+
+def _write(text: str) -> None:
+    sys.stdout.write(text)
+    sys.stdout.flush()

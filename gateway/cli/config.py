@@ -1,11 +1,19 @@
-"""`tenk config`: what the configuration is, and whether it can be used."""
+"""`tenk config`: whether the configuration can be used, and what it is: TOML, secrets masked, each value's source."""
 
+import json
 import os
+from collections.abc import Iterator, Mapping
+from enum import Enum
 from pathlib import Path
 
 import click
+from pydantic import BaseModel, SecretStr
 
-from gateway.cli.options import config_option
+from gateway.cli.root import config_option
+from gateway.config.settings import Settings, load, read_sources
+from gateway.config.sources import KeyPath, Sources
+
+MASK = "********"
 
 
 @click.group("config")
@@ -17,8 +25,6 @@ def command() -> None:
 @config_option
 def check(config_path: Path | None) -> None:
     """Say whether the gateway could start with this configuration, and what else could be set."""
-    from gateway.config.settings import load  # noqa: PLC0415  heavy: every room's config model
-
     settings = load(config_path, os.environ)
     click.echo("The configuration can be used.")
     for hint in settings.hints():
@@ -29,8 +35,49 @@ def check(config_path: Path | None) -> None:
 @config_option
 def show(config_path: Path | None) -> None:
     """Print every key with the value in force and where it comes from; secrets are masked."""
-    from gateway.cli.shown import lines_of  # noqa: PLC0415  heavy, with the line below
-    from gateway.config.settings import load, read_sources  # noqa: PLC0415  heavy: every room's config model
-
     for line in lines_of(load(config_path, os.environ), read_sources(config_path, os.environ)):
         click.echo(line)
+
+
+def lines_of(settings: Settings, sources: Sources) -> Iterator[str]:
+    """Every key with the value in force; what was set says where, what was not is commented out when it is empty."""
+    yield from _table((), settings, sources)
+
+
+def _table(path: KeyPath, table: BaseModel | Mapping[str, object], sources: Sources) -> Iterator[str]:
+    names = table if isinstance(table, Mapping) else type(table).model_fields
+    items = {name: table[name] if isinstance(table, Mapping) else getattr(table, name) for name in names}
+    plain = {key: value for key, value in items.items() if not isinstance(value, BaseModel | Mapping)}
+    if plain:
+        yield f"[{'.'.join(map(_key, path))}]"
+        for key, value in plain.items():
+            yield _line((*path, key), value, sources)
+        yield ""
+    for key, value in items.items():
+        if isinstance(value, BaseModel | Mapping):
+            yield from _table((*path, key), value, sources)
+
+
+def _line(path: KeyPath, value: object, sources: Sources) -> str:
+    source = f"  # {sources.place_of(path)}" if sources.sets(path) else ""
+    if value is None:
+        return f"# {_key(path[-1])} is not set"
+    return f"{_key(path[-1])} = {_toml(value)}{source}"
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else json.dumps(name)
+
+
+def _toml(value: object) -> str:
+    if isinstance(value, SecretStr):
+        return f'"{MASK}"'
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | float):
+        return str(value)
+    if isinstance(value, tuple | list | frozenset):
+        return f"[{', '.join(_toml(item) for item in value)}]"
+    if isinstance(value, Enum):
+        return json.dumps(value.value)
+    return json.dumps(str(value) if isinstance(value, Path) else value, ensure_ascii=False)

@@ -2,14 +2,18 @@
 
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from gateway.cli.options import config_option
-
-if TYPE_CHECKING:
-    from gateway.config.settings import Settings
+from gateway.cli.client import upgrade_store
+from gateway.cli.prepare import prepare
+from gateway.cli.root import config_option
+from gateway.config.settings import Settings
+from gateway.errors import GatewayError
+from gateway.ops.lock import HomeLock
+from gateway.store.backup import back_up, file_of
+from gateway.store.backup import restore as put_back
+from gateway.store.backup import vacuum as rewrite
 
 NEW_FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -23,9 +27,6 @@ def command() -> None:
 @config_option
 def upgrade(config_path: Path | None) -> None:
     """Bring the schema up to date. `run` does that by itself; this does it apart, while no gateway runs."""
-    from gateway.cli.operate import upgrade_store  # noqa: PLC0415  heavy: the store
-    from gateway.cli.prepare import prepare  # noqa: PLC0415  heavy: every room's config model
-
     asyncio.run(upgrade_store(prepare(config_path)))
     click.echo("The database is up to date.")
 
@@ -35,8 +36,6 @@ def upgrade(config_path: Path | None) -> None:
 @config_option
 def backup(destination: Path, config_path: Path | None) -> None:
     """Copy the database to the new file DESTINATION, whole and looked over, also while the gateway runs."""
-    from gateway.store.backup import back_up  # noqa: PLC0415  heavy, with what it needs of the settings
-
     settings, database = _sqlite(config_path, "pg_dump --format=custom --file=DESTINATION")
     size = back_up(database, destination)
     click.echo(f"{destination} holds the database as it was a moment ago ({size:,} bytes, looked over).")
@@ -51,9 +50,6 @@ def backup(destination: Path, config_path: Path | None) -> None:
 @config_option
 def restore(source: Path, config_path: Path | None) -> None:
     """Put the backup SOURCE in the place of a database that was moved away, while no gateway runs."""
-    from gateway.ops.lock import HomeLock  # noqa: PLC0415  with the lines around it
-    from gateway.store.backup import restore as put_back  # noqa: PLC0415  heavy, with what it needs of the settings
-
     settings, database = _sqlite(config_path, "pg_restore --clean --dbname=DATABASE SOURCE")
     with HomeLock(settings.home):
         put_back(source, database)
@@ -65,25 +61,18 @@ def restore(source: Path, config_path: Path | None) -> None:
 @config_option
 def vacuum(config_path: Path | None) -> None:
     """Give the room of removed rows back, while no gateway runs. A database made by this version does it by itself."""
-    from gateway.ops.lock import HomeLock  # noqa: PLC0415  with the lines around it
-    from gateway.store.backup import vacuum as rewrite  # noqa: PLC0415  heavy, with what it needs of the settings
-
     settings, database = _sqlite(config_path, "VACUUM FULL")
     with HomeLock(settings.home):
         before, after = rewrite(database)
     click.echo(f"{database} was {before:,} bytes long and is {after:,}.")
 
 
-def _sqlite(config_path: Path | None, instead: str) -> "tuple[Settings, Path]":
+def _sqlite(config_path: Path | None, instead: str) -> tuple[Settings, Path]:
     """The settings and the database file.
 
     Raises:
         GatewayError: the database is a server's, which has a tool of its own.
     """
-    from gateway.cli.prepare import prepare  # noqa: PLC0415  heavy: every room's config model
-    from gateway.errors import GatewayError  # noqa: PLC0415  with the lines around it
-    from gateway.store.backup import file_of  # noqa: PLC0415  heavy, with what it needs of the settings
-
     settings = prepare(config_path)
     database = file_of(settings.database_url)
     if database is None:

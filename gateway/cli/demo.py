@@ -5,11 +5,11 @@ from pathlib import Path
 
 import click
 
+from gateway.demo.main import main
+
 
 @click.command("demo")
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False, writable=True), help="Draw a picture of it too.")
 def command(svg: Path | None) -> None:
     """Start the gateway with a simulated Telegram, Slack and Discord, and play a short story with narration."""
-    from gateway.demo.main import main  # noqa: PLC0415  heavy: the whole gateway and the simulator
-
     sys.exit(main(svg))

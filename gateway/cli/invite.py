@@ -4,8 +4,9 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.asking import ask
-from gateway.cli.options import config_option
+from gateway.cli.client import ask
+from gateway.cli.root import config_option
+from gateway.invocation import of_process
 
 
 @click.group("invite", invoke_without_command=True)
@@ -20,8 +21,6 @@ def command(context: click.Context, role: str, days: float, config_path: Path | 
     """
     if context.invoked_subcommand is not None:
         return
-    from gateway.invocation import of_process  # noqa: PLC0415  with the store, which is heavy
-
     made = ask(config_path, "invite.make", {"role": role, "days": str(days)})
     click.echo(f"An invitation for one person, as {made['role']}, until {made['expires_at'][:16]} UTC.")
     for way in made.get("ways", ()):
@@ -38,9 +37,11 @@ def list_(config_path: Path | None) -> None:
     known = ask(config_path, "invite.list", {})
     if not known:
         click.echo("There are no invitations.")
-    for one in known:
-        used_by = f"  by {one['used_by']}" if one["used_by"] else ""
-        click.echo(f"{one['invite'][-8:]}  {one['role']}  {one['state']}{used_by}  until {one['expires_at'][:16]}")
+    for invite in known:
+        used_by = f"  by {invite['used_by']}" if invite["used_by"] else ""
+        click.echo(
+            f"{invite['invite'][-8:]}  {invite['role']}  {invite['state']}{used_by}  until {invite['expires_at'][:16]}"
+        )
 
 
 @command.command("revoke")

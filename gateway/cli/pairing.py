@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.asking import ask, known_as, printable
-from gateway.cli.options import config_option
+from gateway.cli.client import ask, known_as, printable
+from gateway.cli.root import config_option
 
 
 @click.group("pairing")
@@ -20,10 +20,10 @@ def list_(config_path: Path | None) -> None:
     waiting = ask(config_path, "pairing.list", {})
     if not waiting:
         click.echo("Nobody waits.")
-    for one in waiting:
+    for request in waiting:
         click.echo(
-            f"{one['request'][-8:]}  {one['account']}  {one['sender']}  {printable(one['name'])}  "
-            f"{one['age_s'] // 60} min ago"
+            f"{request['request'][-8:]}  {request['account']}  {request['sender']}  {printable(request['name'])}  "
+            f"{request['age_s'] // 60} min ago"
         )
 
 

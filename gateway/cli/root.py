@@ -1,6 +1,7 @@
 """The command table: names and summaries only, so that `--help` imports click and nothing else."""
 
 from importlib import import_module
+from pathlib import Path
 
 import click
 
@@ -18,6 +19,15 @@ COMMANDS = {
     "db": ("gateway.cli.db", "Back up, restore, upgrade or shrink the database."),
 }
 """Name -> (module, summary); the module's `command` is the click command."""
+
+
+config_option = click.option(
+    "--config",
+    "config_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=None,
+    help="The configuration file; default: config/gateway.toml where that exists.",
+)
 
 
 class LazyGroup(click.Group):

@@ -6,18 +6,16 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.options import config_option
+from gateway.app import serve
+from gateway.cli.prepare import prepare
+from gateway.cli.root import config_option
 
 
 @click.command("run")
 @config_option
 def command(config_path: Path | None) -> None:
     """Run the gateway until it is told to stop (SIGTERM, Ctrl-C). What could be set next is said in plain sentences."""
-    from gateway.cli.prepare import prepare  # noqa: PLC0415  heavy: every room's config model
-
     settings = prepare(config_path, level=None)
-    from gateway.app import serve  # noqa: PLC0415  heavy, and only with settings that can be used
-
     for hint in settings.hints():
         click.echo(hint)
     asyncio.run(serve(settings, show=click.echo if sys.stdout.isatty() else None))

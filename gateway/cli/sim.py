@@ -5,13 +5,31 @@ import contextlib
 
 import click
 
+from channels.simulators.discord.serve import serve as serve_discord
+from channels.simulators.shared.serving import Serve, typed_lines
+from channels.simulators.slack.serve import serve as serve_slack
+from channels.simulators.telegram.serve import serve as serve_telegram
+from gateway.errors import GatewayError
+
+_PLATFORMS: dict[str, Serve] = {"discord": serve_discord, "slack": serve_slack, "telegram": serve_telegram}
+
+
+async def _serve(platform: str, port: int) -> None:
+    """Serve until cancelled; at a terminal, what is typed is said to the bot.
+
+    Raises:
+        GatewayError: the port is taken.
+    """
+    try:
+        await _PLATFORMS[platform](port=port, lines=typed_lines())
+    except OSError as error:
+        raise GatewayError(f"port {port} cannot be used ({error.strerror}); give another with --port") from error
+
 
 def _run(platform: str, port: int) -> None:
     """Serve until Ctrl-C."""
-    from gateway.cli.simulate import run  # noqa: PLC0415  heavy: the simulators' servers
-
     with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(run(platform, port))
+        asyncio.run(_serve(platform, port))
 
 
 @click.group("sim")

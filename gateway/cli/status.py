@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import click
+from pydantic import JsonValue
 
-from gateway.cli.options import config_option
+from gateway.cli.prepare import prepare
+from gateway.cli.root import config_option
+from gateway.config.settings import Settings
+from gateway.ops import control_client
 
 NOT_RUNNING = 3
 """The exit status where no gateway runs, as init systems have it."""
@@ -19,11 +23,8 @@ NOT_RUNNING = 3
 @config_option
 def command(as_json: bool, config_path: Path | None) -> None:
     """Show parts, queues and open requests of the gateway on this home. Exit status 3: none runs."""
-    from gateway.cli.prepare import prepare  # noqa: PLC0415  heavy: every room's config model
-    from gateway.cli.standing import standing  # noqa: PLC0415  heavy: the store
-
     settings = prepare(config_path)
-    running, answer = asyncio.run(standing(settings))
+    running, answer = asyncio.run(gateway_status(settings))
     if as_json:
         click.echo(json.dumps({"running": running} | answer, ensure_ascii=False))
     else:
@@ -32,6 +33,17 @@ def command(as_json: bool, config_path: Path | None) -> None:
             click.echo(line)
     if not running:
         sys.exit(NOT_RUNNING)
+
+
+async def gateway_status(settings: Settings) -> tuple[bool, dict[str, JsonValue]]:
+    """Whether a gateway runs on this home, and its answer to `status`; else what its store holds, if there is one."""
+    try:
+        answer = await control_client.call(settings.control_path, "status", {})
+        return True, answer if isinstance(answer, dict) else {"status": answer}
+    except control_client.NobodyAnswers:
+        from gateway.cli.client import stored_status  # noqa: PLC0415  the store takes as long to load as all the rest
+
+        return False, await stored_status(settings)
 
 
 def lines_of(answer: dict[str, Any], indent: str = "") -> list[str]:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.asking import ask, printable
-from gateway.cli.options import config_option
+from gateway.cli.client import ask, printable
+from gateway.cli.root import config_option
 
 
 @click.command("usage")

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from gateway.cli.asking import ask, known_as, printable
-from gateway.cli.options import config_option
+from gateway.cli.client import ask, known_as, printable
+from gateway.cli.root import config_option
 
 
 @click.group("users")
@@ -20,9 +20,11 @@ def list_(config_path: Path | None) -> None:
     known = ask(config_path, "users.list", {})
     if not known:
         click.echo("Nobody has been let in.")
-    for one in known:
-        where = ", ".join(one["accounts"]) or "no account"
-        click.echo(f"{one['user'][-8:]}  {one['role']}  {printable(one['name'])}  {', '.join(one['senders'])}  {where}")
+    for user in known:
+        where = ", ".join(user["accounts"]) or "no account"
+        click.echo(
+            f"{user['user'][-8:]}  {user['role']}  {printable(user['name'])}  {', '.join(user['senders'])}  {where}"
+        )
 
 
 @command.command("role")

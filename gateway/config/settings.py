@@ -198,7 +198,7 @@ def load(path: Path | None, environ: Mapping[str, str]) -> Settings:
         SettingsError: a line for each problem, with where it stands, the key and the nearest right name.
     """
     sources = read_sources(path, environ)
-    tree = _with_product_defaults(sources.merged())
+    tree = _with_product_defaults(sources.merge_all())
     model = settings_model(sources)
     try:
         settings = model.model_validate(tree)
@@ -214,7 +214,7 @@ def settings_model(sources: Sources) -> type[Settings]:
     Raises:
         SettingsError: such a channel cannot be imported, or says nothing of its accounts.
     """
-    configured = sources.merged().get("channels")
+    configured = sources.merge_all().get("channels")
     names = set(configured if isinstance(configured, dict) else ()) - set(ChannelsConfig.model_fields)
     foreign: dict[str, Any] = {}  # what create_model takes
     for name in sorted(names.intersection(channel_names()) if names else ()):
@@ -245,7 +245,7 @@ def read_sources(path: Path | None, environ: Mapping[str, str]) -> Sources:
                 f"{files.place_of(key)}: {'.'.join(key)}: secrets do not belong in this file; "
                 f"move it to {files.secrets.path} (mode 0600) or into the environment"
             )
-    return Sources(files.file, files.secrets, _from_environment(files.merged(), environ))
+    return Sources(files.file, files.secrets, _from_environment(files.merge_all(), environ))
 
 
 def _from_environment(files: Tree, environ: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:

@@ -57,9 +57,9 @@ def _key_parts(dotted: str) -> KeyPath:
     return tuple(part.strip("\"'") for part in _KEY_PART.findall(dotted))
 
 
-def _common(one: KeyPath, other: KeyPath) -> int:
+def _common(path: KeyPath, other: KeyPath) -> int:
     depth = 0
-    for mine, theirs in zip(one, other, strict=False):
+    for mine, theirs in zip(path, other, strict=False):
         if mine != theirs:
             break
         depth += 1
@@ -102,11 +102,11 @@ class Sources:
     secrets: ConfigFile
     environment: Mapping[KeyPath, tuple[str, str]]  # key path -> (variable, value)
 
-    def merged(self) -> Tree:
+    def merge_all(self) -> Tree:
         """One tree of all."""
         tree = merge(self.file.values, self.secrets.values)
         for path, (_, value) in self.environment.items():
-            tree = merge(tree, _nested(path, value))
+            tree = merge(tree, _nest(path, value))
         return tree
 
     def sets(self, path: KeyPath) -> bool:
@@ -141,7 +141,7 @@ def merge(base: Tree, over: Tree) -> Tree:
     return merged
 
 
-def _nested(path: KeyPath, value: str) -> Tree:
+def _nest(path: KeyPath, value: str) -> Tree:
     tree: Any = value
     for part in reversed(path):
         tree = {part: tree}
@@ -185,7 +185,7 @@ def is_secret(model: type[BaseModel], path: KeyPath) -> bool:
 def annotation_at(annotation: Any, path: Sequence[str]) -> Any:
     """The declared type at `path` under a model; None where there is nothing declared."""
     for part in path:
-        inner = _unwrapped(annotation)
+        inner = _unwrap_optional(annotation)
         if isinstance(inner, type) and issubclass(inner, BaseModel):
             declared = inner.model_fields.get(part)
             annotation = declared.annotation if declared else None
@@ -193,10 +193,10 @@ def annotation_at(annotation: Any, path: Sequence[str]) -> Any:
             annotation = get_args(inner)[1]
         else:
             return None
-    return _unwrapped(annotation)
+    return _unwrap_optional(annotation)
 
 
-def _unwrapped(annotation: Any) -> Any:
+def _unwrap_optional(annotation: Any) -> Any:
     """`X` of `X | None`; anything else as it is."""
     kinds = [kind for kind in get_args(annotation) if kind is not type(None)]
     if len(kinds) == 1 and type(None) in get_args(annotation):

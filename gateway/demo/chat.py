@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from channels.simulators.telegram.checks import JsonObject
 from gateway.demo.errors import StoryBroken
 from gateway.demo.transcript import Entry, Kind
-from gateway.demo.windows import Shown, Window
+from gateway.demo.windows import ClientWindow, ShownMessage
 
 GOES_ON = "…"
 """Stands at the end of an answer that is still being written."""
@@ -36,7 +36,7 @@ class Said:
 class Seen:
     """A message of the bot's as it was last seen."""
 
-    message: Shown
+    message: ShownMessage
     at_s: float  # when it was last seen to change
     edits: int = 0
 
@@ -60,7 +60,7 @@ class Chat:
     """A chat, seen through the window of the person called `name`."""
 
     def __init__(
-        self, window: Window, name: str, begun_s: float, show: Callable[[Entry], None], *, room: str = ""
+        self, window: ClientWindow, name: str, begun_s: float, show: Callable[[Entry], None], *, room: str = ""
     ) -> None:
         """`begun_s` is when the story began; `show` takes what the person sees; `room` names a chat of many."""
         self.window = window
@@ -108,7 +108,7 @@ class Chat:
         self._tell(Kind.SAID, told, said.at_s, who=self.name, thread=thread)
         return said
 
-    async def answered(self, *said: Said, by: str, parts: int = 1, within_s: float = 25.0) -> list[Seen]:
+    async def until_answered(self, *said: Said, by: str, parts: int = 1, within_s: float = 25.0) -> list[Seen]:
         """Wait for the whole answer to these messages: `parts` messages, the first of which says `by`.
 
         Raises:
@@ -116,12 +116,12 @@ class Chat:
         """
         await self.until(lambda: bool(self._answer(by, parts)), f"“{by}” in {self.label}", within_s)
         answer = self._answer(by, parts)
-        for one in said:
-            one.answer = [seen.message_id for seen in answer]
-            one.answer_after_s = answer[-1].at_s - one.at_s
+        for line in said:
+            line.answer = [seen.message_id for seen in answer]
+            line.answer_after_s = answer[-1].at_s - line.at_s
         return answer
 
-    async def told(self, by: str, within_s: float = 25.0) -> Seen:
+    async def until_told(self, by: str, within_s: float = 25.0) -> Seen:
         """Wait for a message that answers nothing.
 
         Raises:
@@ -157,7 +157,7 @@ class Chat:
 
     def stray(self) -> list[Seen]:
         """What the bot said that nobody asked for."""
-        asked = self.unasked.union(*(one.answer for one in self.said))
+        asked = self.unasked.union(*(line.answer for line in self.said))
         return [seen for message_id, seen in self.seen.items() if message_id not in asked]
 
     def _answer(self, by: str, parts: int) -> list[Seen]:
@@ -182,25 +182,25 @@ class Chat:
         news = typing > self._typing
         if news:
             self._typing = typing
-            self._signed(None, now_s)
+            self._note_sign(None, now_s)
             if self.open is None:  # else the growing answer says it better
                 self._tell(Kind.SIGN, "", now_s, sign="typing", thread=self.window.types_in_threads)
-        for message in self.window.shown():
-            news = (self._wrote(message, now_s) if message.by_bot else self._reacted(message, now_s)) or news
+        for message in self.window.visible_messages():
+            news = (self._wrote(message, now_s) if message.by_bot else self._note_reaction(message, now_s)) or news
         if news:
             told, self._news = self._news, asyncio.Event()
             told.set()
         return False
 
-    def _reacted(self, message: Shown, at_s: float) -> bool:
+    def _note_reaction(self, message: ShownMessage, at_s: float) -> bool:
         if message.reaction == self._reactions.get(message.message_id, ""):
             return False
         self._reactions[message.message_id] = message.reaction
-        self._signed(message.message_id, at_s)
+        self._note_sign(message.message_id, at_s)
         self._tell(Kind.SIGN, message.text, at_s, sign=message.reaction)
         return True
 
-    def _wrote(self, message: Shown, at_s: float) -> bool:
+    def _wrote(self, message: ShownMessage, at_s: float) -> bool:
         before = self.seen.get(message.message_id)
         if before is not None and before.message == message:
             return False
@@ -210,7 +210,7 @@ class Chat:
         )
         if not changed:
             return True  # other buttons, say: nobody reads a difference
-        self._signed(None, at_s)
+        self._note_sign(None, at_s)
         text, thread = _as_told(message), message.thread is not None
         if now.whole:
             self._tell(Kind.ANSWER, text, at_s, entities=message.entities, thread=thread)
@@ -221,11 +221,11 @@ class Chat:
         self._tell(Kind.GROWING, text, at_s, entities=message.entities, new=new.strip() or GOES_ON, thread=thread)
         return True
 
-    def _signed(self, message_id: str | None, at_s: float) -> None:
+    def _note_sign(self, message_id: str | None, at_s: float) -> None:
         """Note the first sign of life: on one message, or for all that wait."""
-        for one in self.said:
-            if one.meant and one.sign_after_s is None and message_id in (None, one.message_id):
-                one.sign_after_s = at_s - one.at_s
+        for line in self.said:
+            if line.meant and line.sign_after_s is None and message_id in (None, line.message_id):
+                line.sign_after_s = at_s - line.at_s
 
     def _tell(
         self,
@@ -243,7 +243,7 @@ class Chat:
         self._show(Entry(kind, text, at_s - self._begun_s, who, where, entities, sign, new))
 
 
-def _as_told(message: Shown) -> str:
+def _as_told(message: ShownMessage) -> str:
     """A message with a line for each file, and one for its buttons."""
     files = [f"[file {file.name}, {len(file.content)} bytes]" for file in message.files]
     buttons = ["  ".join(f"[{label}]" for label, _ in message.buttons)] if message.buttons else []

@@ -30,7 +30,7 @@ class OnSlack:
         Raises:
             StoryBroken: they are not.
         """
-        await self.direct.told("This bot is private")
+        await self.direct.until_told("This bot is private")
 
     async def play(self) -> None:
         """The scene, for somebody who has knocked and was told a code.
@@ -41,22 +41,22 @@ class OnSlack:
         self._narrator.scene("7. The same coach on Slack: slash commands and a thread")
         self._narrator.note("Cleo has had her code since the restart. The operator lets her in:")
         await self._narrator.approve(self.direct)
-        await self.direct.told("You are in")
-        await self.direct.answered(*self.direct.said, by=INTRODUCED)
+        await self.direct.until_told("You are in")
+        await self.direct.until_answered(*self.direct.said, by=INTRODUCED)
         for name, text, by in (
             ("log", "25m singing", "Logged 25 min"),
             ("coach", "I practised singing for 15 minutes", "Logged 15 min"),
             ("stats", "", "40 min"),
             ("plan", "", "Summary"),
         ):
-            await self.direct.answered(self.direct.command(name, text), by=by)
+            await self.direct.until_answered(self.direct.command(name, text), by=by)
         await self._in_a_thread()
 
     async def _in_a_thread(self) -> None:
         asked = self.room.say("30m singing, the choir piece")
-        found = await self.room.answered(asked, by="Logged 30 min")
+        found = await self.room.until_answered(asked, by="Logged 30 min")
         further = self.room.say("How am I doing?", under=asked)
-        found += await self.room.answered(further, by="singing")
+        found += await self.room.until_answered(further, by="singing")
         if {seen.message.thread for seen in found} != {asked.message_id}:
             raise StoryBroken("the answers do not stand in the thread under Cleo's message")
         self._narrator.note("Both answers stand in the thread under her message; there she need not name the bot.")
@@ -81,7 +81,7 @@ class OnDiscord:
         Raises:
             StoryBroken: they are not.
         """
-        await self.room.answered(logged, by="Logged 50 min")
+        await self.room.until_answered(logged, by="Logged 50 min")
 
     async def play(self) -> None:
         """The scene, for somebody who logged something.
@@ -92,12 +92,12 @@ class OnDiscord:
         self._narrator.scene("8. And on Discord, in a channel where not all is meant for it")
         self._narrator.note("The configuration names the channel and lets Dan in. He asks the others something first:")
         self.room.say("Anybody up for a game of chess tonight?", meant=False)
-        quoted = await self.room.answered(self.room.say("/log 20m @everyone"), by="everyone")
+        quoted = await self.room.until_answered(self.room.say("/log 20m @everyone"), by="everyone")
         if any(seen.message.pings for seen in quoted):
             raise StoryBroken("the answer pinged everyone")
         self._narrator.note("The answer says @everyone and notifies nobody. What he said to others was left alone.")
-        await self.room.answered(self.room.command("stats"), by="1 h 10 min")
-        if any("1 h 10 min" in one.text for one in self._narrator.stage.discord.answers(DISCORD_CHANNEL)):
+        await self.room.until_answered(self.room.command("stats"), by="1 h 10 min")
+        if any("1 h 10 min" in answer.text for answer in self._narrator.stage.discord.answers(DISCORD_CHANNEL)):
             raise StoryBroken("the others see how somebody is doing")
         self._narrator.note("How he is doing nobody else in the channel sees.")
-        await self.room.answered(self.room.command("plan"), by="Summary")
+        await self.room.until_answered(self.room.command("plan"), by="Summary")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gateway.demo.errors import StoryBroken
 from gateway.demo.picture import picture
-from gateway.demo.screen import Screen
+from gateway.demo.screen import DemoScreen
 from gateway.demo.stage import Stage
 from gateway.demo.story import Story
 from gateway.demo.tally import Tally, platform_table, table, tally
@@ -24,9 +24,9 @@ def main(svg: Path | None = None) -> int:
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that knows no “…” shows a question mark
-    screen = Screen(sys.stdout)
+    screen = DemoScreen(sys.stdout)
     try:
-        figures = asyncio.run(_played(screen))
+        figures = asyncio.run(_play(screen))
     except (KeyboardInterrupt, asyncio.CancelledError):
         screen.line("\nStopped. The gateway is ended and its temporary files are gone.")
         return INTERRUPTED
@@ -34,10 +34,10 @@ def main(svg: Path | None = None) -> int:
         return 1
     if svg is not None:
         svg.write_text(picture(screen.entries), encoding="utf-8")
-    return _judged(figures, screen)
+    return _judge(figures, screen)
 
 
-async def _played(screen: Screen) -> Tally | None:
+async def _play(screen: DemoScreen) -> Tally | None:
     """The story's figures; None where it broke, which was said."""
     _end_on_signals()
     screen.line("TenK demo: the real gateway, with a simulated Telegram, Slack and Discord on this machine.")
@@ -78,7 +78,7 @@ def _end_on_signals() -> None:
             asyncio.get_running_loop().add_signal_handler(signum, playing.cancel)
 
 
-def _judged(figures: Tally, screen: Screen) -> int:
+def _judge(figures: Tally, screen: DemoScreen) -> int:
     screen.line()
     screen.line("What it came to", "scene")
     for row in platform_table(figures):
@@ -87,11 +87,11 @@ def _judged(figures: Tally, screen: Screen) -> int:
     rows = table(figures)
     for name, value in rows:
         screen.line(f"  {name:<{max(len(name) for name, _ in rows)}}  {value}")
-    for name, one in figures.platforms.items():
-        for text in one.lost:
+    for name, platform in figures.platforms.items():
+        for text in platform.lost:
             screen.line(f"  Lost on {name}: “{text}” was not answered.")
-        for text in one.doubled:
+        for text in platform.doubled:
             screen.line(f"  Said twice on {name}, or unasked: “{text}”")
-        for whom in one.pings:
+        for whom in platform.pings:
             screen.line(f"  Pinged on {name}: {whom}")
     return 0 if figures.flawless else 1

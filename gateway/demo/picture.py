@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 
-from gateway.demo.transcript import Entry, Kind, Span, Widths, lines_of
+from gateway.demo.transcript import Entry, Kind, StyledSpan, Widths, lines_of
 
 DRAWN = ((3, 4), (7, 8))
 """The scenes of each column, counted from 1."""
@@ -27,7 +27,7 @@ class _Pixels(Widths):
         return sum(_em(character) for character in text) * FONT
 
 
-def _width(span: Span) -> float:
+def _width(span: StyledSpan) -> float:
     return len(span.text) * CODE_WIDTH if span.look == "code" else _Pixels().of(span.text)
 
 
@@ -49,7 +49,7 @@ class _Column:
     y: float = EDGE
     drawn: list[str] = field(default_factory=list)
 
-    def text(self, spans: Sequence[Span], x: float, y: float, *, colour: str = _INK, size: float = FONT) -> None:
+    def text(self, spans: Sequence[StyledSpan], x: float, y: float, *, colour: str = _INK, size: float = FONT) -> None:
         """One line of text."""
         pieces = "".join(f"<tspan{_style(span.look)}>{escape(span.text)}</tspan>" for span in spans)
         self.drawn.append(f'<text x="{x:.0f}" y="{y:.0f}" fill="{colour}" font-size="{size:g}">{pieces}</text>')
@@ -58,10 +58,12 @@ class _Column:
         """Lines of text as wide as the column."""
         for spans in lines_of(text, (), round(COLUMN * 0.92), _Pixels()):  # these are bold or italic: wider
             self.y += LEADING
-            self.text([Span(span.text, look) for span in spans], self.left, self.y, colour=colour, size=size)
+            self.text([StyledSpan(span.text, look) for span in spans], self.left, self.y, colour=colour, size=size)
         self.y += after
 
-    def box(self, rows: Sequence[Sequence[Span]], colour: str, *, right: bool, ink: str = _INK, dash: str = "") -> None:
+    def box(
+        self, rows: Sequence[Sequence[StyledSpan]], colour: str, *, right: bool, ink: str = _INK, dash: str = ""
+    ) -> None:
         """A bubble, on one side of the column."""
         widest = max((sum(_width(span) for span in row) for row in rows), default=0.0)
         width, height = min(widest, COLUMN - 2 * PAD) + 2 * PAD, len(rows) * LEADING + 2 * PAD - 4
@@ -75,7 +77,7 @@ class _Column:
     def place(self, text: str) -> None:
         """Where what follows was said, in the middle."""
         x = self.left + (COLUMN - _Pixels().of(text) * 0.85) / 2
-        self.text([Span(text)], x, self.y + 10, colour=_FAINT, size=11)
+        self.text([StyledSpan(text)], x, self.y + 10, colour=_FAINT, size=11)
         self.y += 18
 
     def badge(self, text: str, *, right: bool) -> None:
@@ -83,7 +85,7 @@ class _Column:
         if not text:
             return
         x = self.left + (COLUMN - PAD - _Pixels().of(text) * 0.85 if right else PAD)
-        self.text([Span(text)], x, self.y + 8, colour=_FAINT, size=11)
+        self.text([StyledSpan(text)], x, self.y + 8, colour=_FAINT, size=11)
         self.y += 14
 
 
@@ -126,15 +128,15 @@ def _draw(scene: Sequence[Entry], column: _Column, signs: Mapping[str, str]) -> 
         elif entry.kind is Kind.NOTE:
             column.lines(entry.text, colour=_FAINT, look="italic")
         elif entry.kind in (Kind.COMMAND, Kind.OUTPUT):
-            _typed(entry, growing, column)
+            _draw_command(entry, growing, column)
             growing = []
         elif entry.kind in (Kind.SAID, Kind.ANSWER):
-            _said(entry, chat, column, signs.get(entry.text, ""), growing)
+            _draw_message(entry, chat, column, signs.get(entry.text, ""), growing)
             chat, growing = entry.chat, growing if entry.kind is Kind.SAID else []
     column.y += 14
 
 
-def _said(entry: Entry, chat: str, column: _Column, sign: str, growing: Sequence[Entry]) -> None:
+def _draw_message(entry: Entry, chat: str, column: _Column, sign: str, growing: Sequence[Entry]) -> None:
     """What somebody writes, and where it is said when that was another `chat` before."""
     if entry.chat != chat:
         column.place(entry.chat)
@@ -144,18 +146,18 @@ def _said(entry: Entry, chat: str, column: _Column, sign: str, growing: Sequence
     column.badge(sign if mine else grew, right=mine)
 
 
-def _typed(entry: Entry, growing: Sequence[Entry], column: _Column) -> None:
+def _draw_command(entry: Entry, growing: Sequence[Entry], column: _Column) -> None:
     """What the operator types or reads, under the answer that was being written then."""
     if growing:
         _bubble(growing[-1], column, dash=f' stroke="{_FAINT}" stroke-dasharray="4 3"')
     lead = "$ " if entry.kind is Kind.COMMAND else ""
-    column.box([[Span(lead + entry.text, "code")]], _SHELL, right=False, ink="#e4e7eb")
+    column.box([[StyledSpan(lead + entry.text, "code")]], _SHELL, right=False, ink="#e4e7eb")
 
 
 def _bubble(entry: Entry, column: _Column, dash: str = "") -> None:
     rows = lines_of(entry.text, entry.entities, round(BUBBLE - 2 * PAD), _Pixels())
     if len(rows) > LINES_DRAWN:
-        rows = [*rows[: LINES_DRAWN - 4], [Span("…")], *rows[-3:]]
+        rows = [*rows[: LINES_DRAWN - 4], [StyledSpan("…")], *rows[-3:]]
     mine = entry.kind is Kind.SAID
     column.box(rows, _THEIRS if mine else _OURS, right=mine, dash=dash)
 

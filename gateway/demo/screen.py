@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from typing import TextIO
 
-from gateway.demo.transcript import Entry, Kind, Span, lines_of, one_line
+from gateway.demo.transcript import Entry, Kind, StyledSpan, lines_of, one_line
 
 MAX_WIDTH = 110
 INDENT = 15
@@ -20,7 +20,7 @@ _COLOURS = {
 }  # fmt: skip
 
 
-class Screen:
+class DemoScreen:
     """Where a story is told. Append-only: nothing that was printed moves."""
 
     def __init__(self, out: TextIO) -> None:
@@ -53,7 +53,7 @@ class Screen:
 
     def line(self, text: str = "", look: str = "") -> None:
         """Print a line that is no entry."""
-        self._out.write(self._painted(text, look) + "\n")
+        self._out.write(self._paint(text, look) + "\n")
         self._out.flush()
 
     # ------------------------------------------------------------ kinds of entries
@@ -71,26 +71,26 @@ class Screen:
         rows = lines_of(entry.text, entry.entities, self._width - INDENT)
         if len(rows) > LONG_LINES:
             left_out = len(rows) - 2 * SHOWN_AT_ENDS
-            rows = [*rows[:SHOWN_AT_ENDS], [Span(f"[{left_out} lines more]", "dim")], *rows[-SHOWN_AT_ENDS:]]
+            rows = [*rows[:SHOWN_AT_ENDS], [StyledSpan(f"[{left_out} lines more]", "dim")], *rows[-SHOWN_AT_ENDS:]]
         for number, spans in enumerate(rows):
             lead = self._lead(entry, look) if number == 0 else " " * INDENT
-            self.line((lead + "".join(self._painted(span.text, span.look) for span in spans)).rstrip())
+            self.line((lead + "".join(self._paint(span.text, span.look) for span in spans)).rstrip())
 
     def _growing(self, entry: Entry) -> None:
         words = len(entry.text.split()) - 1  # the last one says that it goes on
         count = f"(writing, {words} words) " if words else ""
         text = count + one_line(entry.new, self._width - INDENT - len(count))
-        self.line(self._lead(entry, "dim") + self._painted(text, "dim"))
+        self.line(self._lead(entry, "dim") + self._paint(text, "dim"))
 
     def _sign(self, entry: Entry) -> None:
         if not entry.sign:
             return  # that a reaction is taken away is not worth a line
         text = "(is typing)" if entry.sign == "typing" else f"(reacts {entry.sign} to “{one_line(entry.text, 60)}”)"
-        self.line(self._lead(entry, "dim") + self._painted(text, "dim"))
+        self.line(self._lead(entry, "dim") + self._paint(text, "dim"))
 
     def _lead(self, entry: Entry, look: str) -> str:
-        return self._painted(f"{entry.at_s:5.1f}s ", "dim") + self._painted(f"{entry.who:<7} ", look)
+        return self._paint(f"{entry.at_s:5.1f}s ", "dim") + self._paint(f"{entry.who:<7} ", look)
 
-    def _painted(self, text: str, look: str) -> str:
+    def _paint(self, text: str, look: str) -> str:
         colour = _COLOURS.get(look)
         return f"\x1b[{colour}m{text}\x1b[0m" if self._colours and colour and text else text

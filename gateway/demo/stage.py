@@ -18,6 +18,7 @@ from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
 from channels.simulators.telegram.server import TelegramSimulator
+from gateway.demo.caretaker import Caretaker
 from gateway.demo.errors import StoryBroken
 
 TOKEN = "1000001:demo-token-of-a-simulated-bot"  # noqa: S105  no secret: the simulator's bot has no other
@@ -61,10 +62,12 @@ class Stage:
         self._home = Path(self._directory.name)
         self._config = self._home / "gateway.toml"
         self._log = self._home / "gateway.log"
+        self._caretaker: Caretaker | None = None
         self._gateway: asyncio.subprocess.Process | None = None
         self._ending = False
 
     async def __aenter__(self) -> Self:
+        self._caretaker = self._open.enter_context(Caretaker(self._home))
         for simulator in (self.telegram, self.slack, self.discord):
             await self._open.enter_async_context(simulator)
         self.telegram.add_bot(TOKEN, name="TenK Coach")
@@ -106,6 +109,8 @@ class Stage:
                 *self._command("run"), env=self._environment(), stdin=asyncio.subprocess.DEVNULL, stdout=log,
                 stderr=log, start_new_session=True,
             )  # fmt: skip
+        if self._caretaker is not None:
+            self._caretaker.watch(self._gateway.pid)
         self._ending = False
         polls, sockets = self.telegram.world.bot().updates.polls, self.slack.sockets.connections
         sessions = self.discord.world.bot().sessions
@@ -117,7 +122,7 @@ class Stage:
                 "Slack": self.slack.until(lambda: self.slack.sockets.connections > sockets, timeout_s=START_S),
                 "Discord": self.discord.until(lambda: sessions.connected, timeout_s=START_S),
             }
-            ready = {name: tasks.create_task(_timed(name, reads, begun_s)) for name, reads in waiting.items()}
+            ready = {name: tasks.create_task(_time_until(name, reads, begun_s)) for name, reads in waiting.items()}
         return {name: task.result() for name, task in ready.items()}
 
     async def watch(self) -> None:
@@ -224,7 +229,7 @@ class Stage:
         return self._gateway
 
 
-async def _timed(name: str, reads: Awaitable[None], begun_s: float) -> float:
+async def _time_until(name: str, reads: Awaitable[None], begun_s: float) -> float:
     """Seconds until the gateway read from a platform."""
     try:
         await reads

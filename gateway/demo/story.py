@@ -71,16 +71,16 @@ class Story:
     async def _curtain(self) -> None:
         self._narrator.note("Starting the gateway (tenk run): one process, an empty database, three platforms.")
         ready = await self._stage.start(SLOW_WORDS_PER_S)
-        self._narrator.note(_spelled(ready))
+        self._narrator.note(_spell(ready))
 
     async def _a_stranger(self) -> None:
         self._narrator.scene("1. A stranger writes, and is let in")
         hello = self.ana.say("Hello! Are you the practice coach?")
-        await self.ana.told("This bot is private")
+        await self.ana.until_told("This bot is private")
         self._narrator.note("She gives the code to the operator, who runs this on the gateway's machine:")
         await self._narrator.approve(self.ana)
-        await self.ana.told("owner")
-        await self.ana.answered(hello, by=INTRODUCED)
+        await self.ana.until_told("owner")
+        await self.ana.until_answered(hello, by=INTRODUCED)
         self._narrator.note("What she had said before was kept, and is answered now.")
 
     async def _practice(self) -> None:
@@ -89,16 +89,18 @@ class Story:
             ("/log 45m guitar scales", "Logged 45 min"),
             ("/log yesterday 1h30 guitar", "Logged 1 h 30 min"),
         ):
-            await self.ana.answered(self.ana.say(text), by=by)
-        new_skill = await self.ana.answered(self.ana.say("I practised piano for 20 minutes"), by="New skill “piano”?")
-        await self.ana.answered(self.ana.press(new_skill[0], "Yes"), by="Logged 20 min")
+            await self.ana.until_answered(self.ana.say(text), by=by)
+        new_skill = await self.ana.until_answered(
+            self.ana.say("I practised piano for 20 minutes"), by="New skill “piano”?"
+        )
+        await self.ana.until_answered(self.ana.press(new_skill[0], "Yes"), by="Logged 20 min")
 
     async def _a_correction(self) -> None:
         self._narrator.scene("3. She asks how it goes, and corrects herself while the answer is being written")
         asked = self.ana.say("How am I doing?")
-        await self._written(self.ana, edits=2)
+        await self._until_written(self.ana, edits=2)
         corrected = self.ana.say("Sorry, the piano was 30 minutes, not 20")
-        await self.ana.answered(asked, corrected, by="Corrected")
+        await self.ana.until_answered(asked, corrected, by="Corrected")
         if not self.ana.reaction(corrected):
             raise StoryBroken("the correction got no reaction that shows it was taken")
         self._narrator.note("One answer to both. The reaction on her correction says that it was taken.")
@@ -107,7 +109,7 @@ class Story:
         self._narrator.scene("4. The process is killed in the middle of an answer")
         logged = self.ana.say("30m guitar, the new song")
         asked = self.ana.say("Now show me everything, please")
-        await self._written(self.ana, edits=1)
+        await self._until_written(self.ana, edits=1)
         open_before = self.ana.open
         self._narrator.command(f"kill -9 {self._stage.pid}")
         await self._stage.kill()
@@ -115,9 +117,9 @@ class Story:
         warm_up, hello, chess = self.ana.say("/log 15m guitar warm-up"), self._slack.knock(), self._discord.log()
         self.while_down += [warm_up, hello, chess]
         self._narrator.note("The gateway is started again (and told to speak faster, so that the rest is soon told).")
-        self._narrator.note(f"{_spelled(await self._stage.start(QUICK_WORDS_PER_S))} It goes on where it stood.")
-        answer = await self.ana.answered(logged, asked, by="Logged 30 min")
-        await self.ana.answered(warm_up, by="Logged 15 min")
+        self._narrator.note(f"{_spell(await self._stage.start(QUICK_WORDS_PER_S))} It goes on where it stood.")
+        answer = await self.ana.until_answered(logged, asked, by="Logged 30 min")
+        await self.ana.until_answered(warm_up, by="Logged 15 min")
         await self._slack.told_code()
         await self._discord.told_logged(chess)
         if open_before is None or answer[0].message_id != open_before.message_id:
@@ -126,12 +128,12 @@ class Story:
 
     async def _plan_and_numbers(self) -> None:
         self._narrator.scene("5. A plan for her week, and all her numbers")
-        await self.ana.answered(self.ana.say("/plan"), by="Summary")
-        stats = await self.ana.answered(self.ana.say("/stats"), by="Your journey")
+        await self.ana.until_answered(self.ana.say("/plan"), by="Summary")
+        stats = await self.ana.until_answered(self.ana.say("/stats"), by="Your journey")
         if PRACTISED not in stats[0].text:
             raise StoryBroken(f"her practice should add up to {PRACTISED}: an entry was lost or doubled")
         self._narrator.note(f"{PRACTISED} in all: each entry counts once, also those around the kill.")
-        exported = await self.ana.answered(self.ana.say("/export"), by=f"{ENTRIES} entries")
+        exported = await self.ana.until_answered(self.ana.say("/export"), by=f"{ENTRIES} entries")
         rows = [file.content.count(b"\n") for seen in exported for file in seen.message.files]
         if rows != [1 + ENTRIES]:
             raise StoryBroken(f"the exported file should hold a head and {ENTRIES} lines")
@@ -139,18 +141,18 @@ class Story:
     async def _another_person(self) -> None:
         self._narrator.scene("6. A second person has a chat and data of their own")
         hello = self.ben.say("Hi, Ana told me about you")
-        await self.ben.told("This bot is private")
-        request = await self.ana.told("asks to be let in")
+        await self.ben.until_told("This bot is private")
+        request = await self.ana.until_told("asks to be let in")
         self._narrator.note("Ana is the owner, so she is asked, and decides with a button:")
-        await self.ana.answered(self.ana.press(request, "Approve"), by="They are in")
-        await self.ben.told("You are in")
-        await self.ben.answered(hello, by=INTRODUCED)
-        stats = await self.ben.answered(self.ben.say("/stats"), by="Nothing is logged yet")
+        await self.ana.until_answered(self.ana.press(request, "Approve"), by="They are in")
+        await self.ben.until_told("You are in")
+        await self.ben.until_answered(hello, by=INTRODUCED)
+        stats = await self.ben.until_answered(self.ben.say("/stats"), by="Nothing is logged yet")
         if "guitar" in stats[0].text.removesuffix("/log 45m guitar scales."):
             raise StoryBroken("Ben sees Ana's data")
         self._narrator.note("Nothing of Ana's. He asks for something long, which Telegram takes in parts only:")
         asked = self.ben.say("Explain how deliberate practice works")
-        await self.ben.answered(asked, by="How deliberate practice works", parts=2)
+        await self.ben.until_answered(asked, by="How deliberate practice works", parts=2)
 
     async def _the_end(self) -> None:
         self.memory_mb = self._stage.memory_mb()
@@ -158,15 +160,15 @@ class Story:
 
     # ------------------------------------------------------------ parts of scenes
 
-    async def _written(self, chat: Chat, edits: int) -> None:
+    async def _until_written(self, chat: Chat, edits: int) -> None:
         """Wait until a live answer has grown so many times."""
 
-        def grown() -> bool:
+        def has_grown() -> bool:
             return chat.open is not None and chat.open.edits >= edits
 
-        await chat.until(grown, f"an answer that grows in {chat.label}")
+        await chat.until(has_grown, f"an answer that grows in {chat.label}")
 
 
-def _spelled(ready: Mapping[str, float]) -> str:
+def _spell(ready: Mapping[str, float]) -> str:
     """From when on each platform was read."""
     return f"It reads from {', from '.join(f'{name} after {after_s:.1f} s' for name, after_s in ready.items())}."

@@ -51,12 +51,12 @@ class Tally:
 def tally(chats: Sequence[Chat], memory_mb: float | None, lasted_s: float, down: Sequence[Said]) -> Tally:
     """Count; `down` is what was written while no gateway ran, whose answer had to wait for it."""
     names = dict.fromkeys(chat.window.platform for chat in chats)
-    timed = [one for chat in chats for one in chat.said if one.meant and one not in down]
+    timed = [line for chat in chats for line in chat.said if line.meant and line not in down]
     return Tally(
         platforms={name: _of_platform([chat for chat in chats if chat.window.platform == name]) for name in names},
-        sign_s=tuple(one.sign_after_s for one in timed if one.sign_after_s is not None),
+        sign_s=tuple(line.sign_after_s for line in timed if line.sign_after_s is not None),
         command_s=tuple(
-            one.answer_after_s for one in timed if one.text.startswith(AT_ONCE) and one.answer_after_s is not None
+            line.answer_after_s for line in timed if line.text.startswith(AT_ONCE) and line.answer_after_s is not None
         ),
         memory_mb=memory_mb,
         lasted_s=lasted_s,
@@ -64,23 +64,23 @@ def tally(chats: Sequence[Chat], memory_mb: float | None, lasted_s: float, down:
 
 
 def _of_platform(chats: Sequence[Chat]) -> PlatformTally:
-    said = [one for chat in chats for one in chat.said]
+    said = [line for chat in chats for line in chat.said]
     return PlatformTally(
         written=len(said),
-        not_meant=sum(not one.meant for one in said),
-        answered=sum(bool(one.answer) for one in said),
-        lost=tuple(one.text for one in said if one.meant and not one.answer),
-        doubled=tuple(text for chat in chats for text in _doubled(chat)),
+        not_meant=sum(not line.meant for line in said),
+        answered=sum(bool(line.answer) for line in said),
+        lost=tuple(line.text for line in said if line.meant and not line.answer),
+        doubled=tuple(text for chat in chats for text in _count_doubled(chat)),
         pings=tuple(ping for chat in chats for seen in chat.seen.values() for ping in seen.message.pings),
     )
 
 
-def _doubled(chat: Chat) -> Iterator[str]:
+def _count_doubled(chat: Chat) -> Iterator[str]:
     """What stands twice: whole messages, lines within one answer, and whatever answers nobody."""
     yield from (seen.text for seen in chat.stray())
     texts = Counter(seen.text for seen in chat.seen.values())
     yield from (text for text, times in texts.items() if times > 1)
-    for ids in {tuple(one.answer) for one in chat.said if one.answer}:
+    for ids in {tuple(line.answer) for line in chat.said if line.answer}:
         lines = Counter(line for id_ in ids for line in chat.seen[id_].text.splitlines() if len(line) >= LEAST_CHARS)
         yield from (line for line, times in lines.items() if times > 1)
 
@@ -88,11 +88,18 @@ def _doubled(chat: Chat) -> Iterator[str]:
 def platform_table(figures: Tally) -> list[tuple[str, ...]]:
     """The head, and a row for each platform."""
     head = ("", "messages", "not for it", "answered", "lost", "doubled", "pings")
-    return [head, *[(name, *_numbers(one)) for name, one in figures.platforms.items()]]
+    return [head, *[(name, *_numbers(platform)) for name, platform in figures.platforms.items()]]
 
 
-def _numbers(one: PlatformTally) -> tuple[str, ...]:
-    counts = (one.written, one.not_meant, one.answered, len(one.lost), len(one.doubled), len(one.pings))
+def _numbers(platform: PlatformTally) -> tuple[str, ...]:
+    counts = (
+        platform.written,
+        platform.not_meant,
+        platform.answered,
+        len(platform.lost),
+        len(platform.doubled),
+        len(platform.pings),
+    )
     return tuple(str(count) for count in counts)
 
 
@@ -112,8 +119,8 @@ def _spread(seconds: Sequence[float]) -> str:
     if len(seconds) < 2:
         return "too few to say"
     cuts = quantiles(seconds, n=20, method="inclusive")
-    return f"p50 {_spelled(cuts[9])}, p95 {_spelled(cuts[18])}"
+    return f"p50 {_spell(cuts[9])}, p95 {_spell(cuts[18])}"
 
 
-def _spelled(seconds: float) -> str:
+def _spell(seconds: float) -> str:
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else f"{seconds:.1f} s"

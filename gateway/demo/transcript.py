@@ -38,7 +38,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class StyledSpan:
     """A piece of a line in one look."""
 
     text: str
@@ -48,14 +48,16 @@ class Span:
 _LOOKS = {"bold": "bold", "italic": "italic", "code": "code", "pre": "code"}
 
 
-def lines_of(text: str, entities: Sequence[JsonObject], width: int, widths: "Widths | None" = None) -> list[list[Span]]:
+def lines_of(
+    text: str, entities: Sequence[JsonObject], width: int, widths: "Widths | None" = None
+) -> list[list[StyledSpan]]:
     """The text cut into lines no wider than `width`, each a row of spans; an empty line is an empty list."""
     looks = _looks_of(text, entities)
     measure = widths or Widths()
-    lines: list[list[Span]] = []
+    lines: list[list[StyledSpan]] = []
     start = 0
     for line in text.split("\n"):
-        for first, last in _wrapped(line, width, measure):
+        for first, last in _wrap(line, width, measure):
             lines.append(_spans(line, looks[start : start + len(line)], first, last))
         start += len(line) + 1
     return lines
@@ -85,7 +87,7 @@ def _looks_of(text: str, entities: Sequence[JsonObject]) -> list[str]:
     return looks
 
 
-def _wrapped(line: str, width: float, widths: Widths) -> Iterator[tuple[int, int]]:
+def _wrap(line: str, width: float, widths: Widths) -> Iterator[tuple[int, int]]:
     """(start, end) of each piece of the line, cut between words; a word that is too long stands alone."""
     start = end = 0
     for word in re.finditer(r"\S+", line):
@@ -96,13 +98,13 @@ def _wrapped(line: str, width: float, widths: Widths) -> Iterator[tuple[int, int
     yield start, end
 
 
-def _spans(line: str, looks: Sequence[str], start: int, end: int) -> list[Span]:
-    spans: list[Span] = []
+def _spans(line: str, looks: Sequence[str], start: int, end: int) -> list[StyledSpan]:
+    spans: list[StyledSpan] = []
     for character, look in zip(line[start:end], looks[start:end], strict=True):
         if spans and spans[-1].look == look:
-            spans[-1] = Span(spans[-1].text + character, look)
+            spans[-1] = StyledSpan(spans[-1].text + character, look)
         else:
-            spans.append(Span(character, look))
+            spans.append(StyledSpan(character, look))
     return spans
 
 

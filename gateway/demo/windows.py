@@ -28,7 +28,7 @@ class SharedFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownMessage:
     """A message as somebody sees it now."""
 
     message_id: str
@@ -44,7 +44,7 @@ class Shown:
     pings: tuple[str, ...] = ()  # whom it notified
 
 
-class Window(Protocol):
+class ClientWindow(Protocol):
     """A chat as one person sees it."""
 
     platform: str
@@ -65,7 +65,7 @@ class Window(Protocol):
         """Press a button."""
         ...
 
-    def shown(self) -> list[Shown]:
+    def visible_messages(self) -> list[ShownMessage]:
         """Everything this person sees, in order."""
         ...
 
@@ -94,36 +94,36 @@ class TelegramWindow:
         self._simulator, self._person = simulator, person
 
     def say(self, text: str, under: str | None = None) -> str:
-        """See `Window`."""
+        """See `ClientWindow`."""
         return str(self._simulator.say(self._person, text, reply_to=None if under is None else int(under)))
 
     def command(self, name: str, text: str) -> None:
-        """See `Window`; on Telegram a command is a message like others."""
+        """See `ClientWindow`; on Telegram a command is a message like others."""
         self.say(f"/{name} {text}".strip())
 
     def press(self, message_id: str, value: str) -> None:
-        """See `Window`."""
+        """See `ClientWindow`."""
         self._simulator.press(self._person, int(message_id), value)
 
-    def shown(self) -> list[Shown]:
-        """See `Window`."""
-        return [self._as_seen(one) for one in self._simulator.messages_in(self._person)]
+    def visible_messages(self) -> list[ShownMessage]:
+        """See `ClientWindow`."""
+        return [self._as_seen(message) for message in self._simulator.messages_in(self._person)]
 
-    def _as_seen(self, one: TelegramMessage) -> Shown:
-        files = () if one.file is None else (SharedFile(one.file.name, self._simulator.content(one.file)),)
-        told = [str(entity["type"]) for entity in one.entities if entity["type"] in _MENTIONS]
-        return Shown(
-            str(one.message_id), one.by_bot, one.text, one.at_s, one.entities,
-            reaction=next(iter(one.reactions.values()), ""), files=files, buttons=tuple(one.buttons),
-            pings=(*told, *_NAMED.findall(one.text)),
+    def _as_seen(self, message: TelegramMessage) -> ShownMessage:
+        files = () if message.file is None else (SharedFile(message.file.name, self._simulator.content(message.file)),)
+        told = [str(entity["type"]) for entity in message.entities if entity["type"] in _MENTIONS]
+        return ShownMessage(
+            str(message.message_id), message.by_bot, message.text, message.at_s, message.entities,
+            reaction=next(iter(message.reactions.values()), ""), files=files, buttons=tuple(message.buttons),
+            pings=(*told, *_NAMED.findall(message.text)),
         )  # fmt: skip
 
     def typing(self) -> int:
-        """See `Window`."""
+        """See `ClientWindow`."""
         return sum(call.method == "sendChatAction" for call in self._simulator.history(self._person))
 
     async def until(self, condition: Callable[[], bool], timeout_s: float) -> None:
-        """See `Window`."""
+        """See `ClientWindow`."""
         await self._simulator.until(condition, timeout_s=timeout_s)
 
 
@@ -139,30 +139,34 @@ class SlackWindow:
         self.mention = "" if chat.startswith("D") else f"<@{simulator.world.the_app().user}>"
 
     def say(self, text: str, under: str | None = None) -> str:
-        """See `Window`."""
+        """See `ClientWindow`."""
         return self._simulator.say(self._chat, text, person=self._person, thread=under)
 
     def command(self, name: str, text: str) -> None:
-        """See `Window`."""
+        """See `ClientWindow`."""
         self._simulator.command(self._chat, f"/{name}", text, person=self._person)
 
     def press(self, message_id: str, value: str) -> None:
-        """See `Window`."""
+        """See `ClientWindow`."""
         self._simulator.press(self._chat, message_id, value, person=self._person)
 
-    def shown(self) -> list[Shown]:
-        """See `Window`; what only others see is not among it."""
+    def visible_messages(self) -> list[ShownMessage]:
+        """See `ClientWindow`; what only others see is not among it."""
         mine = (None, self._person)
-        return [self._as_seen(one) for one in self._simulator.messages_in(self._chat) if one.ephemeral_for in mine]
+        return [
+            self._as_seen(message)
+            for message in self._simulator.messages_in(self._chat)
+            if message.ephemeral_for in mine
+        ]
 
-    def _as_seen(self, one: SlackMessage) -> Shown:
-        text, entities = without_marks(one.text)
-        return Shown(
-            one.ts, one.by_bot, text, one.at_s, entities,
-            reaction=next((f":{name}:" for name, who in one.reactions.items() if who), ""), thread=one.thread,
-            streaming=one.streaming, files=tuple([self._file(str(file["id"])) for file in one.files]),
-            buttons=tuple([(str(button.get("text")), str(button.get("value"))) for button in one.buttons]),
-            pings=one.pings,
+    def _as_seen(self, message: SlackMessage) -> ShownMessage:
+        text, entities = without_marks(message.text)
+        return ShownMessage(
+            message.ts, message.by_bot, text, message.at_s, entities,
+            reaction=next((f":{name}:" for name, who in message.reactions.items() if who), ""), thread=message.thread,
+            streaming=message.streaming, files=tuple([self._file(str(file["id"])) for file in message.files]),
+            buttons=tuple([(str(button.get("text")), str(button.get("value"))) for button in message.buttons]),
+            pings=message.pings,
         )  # fmt: skip
 
     def _file(self, file_id: str) -> SharedFile:
@@ -170,11 +174,11 @@ class SlackWindow:
         return SharedFile(file.name, file.content)
 
     def typing(self) -> int:
-        """See `Window`."""
+        """See `ClientWindow`."""
         return sum(bool(status) for _, status, _ in self._simulator.world.chat(self._chat).statuses)
 
     async def until(self, condition: Callable[[], bool], timeout_s: float) -> None:
-        """See `Window`."""
+        """See `ClientWindow`."""
         await self._simulator.until(condition, timeout_s=timeout_s)
 
 
@@ -190,41 +194,41 @@ class DiscordWindow:
         self.mention = f"<@{simulator.world.bot().id}>"
 
     def say(self, text: str, under: str | None = None) -> str:
-        """See `Window`."""
+        """See `ClientWindow`."""
         reply_to = None if under is None else int(under)
         return str(self._simulator.say(self._channel, text, person=self._person, reply_to=reply_to))
 
     def command(self, name: str, text: str) -> None:
-        """See `Window`."""
+        """See `ClientWindow`."""
         self._simulator.command(self._channel, name, {"text": text} if text else None, person=self._person)
 
     def press(self, message_id: str, value: str) -> None:
-        """See `Window`."""
+        """See `ClientWindow`."""
         self._simulator.press(self._channel, int(message_id), value, person=self._person)
 
-    def shown(self) -> list[Shown]:
-        """See `Window`; a command that is being thought about shows nothing yet."""
+    def visible_messages(self) -> list[ShownMessage]:
+        """See `ClientWindow`; a command that is being thought about shows nothing yet."""
         theirs = self._simulator.shown(self._channel, self._person)
-        return [self._as_seen(one) for one in theirs if not one.loading]
+        return [self._as_seen(message) for message in theirs if not message.loading]
 
-    def _as_seen(self, one: DiscordMessage) -> Shown:
-        text, entities = without_marks(one.text)
-        reactions = [emoji for who, emojis in one.reactions.items() if who != self._person for emoji in emojis]
-        keys = [key for row in one.components for key in _objects(row.get("components"))]
-        return Shown(
-            str(one.message_id), one.by_bot, text, one.at_s, entities, reaction="".join(reactions[:1]),
-            files=tuple([SharedFile(file.name, file.content) for file in one.files]),
-            buttons=tuple([(str(key.get("label")), str(key.get("custom_id"))) for key in keys]), pings=one.pings,
+    def _as_seen(self, message: DiscordMessage) -> ShownMessage:
+        text, entities = without_marks(message.text)
+        reactions = [emoji for who, emojis in message.reactions.items() if who != self._person for emoji in emojis]
+        keys = [key for row in message.components for key in _objects(row.get("components"))]
+        return ShownMessage(
+            str(message.message_id), message.by_bot, text, message.at_s, entities, reaction="".join(reactions[:1]),
+            files=tuple([SharedFile(file.name, file.content) for file in message.files]),
+            buttons=tuple([(str(key.get("label")), str(key.get("custom_id"))) for key in keys]), pings=message.pings,
         )  # fmt: skip
 
     def typing(self) -> int:
-        """See `Window`."""
+        """See `ClientWindow`."""
         return len(self._simulator.world.channels[self._channel].typing)
 
     async def until(self, condition: Callable[[], bool], timeout_s: float) -> None:
-        """See `Window`."""
+        """See `ClientWindow`."""
         await self._simulator.until(condition, timeout_s=timeout_s)
 
 
 def _objects(value: object) -> list[JsonObject]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

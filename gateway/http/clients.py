@@ -24,7 +24,7 @@ class Clients:
         address = as_address(remote)
         return address is None or address.is_loopback or is_trusted(address, self._trusted)
 
-    def known(self, request: web.Request) -> web.Request:
+    def identify(self, request: web.Request) -> web.Request:
         """The request with its client as `remote` and `scheme`."""
         peer = request.remote
         client = client_of(peer, request.headers, self._trusted)

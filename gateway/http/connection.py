@@ -30,13 +30,13 @@ class Phase(StrEnum):
     WORK = "work"  # we: a request is being answered, or a stream is open
 
 
-class Connection(asyncio.Protocol):
+class HttpConnection(asyncio.Protocol):
     """Passes everything on to `inner`, and cuts who keeps us waiting."""
 
     def __init__(
         self,
         inner: asyncio.Protocol,
-        moved: "Callable[[Connection, Phase], None]",
+        moved: "Callable[[HttpConnection, Phase], None]",
         *,
         head_s: float,
         idle_s: float = IDLE_S,
@@ -73,7 +73,7 @@ class Connection(asyncio.Protocol):
         """Cancel what answers the present request as soon as nobody is there to be answered."""
         self._stream = stream
 
-    def cut(self) -> None:
+    def abort(self) -> None:
         """End it now; what was not read of an answer is lost."""
         self._end()
         if self._transport is not None:
@@ -154,7 +154,7 @@ class Connection(asyncio.Protocol):
         elif loop.time() < self._due_at_s:
             self._timer = loop.call_at(self._due_at_s, self._look)
         elif self._is_last_look:
-            self.cut()
+            self.abort()
         else:
             self._is_last_look = True
             self._timer = loop.call_later(GRACE_S, self._look)
@@ -167,7 +167,7 @@ class Connection(asyncio.Protocol):
     def _watch(self, before_bytes: float) -> None:
         waiting_bytes = self._transport.get_write_buffer_size() if self._transport is not None else 0
         if waiting_bytes > before_bytes - LEAST_READ_BYTES:
-            self.cut()
+            self.abort()
             return
         self._stalled = asyncio.get_running_loop().call_later(self._stall_s, self._watch, waiting_bytes)
 

@@ -1,4 +1,4 @@
-"""Lets connections in to the HTTP server: so many in all, so many from one address, and room for those who come.
+"""Lets connections in to an HTTP server: so many in all, so many from one address, and room for those who come.
 
 Where there is no room, whoever keeps us waiting goes: first who has asked nothing yet, then who may ask again, then who
 sends a body slowly; of each the one who connected first. Somebody who is being answered, or has a stream open, is never
@@ -18,7 +18,7 @@ from typing import NoReturn
 import structlog
 
 from channels.viewers.socket_accept import EXHAUSTED, accept_peer, waiting_peer
-from gateway.http.connection import Connection, Phase
+from gateway.http.connection import HttpConnection, Phase
 from gateway.telemetry import HTTP_CUT, series
 
 BATCH = 16
@@ -47,10 +47,10 @@ class Door:
     def __init__(self, rules: DoorRules) -> None:
         """Nobody is."""
         self._rules = rules
-        self._in: dict[Phase, dict[Connection, None]] = {phase: {} for phase in Phase}  # longest in a phase first
-        self._from: dict[str, dict[Connection, None]] = {}  # by address, in the order they came
-        self._address: dict[Connection, str] = {}
-        self._by_inner: dict[object, Connection] = {}
+        self._in: dict[Phase, dict[HttpConnection, None]] = {phase: {} for phase in Phase}  # longest in a phase first
+        self._from: dict[str, dict[HttpConnection, None]] = {}  # by address, in the order they came
+        self._address: dict[HttpConnection, str] = {}
+        self._by_inner: dict[object, HttpConnection] = {}
         self._told_at_s = float("-inf")
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ class Door:
 
     def _meet(self, peer: socket.socket, server: Callable[[], asyncio.Protocol], tasks: asyncio.TaskGroup) -> None:
         try:
-            remote = str(peer.getpeername()[0])
+            remote = "" if peer.family == socket.AF_UNIX else str(peer.getpeername()[0])
         except OSError:  # it is gone again
             peer.close()
             return
@@ -97,7 +97,7 @@ class Door:
             peer.close()
             self._tell_full()
             return
-        connection = Connection(server(), self._moved, head_s=self._rules.head_s)
+        connection = HttpConnection(server(), self._on_phase, head_s=self._rules.head_s)
         self._address[connection] = address = self._rules.as_one(remote)
         self._from.setdefault(address, {})[connection] = None
         self._by_inner[connection.inner] = connection
@@ -105,7 +105,7 @@ class Door:
         handing = tasks.create_task(_hand_over(peer, connection))
         handing.add_done_callback(partial(_close_unless_handed_over, peer))
 
-    def _moved(self, connection: Connection, before: Phase) -> None:
+    def _on_phase(self, connection: HttpConnection, before: Phase) -> None:
         """It is in another phase, or over."""
         self._in[before].pop(connection, None)
         if not connection.over:
@@ -125,7 +125,9 @@ class Door:
             of_address = self._from.get(self._rules.as_one(remote), {})
             if len(of_address) >= self._rules.most_of_address and not _cut_first(_by_phase(of_address)):
                 return False
-        return len(self) < self._rules.most or _cut_first(one for phase in Phase for one in self._in[phase])
+        return len(self) < self._rules.most or _cut_first(
+            connection for phase in Phase for connection in self._in[phase]
+        )
 
     def _tell_full(self) -> None:
         series(HTTP_CUT, "refused").inc()
@@ -135,18 +137,18 @@ class Door:
             _log.warning("http_connections_refused", connected=len(self), mend="see connections of [http]")
 
 
-def _by_phase(those: Iterable[Connection]) -> list[Connection]:
+def _by_phase(those: Iterable[HttpConnection]) -> list[HttpConnection]:
     order = list(Phase)
     return sorted(those, key=lambda connection: order.index(connection.phase))
 
 
-def _cut_first(those: Iterable[Connection]) -> bool:
+def _cut_first(those: Iterable[HttpConnection]) -> bool:
     """Cut the first that keeps us waiting; whether there was one."""
     found = next((connection for connection in those if connection.waits), None)
     if found is None:
         return False
     series(HTTP_CUT, "made room").inc()
-    found.cut()
+    found.abort()
     return True
 
 
@@ -160,11 +162,11 @@ def _who_waits(listener: socket.socket) -> Iterator[socket.socket]:
             raise
 
 
-async def _hand_over(peer: socket.socket, connection: Connection) -> None:
+async def _hand_over(peer: socket.socket, connection: HttpConnection) -> None:
     try:
         await asyncio.get_running_loop().connect_accepted_socket(lambda: connection, peer)
     except OSError:  # it went away meanwhile, or there is no room for it
-        connection.cut()
+        connection.abort()
         peer.close()
 
 

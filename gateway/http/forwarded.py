@@ -22,7 +22,7 @@ _PAIR = re.compile(r'\s*([A-Za-z]{1,20})=("[^"\\]{0,100}"|[^\s",;="]{0,100})\s*\
 
 
 @dataclass(frozen=True, slots=True)
-class Client:
+class RequestClient:
     """Who asks."""
 
     address: str | None  # None where the connection has none
@@ -48,16 +48,16 @@ def is_trusted(address: IpAddress | None, trusted: Sequence[IpNetwork]) -> bool:
     return address is not None and any(address in network for network in trusted)
 
 
-def client_of(peer: str | None, headers: CIMultiDictProxy[str], trusted: Sequence[IpNetwork]) -> Client:
+def client_of(peer: str | None, headers: CIMultiDictProxy[str], trusted: Sequence[IpNetwork]) -> RequestClient:
     """Who asks, by the address of the connection and the headers; the peer itself where those are malformed."""
-    listed, elements = _listed(headers), _elements(headers)
+    listed, elements = _forwarded_for(headers), _elements(headers)
     proxied = bool(listed or elements)
     if not trusted or not is_trusted(as_address(peer or ""), trusted):
-        return Client(peer, proxied=proxied)
+        return RequestClient(peer, proxied=proxied)
     found = {_rightmost(hops, trusted) for hops in (listed, [element.get("for", "") for element in elements]) if hops}
     # A proxy writes one of the two headers and passes on the other as the client made it up: then they differ.
     address = found.pop() if len(found) == 1 else None
-    return Client(address or peer, _is_https(headers, elements), proxied)
+    return RequestClient(address or peer, _is_https(headers, elements), proxied)
 
 
 def _rightmost(hops: Sequence[str], trusted: Sequence[IpNetwork]) -> str | None:
@@ -70,7 +70,7 @@ def _rightmost(hops: Sequence[str], trusted: Sequence[IpNetwork]) -> str | None:
     return None if address is None or (len(hops) > MAX_HOPS and is_trusted(address, trusted)) else str(address)
 
 
-def _listed(headers: CIMultiDictProxy[str]) -> list[str]:
+def _forwarded_for(headers: CIMultiDictProxy[str]) -> list[str]:
     return _last(headers, "X-Forwarded-For")
 
 

@@ -73,6 +73,7 @@ class HttpServer:
             shutdown_timeout=SHUTDOWN_S,
             keepalive_timeout=KEEPALIVE_S,
             max_headers=MAX_HEADERS,
+            auto_decompress=False,  # also what nobody reads would be: a thousand bytes of work for one that was sent
         )
         server_logger.addFilter(_is_worth_a_line)
         await runner.setup()
@@ -109,7 +110,7 @@ class HttpServer:
         host, port = self._config.host, self._config.port
         try:
             found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-            return _bound(dict.fromkeys((family, address) for family, _, _, _, address in found))
+            return _bind(dict.fromkeys((family, address) for family, _, _, _, address in found))
         except OSError as error:
             in_use = error.errno == errno.EADDRINUSE
             why = "is in use by another process" if in_use else f"cannot be bound ({error.strerror})"
@@ -122,7 +123,7 @@ class HttpServer:
         application.router.add_get("/healthz", self._healthz)
         application.router.add_get("/readyz", self._readyz)
         application.router.add_get("/metrics", self._metrics)
-        application.router.add_route("*", "/{path:.*}", self._mounted)
+        application.router.add_route("*", "/{path:.*}", self._serve_mounted)
         application.on_shutdown.append(self._end_streams)
         return application
 
@@ -135,9 +136,11 @@ class HttpServer:
                 raise web.HTTPForbidden(text="this Host is not served here; see http.allowed_hosts\n")
             if _is_foreign(request):
                 raise web.HTTPForbidden(text="this is not taken from another site's page\n")
-            return await handler(self._clients.known(request))
+            if "Content-Encoding" in request.headers:
+                raise web.HTTPUnsupportedMediaType(text="a body is taken as it is, not compressed\n")
+            return await handler(self._clients.identify(request))
 
-    async def _mounted(self, request: web.Request) -> web.StreamResponse:
+    async def _serve_mounted(self, request: web.Request) -> web.StreamResponse:
         """What a channel serves."""
         if self._mounts is None:
             raise web.HTTPNotFound(text="there is nothing here\n")
@@ -175,7 +178,7 @@ class HttpServer:
             return False
         return True  # an address cannot be rebound
 
-    def _authorized(self, request: web.Request) -> bool:
+    def _is_authorized(self, request: web.Request) -> bool:
         key = self._config.api_key
         if key is None:  # we listen on loopback; what a proxy asks is asked from elsewhere
             return not request.get(PROXIED, False)
@@ -185,7 +188,7 @@ class HttpServer:
         )
 
     def _details(self, request: web.Request, parts: Mapping[str, PartHealth]) -> dict[str, object]:
-        if not self._authorized(request):
+        if not self._is_authorized(request):
             return {}
         return {"parts": {name: _part_as_json(part) for name, part in parts.items()}}
 
@@ -202,13 +205,13 @@ class HttpServer:
         return web.json_response(body, status=200 if ready else 503)
 
     async def _metrics(self, request: web.Request) -> web.Response:
-        if not self._authorized(request):
+        if not self._is_authorized(request):
             raise web.HTTPUnauthorized(text="a key is needed: Authorization: Bearer KEY\n")
         await self._health.measure()
         return web.Response(body=generate_latest(REGISTRY), headers={"Content-Type": CONTENT_TYPE_LATEST})
 
 
-def _bound(addresses: Iterable[tuple[int, Any]]) -> list[socket.socket]:
+def _bind(addresses: Iterable[tuple[int, Any]]) -> list[socket.socket]:
     """A listening socket for each of them; of a host with several, what this machine does not have is left out."""
     with contextlib.ExitStack() as undo:
         made: list[socket.socket] = []

@@ -172,7 +172,7 @@ class Intake:
         decision = policy.decide(self._snapshot, self._access, event)
         if decision == policy.Silence(policy.GROUP_NOT_LISTED):
             self._note_unlisted(event)
-        flood = isinstance(decision, policy.Pair) and self._flood.asked(_account(event))
+        flood = isinstance(decision, policy.Pair) and self._flood.count_request(_account(event))
         if not self._strangers.take(event, decision, self._person_of(event)):
             return None
         if isinstance(decision, policy.Pair):
@@ -268,7 +268,7 @@ class Intake:
             else:
                 log.info("pairing_requested", name=name, sender=asked.sender, account=account, approve=command)
         for account in done.crowded:
-            if self._flood.crowded(account):
+            if self._flood.is_crowded(account):
                 asks = self._flood.floods().get(account, 0)
                 log.warning("strangers_flood", account=account, messages_per_min=asks, mend="see `tenk pairing list`")
 

@@ -23,7 +23,7 @@ from gateway.failpoints import failpoint
 from gateway.inbound.intake import Intake
 from gateway.store import chats, inbox
 from gateway.store.engine import Store
-from gateway.supervision import ended
+from gateway.supervision import until_ended
 from gateway.telemetry import CHANNEL_HEARD_AT, CHANNEL_READY, FAULTS, series
 
 log = structlog.get_logger()
@@ -280,7 +280,7 @@ class ChannelManager:
         async def run() -> None:
             goes_on.append(await self._run_once(held))
 
-        await ended(self._tasks.create_task(run()))
+        await until_ended(self._tasks.create_task(run()))
         return goes_on[0] if goes_on else True
 
     async def _run_once(self, held: _Held) -> bool:

@@ -32,12 +32,12 @@ from gateway.access.pairing import AlreadyIn, Approved, Full, TellCode
 from gateway.access.roles import Role
 from gateway.delivery.compose import Said
 from gateway.inbound.session_key import session_key
-from gateway.invocation import PLAIN, Invocation
+from gateway.invocation import PLAIN, CommandLine
 from gateway.store import inbox, people
 from gateway.store import pairing as requests
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
-from gateway.store.pairing import Request
+from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
 
 DECISIONS = (
@@ -58,7 +58,7 @@ class Doorway:
     """What reception needs beside the rules."""
 
     keys: AccessKeys = field(default_factory=AccessKeys.fresh)
-    tenk: Invocation = PLAIN
+    tenk: CommandLine = PLAIN
     show: Callable[[str], None] | None = None  # prints for whoever reads the terminal; None where nobody does
     clock_s: Callable[[], float] = time.monotonic
 
@@ -69,7 +69,7 @@ class Received:
 
     people: list[Person] = field(default_factory=list)  # who is let in by now
     admitted: list[InboxRow] = field(default_factory=list)
-    asked: list[Request] = field(default_factory=list)  # new requests of which each is told
+    asked: list[PairingRequest] = field(default_factory=list)  # new requests of which each is told
     crowded: set[str] = field(default_factory=set)  # accounts where strangers come in numbers: telegram:main
 
 
@@ -138,7 +138,7 @@ class Reception:
 
     # ------------------------------------------------------------ who is told
 
-    def _note_asked(self, asked: Request) -> None:
+    def _note_asked(self, asked: PairingRequest) -> None:
         """Owners are asked one by one while few come, and told once an hour when many do."""
         lately = requests.made_since(self._connection, asked.channel, asked.account, self._now - LATELY)
         if lately > NEW_ONE_BY_ONE:
@@ -147,7 +147,7 @@ class Reception:
         self._done.asked.append(asked)
         self._ask_owners(asked)
 
-    def _ask_owners(self, asked: Request) -> None:
+    def _ask_owners(self, asked: PairingRequest) -> None:
         """Owners who talk to the bot on the same account decide with a button of their own, where there are buttons."""
         if not isinstance(self._channel, HasButtons):
             return
@@ -158,7 +158,7 @@ class Reception:
             cause = f"asked:{asked.id}:{request.id[-8:]}"
             self._put(asked.tenant, Said(where, cause, text, buttons=self._buttons(asked, owner)))
 
-    def _buttons(self, asked: Request, owner: Person) -> tuple[Button, ...]:
+    def _buttons(self, asked: PairingRequest, owner: Person) -> tuple[Button, ...]:
         """Made for this owner, and for as long as the request holds."""
         account = f"{asked.channel}:{asked.account}"
         seal = SealedButtons(self._doorway.keys.buttons).seal
@@ -178,14 +178,14 @@ class Reception:
             cause = f"crowd:{place}:{self._now:%Y%m%d%H}:{request.id[-8:]}"
             self._put(tenant, Said(Address(where.channel, where.account, request.chat), cause, text))
 
-    def _owners(self, tenant: str, channel: str, account: str) -> Sequence[tuple[Person, Request]]:
+    def _owners(self, tenant: str, channel: str, account: str) -> Sequence[tuple[Person, PairingRequest]]:
         """Owners with the last request that let them in to an account: it says where they can be reached."""
         by_sender = {
             sender: owner
             for owner in people.holding(self._connection, tenant, Role.OWNER)
             for sender in owner.identities
         }
-        found = requests.approved(self._connection, tenant, channel, account, by_sender)
+        found = requests.find_approved(self._connection, tenant, channel, account, by_sender)
         last = {by_sender[request.sender].user_id: (by_sender[request.sender], request) for request in found}
         return list(last.values())
 

@@ -29,7 +29,7 @@ Take = Callable[[Connection, datetime], int]
 def _kinds(config: RetentionConfig) -> tuple[tuple[str, int, Take], ...]:
     days = dict.fromkeys(Outcome, config.inbox_days) | {Outcome.REFUSED: config.refused_days}
     return (
-        *((outcome.value, days[outcome], partial(_ended, outcome)) for outcome in Outcome),
+        *((outcome.value, days[outcome], partial(_take_ended, outcome)) for outcome in Outcome),
         ("outbox", config.outbox_days, retention.take_outbox),
         ("journal", config.journal_days, retention.take_turns),
         ("usage", config.usage_days, retention.take_usage),
@@ -38,7 +38,7 @@ def _kinds(config: RetentionConfig) -> tuple[tuple[str, int, Take], ...]:
     )
 
 
-def _ended(outcome: Outcome, connection: Connection, before: datetime) -> int:
+def _take_ended(outcome: Outcome, connection: Connection, before: datetime) -> int:
     return retention.take_inbox(connection, outcome, before)
 
 

@@ -49,7 +49,7 @@ def access_operations(
             raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
         outbox.put(connection, DEFAULT_TENANT, compose(channel, Said(address, cause, text)), steady_now())
 
-    def changed(change: AccessChange) -> None:
+    def on_change(change: AccessChange) -> None:
         if change.person is not None:
             snapshot.put(change.person)
         if change.told is not None:
@@ -60,7 +60,7 @@ def access_operations(
             bus.reread()  # an earlier try of this commit, whose outcome nobody heard, may have taken something in
         failpoint("pairing_approved")
 
-    return AccessOperations(store, key, say, steady_now, changed, take_up)
+    return AccessOperations(store, key, say, steady_now, on_change, take_up)
 
 
 class InviteLinks:

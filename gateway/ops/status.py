@@ -23,7 +23,7 @@ from gateway.supervision import Faults
 from gateway.telemetry import OUTBOX_WAITING
 
 
-class Standing:
+class GatewayStatus:
     """The parts of one running gateway."""
 
     def __init__(
@@ -52,9 +52,9 @@ class Standing:
         state = ChannelState.READY if self._store.healthy else ChannelState.FAILED
         detail = "" if self._store.healthy else "commits fail: look at the disk, or at the database server"
         channels = {name: PartHealth(*how) for name, how in self._manager.states().items()}
-        return {"store": PartHealth(state, detail), **channels, **self._broken()}
+        return {"store": PartHealth(state, detail), **channels, **self._broken_parts()}
 
-    def _broken(self) -> Mapping[str, PartHealth]:
+    def _broken_parts(self) -> Mapping[str, PartHealth]:
         """What rests after an unexpected error; nothing as long as all goes well."""
         resting = self._faults.resting()
         if not resting:
@@ -106,11 +106,11 @@ def usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Han
         names = {person.user_id: person.display_name for person in await store.read(people.everybody)}
         return [
             {
-                "day": one.day.isoformat(), "user": one.user_id, "name": names.get(one.user_id, one.user_id),
-                "model": one.model, "calls": one.calls, "input_tokens": one.input_tokens or 0,
-                "output_tokens": one.output_tokens or 0, "cache_read_tokens": one.cache_read_tokens or 0,
+                "day": row.day.isoformat(), "user": row.user_id, "name": names.get(row.user_id, row.user_id),
+                "model": row.model, "calls": row.calls, "input_tokens": row.input_tokens or 0,
+                "output_tokens": row.output_tokens or 0, "cache_read_tokens": row.cache_read_tokens or 0,
             }
-            for one in await store.read(query)
+            for row in await store.read(query)
         ]  # fmt: skip
 
     return {"usage": usage}

@@ -45,7 +45,7 @@ class StoodStill:
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class StallGap:
     """The time between two beats of the loop, and what ran in it."""
 
     seconds: float
@@ -54,7 +54,7 @@ class Gap:
     stack: tuple[str, ...] = ()  # as it was seen in the gap, () where nobody could look
 
 
-def judge(gap: Gap, stall_s: float = STALL_S) -> Stall | StoodStill | None:
+def judge(gap: StallGap, stall_s: float = STALL_S) -> Stall | StoodStill | None:
     """What a gap between two beats means.
 
     A loop that computes uses its thread's time; one that waits for something leaves the watching thread running. Where
@@ -132,7 +132,7 @@ class LoopWatchdog:
         now_s = time.monotonic()
         seen_behind_s, stack = self._seen
         stack = stack if seen_behind_s == begun_s else ()
-        gap = Gap(now_s - begun_s, time.thread_time() - computed_s, self._watched_s - watched_s, stack)
+        gap = StallGap(now_s - begun_s, time.thread_time() - computed_s, self._watched_s - watched_s, stack)
         self._beat_at_s = now_s
         found = judge(gap, self._stall_s)
         if found is not None:

@@ -39,7 +39,7 @@ class GuardConfig(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GuardVerdict:
     """What the guard says to one text."""
 
     findings: tuple[str, ...]  # names of patterns, in their fixed order; to be logged
@@ -106,14 +106,14 @@ class InputGuard:
     def __init__(self, config: GuardConfig | None = None) -> None:
         self._mode = (config or GuardConfig()).mode
 
-    def check(self, text: str) -> Verdict:
+    def check(self, text: str) -> GuardVerdict:
         """The findings, and the text as the model should get it."""
         findings = () if self._mode is GuardMode.OFF else find(text)
         if findings and self._mode is GuardMode.BLOCK:
-            return Verdict(findings, "", blocked=True)
+            return GuardVerdict(findings, "", blocked=True)
         if findings and self._mode is GuardMode.WARN:
-            return Verdict(findings, f"{_note(findings)}\n\n{text}")
-        return Verdict(findings, text)
+            return GuardVerdict(findings, f"{_note(findings)}\n\n{text}")
+        return GuardVerdict(findings, text)
 
 
 def find(text: str) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def find(text: str) -> tuple[str, ...]:
     readings = [text]
     if not text.isascii():
         readings.append(_plain(text))
-    readings += [decoded for reading in tuple(readings) for decoded in _decoded(reading)]
+    readings += [decoded for reading in tuple(readings) for decoded in _decode(reading)]
     return tuple(name for name, pattern in PATTERNS.items() if any(pattern.search(reading) for reading in readings))
 
 
@@ -140,7 +140,7 @@ def _plain(text: str) -> str:
     return normalized("NFKC", shown).translate(_LOOKALIKES)[:MAX_LOOKED_AT_CHARS]  # one character may become eighteen
 
 
-def _decoded(text: str) -> list[str]:
+def _decode(text: str) -> list[str]:
     """What the first few runs of base64 say, where it is text."""
     found = []
     for run in _ENCODED.findall(text)[:_MAX_ENCODED_RUNS]:

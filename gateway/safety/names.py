@@ -81,7 +81,7 @@ _ALIKE = frozenset({"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE", "COPTI
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownName:
     """Somebody whose look a stranger may borrow."""
 
     name: str
@@ -105,7 +105,7 @@ def shown_name(name: str) -> str:
             shown += _rest_of_stack(marks)
             marks = 0
         if marks <= MAX_MARKS:
-            shown.append(_shown(text, place, kind))
+            shown.append(_visible_letter(text, place, kind))
     return " ".join("".join([*shown, *_rest_of_stack(marks)]).split())
 
 
@@ -113,7 +113,7 @@ def _rest_of_stack(marks: int) -> list[str]:
     return [f"⟨+{marks - MAX_MARKS} marks⟩"] if marks > MAX_MARKS else []
 
 
-def _shown(text: str, place: int, kind: str) -> str:
+def _visible_letter(text: str, place: int, kind: str) -> str:
     letter = text[place]
     if kind == "Zs":
         return " "
@@ -163,13 +163,13 @@ def _look(letter: str) -> str:
 class Lookalikes:
     """Says of names what to know before they are believed."""
 
-    def __init__(self, known: Iterable[Known] = ()) -> None:
+    def __init__(self, known: Iterable[KnownName] = ()) -> None:
         """`known` are those who matter, the highest first."""
-        self._by_look: dict[str, list[Known]] = {}
-        for one in known:
-            self._by_look.setdefault(skeleton(one.name), []).append(one)
+        self._by_look: dict[str, list[KnownName]] = {}
+        for person in known:
+            self._by_look.setdefault(skeleton(person.name), []).append(person)
 
-    def introduced(self, name: str, own_id: str = "") -> str:
+    def introduce(self, name: str, own_id: str = "") -> str:
         """The name as a list shows it, what to know of it behind: `Аda (looks like Ada, an owner)`.
 
         `own_id` is the user who has the name: nobody looks like themselves.
@@ -180,14 +180,16 @@ class Lookalikes:
 
     def _remarks(self, name: str, own_id: str) -> Iterator[str]:
         look = skeleton(name)
-        alike = next((one for one in self._by_look.get(look, ()) if look and (not own_id or one.id != own_id)), None)
+        alike = next(
+            (person for person in self._by_look.get(look, ()) if look and (not own_id or person.id != own_id)), None
+        )
         if alike is not None:
             yield f"looks like {shown_name(alike.name)}, {'an' if alike.role[:1] in 'aeiou' else 'a'} {alike.role}"
-        mixed = sorted({script for word in name[:MAX_READ_CHARS].split() for script in _mixed(word)})
+        mixed = sorted({script for word in name[:MAX_READ_CHARS].split() for script in _mixed_scripts(word)})
         if mixed:
             yield f"mixes {' and '.join(script.title() for script in mixed)} letters"
 
 
-def _mixed(word: str) -> frozenset[str]:
+def _mixed_scripts(word: str) -> frozenset[str]:
     scripts = frozenset(_script(letter) for letter in word if letter.isalpha()) & _ALIKE
     return scripts if len(scripts) > 1 else frozenset()

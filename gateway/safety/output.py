@@ -203,12 +203,12 @@ def _without_repeats(text: str) -> str:
     for paragraph in paragraphs:
         kept.append(paragraph)
         words.append(paragraph.strip())
-        if repeated := _repeated(words):
+        if repeated := _count_repeated(words):
             del kept[-repeated:], words[-repeated:]
     return text if len(kept) == len(paragraphs) else "\n\n".join(kept)
 
 
-def _repeated(words: Sequence[str]) -> int:
+def _count_repeated(words: Sequence[str]) -> int:
     """How many paragraphs at the end only say again what stands right before them; 0 for none."""
     chars = 0
     for length in range(1, min(_MOST_REPEATED_PARAGRAPHS, len(words) // 2) + 1):

@@ -44,10 +44,10 @@ def check_home(home: Path, uid: int | None = None) -> None:
     _refuse_foreign(home, found, uid)
     if found.st_mode & WRITABLE_BY_OTHERS:
         mode = stat.S_IMODE(found.st_mode)
-        raise LaxFile(f"others can write to the home {home} (mode {mode:04o}); run: chmod 700 {_quoted(home)}")
+        raise LaxFile(f"others can write to the home {home} (mode {mode:04o}); run: chmod 700 {_quote(home)}")
     for name in NAMES:
         if (home / name).is_symlink():
-            raise _linked(home / name)
+            raise _refuse_link(home / name)
 
 
 def check_database(path: Path, uid: int | None = None) -> None:
@@ -65,7 +65,7 @@ def check_database(path: Path, uid: int | None = None) -> None:
         except FileNotFoundError:
             continue
         if stat.S_ISLNK(found.st_mode):
-            raise _linked(file)
+            raise _refuse_link(file)
         _refuse_foreign(file, found, uid)
         mode = stat.S_IMODE(found.st_mode)
         if file == path:
@@ -80,12 +80,12 @@ def _refuse_tampered(path: Path, found: os.stat_result) -> None:
         return  # SQLite says what it is
     mode = stat.S_IMODE(found.st_mode)
     if mode & WRITABLE_BY_OTHERS:
-        raise LaxFile(f"others can write to the database {path} (mode {mode:04o}); run: chmod 600 {_quoted(path)}")
+        raise LaxFile(f"others can write to the database {path} (mode {mode:04o}); run: chmod 600 {_quote(path)}")
     key = path.with_name(KEY)
     if found.st_size == 0 and key.exists():
         raise LaxFile(
             f"the database {path} is empty, but this home was in use: {KEY} is there; put a backup in its place "
-            f"(`tenk db restore`), or begin anew: rm {_quoted(path)} {_quoted(key)}"
+            f"(`tenk db restore`), or begin anew: rm {_quote(path)} {_quote(key)}"
         )
 
 
@@ -94,12 +94,12 @@ def _refuse_foreign(path: Path, found: os.stat_result, uid: int | None) -> None:
     ours = os.geteuid() if uid is None else uid
     if ours not in (found.st_uid, 0):
         whose = f"{path} belongs to another user (uid {found.st_uid})"
-        raise LaxFile(f"{whose}; run as that user, or: sudo chown {ours} {_quoted(path)}")
+        raise LaxFile(f"{whose}; run as that user, or: sudo chown {ours} {_quote(path)}")
 
 
-def _linked(path: Path) -> LaxFile:
-    return LaxFile(f"{path} is a link; look where it leads, then run: rm {_quoted(path)}")
+def _refuse_link(path: Path) -> LaxFile:
+    return LaxFile(f"{path} is a link; look where it leads, then run: rm {_quote(path)}")
 
 
-def _quoted(path: Path) -> str:
+def _quote(path: Path) -> str:
     return shlex.quote(str(path))

@@ -67,8 +67,8 @@ def escape_controls(text: str) -> str:
     return text if UNSAFE_CHARACTERS.search(text) is None else text.translate(_ESCAPES)
 
 
-def _escaped(code: int) -> str:
+def _escape(code: int) -> str:
     return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
 
 
-_ESCAPES = {code: _escaped(code) for code in range(0x10000) if UNSAFE_CHARACTERS.match(chr(code))}
+_ESCAPES = {code: _escape(code) for code in range(0x10000) if UNSAFE_CHARACTERS.match(chr(code))}

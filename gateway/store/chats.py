@@ -40,7 +40,7 @@ def of_account(connection: sa.Connection, channel: str, account: str) -> list[Kn
         .order_by(chats.c.heard_at.desc(), chats.c.chat, chats.c.thread)
     )
     found = [KnownChat(chat, thread or None, direct, heard_at) for chat, thread, direct, heard_at in heard]
-    there = {one.chat for one in found if one.direct}
+    there = {chat.chat for chat in found if chat.direct}
     asked = connection.execute(_let_in(channel, account)).scalars()
     return found + [KnownChat(chat, None, direct=True) for chat in dict.fromkeys(asked) if chat not in there]
 

@@ -313,10 +313,10 @@ def clear_session(
         query = query.where(inbox.c.user_id == user_id)
     found = connection.execute(query).all()
     rows = []
-    for one in found:
-        settle(connection, one.id, Outcome.CLEARED, now, why)
+    for row in found:
+        settle(connection, row.id, Outcome.CLEARED, now, why)
         with contextlib.suppress(UnreadableRow):  # nobody can be told of it
-            rows += _rows([one])
+            rows += _rows([row])
     return rows
 
 

@@ -53,7 +53,7 @@ def find(connection: Connection, tenant: str, code_mac: str) -> Invite | None:
     return next(iter(_read(connection.execute(query))), None)
 
 
-def listed(connection: Connection, tenant: str, limit: int = 1000) -> list[Invite]:
+def load_invites(connection: Connection, tenant: str, limit: int = 1000) -> list[Invite]:
     """A tenant's invitations, newest first."""
     query = sa.select(invites).where(_rows.tenant_id == tenant).order_by(_rows.created_at.desc(), _rows.id.desc())
     return _read(connection.execute(query.limit(limit)))

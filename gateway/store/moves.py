@@ -46,7 +46,7 @@ def move_sessions(connection: sa.Connection, tenant: str, old_key: str, new_key:
             connection.execute(sa.update(sessions).where(sessions.c.id == id_).values(key=renamed))
 
 
-def moved(connection: sa.Connection) -> list[tuple[str, str, str]]:
+def load_moves(connection: sa.Connection) -> list[tuple[str, str, str]]:
     """(channel, old chat, new chat) of every move, oldest first. A system query."""
     columns = (moved_chats.c.channel, moved_chats.c.old_chat, moved_chats.c.new_chat)
     return [tuple(row) for row in connection.execute(sa.select(*columns).order_by(moved_chats.c.moved_at))]

@@ -16,7 +16,7 @@ from gateway.store.people import Connection
 from gateway.store.tables.people import pairing_guesses, pairing_requests
 
 
-class State(StrEnum):
+class PairingState(StrEnum):
     """Where a request stands; only a pending one can still become something else."""
 
     PENDING = "pending"
@@ -27,7 +27,7 @@ class State(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class PairingRequest:
     """Somebody asks to be let into one account."""
 
     id: str
@@ -38,7 +38,7 @@ class Request:
     display_name: str
     chat: str
     locale: str | None
-    state: State
+    state: PairingState
     created_at: datetime
     expires_at: datetime  # the first moment it no longer holds
     replied_at: datetime | None  # when the person was last told the code
@@ -49,11 +49,11 @@ class Request:
 
 
 _rows = pairing_requests.c
-_is_pending = _rows.state == sa.literal_column(f"'{State.PENDING}'")
+_is_pending = _rows.state == sa.literal_column(f"'{PairingState.PENDING}'")
 """In so many words: SQLite uses the index of pending requests for no other."""
 
 
-def add(connection: Connection, request: Request) -> None:
+def add(connection: Connection, request: PairingRequest) -> None:
     """Keep a new request."""
     connection.execute(
         insert_new(connection, pairing_requests),
@@ -67,15 +67,15 @@ def add(connection: Connection, request: Request) -> None:
     )  # fmt: skip
 
 
-def get(connection: Connection, request_id: str) -> Request | None:
+def get(connection: Connection, request_id: str) -> PairingRequest | None:
     """The request with this id."""
     found = _read(connection.execute(sa.select(pairing_requests).where(_rows.id == request_id)))
     return found[0] if found else None
 
 
-def pending(connection: Connection, channel: str | None = None, account: str | None = None) -> list[Request]:
+def pending(connection: Connection, channel: str | None = None, account: str | None = None) -> list[PairingRequest]:
     """Undecided requests, oldest first, of one account or of all."""
-    query = sa.select(pairing_requests).where(_rows.state == State.PENDING).order_by(_rows.created_at, _rows.id)
+    query = sa.select(pairing_requests).where(_rows.state == PairingState.PENDING).order_by(_rows.created_at, _rows.id)
     if channel is not None:
         query = query.where(_rows.channel == channel, _rows.account == account)
     return _read(connection.execute(query))
@@ -84,7 +84,7 @@ def pending(connection: Connection, channel: str | None = None, account: str | N
 def pending_count(connection: Connection, channel: str, account: str) -> int:
     """How many wait at one account."""
     query = sa.select(sa.func.count()).where(_rows.channel == channel, _rows.account == account)
-    return int(connection.execute(query.where(_rows.state == State.PENDING)).scalar_one())
+    return int(connection.execute(query.where(_rows.state == PairingState.PENDING)).scalar_one())
 
 
 def pending_counts(connection: Connection) -> dict[str, int]:
@@ -100,10 +100,10 @@ def made_since(connection: Connection, channel: str, account: str, since: dateti
     return int(connection.execute(query.where(_rows.created_at >= since)).scalar_one())
 
 
-def next_to_give_way(connection: Connection, channel: str, account: str, *, again_only: bool) -> Request | None:
+def next_to_give_way(connection: Connection, channel: str, account: str, *, again_only: bool) -> PairingRequest | None:
     """Who of those that wait at an account makes room: the oldest that asks again, else, if it may be, the oldest."""
     query = sa.select(pairing_requests).where(
-        _rows.channel == channel, _rows.account == account, _rows.state == State.PENDING
+        _rows.channel == channel, _rows.account == account, _rows.state == PairingState.PENDING
     )
     if again_only:
         query = query.where(_rows.again)
@@ -113,7 +113,7 @@ def next_to_give_way(connection: Connection, channel: str, account: str, *, agai
 
 _keep = (
     sa.update(pairing_requests)
-    .where(_rows.id == sa.bindparam("b_id"), _rows.state == State.PENDING)
+    .where(_rows.id == sa.bindparam("b_id"), _rows.state == PairingState.PENDING)
     .values(kept=sa.bindparam("b_said"))
 )
 
@@ -123,9 +123,9 @@ def keep(connection: Connection, request_id: str, said: str | None) -> None:
     connection.execute(_keep, {"b_id": request_id, "b_said": said})
 
 
-def settled_since(connection: Connection, since: datetime, limit: int) -> list[Request]:
+def settled_since(connection: Connection, since: datetime, limit: int) -> list[PairingRequest]:
     """Requests made since then that are pending no more, newest first."""
-    query = sa.select(pairing_requests).where(_rows.state != State.PENDING, _rows.created_at >= since)
+    query = sa.select(pairing_requests).where(_rows.state != PairingState.PENDING, _rows.created_at >= since)
     return _read(connection.execute(query.order_by(_rows.created_at.desc()).limit(limit)))
 
 
@@ -140,22 +140,22 @@ _of_sender = (
 )  # fmt: skip
 
 
-def of_sender(connection: Connection, tenant: str, channel: str, account: str, sender: str) -> list[Request]:
+def of_sender(connection: Connection, tenant: str, channel: str, account: str, sender: str) -> list[PairingRequest]:
     """A person's requests at one account, newest first, ten at most."""
     whose = {"b_tenant": tenant, "b_channel": channel, "b_account": account, "b_sender": sender}
     return _read(connection.execute(_of_sender, whose))
 
 
-def told(connection: Connection, request_id: str, now: datetime) -> None:
+def mark_told(connection: Connection, request_id: str, now: datetime) -> None:
     """The person is told the code (again) now."""
     connection.execute(sa.update(pairing_requests).where(_rows.id == request_id).values(replied_at=now))
 
 
-def settle(connection: Connection, request_id: str, state: State, by: str, now: datetime) -> bool:
+def settle(connection: Connection, request_id: str, state: PairingState, by: str, now: datetime) -> bool:
     """Decide a pending request, in one conditional statement; False where it was pending no more."""
     done = connection.execute(
         sa.update(pairing_requests)
-        .where(_rows.id == request_id, _rows.state == State.PENDING)
+        .where(_rows.id == request_id, _rows.state == PairingState.PENDING)
         .values(state=state, decided_at=now, decided_by=by[:128], kept=None)
     )
     return done.rowcount == 1
@@ -167,7 +167,7 @@ _expire = (
         _is_pending,
         sa.or_(_rows.expires_at <= sa.bindparam("b_now"), _rows.created_at > sa.bindparam("b_latest")),
     )
-    .values(state=State.EXPIRED, decided_at=sa.bindparam("b_now"), decided_by="time", kept=None)
+    .values(state=PairingState.EXPIRED, decided_at=sa.bindparam("b_now"), decided_by="time", kept=None)
 )
 
 
@@ -180,15 +180,15 @@ def deny_all(connection: Connection, tenant: str, sender: str, by: str, now: dat
     """Deny whatever a person has pending, at any account; how many there were."""
     denied = connection.execute(
         sa.update(pairing_requests)
-        .where(_rows.tenant_id == tenant, _rows.sender == sender, _rows.state == State.PENDING)
-        .values(state=State.DENIED, decided_at=now, decided_by=by[:128], kept=None)
+        .where(_rows.tenant_id == tenant, _rows.sender == sender, _rows.state == PairingState.PENDING)
+        .values(state=PairingState.DENIED, decided_at=now, decided_by=by[:128], kept=None)
     )
     return denied.rowcount
 
 
 def forget(connection: Connection, before: datetime) -> None:
     """Delete refused and lapsed requests and guesses from before then; the audit log keeps what was decided."""
-    kept = (State.PENDING, State.APPROVED)
+    kept = (PairingState.PENDING, PairingState.APPROVED)
     connection.execute(sa.delete(pairing_requests).where(_rows.state.not_in(kept), _rows.created_at < before))
     connection.execute(sa.delete(pairing_guesses).where(pairing_guesses.c.at < before))
 
@@ -206,9 +206,9 @@ def guesses_since(connection: Connection, since: datetime, approver: str | None 
     return list(connection.execute(query).scalars())
 
 
-def _read(rows: Iterable[Any]) -> list[Request]:
+def _read(rows: Iterable[Any]) -> list[PairingRequest]:
     return [
-        Request(
+        PairingRequest(
             id=row.id,
             tenant=row.tenant_id,
             channel=row.channel,
@@ -217,7 +217,7 @@ def _read(rows: Iterable[Any]) -> list[Request]:
             display_name=row.display_name,
             chat=row.chat,
             locale=row.locale,
-            state=State(row.state),
+            state=PairingState(row.state),
             created_at=row.created_at,
             expires_at=row.expires_at,
             replied_at=row.replied_at,
@@ -230,12 +230,12 @@ def _read(rows: Iterable[Any]) -> list[Request]:
     ]
 
 
-def approved(
+def find_approved(
     connection: Connection, tenant: str, channel: str, account: str, senders: Collection[str]
-) -> list[Request]:
+) -> list[PairingRequest]:
     """Those of the senders who were let in to this account by a request, oldest first: where to reach them directly."""
     query = sa.select(pairing_requests).where(
         _rows.tenant_id == tenant, _rows.channel == channel, _rows.account == account, _rows.sender.in_(senders),
-        _rows.state == State.APPROVED,
+        _rows.state == PairingState.APPROVED,
     )  # fmt: skip
     return _read(connection.execute(query.order_by(_rows.created_at, _rows.id)))

@@ -244,20 +244,20 @@ def _parts(sender_key: str) -> tuple[str, str, str]:
     return (channel, scope, sender) if scope else (channel, "", identity)
 
 
-def _joined(channel: str, scope: str, sender: str) -> str:
+def _join_key(channel: str, scope: str, sender: str) -> str:
     """The key again."""
     return f"{channel}:{scope}:{sender}" if scope else f"{channel}:{sender}"
 
 
 def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Person]:
     chosen = sa.select(users.c.id).where(which)
-    senders = _grouped(
-        (row.user_id, _joined(row.channel, row.scope, row.sender))
+    senders = _group(
+        (row.user_id, _join_key(row.channel, row.scope, row.sender))
         for row in connection.execute(sa.select(identities).where(identities.c.user_id.in_(chosen)))
     )
     granted = connection.execute(sa.select(grants).where(grants.c.user_id.in_(chosen))).all()
-    by_people = _grouped((g.user_id, f"{g.channel}:{g.account}") for g in granted if g.granted_by != BY_POLICY)
-    by_policy = _grouped((g.user_id, f"{g.channel}:{g.account}") for g in granted if g.granted_by == BY_POLICY)
+    by_people = _group((g.user_id, f"{g.channel}:{g.account}") for g in granted if g.granted_by != BY_POLICY)
+    by_policy = _group((g.user_id, f"{g.channel}:{g.account}") for g in granted if g.granted_by == BY_POLICY)
     return [
         Person(
             user_id=row.id,
@@ -275,7 +275,7 @@ def _people(connection: Connection, which: sa.ColumnElement[bool]) -> list[Perso
     ]
 
 
-def _grouped(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
+def _group(pairs: Iterable[tuple[str, str]]) -> Mapping[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for owner, value in pairs:
         found.setdefault(owner, set()).add(value)

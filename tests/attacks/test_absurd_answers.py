@@ -1,11 +1,16 @@
 """Whatever a platform, a proxy or somebody who plays one answers: a send ends as one of three kinds; the next works."""
 
 import asyncio
+import gzip
 import json
 from collections.abc import Awaitable, Callable, Iterator
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
+from channels.discord.config import DiscordAccount
+from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import MOST_SAID_S
 from channels.messages import OutboundPart, Receipt
@@ -13,6 +18,10 @@ from channels.simulators.discord.faults import Fault as DiscordFault
 from channels.simulators.shared.faults import ScriptedFault
 from channels.simulators.slack.faults import Fault as SlackFault
 from channels.simulators.telegram.faults import Fault as TelegramFault
+from channels.slack.config import SlackAccount
+from channels.slack.wire import SlackWire
+from channels.telegram.config import TelegramAccount
+from channels.telegram.wire import TelegramWire
 from tests.fakes import discord, slack, telegram
 
 ABSURD = (
@@ -131,6 +140,35 @@ async def test_slack_may_say_what_it_likes() -> None:
             assert isinstance(await outcome(rig.channel.send, slack.part("x")), ChannelError), answer
         await rig.channel.send(slack.part("after all"))
         assert "after all" == rig.simulator.answers("D1")[-1].text
+
+
+async def bombed(request: web.Request) -> web.StreamResponse:
+    """An answer of 300 KB that is 300 MB."""
+    await request.read()
+    packed = gzip.compress(b'{"ok": true, "result": "' + bytes(300_000_000) + b'"}')
+    return web.Response(body=packed, headers=JSON | {"Content-Encoding": "gzip"})
+
+
+async def test_an_answer_that_unpacks_beyond_measure_is_given_up() -> None:
+    """Of 300 MB that a platform packs into an answer 16 MB are looked at; the call is in doubt, the process goes on."""
+    made = [
+        lambda base: TelegramWire(TelegramAccount(name="main", token=telegram.TOKEN, api_base=base)),
+        lambda base: SlackWire(SlackAccount(bot_token="xoxb-made-up", app_token="xapp-made-up", api_base=base)),
+        lambda base: DiscordWire(DiscordAccount(name="main", token="made-up-token", api_base=base)),
+    ]
+    calls = [
+        lambda wire: wire.call("getMe", {}, timeout_s=20),
+        lambda wire: wire.get("auth.test"),
+        lambda wire: wire.call("GET", "/users/@me"),
+    ]
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", bombed)
+    async with TestServer(app) as server:
+        for make, call in zip(made, calls, strict=True):
+            wire = make(f"http://127.0.0.1:{server.port}")
+            with pytest.raises(Unknown, match="TooLong"):
+                await call(wire)
+            await wire.aclose()
 
 
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 405])

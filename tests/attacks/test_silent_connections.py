@@ -12,7 +12,7 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from gateway.ops.control import call
+from gateway.ops.control_client import call
 
 pytestmark = pytest.mark.timeout(60)
 

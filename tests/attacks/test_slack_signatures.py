@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from slack_sdk.signature import Clock, SignatureVerifier
+from structlog.testing import capture_logs
 
 from channels.simulators.slack.posting import signed_headers
 from channels.simulators.slack.state import SIGNING_SECRET
@@ -129,6 +130,16 @@ async def test_header_given_twice_is_no_signature():
                 session.post(rig.simulator.world.the_app().webhook_url, data=BODY, headers=twice) as answer,
             ):
                 assert 401 == answer.status
+
+
+async def test_hundred_forgeries_are_one_line_in_the_log():
+    """Whoever finds the address cannot fill the disk with what is said of them."""
+    async with slack_by_http() as rig, rig.running():
+        await rig.sink.until(lambda: len(rig.sink.states) > 1)
+        with capture_logs() as lines:
+            for _ in range(100):
+                assert 401 == await _posted(rig.simulator.world.the_app().webhook_url, Attack("forged", secret="x"))
+    assert 1 == len([line for line in lines if line["event"] == "webhook_refused"])
 
 
 async def test_exact_replay_is_taken_once():

@@ -32,3 +32,30 @@ async def test_flood_of_strangers_leaves_a_few_keys_and_no_word(tmp_path: Path):
     assert [{"outcome": "refused", "rows": 10}] == rows
     assert ([{"words": 0}], [{"kept": 1}]) == (words, kept)
     assert f"{CANARY} in a group".encode() not in on_disk(here.home)
+
+
+async def test_who_blocks_and_unblocks_the_bot_for_ever_leaves_a_few_rows_and_is_heard_all_the_same(tmp_path: Path):
+    """A stranger's 300 changes of mind make five rows; what they say then is answered."""
+    async with house(tmp_path, access="pairing") as here:
+        for _ in range(150):
+            here.sim.block(1)
+            here.sim.unblock(1)
+        here.sim.say(1, "hello")
+        await here.told(1, "code")
+        await here.settled()
+        rows = await here.rows("SELECT outcome, count(*) AS rows FROM inbox GROUP BY outcome ORDER BY outcome")
+    assert [{"outcome": "context", "rows": 5}, {"outcome": "refused", "rows": 1}] == rows
+
+
+async def test_groups_that_the_bot_is_put_into_and_out_of_leave_one_burst_each(tmp_path: Path):
+    """One group and 200 comings and goings: five rows, and one parked lane at most."""
+    async with house(tmp_path, access="pairing") as here:
+        here.sim.add_chat(GROUP, "supergroup")
+        for _ in range(100):
+            here.sim.block(GROUP, person=2)
+            here.sim.unblock(GROUP, person=2)
+        await here.settled()
+        rows = await here.rows("SELECT count(*) AS rows FROM inbox")
+        parked = await here.rows("SELECT count(*) AS lanes FROM parked_lanes")
+    assert [{"rows": 5}] == rows
+    assert parked[0]["lanes"] <= 1

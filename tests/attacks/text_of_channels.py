@@ -9,11 +9,10 @@ import orjson
 from channels.base import Renderer
 from channels.console import drawing
 from channels.console.render import ConsoleRenderer
-from channels.discord import bodies as discord_bodies
+from channels.discord import payloads as discord_payloads
 from channels.discord import translate as discord
 from channels.discord.config import DiscordAccount
-from channels.discord.escaping import inline_code
-from channels.discord.render import DiscordRenderer
+from channels.discord.render import DiscordRenderer, inline_code
 from channels.discord.translate_interaction import translate_interaction
 from channels.foreign import words_of
 from channels.markdown import parse as markdown_parse
@@ -108,7 +107,7 @@ def slack_call(rendered: Rendered) -> None:
 def file_names(text: str) -> None:
     """The name of a file that goes out."""
     telegram_payloads.file_name(text)
-    discord_bodies.safe_media((OutboundMedia(AttachmentKind.DOCUMENT, text, "text/plain", b""),))
+    discord_payloads.safe_media((OutboundMedia(AttachmentKind.DOCUMENT, text, "text/plain", b""),))
 
 
 def links(text: str) -> None:
@@ -128,7 +127,7 @@ def table_cells(text: str) -> None:
 # ------------------------------------------------------------ what comes in
 
 US_TELEGRAM = TelegramIdentity("main", 7, "coach_bot")
-US_DISCORD = discord.Ourselves("main", "7", "7")
+US_DISCORD = discord.BotIdentity("main", "7", "7")
 DISCORD_CONFIG = DiscordAccount.model_validate({"token": "made.up.token"})
 US_SLACK = slack.BotIdentity("main", "T1", "U7", "B7", name="coach")
 VISITOR = web.visitor_of("a" * 32, "en")
@@ -159,17 +158,17 @@ def from_discord(text: str) -> None:
         "timestamp": NOW.isoformat(), "mentions": [who], "edited_timestamp": NOW.isoformat(),
         "attachments": [{"id": "1", "filename": text, "size": 1, "content_type": text}],
     }  # fmt: skip
-    near = discord.Surroundings(US_DISCORD, DISCORD_CONFIG)
+    context = discord.TranslationContext(US_DISCORD, DISCORD_CONFIG)
     snapshot = {"message": {"content": text, "attachments": []}}
     message |= {"message_reference": {"message_id": "2", "channel_id": "5"}, "referenced_message": dict(message)}
     message |= {"message_snapshots": [snapshot]}
     for event in ("MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE"):
-        discord.translate(event, 1, message, near, NOW)
-    discord.translate("MESSAGE_CREATE", 1, {"id": text, "content": text}, near, NOW)
+        discord.translate(event, 1, message, context, NOW)
+    discord.translate("MESSAGE_CREATE", 1, {"id": text, "content": text}, context, NOW)
     options = [{"name": text, "type": 3, "value": text}] * 2
     used = {"id": "1", "application_id": "7", "type": 2, "token": "t", "channel_id": "5", "user": who}
-    translate_interaction(1, {**used, "data": {"id": "1", "name": text, "type": 1, "options": options}}, near)
-    translate_interaction(1, {**used, "type": text}, near)
+    translate_interaction(1, {**used, "data": {"id": "1", "name": text, "type": 1, "options": options}}, context)
+    translate_interaction(1, {**used, "type": text}, context)
 
 
 def from_slack(text: str) -> None:
@@ -224,7 +223,7 @@ def shown_on_the_page(rendered: Rendered) -> None:
 RENDERED: dict[str, tuple[Renderer, Callable[[Rendered], object]]] = {
     "channels.telegram": (TelegramRenderer(), telegram_call),
     "channels.telegram rich": (RichTelegramRenderer(), telegram_call),
-    "channels.discord": (DiscordRenderer(), lambda rendered: discord_bodies.message_of(part_of(rendered))),
+    "channels.discord": (DiscordRenderer(), lambda rendered: discord_payloads.message_of(part_of(rendered))),
     "channels.slack markdown": (SlackRenderer(MARKDOWN), slack_call),
     "channels.slack mrkdwn": (SlackRenderer(MRKDWN), slack_call),
     "channels.web": (WebRenderer(), shown_on_the_page),
@@ -251,7 +250,7 @@ ENTRIES: dict[str, Entry] = {
     "channels.console.drawing": Entry(on_a_terminal),
     "channels: names of files": Entry(file_names),
     "channels.foreign:words_of": Entry(words_of),
-    "channels.discord.escaping:inline_code": Entry(inline_code),
+    "channels.discord.render:inline_code": Entry(inline_code),
 }
 
 EXCUSED: dict[str, str] = {
@@ -262,12 +261,13 @@ EXCUSED: dict[str, str] = {
     "channels.console.client": "the terminal's own process, which shows one person their own words",
     "channels.discord.backfill": "loops over pages of a history; each message goes through the translator",
     "channels.slack.backfill": "loops over pages of a history; each message goes through the translator",
-    "channels.discord.hearing": "loops over batches of dispatches; each goes through the translator",
+    "channels.discord.consumer": "loops over attempts of a call or a commit of ours",
+    "channels.discord.sent_lookup": "loops over a page of a history and compares ids and keys",
     "channels.slack.sent_lookup": "loops over pages of a history and compares ids and keys",
     "channels.discord.commands": "our own commands and their own texts",
     "channels.discord.config": "the operator's own configuration, read once at the start",
     "channels.telegram.config": "the operator's own configuration, read once at the start",
-    "channels.discord.places": "loops over the channels of a server, by their ids",
+    "channels.discord.channel_cache": "loops over the channels of a server, by their ids",
     "channels.discord.wire": "loops over attempts and options of a call of ours",
     "channels.telegram.files": "a file's path as Telegram names it, and bounded by it",
     "channels.telegram.adapter": "our own commands and their own texts",

@@ -11,7 +11,7 @@ from gateway.commands.table import CommandTable
 from gateway.commands.zones import find_zone, near_zones
 from gateway.delivery.unfinished import closed
 from gateway.safety import guard, output, redaction
-from gateway.safety.names import Known, Lookalikes
+from gateway.safety.names import KnownName, Lookalikes
 from gateway.sessions.framing import framed
 from gateway.sessions.kinds import words_of
 from gateway.telemetry import Cleaner
@@ -68,7 +68,7 @@ def suspect(text: str) -> None:
 
 def named(text: str) -> None:
     """Somebody's name as lists show it."""
-    Lookalikes((Known("Ada", "owner"),)).introduced(text)
+    Lookalikes((KnownName("Ada", "owner"),)).introduce(text)
     framed("attached document", text, text)
 
 

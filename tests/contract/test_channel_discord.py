@@ -18,7 +18,7 @@ from channels.base import (
     SendsMedia,
     ShowsTyping,
 )
-from channels.discord.waiting import MOST_WAITING
+from channels.discord.ingest import MOST_WAITING
 from channels.errors import ConfigRefused, Retryable, Unknown
 from channels.messages import (
     CommandInvoked,

@@ -3,7 +3,7 @@
 import pytest
 
 from channels.base import ChannelState
-from channels.discord.hearing import FILLING
+from channels.discord.consumer import FILLING
 from channels.simulators.discord.faults import Fault
 from tests.fakes.discord import FORUM, GUILD, MENTION, ROOM, discord, texts
 
@@ -14,16 +14,9 @@ async def test_after_a_lost_session_the_gap_is_filled_from_history():
         rig.simulator.add_channel(FORUM, GUILD, forum=True)
         rig.simulator.add_thread(6_001, ROOM)
         rig.simulator.add_thread(6_002, FORUM)
-        async with rig.running():
-            rig.simulator.say(1, "known")
-            await rig.sink.until(lambda: len(rig.sink.events) == 1)
-        rig.simulator.forget_sessions()
         places = [1, ROOM, 6_001, 6_002]
         said = {chat: [f"{chat}/{n}" for n in range(120)] for chat in places}
-        for n in range(120):
-            for chat in places:
-                rig.simulator.say(chat, said[chat][n], person=7)
-        await rig.restarted()
+        await rig.lose_session(*((chat, said[chat][n]) for n in range(120) for chat in places))
         async with rig.running():
             await rig.sink.until(lambda: len(texts(rig)) >= 481)  # "known" lies in the overlap, dedupe takes it
             rig.simulator.say(1, "live")
@@ -35,43 +28,18 @@ async def test_after_a_lost_session_the_gap_is_filled_from_history():
         assert '"gap":false' in (rig.sink.committed or "")
 
 
-async def test_a_gap_that_was_not_filled_before_a_kill_is_filled_after_it():
-    """The cursor says that a gap is open; a resumed session does not hide it."""
-    async with discord() as rig:
-        async with rig.running():
-            rig.simulator.say(1, "known")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.forget_sessions()
-        rig.simulator.say(1, "in the gap")
-        await rig.restarted()
-        rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=2))
-        async with rig.running(wait=False):
-            await rig.sink.until(lambda: '"gap":true' in (rig.sink.committed or ""))
-        assert [] == texts(rig)
-        await rig.restarted()
-        async with rig.running(wait=False):
-            await rig.sink.until(lambda: "in the gap" in texts(rig))
-            await rig.sink.until(lambda: '"gap":false' in (rig.sink.committed or ""))
-        assert (2, 1) == (rig.sessions.identifies, rig.sessions.resumes)
-
-
 async def test_what_a_resumed_session_replays_waits_for_an_older_gap():
     """A kill while a gap is being filled: the session that is taken up again tells of what came after the gap."""
     async with discord() as rig:
-        async with rig.running():
-            rig.simulator.say(1, "known")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.forget_sessions()
-        rig.simulator.say(1, "in the gap")
-        await rig.restarted()
+        await rig.lose_session((1, "in the gap"))
         rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=2))
         async with rig.running(wait=False):
-            await rig.sink.until(lambda: '"gap":true' in (rig.sink.committed or ""))
+            await rig.until_gap(is_open=True)
         rig.simulator.say(1, "after it")
         await rig.restarted()
         async with rig.running(wait=False):
             await rig.sink.until(lambda: {"in the gap", "after it"} <= set(texts(rig)))
-            await rig.sink.until(lambda: '"gap":false' in (rig.sink.committed or ""))
+            await rig.until_gap(is_open=False)
         assert ["in the gap", "after it"] == [text for text in dict.fromkeys(texts(rig)) if text != "known"]
         assert (2, 1) == (rig.sessions.identifies, rig.sessions.resumes)
 
@@ -79,15 +47,10 @@ async def test_what_a_resumed_session_replays_waits_for_an_older_gap():
 async def test_during_a_backfill_messages_keep_their_order_and_commands_do_not_wait():
     """Live messages wait for the history of before; interactions, which have 3 s, pass."""
     async with discord() as rig:
-        async with rig.running():
-            rig.simulator.say(1, "known")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.forget_sessions()
-        rig.simulator.say(1, "old")
-        await rig.restarted()
+        await rig.lose_session((1, "old"))
         rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=0.3))
         async with rig.running(wait=False):
-            await rig.sink.until(lambda: '"gap":true' in (rig.sink.committed or ""))
+            await rig.until_gap(is_open=True)
             rig.simulator.say(1, "new")
             used = rig.simulator.command(1, "stats")
             await rig.sink.until(lambda: bool(rig.sink.events))
@@ -96,27 +59,10 @@ async def test_during_a_backfill_messages_keep_their_order_and_commands_do_not_w
         assert ["known", "old", "new"] == list(dict.fromkeys(texts(rig)))
 
 
-async def test_first_contact_starts_at_the_newest():
-    """A bot that never ran here replays nothing of what was said before."""
-    async with discord() as rig:
-        rig.simulator.say(1, "long ago")
-        rig.simulator.say(ROOM, f"{MENTION} long ago", person=7)
-        async with rig.running():
-            rig.simulator.say(1, "now")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        assert ["now"] == texts(rig)
-
-
 async def test_a_long_gap_is_capped_and_said():
     """More than `backfill_messages` of one channel are not fetched; health and the log say so."""
     async with discord(backfill_messages=100) as rig:
-        async with rig.running():
-            rig.simulator.say(1, "known")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.forget_sessions()
-        for n in range(250):
-            rig.simulator.say(1, f"m{n}")
-        await rig.restarted()
+        await rig.lose_session(*((1, f"m{n}") for n in range(250)))
         async with rig.running():
             await rig.sink.until(lambda: any("more than is fetched" in told for _, told in rig.sink.states))
         assert 100 == len(texts(rig))
@@ -127,17 +73,11 @@ async def test_channels_that_are_hidden_or_broken_do_not_stop_a_backfill():
     async with discord() as rig:
         rig.simulator.add_channel(5_003, GUILD)
         rig.simulator.add_channel(5_004, GUILD)
-        async with rig.running():
-            rig.simulator.say(1, "known")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.forget_sessions()
-        for chat in (1, ROOM, 5_003, 5_004):
-            rig.simulator.say(chat, f"in {chat}", person=7)
+        await rig.lose_session(*((chat, f"in {chat}") for chat in (1, ROOM, 5_003, 5_004)))
         rig.simulator.world.channels[5_003].readable = False
         rig.simulator.faults.script(Fault(kind="status", method="getMessages", chat=5_004, times=None))
-        await rig.restarted()
         async with rig.running():
-            await rig.sink.until(lambda: '"gap":false' in (rig.sink.committed or ""))
+            await rig.until_gap(is_open=False)
         assert {"known", "in 1", f"in {ROOM}"} == set(texts(rig))
         assert any("1 were not read" in told for _, told in rig.sink.states)
 
@@ -160,7 +100,7 @@ async def test_a_malformed_dispatch_is_quarantined_and_the_next_one_heard(event:
         rig.simulator.inject(event, data)
         rig.simulator.say(1, "after")
         await rig.sink.until(lambda: "after" in texts(rig))
-        assert [f"dispatch:{event}:"] == [one.event_id[: len(event) + 10] for one in rig.sink.rejected]
+        assert [f"dispatch:{event}:"] == [kept.event_id[: len(event) + 10] for kept in rig.sink.rejected]
         assert (1, 1) == (rig.simulator.gateway.sockets, rig.sessions.identifies)
 
 
@@ -188,21 +128,17 @@ async def test_a_lone_surrogate_in_a_message_is_mended():
 async def test_health_says_that_it_hears_while_a_gap_is_being_filled():
     """READY as soon as a session stands, with what is still missing; after a kill amid the gap as well."""
     async with discord() as rig:
-        async with rig.running():
-            rig.simulator.say(1, "known")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.forget_sessions()
-        rig.simulator.say(1, "in the gap")
+        await rig.lose_session((1, "in the gap"))
         for _ in range(2):
             await rig.restarted()
             rig.simulator.faults.script(Fault(kind="delay", method="getMessages", delay_s=2))
             async with rig.running(wait=False):
-                await rig.sink.until(lambda: '"gap":true' in (rig.sink.committed or ""))
+                await rig.until_gap(is_open=True)
                 await rig.sink.until(lambda: (ChannelState.READY, FILLING) in rig.sink.states)
                 assert [] == texts(rig)
         await rig.restarted()
         async with rig.running(wait=False):
-            await rig.sink.until(lambda: '"gap":false' in (rig.sink.committed or ""))
+            await rig.until_gap(is_open=False)
             await rig.sink.until(lambda: rig.sink.states[-1] == (ChannelState.READY, ""))
         assert "in the gap" in texts(rig)
 
@@ -223,20 +159,14 @@ async def test_a_conversation_of_commands_alone_is_looked_into_after_a_gap():
 async def test_a_direct_chat_that_cannot_be_read_back_is_named_and_read_as_soon_as_it_can_be():
     """403: health says which and why, others are read; the resume point keeps where it is behind, a restart on."""
     async with discord() as rig:
-        async with rig.running():
-            for chat in (1, 2):
-                rig.simulator.say(chat, "known")
-            await rig.sink.until(lambda: len(rig.sink.events) == 2)
-        rig.simulator.forget_sessions()
-        for chat in (1, 2):
-            rig.simulator.say(chat, f"in the gap, {chat}")
+        await rig.lose_session((1, "in the gap, 1"), (2, "in the gap, 2"), known=(1, 2))
         rig.simulator.world.channels[2].readable = False
         for _ in range(2):
             await rig.restarted()
             async with rig.running(wait=False):
                 await rig.sink.until(lambda: "in the gap, 1" in texts(rig))
                 await rig.sink.until(lambda: "1 were not read: direct chat 2 (403)" in rig.sink.missing)
-                assert '"behind":0' not in (rig.sink.committed or "")
+                await rig.sink.until(lambda: '"behind":0' not in (rig.sink.committed or ""))
                 rig.simulator.say(1, "live")
                 await rig.sink.until(lambda: "live" in texts(rig))
         rig.simulator.world.channels[2].readable = True
@@ -250,13 +180,8 @@ async def test_a_direct_chat_that_cannot_be_read_back_is_named_and_read_as_soon_
 async def test_what_fails_for_a_while_is_read_later_beside_what_is_said_now():
     """A chat that answers 500 holds up nobody for long; what was said there comes once it answers."""
     async with discord() as rig:
-        async with rig.running():
-            rig.simulator.say(1, "known")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.forget_sessions()
-        rig.simulator.say(1, "in the gap")
+        await rig.lose_session((1, "in the gap"))
         rig.simulator.faults.script(Fault(kind="status", method="getMessages", chat=1, times=None))
-        await rig.restarted()
         async with rig.running(wait=False):
             await rig.sink.until(lambda: "direct chat 1 (HTTP 500)" in rig.sink.missing)
             rig.simulator.say(3, "live")
@@ -271,14 +196,8 @@ async def test_what_fails_for_a_while_is_read_later_beside_what_is_said_now():
 async def test_a_server_that_does_not_list_its_channels_holds_up_no_direct_chat(method: str):
     """It is named, and asked again until it does."""
     async with discord() as rig:
-        async with rig.running():
-            rig.simulator.say(1, "known")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.forget_sessions()
-        rig.simulator.say(1, "direct")
-        rig.simulator.say(ROOM, f"{MENTION} room", person=7)
+        await rig.lose_session((1, "direct"), (ROOM, f"{MENTION} room"))
         rig.simulator.faults.script(Fault(kind="status", method=method, status=403, times=2))
-        await rig.restarted()
         async with rig.running(wait=False):
             await rig.sink.until(lambda: "direct" in texts(rig))
             await rig.sink.until(lambda: "1 servers did not list their channels" in rig.sink.missing)
@@ -289,15 +208,9 @@ async def test_a_server_that_does_not_list_its_channels_holds_up_no_direct_chat(
 async def test_what_a_gap_holds_comes_in_the_order_it_was_said_however_the_pages_are_sorted():
     """Sorted by id across pages and channels: an emulator, or another version of Discord, may list in any order."""
     async with discord() as rig:
-        async with rig.running():
-            rig.simulator.say(1, "known")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.forget_sessions()
-        rig.simulator.world.pages_sorted = False
         said = [f"m{n}" for n in range(230)]
-        for number, text in enumerate(said):
-            rig.simulator.say((1, 1, ROOM)[number % 3], text, person=7)
-        await rig.restarted()
+        await rig.lose_session(*(((1, 1, ROOM)[number % 3], text) for number, text in enumerate(said)))
+        rig.simulator.world.pages_sorted = False
         async with rig.running(wait=False):
             await rig.sink.until(lambda: len(texts(rig)) == 231)
         assert ["known", *said] == texts(rig)
@@ -308,13 +221,8 @@ async def test_a_thread_that_fell_asleep_in_the_gap_is_read():
     async with discord() as rig:
         rig.simulator.add_thread(6_001, ROOM)
         rig.simulator.add_thread(6_002, ROOM).archived = True
-        async with rig.running():
-            rig.simulator.say(1, "known")
-            await rig.sink.until(lambda: bool(rig.sink.events))
-        rig.simulator.forget_sessions()
-        rig.simulator.say(6_001, f"{MENTION} in the gap", person=7)
+        await rig.lose_session((6_001, f"{MENTION} in the gap"))
         rig.simulator.world.channels[6_001].archived = True
-        await rig.restarted()
         async with rig.running(wait=False):
             await rig.sink.until(lambda: "in the gap" in texts(rig))
         assert ("5001", "6001") == (rig.sink.events[-1].address.chat, rig.sink.events[-1].address.thread)

@@ -26,7 +26,7 @@ async def asked(rig: Rig, name: str = "stats", **options: str) -> tuple[Interact
     """Somebody used a command in a channel of a server; the interaction, and how it is to be answered."""
     used = rig.simulator.command(ROOM, name, options, person=ASKER)
     await rig.sink.until(lambda: any(event.event_id == f"int:{used.id}" for event in rig.sink.events))
-    await rig.simulator.until(lambda: used.acked_at_s is not None or rig.simulator.interactions.failed(used))
+    await rig.simulator.until(lambda: used.acked_at_s is not None or rig.simulator.interactions.has_failed(used))
     event = next(event for event in rig.sink.events if event.event_id == f"int:{used.id}")
     assert isinstance(event, CommandInvoked)
     assert event.route is not None

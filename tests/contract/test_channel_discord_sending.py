@@ -5,7 +5,7 @@ import pytest
 from channels.base import (
     Sign,
 )
-from channels.discord.reactions import REACTIONS
+from channels.discord.adapter import REACTIONS
 from channels.errors import Retryable
 from channels.simulators.discord.faults import Fault
 from tests.fakes.discord import BOT_ID, GUILD, HOME, MENTION, ROOM, discord, invoked, part, texts

@@ -13,7 +13,7 @@ from gateway.store.crashes import AtWork, Record, row_work, turn_work
 from gateway.store.engine import Store
 from gateway.store.inbox import NewRow
 from gateway.store.journal import TurnRow
-from gateway.store.pairing import Request, State
+from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Newcomer
 from gateway.store.tables.people import users
 from tests.fakes.people import NOON, message
@@ -27,10 +27,10 @@ async def let_in(store: Store, sender: str) -> str:
     return (await store.write(lambda c: people.enrol(c, newcomer, NOON))).user_id
 
 
-def asked(number: int, sender: str, chat: str) -> Request:
+def asked(number: int, sender: str, chat: str) -> PairingRequest:
     """A request of somebody's to be let in."""
-    return Request(
-        f"r{number}", "default", "slack", "main", sender, "Ana", chat, None, State.PENDING, NOON,
+    return PairingRequest(
+        f"r{number}", "default", "slack", "main", sender, "Ana", chat, None, PairingState.PENDING, NOON,
         NOON + timedelta(hours=1), None,
     )  # fmt: skip
 

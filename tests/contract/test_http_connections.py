@@ -11,7 +11,7 @@ import pytest
 from aiohttp import web
 
 from channels.base import HttpRoute
-from gateway.http.connection import Connection, Phase
+from gateway.http.connection import HttpConnection, Phase
 from gateway.http.door import Door, DoorRules
 from tests.fakes.http import Loaded, served
 
@@ -237,13 +237,13 @@ async def test_answer_that_nobody_reads_is_given_up():
 
     over = asyncio.Event()
 
-    def moved(connection: Connection, _before: Phase) -> None:
+    def moved(connection: HttpConnection, _before: Phase) -> None:
         if connection.over:
             over.set()
 
     server = web.Server(much)
     listening = await asyncio.get_running_loop().create_server(
-        lambda: Connection(server(), moved, head_s=5.0, idle_s=5.0, stall_s=0.05), "127.0.0.1", 0
+        lambda: HttpConnection(server(), moved, head_s=5.0, idle_s=5.0, stall_s=0.05), "127.0.0.1", 0
     )
     async with listening, raw(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/") as greedy:
         greedy.say(HEALTH)

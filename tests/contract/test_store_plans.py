@@ -15,9 +15,9 @@ import pytest
 import sqlalchemy as sa
 
 from gateway.app import Gateway
-from gateway.cli.standing import standing
+from gateway.cli.status import gateway_status
 from gateway.config.settings import Settings, load
-from gateway.ops.control import call
+from gateway.ops.control_client import call
 from gateway.store import journal
 from gateway.store.engine import Store
 from tests.contract.stores import SqliteCase, StoreCase
@@ -85,7 +85,7 @@ async def asked_by_a_life(directory: Path, url: str) -> list[Asked]:
             begun_s = time.perf_counter()
             await call(settings.control_path, "status", {}, 60.0)
             sys.stdout.write(f"status: {1000 * (time.perf_counter() - begun_s):.0f} ms\n")
-        await standing(settings)
+        await gateway_status(settings)
         store = await Store.open(url)
         await store.read(lambda connection: journal.events_of_turn(connection, "no such turn"))
         await store.aclose()

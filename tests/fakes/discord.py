@@ -1,7 +1,7 @@
 """A Discord channel running against the simulator, for tests: one call starts all of it."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -74,6 +74,22 @@ class Rig:
         await self.channel.aclose()
         self.channel = DiscordChannel(self.config, pause=self.pauses)
         self.sink = sink if sink is not None else RecordingSink(self.sink.committed, self.sink.known)
+
+    async def lose_session(self, *gap: tuple[int, str], known: Sequence[int] = (1,)) -> None:
+        """`known` chats were heard from; then the session is lost, `gap` is said, and another process begins."""
+        async with self.running():
+            for chat in known:
+                self.simulator.say(chat, "known")
+            await self.sink.until(lambda: len(self.sink.events) == len(known))
+        self.simulator.forget_sessions()
+        for chat, text in gap:
+            self.simulator.say(chat, text, person=None if chat < GUILD else 7)
+        await self.restarted()
+
+    async def until_gap(self, *, is_open: bool) -> None:
+        """Wait until the resume point says that there is a gap, or none any more."""
+        words = f'"gap":{str(is_open).lower()}'
+        await self.sink.until(lambda: words in (self.sink.committed or ""))
 
 
 def account(simulator: DiscordSimulator, token: str = TOKEN, **more: object) -> DiscordAccount:

@@ -21,7 +21,7 @@ from tests.fakes.outages import FickleEngine
 from tests.fakes.people import KEY, NOON
 from tests.fakes.spine import QuickStore, Spine
 
-KEYS = AccessKeys.derived(KEY)
+KEYS = AccessKeys.derive_from(KEY)
 
 
 @dataclass

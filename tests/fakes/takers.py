@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from markdown_it import MarkdownIt
 
 from channels.base import Limits, Renderer
-from channels.discord import bodies
+from channels.discord import payloads
 from channels.discord.limits import DISCORD_LIMITS
 from channels.discord.render import DiscordRenderer
 from channels.markdown.tree import Block, Table
@@ -90,14 +90,14 @@ def rich_words(rich) -> str:
 
 
 def _discord(rendered: Rendered) -> Taken:
-    body = bodies.message_of(_part("1", rendered))
+    body = payloads.message_of(_part("1", rendered))
     discord_checks.check_nonce(body)
     content = discord_checks.checked_content(body)
-    pings = discord_checks.pinged(content, body["allowed_mentions"])
+    pings = discord_checks.find_pings(content, body["allowed_mentions"])
     shown = discord_markdown.seen(content)
     live = {"mention", "emoji", "timestamp", "spoiler", "underline"} & shown.kinds()
     faults = discord_markdown.faults(content) + sorted(live)
-    if body["flags"] & bodies.SUPPRESS_EMBEDS == 0:
+    if body["flags"] & payloads.SUPPRESS_EMBEDS == 0:
         faults.append("it may be unfurled")
     return Taken(shown.text, pings, tuple(faults))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from channels.base import Channel
-from channels.discord.bodies import SUPPRESS_EMBEDS
+from channels.discord.payloads import SUPPRESS_EMBEDS
 from channels.messages import Address, Rendered
 from channels.simulators.discord.state import ShownMessage as ShownDiscord
 from channels.simulators.slack.state import ShownMessage as ShownSlack

@@ -7,7 +7,7 @@ from tests.house.tree import PACKAGES, Function, functions, named, python_files
 
 ALLOWED = {
     "channels/console/adapter.py:ConsoleChannel._serve",  # one terminal
-    "channels/discord/hearing.py:_understood",  # one dispatch
+    "channels/discord/ingest.py:_read_dispatch",  # one dispatch
     "channels/slack/receiving.py:Receiver._translate_safely",  # one delivery
     "channels/telegram/receiving.py:_translate_one",  # one update
     "gateway/ops/control.py:ControlServer._serve",  # one connection of an operator
@@ -17,10 +17,9 @@ ALLOWED = {
     "gateway/durable_queue.py:Drained._drain",  # one lane, one mailbox
     "gateway/sessions/router.py:Router.run",  # one row
     "gateway/sessions/worker.py:Session._give_up",  # one apology
-    "gateway/supervision.py:Supervised._contained",  # one task
-    "gateway/supervision.py:_noted",  # one run of one part
+    "gateway/supervision.py:Supervised._contain",  # one task
+    "gateway/supervision.py:_note_failure",  # one run of one part
     "agent/tools/pipeline.py:Pipeline._run",  # one tool call
-    "gateway/ops/control.py:ControlServer._answer",  # one request of an operator
     "gateway/delivery/calls.py:call",  # one call of one channel
     "gateway/delivery/drafts.py:LiveAnswer._show",  # one live answer
     "gateway/inbound/manager.py:ChannelManager._run_once",  # one channel's run

@@ -13,7 +13,7 @@ from channels.simulators.telegram.server import TelegramSimulator
 from channels.simulators.telegram.state import ShownMessage
 from gateway.app import Gateway
 from gateway.config.settings import load
-from gateway.ops.control import call
+from gateway.ops.control_client import call
 from gateway.store.engine import Store
 from tests.fakes.model_server import ModelServer, Reply
 

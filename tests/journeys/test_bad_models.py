@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import orjson
 import pytest
 
 from tests.fakes.model_server import Answer, Call, Fault, Reply
@@ -21,6 +22,20 @@ patience_s = 0.5
 PAGE = Fault(body=b"<html><body>Sign in to the hotel network</body></html>", content_type="text/html")
 
 
+def stream(*deltas: dict[str, object]) -> Fault:
+    """Chunks of a stream as they stand, which ends well."""
+    chunks = [{"choices": [{"index": 0, "delta": delta}]} for delta in deltas]
+    chunks.append({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
+    said = b"".join(b"data: " + orjson.dumps(chunk) + b"\n\n" for chunk in chunks)
+    return Fault(body=said + b"data: [DONE]\n\n", content_type="text/event-stream")
+
+
+PLACES: list[dict[str, object]] = [
+    {"tool_calls": [{"index": index, "id": "1", "function": {"name": "get_user_skills", "arguments": "{}"}}]}
+    for index in ("a", 0)
+]
+
+
 @pytest.mark.parametrize(
     ("answers", "words"),
     [
@@ -32,6 +47,9 @@ PAGE = Fault(body=b"<html><body>Sign in to the hotel network</body></html>", con
         pytest.param([Reply("half", stall_after_chunks=2)] * 6, "", id="F22 a stream that stalls"),
         pytest.param([Reply(calls=(Call("log_practice", '{"minutes": '),))] * 8, "", id="F34 malformed arguments"),
         pytest.param([Reply(calls=(Call("no_such_tool"),))] * 8, "", id="F35 an unknown tool"),
+        pytest.param([stream(*PLACES)] * 6, "can't reach my model", id="calls at places that cannot be ordered"),
+        pytest.param([stream({"refusal": {"a": 1}})] * 6, "can't answer that", id="a refusal that is no text"),
+        pytest.param([stream({"refusal": ["a"]})] * 6, "can't answer that", id="a refusal in parts that are none"),
     ],
 )
 async def test_a_model_that_fails_is_told_and_the_next_message_is_answered(

@@ -52,6 +52,19 @@ def test_an_interrupted_demo_cleans_up(tmp_path: Path) -> None:
     assert not Path(f"/proc/{gateway}").exists()
 
 
+@pytest.mark.timeout(60)
+def test_a_killed_demo_leaves_nothing_behind(tmp_path: Path) -> None:
+    """After kill -9 of the demo neither its gateway runs on nor do its files stay."""
+    with subprocess.Popen(DEMO, env=environment(tmp_path), stdout=subprocess.PIPE, text=True) as demo:
+        until_said(demo.stdout, "It reads from Telegram")
+        gateway = gateway_of(tmp_path)
+        demo.kill()
+    ends_at = time.monotonic() + 20
+    while is_running(gateway) or list(tmp_path.iterdir()):
+        assert time.monotonic() < ends_at, list(tmp_path.rglob("*"))
+        time.sleep(0.05)
+
+
 def rows_of(printed: str) -> dict[str, list[int]]:
     """The figures of each platform."""
     rows = re.findall(r"^  (\w+)((?: +\d+){6})$", printed, re.MULTILINE)
@@ -67,6 +80,15 @@ def until_said(stdout, text: str) -> None:
     """Read on until a line holds the text."""
     while text not in (line := stdout.readline()):
         assert line, f"it ended without saying {text!r}"
+
+
+def is_running(pid: int) -> bool:
+    """Whether the process still does something; one that nobody has reaped does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] != "Z"
 
 
 def gateway_of(temporary: Path) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from channels.simulators.discord.server import DiscordSimulator
 from gateway.app import Gateway
 from gateway.config.settings import load
-from gateway.ops.control import call
+from gateway.ops.control_client import call
 from gateway.store.engine import Store
 
 TOKEN = "made-up.token.for-a-journey"

@@ -22,10 +22,10 @@ async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -
             watching = [tasks.create_task(each) for each in (stage.watch(), ana.watch())]
             await stage.start(words_per_s=40)
             hello = ana.say("hello")
-            seen = await ana.answered(hello, by="private")
+            seen = await ana.until_answered(hello, by="private")
             await stage.tenk("pairing", "approve", CODE.findall(seen[0].text)[0])
-            await ana.told("You are in")
-            await ana.answered(ana.say("/log 45m guitar"), by="Logged")
+            await ana.until_told("You are in")
+            await ana.until_answered(ana.say("/log 45m guitar"), by="Logged")
             asked = ana.say("How am I doing?")
             await ana.until(lambda: ana.open is not None and ana.open.edits > 0, "a growing answer")
             more = ana.say("And what can you do?")
@@ -33,7 +33,7 @@ async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -
             await stage.kill()
             at_kill = len(entries)
             await stage.start(words_per_s=40)
-            await ana.answered(asked, more, by="Your journey")
+            await ana.until_answered(asked, more, by="Your journey")
             for task in watching:
                 task.cancel()
     after = [entry for entry in entries[at_kill:] if entry.kind in (Kind.GROWING, Kind.ANSWER)]

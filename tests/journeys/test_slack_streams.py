@@ -21,10 +21,10 @@ async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
         async with asyncio.TaskGroup() as tasks:
             watching = [tasks.create_task(each) for each in (stage.watch(), direct.watch(), room.watch())]
             await stage.start(words_per_s=20)
-            seen = await direct.answered(direct.say("hello"), by="private")
+            seen = await direct.until_answered(direct.say("hello"), by="private")
             await stage.tenk("pairing", "approve", CODE.findall(seen[0].text)[0])
-            await direct.told("You are in")
-            await direct.answered(direct.command("log", "45m guitar"), by="Logged")
+            await direct.until_told("You are in")
+            await direct.until_answered(direct.command("log", "45m guitar"), by="Logged")
             asked = room.say("How am I doing?")
             await room.until(lambda: room.open is not None and "Habits" in room.open.text, "a growing answer")
             (begun,) = stage.slack.answers(SLACK_CHANNEL)
@@ -32,7 +32,7 @@ async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
             if killed:
                 await stage.kill()
                 await stage.start(words_per_s=20)
-            await room.answered(asked, by="🎸 guitar")
+            await room.until_answered(asked, by="🎸 guitar")
             for task in watching:
                 task.cancel()
         (answer,) = stage.slack.answers(SLACK_CHANNEL)

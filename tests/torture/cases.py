@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from gateway.ops.control import call
+from gateway.ops.control_client import call
 from tests.torture.world import NotSettled, World
 
 Provoke = Callable[[World, int], Awaitable[None]]

@@ -166,13 +166,13 @@ BUGS = (
         Case("send_done"), platform="slack",
     ),
     Bug(
-        20, "a new nonce for every try", "channels/discord/bodies.py",
+        20, "a new nonce for every try", "channels/discord/payloads.py",
         "part.idem_key[:25], True", '__import__("secrets").token_hex(8), True',
         Case("send_done"), platform="discord",
     ),
     Bug(
-        21, "a session replayed before an older gap is filled", "channels/discord/hearing.py",
-        "if (since := self._cursor.unread_from) is not None:", "if (since := 0):",
+        21, "a session replayed before an older gap is filled", "channels/discord/ingest.py",
+        "self._unread_from = cursor.unread_from", "self._unread_from = None",
         die_in_a_gap, platform="discord",
     ),
     Bug(

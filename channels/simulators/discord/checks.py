@@ -166,7 +166,7 @@ def _values(localized: JsonValue) -> Iterable[str]:
     return [str(value) for value in localized.values()] if isinstance(localized, dict) else []
 
 
-def pinged(content: str, allowed: JsonValue) -> tuple[str, ...]:
+def find_pings(content: str, allowed: JsonValue) -> tuple[str, ...]:
     """Whom a text of a bot's would notify: "everyone", "role:1", "user:1". `allowed` is its allowed_mentions."""
     seen = _CODE.sub(" ", content)
     roles = [f"role:{found}" for found in _ROLE.findall(seen)]
@@ -176,13 +176,15 @@ def pinged(content: str, allowed: JsonValue) -> tuple[str, ...]:
         return tuple(dict.fromkeys(everyone + roles + users))
     parse = allowed.get("parse") or []
     kinds = parse if isinstance(parse, list) else []
-    named = {f"user:{one}" for one in _listed(allowed, "users")} | {f"role:{one}" for one in _listed(allowed, "roles")}
+    named = {f"user:{id_}" for id_ in _list_of(allowed, "users")} | {
+        f"role:{id_}" for id_ in _list_of(allowed, "roles")
+    }
     everyone = everyone if "everyone" in kinds else []
-    roles = [one for one in roles if "roles" in kinds or one in named]
-    users = [one for one in users if "users" in kinds or one in named]
+    roles = [role for role in roles if "roles" in kinds or role in named]
+    users = [user for user in users if "users" in kinds or user in named]
     return tuple(dict.fromkeys(everyone + roles + users))
 
 
-def _listed(allowed: JsonObject, name: str) -> list[str]:
+def _list_of(allowed: JsonObject, name: str) -> list[str]:
     found = allowed.get(name)
-    return [str(one) for one in found] if isinstance(found, list) else []
+    return [str(entry) for entry in found] if isinstance(found, list) else []

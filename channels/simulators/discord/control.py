@@ -1,4 +1,4 @@
-"""The person's side over HTTP, so that another process can drive the simulator.
+"""Another process drives the simulator over HTTP, on the person's side.
 
     POST   /sim/say        {"chat": 1, "text": "hi", "person"?, "reply_to"?, "bot"?} -> {"message_id": 7}
                            or a list of such objects -> a list of such answers
@@ -69,7 +69,7 @@ class DiscordControl(Control[_Order, Fault, int]):
             "bots": lambda order: simulator.add_bot(order.token).id,
             "network": self._network,
         }
-        views: dict[str, Callable[[Query], object]] = {"shown": self._shown, "status": lambda _: self._status()}
+        views: dict[str, Callable[[Query], object]] = {"shown": self._list_shown, "status": lambda _: self._status()}
         super().__init__(simulator, simulator.faults, Endpoints(_Order, orders, views, int))
 
     def _say(self, order: _Order) -> JsonValue:
@@ -103,21 +103,26 @@ class DiscordControl(Control[_Order, Fault, int]):
                 raise LookupError("do is one of reconnect, cut, invalidate, forget")
         return None
 
-    def _shown(self, query: Query) -> object:
+    def _list_shown(self, query: Query) -> object:
         by = int(query["person"]) if "person" in query else None
-        return [_seen(message) for message in self._simulator.shown(int(query["chat"]), by)]
+        return [_as_json(message) for message in self._simulator.shown(int(query["chat"]), by)]
 
     def _status(self) -> JsonObject:
         bots: list[JsonValue] = []
         for bot in self._simulator.world.bots.values():
             sessions = bot.sessions
             names: list[JsonValue] = [command["name"] for command in bot.commands]
-            one: JsonObject = {"id": bot.id, "username": bot.name, "connected": sessions.connected, "commands": names}
-            bots.append(one | {"identifies": sessions.identifies, "resumes": sessions.resumes})
+            status: JsonObject = {
+                "id": bot.id,
+                "username": bot.name,
+                "connected": sessions.connected,
+                "commands": names,
+            }
+            bots.append(status | {"identifies": sessions.identifies, "resumes": sessions.resumes})
         return {"bots": bots, "faults_hit": self._simulator.faults.hits()}
 
 
-def _seen(message: "ShownMessage") -> dict[str, object]:
+def _as_json(message: "ShownMessage") -> dict[str, object]:
     """A message as JSON; files by their names."""
     return {
         "message_id": message.message_id,

@@ -91,17 +91,17 @@ class _Connection:
         """Send what is put into the outbox, several events in one write where they wait."""
         with contextlib.suppress(ConnectionError):
             while True:
-                one = await self._outbox.get()
-                if isinstance(one, Close):
-                    if one.code is None and request.transport is not None:
+                frame = await self._outbox.get()
+                if isinstance(frame, Close):
+                    if frame.code is None and request.transport is not None:
                         request.transport.abort()
                     else:
-                        await self._socket.close(code=one.code or 1000)
+                        await self._socket.close(code=frame.code or 1000)
                     return
                 if self._compressor is None:
-                    await self._socket.send_str(one.decode())
+                    await self._socket.send_str(frame.decode())
                 else:
-                    packed = self._compressor.compress(one) + self._compressor.flush(zlib.Z_SYNC_FLUSH)
+                    packed = self._compressor.compress(frame) + self._compressor.flush(zlib.Z_SYNC_FLUSH)
                     await self._socket.send_bytes(packed)
 
     async def _read(self) -> int | None:

@@ -64,136 +64,142 @@ class Interactions:
         bot.sessions.emit("INTERACTION_CREATE", self._as_json(found, data))
         return found
 
-    def _as_json(self, one: Interaction, data: JsonObject) -> JsonObject:
-        person = self._world.person(one.person_id)
+    def _as_json(self, interaction: Interaction, data: JsonObject) -> JsonObject:
+        person = self._world.person(interaction.person_id)
         body: JsonObject = {
-            "id": str(one.id),
-            "application_id": str(one.bot.id),
-            "type": one.kind,
+            "id": str(interaction.id),
+            "application_id": str(interaction.bot.id),
+            "type": interaction.kind,
             "data": data,
-            "channel_id": str(one.channel.id),
-            "channel": as_channel(one.channel),
-            "token": one.token,
+            "channel_id": str(interaction.channel.id),
+            "channel": as_channel(interaction.channel),
+            "token": interaction.token,
             "version": 1,
             "locale": person.locale,
             "entitlements": [],
             "app_permissions": "0",
             "attachment_size_limit": MAX_UPLOAD_BYTES,
-            "authorizing_integration_owners": {"0": str(one.channel.guild_id or 0)},
-            "context": 1 if one.channel.type == DM else 0,
+            "authorizing_integration_owners": {"0": str(interaction.channel.guild_id or 0)},
+            "context": 1 if interaction.channel.type == DM else 0,
         }
-        if one.channel.type == DM:
+        if interaction.channel.type == DM:
             body["user"] = person.as_user()
         else:
-            body["guild_id"] = str(one.channel.guild_id)
+            body["guild_id"] = str(interaction.channel.guild_id)
             body["guild_locale"] = "en-US"
             body["member"] = as_member() | {"user": person.as_user(), "permissions": "0"}
-        if one.source is not None:
-            body["message"] = as_message(self._world, self._shown(one, one.source))
+        if interaction.source is not None:
+            body["message"] = as_message(self._world, self._visible_to(interaction, interaction.source))
         return body
 
-    def _shown(self, one: Interaction, message_id: int | None) -> ShownMessage:
+    def _visible_to(self, interaction: Interaction, message_id: int | None) -> ShownMessage:
         """A message that its person sees.
 
         Raises:
             Refusal: 10008.
         """
-        message = one.channel.messages.get(message_id or 0)
+        message = interaction.channel.messages.get(message_id or 0)
         if message is None:
-            message = one.channel.ephemeral.get(message_id or 0)
-        if message is None or message.deleted or message.only_for not in (None, one.person_id):
+            message = interaction.channel.ephemeral.get(message_id or 0)
+        if message is None or message.deleted or message.only_for not in (None, interaction.person_id):
             raise Refusal(404, 10008, "Unknown Message")
         return message
 
     def of(self, interaction_id: int) -> Interaction:
         """An interaction by its id."""
-        return next(one for one in self._by_token.values() if one.id == interaction_id)
+        return next(interaction for interaction in self._by_token.values() if interaction.id == interaction_id)
 
     # ------------------------------------------------------------ the bot's side
 
     def callback(self, call: Call) -> JsonValue:
         """POST /interactions/{interaction}/{token}/callback."""
-        one = self._by_token.get(call.ids["token"])
-        late = one is not None and one.acked_at_s is None and time.monotonic() - one.at_s > self.deadline_s
-        if one is None or one.id != call.number("interaction") or late:
+        interaction = self._by_token.get(call.ids["token"])
+        late = (
+            interaction is not None
+            and interaction.acked_at_s is None
+            and time.monotonic() - interaction.at_s > self.deadline_s
+        )
+        if interaction is None or interaction.id != call.number("interaction") or late:
             raise Refusal(404, 10062, "Unknown interaction")
-        if one.acked_at_s is not None:
+        if interaction.acked_at_s is not None:
             raise Refusal(400, 40060, "Interaction has already been acknowledged.")
         answer = call.body.get("type")
-        if answer not in (ANSWER, DEFER, DEFER_UPDATE, UPDATE) or (one.kind == COMMAND and answer in (6, 7)):
+        if answer not in (ANSWER, DEFER, DEFER_UPDATE, UPDATE) or (interaction.kind == COMMAND and answer in (6, 7)):
             raise invalid("type", "BASE_TYPE_CHOICES", "Value must be one of {4, 5, 6, 7}.")
         assert isinstance(answer, int), "one of four"
         data = call.body.get("data")
         inner = Call(call.ids, {}, data if isinstance(data, dict) else {}, None, call.uploads)
         if answer == ANSWER:
-            one.original = self._follow_up(one, inner).message_id
+            interaction.original = self._follow_up(interaction, inner).message_id
         elif answer == DEFER:
-            one.original = self._thinking(one, inner).message_id
+            interaction.original = self._thinking(interaction, inner).message_id
         elif answer == UPDATE:
-            self._operations.changed(one.channel, self._shown(one, one.source), inner)
-        one.acked_at_s, one.answer = time.monotonic(), answer
+            self._operations.change(interaction.channel, self._visible_to(interaction, interaction.source), inner)
+        interaction.acked_at_s, interaction.answer = time.monotonic(), answer
         if call.query.get("with_response") in ("1", "true"):
-            return {"interaction": {"id": str(one.id), "type": one.kind}}
+            return {"interaction": {"id": str(interaction.id), "type": interaction.kind}}
         return None
 
-    def _thinking(self, one: Interaction, call: Call) -> ShownMessage:
+    def _thinking(self, interaction: Interaction, call: Call) -> ShownMessage:
         """The message that shows "thinking"; who may see what it becomes is settled with it."""
         message = ShownMessage(
             message_id=self._world.snowflake(),
-            chat_id=one.channel.id,
-            sender_id=one.bot.id,
+            chat_id=interaction.channel.id,
+            sender_id=interaction.bot.id,
             by_bot=True,
             text="",
             at=time.time(),
             at_s=time.monotonic(),
             type=20,
             flags=LOADING,
-            webhook_id=one.bot.id,
-            answers=one.as_asked(),
+            webhook_id=interaction.bot.id,
+            answers=interaction.as_asked(),
         )
-        self._show(one, message, call)
+        self._show(interaction, message, call)
         return message
 
-    def _show(self, one: Interaction, message: ShownMessage, call: Call) -> None:
+    def _show(self, interaction: Interaction, message: ShownMessage, call: Call) -> None:
         """Show an answer, to its person alone where the call says so."""
         flags = call.body.get("flags")
         if isinstance(flags, int) and flags & EPHEMERAL:
-            message.only_for = one.person_id
+            message.only_for = interaction.person_id
             message.flags |= EPHEMERAL
-        one.channel.put(message)
-        tell_message(self._world, one.channel, "MESSAGE_CREATE", message)
+        interaction.channel.put(message)
+        tell_message(self._world, interaction.channel, "MESSAGE_CREATE", message)
 
-    def _follow_up(self, one: Interaction, call: Call) -> ShownMessage:
-        message = self._operations.said(one.bot, one.channel, call)
-        message.webhook_id, message.answers = one.bot.id, one.as_asked()
-        self._show(one, message, call)
+    def _follow_up(self, interaction: Interaction, call: Call) -> ShownMessage:
+        message = self._operations.to_message(interaction.bot, interaction.channel, call)
+        message.webhook_id, message.answers = interaction.bot.id, interaction.as_asked()
+        self._show(interaction, message, call)
         return message
 
     def _alive(self, call: Call) -> Interaction:
         """The interaction of a webhook path, while its token lives."""
-        one = self._by_token.get(call.ids["token"])
-        if one is None or one.acked_at_s is None or one.bot.id != call.number("application"):
+        interaction = self._by_token.get(call.ids["token"])
+        if interaction is None or interaction.acked_at_s is None or interaction.bot.id != call.number("application"):
             raise Refusal(404, 10015, "Unknown Webhook")
-        if time.monotonic() - one.at_s > self.life_s:
+        if time.monotonic() - interaction.at_s > self.life_s:
             raise Refusal(401, 50027, "Invalid Webhook Token")
-        return one
+        return interaction
 
     def follow_up(self, call: Call) -> JsonValue:
         """POST /webhooks/{application}/{token}: no nonce, no look whether it was said before.
 
         While the first answer shows "thinking" this completes it, and keeps whom it is shown to.
         """
-        one = self._alive(call)
-        if one.original is not None and one.original != one.source:
-            original = self._shown(one, one.original)
+        interaction = self._alive(call)
+        if interaction.original is not None and interaction.original != interaction.source:
+            original = self._visible_to(interaction, interaction.original)
             if original.loading:
-                return self._changed(one, original, call)
-        return as_message(self._world, self._follow_up(one, call))
+                return self._change(interaction, original, call)
+        return as_message(self._world, self._follow_up(interaction, call))
 
-    def _message(self, one: Interaction, call: Call) -> ShownMessage:
+    def _message(self, interaction: Interaction, call: Call) -> ShownMessage:
         wanted = call.ids["message"]
-        message = self._shown(one, one.original if wanted == "@original" else call.number("message"))
-        if message.answers != one.as_asked() and message.message_id != one.original:
+        message = self._visible_to(
+            interaction, interaction.original if wanted == "@original" else call.number("message")
+        )
+        if message.answers != interaction.as_asked() and message.message_id != interaction.original:
             raise Refusal(404, 10008, "Unknown Message")
         return message
 
@@ -203,13 +209,13 @@ class Interactions:
 
     def edit(self, call: Call) -> JsonValue:
         """PATCH /webhooks/{application}/{token}/messages/{message}; completes a deferred answer."""
-        one = self._alive(call)
-        return self._changed(one, self._message(one, call), call)
+        interaction = self._alive(call)
+        return self._change(interaction, self._message(interaction, call), call)
 
-    def _changed(self, one: Interaction, message: ShownMessage, call: Call) -> JsonValue:
+    def _change(self, interaction: Interaction, message: ShownMessage, call: Call) -> JsonValue:
         if message.loading and not (call.body.get("content") or call.uploads):
             raise Refusal(400, 50006, "Cannot send an empty message")
-        self._operations.changed(one.channel, message, call)
+        self._operations.change(interaction.channel, message, call)
         if message.loading:
             message.flags &= ~LOADING
             message.edited_at = None
@@ -220,10 +226,10 @@ class Interactions:
         self._message(self._alive(call), call).deleted = True
         return None
 
-    def failed(self, one: Interaction) -> bool:
+    def has_failed(self, interaction: Interaction) -> bool:
         """Whether the person is told "The application did not respond"."""
-        return one.acked_at_s is None and time.monotonic() - one.at_s > self.deadline_s
+        return interaction.acked_at_s is None and time.monotonic() - interaction.at_s > self.deadline_s
 
-    def who(self, one: Interaction) -> JsonObject:
+    def who(self, interaction: Interaction) -> JsonObject:
         """The person of an interaction as User."""
-        return user_of(self._world, one.person_id)
+        return user_of(self._world, interaction.person_id)

@@ -1,4 +1,4 @@
-"""What people see and what arrived, and what happens to connections and sessions by order of a test.
+"""Tests see what people see and what arrived, and order what happens to connections and sessions.
 
 `bot` arguments are tokens; None is the first bot.
 """
@@ -58,10 +58,10 @@ class SimulatedNetwork(Watched[int]):
         channel = self._world.channels.get(chat_id)
         if channel is None:
             return []
-        theirs = [one for one in channel.ephemeral.values() if one.only_for == by]
-        seen = [one for one in (*channel.messages.values(), *theirs) if not one.deleted]
-        return sorted(seen, key=lambda one: one.message_id) if theirs else seen
+        theirs = [message for message in channel.ephemeral.values() if message.only_for == by]
+        seen = [message for message in (*channel.messages.values(), *theirs) if not message.deleted]
+        return sorted(seen, key=lambda message: message.message_id) if theirs else seen
 
     def answers(self, chat_id: int, by: int | None = None) -> list[ShownMessage]:
         """Of `shown`, what the bot said; what still shows "thinking" is not among it."""
-        return [one for one in self.shown(chat_id, by) if one.by_bot and not one.loading]
+        return [message for message in self.shown(chat_id, by) if message.by_bot and not message.loading]

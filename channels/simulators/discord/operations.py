@@ -1,4 +1,4 @@
-"""What bots ask for over REST, on the simulated world: each operation is `(bot, call) -> result` or a Refusal.
+"""Bots change the simulated world over REST: each operation is `(bot, call) -> result` or a Refusal.
 
 Interactions live in `interactions`; reading HTTP and faults in `rest`.
 """
@@ -17,8 +17,8 @@ from channels.simulators.discord.checks import (
     check_nonce,
     checked_components,
     checked_content,
+    find_pings,
     invalid,
-    pinged,
 )
 from channels.simulators.discord.reading import Call, living
 from channels.simulators.discord.state import (
@@ -68,7 +68,7 @@ class Operations:
         if enforced and nonce is not None and (earlier := self._earlier(bot, channel, nonce)) is not None:
             return as_message(self._world, earlier) | {"nonce": nonce}
         self._pace(channel)
-        message = self.said(bot, channel, call)
+        message = self.to_message(bot, channel, call)
         channel.put(message)
         message.nonce = nonce
         if enforced and nonce is not None:
@@ -126,7 +126,7 @@ class Operations:
             "X-RateLimit-Bucket": "80c17d2f203122d936070c88c8d10f33",
         }
 
-    def said(self, bot: Bot, channel: Channel, call: Call) -> ShownMessage:
+    def to_message(self, bot: Bot, channel: Channel, call: Call) -> ShownMessage:
         """A message of the bot's out of a call's body; it is not shown yet."""
         text = checked_content(call.body)
         components = checked_components(call.body)
@@ -144,11 +144,11 @@ class Operations:
             at_s=time.monotonic(),
             reply_to=self._reply_target(channel, call.body),
             flags=(flags if isinstance(flags, int) else 0) & (SUPPRESS_EMBEDS | SILENT),
-            pings=pinged(text or "", call.body.get("allowed_mentions")),
+            pings=find_pings(text or "", call.body.get("allowed_mentions")),
         )
         message.type = 0 if message.reply_to is None else 19
         message.components = [row for row in components if isinstance(row, dict)]
-        message.files = [self.stored(channel.id, upload) for upload in call.uploads]
+        message.files = [self.store(channel.id, upload) for upload in call.uploads]
         return message
 
     def _reply_target(self, channel: Channel, body: JsonObject) -> int | None:
@@ -163,7 +163,7 @@ class Operations:
             return None
         raise invalid("message_reference", "MESSAGE_REFERENCE_UNKNOWN_MESSAGE", "Unknown message")
 
-    def stored(self, channel_id: int, upload: Upload) -> File:
+    def store(self, channel_id: int, upload: Upload) -> File:
         """Put a file on the CDN, under a name that is safe in a path."""
         name = re.sub(r"[^\w.\-]+", "_", upload.name.replace("\\", "/").rsplit("/", 1)[-1]).lstrip(".") or "unknown"
         file_id = self._world.snowflake()
@@ -179,10 +179,10 @@ class Operations:
         message = living(channel, call)
         if message.sender_id != bot.id:
             raise Refusal(403, 50005, "Cannot edit a message authored by another user")
-        self.changed(channel, message, call)
+        self.change(channel, message, call)
         return as_message(self._world, message)
 
-    def changed(self, channel: Channel, message: ShownMessage, call: Call) -> None:
+    def change(self, channel: Channel, message: ShownMessage, call: Call) -> None:
         """Change a message of a bot's as a body says, and tell."""
         text = checked_content(call.body)
         if "components" in call.body:
@@ -193,8 +193,8 @@ class Operations:
         if text is not None:
             message.edits.append(Edit(text, time.monotonic()))
             message.text = text
-            message.pings = tuple(dict.fromkeys(message.pings + pinged(text, call.body.get("allowed_mentions"))))
-        message.files += [self.stored(channel.id, upload) for upload in call.uploads]
+            message.pings = tuple(dict.fromkeys(message.pings + find_pings(text, call.body.get("allowed_mentions"))))
+        message.files += [self.store(channel.id, upload) for upload in call.uploads]
         flags = call.body.get("flags")
         if isinstance(flags, int):  # the only one of them that an edit can change
             message.flags = message.flags & ~SUPPRESS_EMBEDS | flags & SUPPRESS_EMBEDS

@@ -1,4 +1,4 @@
-"""What bots read over REST, and the commands they register, on the simulated world. Changing it is in `operations`."""
+"""Bots read the simulated world over REST, and register their commands. What changes it is in `operations`."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -66,29 +66,35 @@ class Reading:
 
     def my_guilds(self, bot: Bot, call: Call) -> JsonValue:
         """GET /users/@me/guilds."""
-        return [{"id": str(one.id), "name": one.name} for one in self._world.guilds.values() if bot.id in one.bots]
+        return [
+            {"id": str(guild.id), "name": guild.name} for guild in self._world.guilds.values() if bot.id in guild.bots
+        ]
 
     def guild_channels(self, bot: Bot, call: Call) -> JsonValue:
         """GET /guilds/{guild}/channels."""
-        return [as_channel(one) for one in self._of_guild(bot, call) if one.type != PUBLIC_THREAD]
+        return [as_channel(channel) for channel in self._of_guild(bot, call) if channel.type != PUBLIC_THREAD]
 
     def active_threads(self, bot: Bot, call: Call) -> JsonValue:
         """GET /guilds/{guild}/threads/active."""
-        threads = [one for one in self._of_guild(bot, call) if one.type == PUBLIC_THREAD and not one.archived]
-        return {"threads": [as_channel(one) for one in threads if one.readable], "members": []}
+        threads = [
+            channel for channel in self._of_guild(bot, call) if channel.type == PUBLIC_THREAD and not channel.archived
+        ]
+        return {"threads": [as_channel(channel) for channel in threads if channel.readable], "members": []}
 
     def archived_threads(self, bot: Bot, call: Call) -> JsonValue:
         """GET /channels/{channel}/threads/archived/public, all on one page."""
         parent = self._world.channel(bot, call.number("channel"))
-        asleep = [one for one in self._world.channels.values() if one.parent_id == parent.id and one.archived]
-        threads: list[JsonValue] = [as_channel(one) for one in asleep]
+        asleep = [
+            channel for channel in self._world.channels.values() if channel.parent_id == parent.id and channel.archived
+        ]
+        threads: list[JsonValue] = [as_channel(channel) for channel in asleep]
         return {"threads": threads, "members": [], "has_more": False}
 
     def _of_guild(self, bot: Bot, call: Call) -> list[Channel]:
         guild = self._world.guilds.get(call.number("guild"))
         if guild is None or bot.id not in guild.bots:
             raise Refusal(404, 10004, "Unknown Guild")
-        return [one for one in self._world.channels.values() if one.guild_id == guild.id]
+        return [channel for channel in self._world.channels.values() if channel.guild_id == guild.id]
 
     def channel(self, bot: Bot, call: Call) -> JsonValue:
         """GET /channels/{channel}."""
@@ -98,17 +104,17 @@ class Reading:
         """GET /channels/{channel}/messages: newest first; with `after` the oldest ones after it."""
         channel = self._world.channel(bot, call.number("channel"))
         limit = min(max(int(call.query.get("limit", "50")), 1), 100)
-        there = [one for one in channel.messages.values() if not one.deleted]
+        there = [message for message in channel.messages.values() if not message.deleted]
         if "after" in call.query:
             after = int(call.query["after"])
-            page = [one for one in there if one.message_id > after][:limit]
+            page = [message for message in there if message.message_id > after][:limit]
         else:
             before = int(call.query.get("before", 2**63))
-            page = [one for one in there if one.message_id < before][-limit:]
+            page = [message for message in there if message.message_id < before][-limit:]
         newest_first = page[::-1]
         if not self._world.pages_sorted:
             newest_first = newest_first[1::2] + newest_first[::2]
-        return [as_message(self._world, one) for one in newest_first]
+        return [as_message(self._world, message) for message in newest_first]
 
     def message(self, bot: Bot, call: Call) -> JsonValue:
         """GET /channels/{channel}/messages/{message}."""

@@ -71,13 +71,13 @@ class Rest:
         operations: Operations,
         interactions: Interactions,
         faults: Faults,
-        changed: Callable[[], None],
+        change: Callable[[], None],
     ) -> None:
         """`changed` is called after every call that may have changed what people see."""
         self._world = world
         self._operations = operations
         self._faults = faults
-        self._changed = changed
+        self._changed = change
         self._routes = [
             (
                 verb,
@@ -95,7 +95,7 @@ class Rest:
         try:
             answer = await self._answer(request)
         except Refusal as refusal:
-            answer = self._refused(refusal)
+            answer = self._to_answer(refusal)
         return answer.to(request)
 
     async def _answer(self, request: web.BaseRequest) -> Answer:
@@ -109,7 +109,7 @@ class Rest:
                 ids = {key: unquote(value) for key, value in found.groupdict().items()}
                 bot = self._bot(request, authorized=authorized, application=ids.get("application", ""))
                 call = await _read(request, ids)
-                return await self._faulted(name, operation, bot, call)
+                return await self._answer_faulty(name, operation, bot, call)
         raise Refusal(404, 0, "404: Not Found")
 
     def _bot(self, request: web.BaseRequest, *, authorized: bool, application: str) -> Bot:
@@ -133,7 +133,7 @@ class Rest:
         body: JsonObject = {"url": self.gateway_url, "shards": 1, "session_start_limit": limit}
         return Answer(200, orjson.dumps(body))
 
-    async def _faulted(self, name: str, operation: Operation, bot: Bot, call: Call) -> Answer:
+    async def _answer_faulty(self, name: str, operation: Operation, bot: Bot, call: Call) -> Answer:
         """The answer to one call, with the fault that is due."""
         fault = self._faults.due(name, call.number("channel") or None)
         async with held_up(fault):
@@ -150,7 +150,7 @@ class Rest:
         try:
             result = operation(bot, call)
         except Refusal as refusal:
-            answer = self._refused(refusal)
+            answer = self._to_answer(refusal)
             self._record(name, bot, call, answer, applied=False, result=None, why=refusal.message)
             return answer
         if fault is not None:
@@ -163,7 +163,7 @@ class Rest:
         self._record(name, bot, call, answer, applied=True, result=result)
         return answer
 
-    def _refused(self, refusal: Refusal) -> Answer:
+    def _to_answer(self, refusal: Refusal) -> Answer:
         """A refusal as Discord writes it."""
         headers: dict[str, str] = {}
         if isinstance(refusal, TooMany):

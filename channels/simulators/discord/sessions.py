@@ -49,7 +49,7 @@ class Session:
         if self.outbox is not None:
             self.outbox.put_nowait(payload)
 
-    def missed(self, seq: int) -> list[bytes] | None:
+    def replay_after(self, seq: int) -> list[bytes] | None:
         """Everything after `seq`; None where it is not kept any more or never was."""
         if seq > self.seq or (self.events and seq < self.events[0][0] - 1):
             return None
@@ -89,7 +89,7 @@ class Sessions:
         if session.outbox is None and time.monotonic() - session.lost_at_s > window_s:
             session.valid = False
             return None
-        missed = session.missed(seq)
+        missed = session.replay_after(seq)
         if missed is None:
             session.valid = False
             return None

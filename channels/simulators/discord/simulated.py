@@ -134,7 +134,7 @@ class SimulatedDiscord(SimulatedNetwork):
         )
         for name, content in (files or {}).items():
             mime = "image/png" if name.endswith(".png") else "text/plain"
-            message.files.append(self.operations.stored(channel.id, Upload(name, content, mime)))
+            message.files.append(self.operations.store(channel.id, Upload(name, content, mime)))
         channel.messages[message.message_id] = message
         tell_message(self._world, channel, "MESSAGE_CREATE", message)
         self._notify()

@@ -1,4 +1,4 @@
-"""What the simulated Discord remembers: bots, people, guilds, channels, messages and every call that came in.
+"""The simulated Discord remembers bots, people, guilds, channels, messages and every call that came in.
 
 Plain data and how it is written as JSON; what may happen to it is in `operations`, `interactions` and `people`.
 """

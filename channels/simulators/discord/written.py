@@ -86,8 +86,11 @@ def _mentions(world: World, message: ShownMessage) -> list[JsonValue]:
 
 
 def _reactions(message: ShownMessage) -> list[JsonValue]:
-    emoji = [one for per_person in message.reactions.values() for one in per_person]
-    return [{"emoji": {"id": None, "name": one}, "count": emoji.count(one), "me": True} for one in dict.fromkeys(emoji)]
+    emoji = [reaction for per_person in message.reactions.values() for reaction in per_person]
+    return [
+        {"emoji": {"id": None, "name": reaction}, "count": emoji.count(reaction), "me": True}
+        for reaction in dict.fromkeys(emoji)
+    ]
 
 
 def as_channel(channel: Channel) -> JsonObject:
@@ -117,7 +120,7 @@ def as_channel(channel: Channel) -> JsonObject:
 
 def as_guild(world: World, guild: Guild) -> JsonObject:
     """What GUILD_CREATE carries."""
-    channels = [one for one in world.channels.values() if one.guild_id == guild.id]
+    channels = [channel for channel in world.channels.values() if channel.guild_id == guild.id]
     return {
         "id": str(guild.id),
         "name": guild.name,
@@ -125,8 +128,10 @@ def as_guild(world: World, guild: Guild) -> JsonObject:
         "unavailable": False,
         "large": False,
         "member_count": 2,
-        "channels": [as_channel(one) for one in channels if one.type != PUBLIC_THREAD],
-        "threads": [as_channel(one) for one in channels if one.type == PUBLIC_THREAD and not one.archived],
+        "channels": [as_channel(channel) for channel in channels if channel.type != PUBLIC_THREAD],
+        "threads": [
+            as_channel(channel) for channel in channels if channel.type == PUBLIC_THREAD and not channel.archived
+        ],
         "members": [],
         "roles": [],
         "emojis": [],

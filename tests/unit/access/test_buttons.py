@@ -11,7 +11,7 @@ from gateway.access.keys import AccessKeys
 from gateway.store.tables.base import new_id
 from tests.fakes.people import KEY, NOON, minutes
 
-BUTTONS = SealedButtons(AccessKeys.derived(KEY).buttons)
+BUTTONS = SealedButtons(AccessKeys.derive_from(KEY).buttons)
 UNTIL = NOON + minutes(60)
 DATA = BUTTONS.seal("approve", "abc", "u-1", "telegram:main", UNTIL)
 
@@ -51,7 +51,7 @@ def test_whatever_somebody_makes_up_is_none(data: str) -> None:
 
 def test_a_button_of_another_home_is_none() -> None:
     """The key is the home's own; one that is made up knows no other."""
-    other = SealedButtons(AccessKeys.derived(bytes(32)).buttons)
+    other = SealedButtons(AccessKeys.derive_from(bytes(32)).buttons)
     fresh = SealedButtons(AccessKeys.fresh().buttons)
     for buttons in (other, fresh):
         assert Void.FORGED == opened(buttons.seal("approve", "abc", "u-1", "telegram:main", UNTIL))

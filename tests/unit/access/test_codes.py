@@ -11,8 +11,8 @@ from gateway.access.codes import (
     ALPHABET,
     BULLETS,
     code_of,
+    find_flaw,
     load_key,
-    malformed,
     matches,
     normalise,
     reveal,
@@ -62,13 +62,13 @@ def test_a39_case_spaces_and_dashes_do_not_matter(request_id: str, between: list
 def test_a39_symbols_that_are_in_no_code_are_not_read_as_others(typed: str) -> None:
     """A39: there is no guess at what was meant by O or 0; the person is told that codes have none."""
     assert normalise(typed) == typed.upper()
-    assert "0, O, 1 or I" in (malformed(normalise(typed)) or "")
+    assert "0, O, 1 or I" in (find_flaw(normalise(typed)) or "")
 
 
 @pytest.mark.parametrize("typed", ["", "ABC", "ABCDEFGHJ", "ABCDEFG.", "ＡＢＣＤＥＦＧＨ", "A\ud800CDEFGH"])
 def test_what_cannot_be_a_code_is_said_to_be_none(typed: str) -> None:
     """And comparing it with one does not fail."""
-    assert malformed(normalise(typed)) is not None
+    assert find_flaw(normalise(typed)) is not None
     assert not matches(KEY, "request", normalise(typed))
 
 

@@ -12,7 +12,7 @@ from gateway.access.codes import code_of
 from gateway.access.pairing import AlreadyIn, AlreadyTold, Approved, Full, NotApproved, TellCode, Why
 from gateway.store import pairing as rows
 from gateway.store import people
-from gateway.store.pairing import State
+from gateway.store.pairing import PairingState
 from tests.fakes.people import KEY, NOON, database, message, minutes
 
 SENDERS = st.sampled_from(["1", "2", "3", "4", "5", "6"])
@@ -86,7 +86,7 @@ class Pairing(RuleBasedStateMachine):
             self.used.add(request_id)
             self.inside.add(self.asked_by[request_id])
         else:
-            dead = before is None or before.state is not State.PENDING or self.now >= before.expires_at
+            dead = before is None or before.state is not PairingState.PENDING or self.now >= before.expires_at
             assert dead or self.asked_by[request_id] in self.blocked
 
     @rule(approver=APPROVERS, times=st.integers(1, 6))

@@ -25,7 +25,7 @@ class Team:
     def __init__(self, store: Store) -> None:
         self.store = store
         self.operations = AccessOperations(store, KEY, lambda *_: None, lambda: NOON)
-        self.invites = InviteOperations(store, AccessKeys.derived(KEY).invites, lambda: NOON)
+        self.invites = InviteOperations(store, AccessKeys.derive_from(KEY).invites, lambda: NOON)
         self.ids: list[str] = []
         self.request = ""
 

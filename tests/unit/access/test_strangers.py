@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from channels.messages import ChatKind, InboundEvent, Membership, MembershipChanged
+from channels.messages import ChatKind, ChatMigrated, InboundEvent, Membership, MembershipChanged
 from gateway.access.config import StrangersConfig
 from gateway.access.policy import GROUP_NOT_LISTED, Admit, Decision, Pair, Silence
 from gateway.access.strangers import ACCOUNT_BURST_MIN, REMEMBERED, StrangerBound
@@ -69,15 +69,38 @@ def test_blocked_people_are_strangers():
     assert 5 == Door().taken(message(), 100, Silence("blocked"), replace(ANA, role="blocked"))
 
 
-def test_what_happens_to_a_chat_is_never_left_out():
-    """A lane parks and unparks by it."""
-    door = Door()
-    where = message()
-    blocked = MembershipChanged(
+def about(sender: str = "42") -> MembershipChanged:
+    """Somebody blocks the bot, or lets it go on."""
+    where = message(sender)
+    return MembershipChanged(
         event_id="m:1", address=where.address, sender=where.sender, received_at=where.received_at,
         change=Membership.BLOCKED,
     )  # fmt: skip
-    assert 100 == door.taken(blocked, 100, Silence("about the chat"))
+
+
+def test_what_a_stranger_makes_happen_to_a_chat_counts_apart_from_what_they_say():
+    """A lane parks and unparks by it; so it does by the next thing said, which no blocking takes the place of."""
+    door = Door()
+    assert 5 == door.taken(about(), 100, Silence("about the chat"))
+    assert 5 == door.taken(message(), 100)
+    assert 100 == door.taken(about(), 100, Silence("about the chat"), ANA)
+
+
+def test_crowd_that_puts_the_bot_into_chats_takes_no_place_of_a_newcomer():
+    """However many chats there are: so many a minute over the account, and first messages are taken all the same."""
+    door = Door()
+    taken = sum(door.taken(about(f"chat-{n}"), 1, Silence("about the chat")) for n in range(5_000))
+    assert ACCOUNT_BURST_MIN * CONFIG.newcomers_per_min == taken
+    assert 1 == door.taken(message("newcomer"))
+
+
+def test_group_that_moves_is_never_left_out():
+    """What waits for it goes along."""
+    where = message()
+    moved = ChatMigrated(
+        event_id="m:1", address=where.address, sender=where.sender, received_at=where.received_at, new_chat="-1001",
+    )  # fmt: skip
+    assert 100 == Door().taken(moved, 100, Silence("about the chat"))
 
 
 def test_crowd_that_hammers_takes_no_place_of_a_newcomer():

@@ -2,13 +2,13 @@
 
 import pytest
 
-from channels.discord.cursor import Cursor, Session, read_cursor, write_cursor
+from channels.discord.cursor import Cursor, GatewaySession, read_cursor, write_cursor
 
 
 def test_what_is_written_is_read():
     """Session, last message, an open gap and where something is missing still."""
-    cursor = Cursor(Session("s", "wss://g", 7), 99, gap=True, behind=50).at(8)
-    assert Cursor(Session("s", "wss://g", 8), 99, gap=True, behind=50) == read_cursor(write_cursor(cursor))
+    cursor = Cursor(GatewaySession("s", "wss://g", 7), 99, gap=True, behind=50).at(8)
+    assert Cursor(GatewaySession("s", "wss://g", 8), 99, gap=True, behind=50) == read_cursor(write_cursor(cursor))
 
 
 def test_the_cursor_of_a_release_before_is_read():

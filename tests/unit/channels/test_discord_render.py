@@ -11,7 +11,7 @@ from channels.discord.limits import DISCORD_LIMITS
 from channels.discord.render import DiscordRenderer
 from channels.markdown.parse import parse
 from channels.markdown.tree import CodeBlock, Heading, ListBlock, ListItem, Paragraph, Quote, Span, Style
-from channels.simulators.discord.checks import checked_content, pinged
+from channels.simulators.discord.checks import checked_content, find_pings
 from gateway.delivery.splitting import split
 from tests.fakes.discord_markdown import faults, seen
 from tests.fakes.markdown_documents import Document, documents
@@ -74,7 +74,7 @@ def test_literal_text_stays_literal(text):
         shown = seen(content)
         assert text == shown.text
         assert set() == shown.kinds()
-        assert () == pinged(content, NOBODY)
+        assert () == find_pings(content, NOBODY)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +193,7 @@ def test_every_generated_document_arrives_whole(document: Document, max_text: in
     for one in parts:
         assert [] == faults(one.rendered.text, limits.max_text)
         assert one.rendered.text == checked_content({"content": one.rendered.text})
-        assert () == pinged(one.rendered.text, NOBODY)
+        assert () == find_pings(one.rendered.text, NOBODY)
     words = [word for one in parts for word in re.findall(r"w\d+", seen(one.rendered.text).text)]
     assert document.words == words
 

@@ -10,7 +10,7 @@ import pytest
 from channels.discord.adapter import DiscordChannel
 from channels.discord.config import DiscordAccount
 from channels.errors import Retryable
-from channels.simulators.discord.checks import Refusal, check_nonce, checked_components, checked_content, pinged
+from channels.simulators.discord.checks import Refusal, check_nonce, checked_components, checked_content, find_pings
 from channels.simulators.discord.faults import Fault, Faults
 from channels.simulators.discord.serve import serve
 from channels.simulators.discord.sessions import Sessions
@@ -132,7 +132,7 @@ def test_buttons_with_one_id_twice_are_refused():
 )
 def test_pings_are_what_allowed_mentions_lets_through(content, allowed, whom):
     """Without the field everything in the text notifies."""
-    assert whom == pinged(content, allowed)
+    assert whom == find_pings(content, allowed)
 
 
 def test_a_session_is_resumed_for_a_while_and_only_with_what_it_kept():
@@ -187,6 +187,6 @@ async def test_interactions_that_nobody_answers_fail():
     async with discord() as rig:
         rig.simulator.interactions.deadline_s = -1.0
         used = rig.simulator.command(1, "log", {"text": "x"})
-        assert rig.simulator.interactions.failed(used)
+        assert rig.simulator.interactions.has_failed(used)
         assert "Person 1" == rig.simulator.interactions.who(used)["global_name"]
         assert used is rig.simulator.interactions.of(used.id)

@@ -6,18 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from channels.discord.channel_cache import ChannelCache, Place
 from channels.discord.config import DiscordAccount
-from channels.discord.places import Place, Places
 from channels.discord.raw import RawOption
-from channels.discord.routes import Way
+from channels.discord.reply_route import ReplyRoute
 from channels.discord.translate import (
     MOST_AUTHORS,
-    Ourselves,
-    Surroundings,
+    BotIdentity,
+    TranslationContext,
     channel_of,
     instant_of,
-    rejected,
     snowflake_at,
+    to_rejected,
     translate,
 )
 from channels.discord.translate_interaction import translate_interaction
@@ -36,12 +36,14 @@ EVENTS = ["MESSAGE_CREATE", "MESSAGE_UPDATE", "MESSAGE_DELETE", "MESSAGE_DELETE_
 AUTHOR = {"id": "7", "username": "ana", "global_name": "Ana"}
 
 
-def near(**more: object) -> Surroundings:
-    found = Surroundings(
-        Ourselves("main", "99", "98"), DiscordAccount.model_validate({"token": "made.up.token"} | more), Places()
+def context(**more: object) -> TranslationContext:
+    found = TranslationContext(
+        BotIdentity("main", "99", "98"),
+        DiscordAccount.model_validate({"token": "made.up.token"} | more),
+        ChannelCache(),
     )
-    found.places.put(Place("50", "5"))
-    found.places.put(Place("51", "5", "50"))
+    found.channels.put(Place("50", "5"))
+    found.channels.put(Place("51", "5", "50"))
     return found
 
 
@@ -50,7 +52,7 @@ def message(**more: object) -> dict[str, object]:
 
 
 def heard(**more: object) -> InboundMessage:
-    (event,) = translate("MESSAGE_CREATE", 1, message(**more), near(), NOW)
+    (event,) = translate("MESSAGE_CREATE", 1, message(**more), context(), NOW)
     assert isinstance(event, InboundMessage)
     return event
 
@@ -76,7 +78,7 @@ def test_a_thread_is_an_address_under_its_channel():
 
 def test_words_as_people_read_them():
     """Our mention goes, wherever it stands; others become names; custom emoji their word; a bare mention stays."""
-    us, bob = {"id": "99", "username": "TenK"}, {"id": "8", "username": "bob"}
+    bot, bob = {"id": "99", "username": "TenK"}, {"id": "8", "username": "bob"}
     cases = {
         "<@99> hello": "hello",
         "<@!99>, hello": "hello",
@@ -87,7 +89,7 @@ def test_words_as_people_read_them():
         "<@99>": "@TenK",
         "a < b": "a < b",
     }
-    assert list(cases.values()) == [heard(content=text, mentions=[us, bob]).text for text in cases]
+    assert list(cases.values()) == [heard(content=text, mentions=[bot, bob]).text for text in cases]
 
 
 def test_files_by_kind():
@@ -121,12 +123,12 @@ def test_nothing_is_heard_of_what_says_nothing():
         ("GUILD_DELETE", {"id": "5", "unavailable": True}),
         ("TYPING_START", {"user_id": "7"}),
     ]
-    assert [] == [event for name, data in silent for event in translate(name, 1, data, near(), NOW)]
+    assert [] == [event for name, data in silent for event in translate(name, 1, data, context(), NOW)]
 
 
 def test_deletions_name_who_had_written_as_long_as_it_is_known():
     """One by one or many at once; the oldest authors are forgotten."""
-    around = near()
+    around = context()
     for number in range(MOST_AUTHORS + 1):
         around.wrote(str(number), Sender("7", "Ana"))
     gone = translate("MESSAGE_DELETE_BULK", 1, {"ids": ["0", "1", "2"], "channel_id": "1"}, around, NOW)
@@ -155,11 +157,11 @@ def test_ids_and_instants_are_each_others_reverse():
 
 def test_a_rejected_dispatch_has_a_name_and_is_cut():
     """Its own id where it has one, else one of its content, always the same."""
-    assert "dispatch:X:12" == rejected("X", 1, {"id": "12"}, "no").event_id
-    unnamed = rejected("X", 1, {"a": "b" * 20_000}, "no")
-    assert unnamed == rejected("X", 1, {"a": "b" * 20_000}, "no")
+    assert "dispatch:X:12" == to_rejected("X", 1, {"id": "12"}, "no").event_id
+    unnamed = to_rejected("X", 1, {"a": "b" * 20_000}, "no")
+    assert unnamed == to_rejected("X", 1, {"a": "b" * 20_000}, "no")
     assert 16_384 == len(unnamed.raw)
-    assert "\ud800" not in rejected("X", 1, {"a": "\ud800"}, "no").raw
+    assert "\ud800" not in to_rejected("X", 1, {"a": "\ud800"}, "no").raw
 
 
 JSON = st.recursive(
@@ -181,9 +183,9 @@ FIELDS = [
 )
 def test_nothing_ends_the_translation(event: str, data: object, base: dict[str, object]):
     """Whatever comes in a dispatch, events or a quarantined one come out (F-P6)."""
-    around = near()
+    around = context()
     laid = base | data if isinstance(data, dict) else data
-    around.places.learn(event, laid)
+    around.channels.learn(event, laid)
     translate(event, 3, laid, around, NOW)
     found = translate_interaction(3, laid, around)
     if isinstance(found, Rejected):
@@ -207,7 +209,7 @@ def test_commands_as_they_are_used():
         "locale": "es-ES",
         "data": {"name": "log", "type": 1, "options": options},
     }
-    event = translate_interaction(1, raw, near())
+    event = translate_interaction(1, raw, context())
     assert isinstance(event, CommandInvoked)
     assert ("log", "group guitar 30", "es-ES", ChatKind.GROUP) == (
         event.name,
@@ -240,13 +242,21 @@ def test_who_sees_the_answer_is_told_by_the_name(name: str, guild: str | None, k
         "user": AUTHOR,
         "data": {"name": name, "type": 1},
     }
-    event = translate_interaction(1, raw, near())
+    event = translate_interaction(1, raw, context())
     assert isinstance(event, CommandInvoked)
     assert event.route is not None
-    way = Way.of(event.route)
-    assert (kind, str(raw["id"]), "secret", person) == (way.kind, way.interaction, way.token, way.person)
-    assert way.as_route() == event.route
-    assert (True, False) == (way.lives(NOW + timedelta(minutes=13)), way.lives(NOW + timedelta(minutes=14)))
+    reply_route = ReplyRoute.of(event.route)
+    assert (kind, str(raw["id"]), "secret", person) == (
+        reply_route.kind,
+        reply_route.interaction,
+        reply_route.token,
+        reply_route.person,
+    )
+    assert reply_route.as_route() == event.route
+    assert (True, False) == (
+        reply_route.lives(NOW + timedelta(minutes=13)),
+        reply_route.lives(NOW + timedelta(minutes=14)),
+    )
     assert (person != "") is (event.route.expires_at > NOW + timedelta(days=1))
 
 
@@ -263,4 +273,4 @@ def test_interactions_that_are_not_ours():
         fine | {"channel_id": None},
         fine | {"data": None},
     ]
-    assert [None] * len(others) == [translate_interaction(1, raw, near()) for raw in others]
+    assert [None] * len(others) == [translate_interaction(1, raw, context()) for raw in others]

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.discord.config import DiscordAccount
-from channels.discord.translate import Ourselves as DiscordSelf
-from channels.discord.translate import Surroundings
+from channels.discord.translate import BotIdentity as DiscordSelf
+from channels.discord.translate import TranslationContext as DiscordContext
 from channels.discord.translate import translate as from_discord
 from channels.messages import INBOUND_EVENT, MAX_QUOTED_CHARS, InboundMessage, Quoted, QuoteKind
 from channels.slack.identity import BotIdentity as SlackSelf
@@ -106,7 +106,7 @@ def discord(**fields: Any) -> InboundMessage:
     """A Discord message with these fields."""
     author = {"id": "42", "username": "ana", "global_name": "Ana"}
     message = {"id": "1300000000000000005", "channel_id": "77", "author": author, "content": "hi"} | fields
-    (event,) = from_discord("MESSAGE_CREATE", 1, message, Surroundings(DiscordSelf("main", "7", "8"), CONFIG), NOW)
+    (event,) = from_discord("MESSAGE_CREATE", 1, message, DiscordContext(DiscordSelf("main", "7", "8"), CONFIG), NOW)
     assert isinstance(event, InboundMessage), event
     return event
 

@@ -69,7 +69,7 @@ async def test_an_answer_is_whole_when_its_stream_ended() -> None:
         await room.chat.until(lambda: room.chat.open is not None, "a growing answer")
         message.text, message.stream_ends_s = "You did 45 min", 0.0
         room.stir()
-        (answer,) = await room.chat.answered(said, by="45 min")
+        (answer,) = await room.chat.until_answered(said, by="45 min")
     assert (["9.1"], said.message_id) == (said.answer, answer.message.thread)
     assert [Kind.GROWING, Kind.ANSWER] == [entry.kind for entry in room.told if entry.who == "TenK"]
     assert [] == room.chat.stray()
@@ -81,11 +81,11 @@ async def test_a_button_is_shown_and_pressed() -> None:
     async with room.watched():
         room.answer("Ben asks to be let in.").buttons.append(APPROVE)
         room.stir()
-        asked = await room.chat.told("asks to be let in")
+        asked = await room.chat.until_told("asks to be let in")
         assert ["Ben asks to be let in.\n[Approve]"] == [entry.text for entry in room.told]
         pressed = room.chat.press(asked, "Approve")
         room.answer("They are in.", "9.2")
-        await room.chat.answered(pressed, by="They are in")
+        await room.chat.until_answered(pressed, by="They are in")
         with pytest.raises(StoryBroken, match="no button Deny"):
             room.chat.press(asked, "Deny")
 
@@ -95,4 +95,4 @@ async def test_what_does_not_come_breaks_the_story() -> None:
     room = Room()
     async with room.watched():
         with pytest.raises(StoryBroken, match="“Logged” in #music on Slack"):
-            await room.chat.answered(room.chat.say("45m singing"), by="Logged", within_s=0.01)
+            await room.chat.until_answered(room.chat.say("45m singing"), by="Logged", within_s=0.01)

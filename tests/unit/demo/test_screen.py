@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gateway.demo.picture import picture
-from gateway.demo.screen import Screen
-from gateway.demo.transcript import Entry, Kind, Span, lines_of, one_line
+from gateway.demo.screen import DemoScreen
+from gateway.demo.transcript import Entry, Kind, StyledSpan, lines_of, one_line
 
 BOLD = {"type": "bold", "offset": 3, "length": 4}
 
@@ -29,7 +29,7 @@ STORY = (
 def test_a_screen_without_a_terminal_prints_plain_lines() -> None:
     """No escape codes; who, when and what."""
     out = StringIO()
-    screen = Screen(out)
+    screen = DemoScreen(out)
     for entry in STORY:
         screen.show(entry)
     printed = out.getvalue()
@@ -42,7 +42,7 @@ def test_a_screen_without_a_terminal_prints_plain_lines() -> None:
 def test_a_long_answer_is_printed_without_its_middle() -> None:
     """Its beginning and its end are there, and how much is not."""
     out = StringIO()
-    Screen(out).show(Entry(Kind.ANSWER, "\n".join(f"line {n}" for n in range(60)), 1.0, "TenK", "Ana on Telegram"))
+    DemoScreen(out).show(Entry(Kind.ANSWER, "\n".join(f"line {n}" for n in range(60)), 1.0, "TenK", "Ana on Telegram"))
     assert "line 0\n" in out.getvalue()
     assert "[42 lines more]" in out.getvalue()
     assert "line 59\n" in out.getvalue()
@@ -50,7 +50,7 @@ def test_a_long_answer_is_printed_without_its_middle() -> None:
 
 def test_looks_are_counted_in_utf16_units() -> None:
     """An emoji before a bold word is two units (Bot API, MessageEntity)."""
-    assert [[Span("🎸 "), Span("four", "bold"), Span(" h")]] == lines_of("🎸 four h", [BOLD], 80)
+    assert [[StyledSpan("🎸 "), StyledSpan("four", "bold"), StyledSpan(" h")]] == lines_of("🎸 four h", [BOLD], 80)
 
 
 @given(st.text(alphabet="ab 🎸\n", max_size=80), st.integers(1, 20))

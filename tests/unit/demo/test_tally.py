@@ -4,7 +4,7 @@ from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.telegram.server import TelegramSimulator
 from gateway.demo.chat import Chat, Seen
 from gateway.demo.tally import PlatformTally, Tally, platform_table, table, tally
-from gateway.demo.windows import DiscordWindow, Shown, TelegramWindow
+from gateway.demo.windows import DiscordWindow, ShownMessage, TelegramWindow
 
 LINE = "Logged 45 min of guitar, and that is a long line"
 
@@ -23,7 +23,7 @@ def a_room() -> Chat:
 
 
 def seen(message_id: str, text: str, *pings: str) -> Seen:
-    return Seen(Shown(message_id, True, text, 0.5, pings=pings), 0.5)
+    return Seen(ShownMessage(message_id, True, text, 0.5, pings=pings), 0.5)
 
 
 def answer(chat: Chat, text: str, *answers: str) -> None:

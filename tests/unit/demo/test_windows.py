@@ -3,10 +3,10 @@
 from channels.simulators.discord.server import DiscordSimulator
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.telegram.server import TelegramSimulator
-from gateway.demo.windows import DiscordWindow, SlackWindow, TelegramWindow, Window
+from gateway.demo.windows import ClientWindow, DiscordWindow, SlackWindow, TelegramWindow
 
 
-def windows() -> list[Window]:
+def windows() -> list[ClientWindow]:
     telegram, slack, discord = TelegramSimulator(), SlackSimulator(), DiscordSimulator()
     telegram.add_bot("1000001:not-a-real-token")
     slack.add_app()
@@ -23,7 +23,7 @@ async def test_what_somebody_writes_is_shown_to_them() -> None:
     """With its id, as theirs, without reactions, buttons or pings."""
     for window in windows():
         message_id = window.say("hello")
-        (shown,) = window.shown()
+        (shown,) = window.visible_messages()
         assert (message_id, False, "hello") == (shown.message_id, shown.by_bot, shown.text)
         assert ("", (), (), ()) == (shown.reaction, shown.buttons, shown.files, shown.pings)
         assert 0 == window.typing()
@@ -40,4 +40,4 @@ async def test_an_answer_in_a_thread_says_so() -> None:
     slack = windows()[1]
     first = slack.say("one")
     slack.say("two", under=first)
-    assert [None, first] == [shown.thread for shown in slack.shown()]
+    assert [None, first] == [shown.thread for shown in slack.visible_messages()]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.invocation import called
+from gateway.invocation import invocation_of
 
 FOUND: Mapping[str, str] = {}
 
@@ -20,7 +20,7 @@ def typed(
     python: str = "/usr/bin/python3",
 ) -> str:
     """How an approval is typed."""
-    return called(argv, {"TENK_HOME": home}, directory, Path(python), find).command("pairing", "approve", "CODE")
+    return invocation_of(argv, {"TENK_HOME": home}, directory, Path(python), find).command("pairing", "approve", "CODE")
 
 
 def test_from_a_checkout_it_is_the_checkouts_own(tmp_path: Path) -> None:
@@ -65,4 +65,4 @@ def test_a_stranger_reads_nothing_of_the_machine(tmp_path: Path) -> None:
     """Neither its paths nor its home."""
     python = Path("/usr/bin/python3")
     for program, name in ((".venv/bin/tenk", ".venv/bin/tenk"), ("/opt/ada/tenk", "tenk")):
-        assert name == called([program, "run"], {"TENK_HOME": "/srv/x"}, tmp_path, python, lambda _: None).name
+        assert name == invocation_of([program, "run"], {"TENK_HOME": "/srv/x"}, tmp_path, python, lambda _: None).name

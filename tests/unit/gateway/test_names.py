@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.safety.names import Known, Lookalikes, shown_name, skeleton
+from gateway.safety.names import KnownName, Lookalikes, shown_name, skeleton
 
-NAMES = Lookalikes([Known("Ada Lovelace", "owner", "u-1"), Known("Иван", "operator", "u-2"), Known("Bill", "operator")])
+NAMES = Lookalikes(
+    [KnownName("Ada Lovelace", "owner", "u-1"), KnownName("Иван", "operator", "u-2"), KnownName("Bill", "operator")]
+)
 UNSEEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 
 
@@ -71,27 +73,27 @@ def test_whatever_a_name_is_made_of_it_is_one_line_that_shows_all_it_holds(name:
 )
 def test_a_name_that_looks_like_the_owners_is_said_to(name: str) -> None:
     """A27, A55: in letters of any script, with and without what cannot be seen."""
-    assert "looks like Ada Lovelace, an owner" in NAMES.introduced(name)
+    assert "looks like Ada Lovelace, an owner" in NAMES.introduce(name)
 
 
 @pytest.mark.parametrize(("name", "role"), [("Ивaн", "operator"), ("Bi11", "operator"), ("BІLL", "operator")])
 def test_so_is_one_that_looks_like_an_operators(name: str, role: str) -> None:
     """Also where the operator's own name is not Latin."""
-    assert f", an {role}" in NAMES.introduced(name)
+    assert f", an {role}" in NAMES.introduce(name)
 
 
 def test_letters_of_scripts_that_pass_for_each_other_are_named() -> None:
     """Whoever they look like; names of one script each, and of scripts that stand together, are not."""
-    assert "Pаul (mixes Cyrillic and Latin letters)" == NAMES.introduced("Pаul")
+    assert "Pаul (mixes Cyrillic and Latin letters)" == NAMES.introduce("Pаul")
     for name in ("Paul Иванов", "Paul 太郎さん", "Ольга", "Ελένη Papadaki"):
-        assert name == NAMES.introduced(name)
+        assert name == NAMES.introduce(name)
 
 
 def test_nobody_looks_like_themselves_and_nothing_like_nobody() -> None:
     """An owner in the list of users is no look-alike; an empty name resembles none."""
-    assert "Ada Lovelace" == NAMES.introduced("Ada Lovelace", "u-1")
-    assert "⟨no name⟩" == NAMES.introduced("") == Lookalikes([Known("", "owner")]).introduced("  ")
-    assert "Grace" == NAMES.introduced("Grace")
+    assert "Ada Lovelace" == NAMES.introduce("Ada Lovelace", "u-1")
+    assert "⟨no name⟩" == NAMES.introduce("") == Lookalikes([KnownName("", "owner")]).introduce("  ")
+    assert "Grace" == NAMES.introduce("Grace")
 
 
 @given(st.text(max_size=40))

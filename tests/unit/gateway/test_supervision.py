@@ -56,7 +56,7 @@ async def test_what_the_operator_has_to_mend_still_ends_everything() -> None:
         async with Supervised(Faults()) as tasks:
             await begin(tasks)
 
-    for begin in (lambda tasks: tasks.kept("part", refused), lambda tasks: tasks.create_task(refused())):
+    for begin in (lambda tasks: tasks.keep_task("part", refused), lambda tasks: tasks.create_task(refused())):
         with pytest.raises(ExceptionGroup) as ended:
             await run(begin)
         assert ended.group_contains(AlreadyRunning)
@@ -82,7 +82,7 @@ async def test_a_part_that_breaks_is_run_again_after_growing_pauses() -> None:
             if errors:
                 raise errors.pop(0)
 
-        await tasks.kept("control", part)
+        await tasks.keep_task("control", part)
         assert [*REST_S, REST_S[-1]] == rests.asked_s
         assert (7, [{}] * 7) == (len(shown), shown)
 
@@ -92,7 +92,7 @@ async def test_what_rests_is_named_with_its_error() -> None:
     faults = Faults()
     for number in range(MOST_SHOWN + 1):
         faults.rests("lane", str(number), ValueError("a bug"), 5.0)
-    faults.mended("lane", "7")
+    faults.note_mended("lane", "7")
     resting = faults.resting()
     assert (MOST_SHOWN - 1, "ValueError: a bug; tried again after 5 s") == (len(resting), resting["lane 100"])
     assert {"lane 0", "lane 7"}.isdisjoint(resting)

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from gateway.ops.watchdog import UNSEEN, Gap, LoopWatchdog, Stall, StoodStill, judge, place_of, tell
+from gateway.ops.watchdog import UNSEEN, LoopWatchdog, Stall, StallGap, StoodStill, judge, place_of, tell
 from gateway.telemetry import LOOP_STALLS, series
 
 QUICK = {"beat_s": 0.005, "stall_s": 0.02}
@@ -59,19 +59,19 @@ async def test_the_watching_thread_ends_with_the_loop_that_is_watched() -> None:
 
 def test_a_short_gap_is_nothing() -> None:
     """The loop comes round when it comes round."""
-    assert judge(Gap(0.19, 0.19, 0.19)) is None
+    assert judge(StallGap(0.19, 0.19, 0.19)) is None
 
 
 @pytest.mark.parametrize(("computed_s", "watched_s"), [(0.3, 0.0), (0.0, 0.3), (0.21, 0.1)])
 def test_a_gap_in_which_we_ran_is_a_stall(computed_s: float, watched_s: float) -> None:
     """A call that holds the interpreter leaves the watching thread no turn; one that waits computes nothing."""
-    assert Stall(0.3, UNSEEN) == judge(Gap(0.3, computed_s, watched_s))
+    assert Stall(0.3, UNSEEN) == judge(StallGap(0.3, computed_s, watched_s))
 
 
 @pytest.mark.parametrize("seconds", [0.25, 45.0, 3600.0])
 def test_a_gap_in_which_nobody_ran_is_the_machines(seconds: float) -> None:
     """SIGSTOP, a laptop that sleeps, a machine that is busy with others: said so, and not counted as a stall."""
-    assert StoodStill(seconds) == judge(Gap(seconds, 0.01, 0.1))
+    assert StoodStill(seconds) == judge(StallGap(seconds, 0.01, 0.1))
 
 
 def test_the_place_is_the_innermost_function_of_ours() -> None:

@@ -9,14 +9,14 @@ from multidict import CIMultiDict, CIMultiDictProxy
 from pydantic import ValidationError
 
 from gateway.http.config import HttpConfig
-from gateway.http.forwarded import MAX_HOPS, Client, client_of
+from gateway.http.forwarded import MAX_HOPS, RequestClient, client_of
 
 PROXIES = HttpConfig(trusted_proxies=("127.0.0.1", "10.0.0.0/8", "fd00::/8")).trusted
 NEAR = "127.0.0.1"
 FOR = "X-Forwarded-For"
 
 
-def asked(peer: str | None, *headers: tuple[str, str]) -> Client:
+def asked(peer: str | None, *headers: tuple[str, str]) -> RequestClient:
     return client_of(peer, CIMultiDictProxy(CIMultiDict(headers)), PROXIES)
 
 
@@ -58,8 +58,8 @@ def test_lines_of_one_header_are_one_list():
 def test_whoever_is_no_trusted_proxy_is_not_believed(peer: str | None):
     """A17: neither an address nor https; that somebody said so is known."""
     said = [(FOR, "127.0.0.1"), ("X-Forwarded-Proto", "https"), ("Forwarded", "for=127.0.0.1;proto=https")]
-    assert Client(peer, https=False, proxied=True) == asked(peer, *said)
-    assert Client(peer) == asked(peer)
+    assert RequestClient(peer, https=False, proxied=True) == asked(peer, *said)
+    assert RequestClient(peer) == asked(peer)
 
 
 @pytest.mark.parametrize(

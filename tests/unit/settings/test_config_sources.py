@@ -53,7 +53,7 @@ def sources(text: str, **environment: tuple[tuple[str, ...], str]) -> Sources:
 def explained(given: Sources) -> str:
     """The message that a bad tree gives."""
     with pytest.raises(ValidationError) as bad:
-        House.model_validate(given.merged())
+        House.model_validate(given.merge_all())
     return str(explain(House, bad.value, given))
 
 
@@ -116,7 +116,7 @@ def test_later_sources_win_key_by_key() -> None:
     """Secrets lie over the file, the environment over both; tables are merged."""
     file = ConfigFile(Path("a"), {"t": {"x": 1, "y": 1, "z": 1}})
     secrets = ConfigFile(Path("b"), {"t": {"y": 2, "z": 2}})
-    assert {"t": {"x": 1, "y": 2, "z": "3"}} == Sources(file, secrets, {("t", "z"): ("Z", "3")}).merged()
+    assert {"t": {"x": 1, "y": 2, "z": "3"}} == Sources(file, secrets, {("t", "z"): ("Z", "3")}).merge_all()
 
 
 def test_an_absent_file_is_empty(tmp_path: Path) -> None:

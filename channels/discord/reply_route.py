@@ -1,6 +1,6 @@
-"""How an interaction is answered, kept as the route of its event and read again when the answer goes. Pure.
+"""An interaction's answer finds its way by the route of its event, which is written and read here. Pure.
 
-What is done with a way is `answers`' matter, and `private`'s for what one person alone may see.
+What is done with it is `interaction_replies`' matter, and `ephemeral_replies`' for what one person alone may see.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ _ALWAYS = timedelta(days=36_500)  # a person can be written to when their token 
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
+class ReplyRoute:
     """One interaction, as far as its answer needs it."""
 
     kind: str  # one of the routes
@@ -27,13 +27,13 @@ class Way:
     person: str = ""  # who alone sees the answer; "": everybody
 
     @classmethod
-    def of(cls, route: Route) -> "Way":
-        """The way that a route is."""
+    def of(cls, route: Route) -> "ReplyRoute":
+        """What a stored route says."""
         interaction, token, person = (*route.token.split("/"), "", "")[:3]
         return cls(route.kind, interaction, token, person)
 
     def as_route(self) -> Route:
-        """The way as it is kept. One to a person has no end."""
+        """As it is stored. One to a person has no end."""
         life = _ALWAYS if self.person else TOKEN_LIFE
         kept = f"{self.interaction}/{self.token}/{self.person}" if self.person else f"{self.interaction}/{self.token}"
         return Route(self.kind, kept, instant_of(self.interaction) + life, private=bool(self.person))

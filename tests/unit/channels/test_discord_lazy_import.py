@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-LIGHT = "from channels.discord.light_import import load_discord\n"
+LIGHT = "from channels.discord.lazy_import import load_discord\n"
 
 COUNTED = "import sys\nprint(len([name for name in sys.modules if name.startswith('discord')]) < 20)\n"
 

@@ -1,4 +1,4 @@
-"""What is sent, as JSON bodies; pure. Every one of them pings nobody and unfurls no link."""
+"""Parts become JSON bodies that ping nobody and unfurl no link; pure."""
 
 import re
 import secrets
@@ -38,11 +38,11 @@ def body_of(part: OutboundPart) -> JsonObject:
         text.encode()
     except UnicodeEncodeError:
         raise Permanent("the text is no Unicode") from None
-    if sum(len(one.content) for one in part.media) > MAX_MEDIA_BYTES:
+    if sum(len(file.content) for file in part.media) > MAX_MEDIA_BYTES:
         raise Permanent(f"the files are larger than {MAX_MEDIA_BYTES} bytes")
     body: JsonObject = {"content": text, "allowed_mentions": _NOBODY, "flags": SUPPRESS_EMBEDS}
     if part.media:
-        described: list[JsonValue] = [{"id": at, "filename": one.name} for at, one in enumerate(part.media)]
+        described: list[JsonValue] = [{"id": number, "filename": file.name} for number, file in enumerate(part.media)]
         body["attachments"] = described
     if part.buttons:
         body["components"] = _rows(part.buttons)
@@ -63,15 +63,17 @@ def message_of(part: OutboundPart) -> JsonObject:
 def _rows(buttons: Sequence[Button]) -> list[JsonValue]:
     """Buttons in rows of five; an id of ours makes them work as long as the message stands."""
     shown: list[JsonValue] = [
-        {"type": 2, "style": _STYLES[one.style], "label": one.label[:80], "custom_id": one.data[:100]}
-        for one in buttons[: _IN_A_ROW * _ROWS]
+        {"type": 2, "style": _STYLES[button.style], "label": button.label[:80], "custom_id": button.data[:100]}
+        for button in buttons[: _IN_A_ROW * _ROWS]
     ]
     return [{"type": 1, "components": shown[start : start + _IN_A_ROW]} for start in range(0, len(shown), _IN_A_ROW)]
 
 
 def safe_media(media: Sequence[OutboundMedia]) -> tuple[OutboundMedia, ...]:
     """The files with names that are safe in a path: one that is not gets a random one, and keeps its ending (A70)."""
-    return tuple(one if _SAFE_NAME.fullmatch(one.name) else replace(one, name=_random_name(one.name)) for one in media)
+    return tuple(
+        file if _SAFE_NAME.fullmatch(file.name) else replace(file, name=_random_name(file.name)) for file in media
+    )
 
 
 def _random_name(name: str) -> str:

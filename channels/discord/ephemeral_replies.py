@@ -1,4 +1,4 @@
-"""What one person alone may see: said by their command while its token lives, after that in their direct messages.
+"""One person alone is answered: by their command while its token lives, after that in their direct messages.
 
 It never goes to the chat the command was used in. Where neither way is left the part is refused for good, which is
 told there without its content. What the parts of a private answer promise stands in decision 0012.
@@ -9,14 +9,12 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from channels.discord.answers import Answers
-from channels.discord.bodies import JsonObject, body_of, message_of
-from channels.discord.earlier import LOOKED_THROUGH
-from channels.discord.failures import UNKNOWN_MESSAGE, ApiRefusal, refused
-from channels.discord.routes import ROUTE_PRIVATE, Way
-from channels.discord.sent import same_message
+from channels.discord.error_mapping import UNKNOWN_MESSAGE, ApiRefusal, to_channel_error
+from channels.discord.interaction_replies import InteractionReplies
+from channels.discord.payloads import JsonObject, body_of, message_of
+from channels.discord.reply_route import ROUTE_PRIVATE, ReplyRoute
+from channels.discord.sent_lookup import Echoes, find_in_history
 from channels.discord.translate_interaction import EPHEMERAL_ID
-from channels.discord.waiting import Echoes
 from channels.discord.wire import MESSAGE, MESSAGES, DiscordWire
 from channels.errors import ChannelError, Permanent, PermanentKind, Unknown
 from channels.foreign import whole_of
@@ -34,17 +32,17 @@ def is_private(route: Route | None) -> bool:
     return route is not None and route.kind == ROUTE_PRIVATE
 
 
-def said_privately(message_id: str) -> bool:
+def is_ephemeral(message_id: str) -> bool:
     """Whether this is one of the ids given out here."""
     return message_id.startswith((f"{EPHEMERAL_ID}:", f"{DIRECT_ID}:"))
 
 
-class Private:
+class EphemeralReplies:
     """The private answers of one bot."""
 
-    def __init__(self, wire: DiscordWire, answers: Answers, echoes: Echoes) -> None:
+    def __init__(self, wire: DiscordWire, replies: InteractionReplies, echoes: Echoes) -> None:
         self._wire = wire
-        self._answers = answers
+        self._replies = replies
         self._echoes = echoes
 
     async def say(self, part: OutboundPart, now: datetime) -> str:
@@ -53,29 +51,29 @@ class Private:
         Raises:
             Permanent, Retryable, Unknown: see `channels.errors`; nobody but the person was shown it.
         """
-        way = _way(part)
+        reply_route = _route_of(part)
         try:
-            said = await self._by_token(way, part) if way.lives(now) else None
-            return said or await self._directly(way, part)
+            message_id = await self._by_token(reply_route, part) if reply_route.lives(now) else None
+            return message_id or await self._say_directly(reply_route, part)
         except ApiRefusal as refusal:
-            raise _refused(refusal) from None
+            raise _to_channel_error(refusal) from None
 
-    async def _by_token(self, way: Way, part: OutboundPart) -> str | None:
+    async def _by_token(self, reply_route: ReplyRoute, part: OutboundPart) -> str | None:
         """The first part completes what the person waits for, the others follow it; None where this way is closed."""
         body = body_of(part)
         try:
-            said = await self._answers.complete(way, part.idem_key, body, part.media)
-            said = said or await self._answers.follow_up(way, body, part.media)
+            message_id = await self._replies.complete(reply_route, part.idem_key, body, part.media)
+            message_id = message_id or await self._replies.follow_up(reply_route, body, part.media)
         except ApiRefusal as refusal:
             if refusal.route_gone or refusal.unreachable:
                 return None
             raise
-        if said is None:
+        if message_id is None:
             raise Unknown("the call was answered without a message")
-        return f"{EPHEMERAL_ID}:{way.interaction}:{said}"
+        return f"{EPHEMERAL_ID}:{reply_route.interaction}:{message_id}"
 
-    async def _directly(self, way: Way, part: OutboundPart) -> str:
-        channel = await self._channel_with(way.person)
+    async def _say_directly(self, reply_route: ReplyRoute, part: OutboundPart) -> str:
+        channel = await self._channel_with(reply_route.person)
         body = message_of(replace(part, reply_to=None))
         sent = await self._wire.call("POST", MESSAGES, body, media=part.media, at={"channel_id": channel})
         return f"{DIRECT_ID}:{channel}:{_id_of(sent)}"
@@ -91,30 +89,25 @@ class Private:
             Untold: it may stand where only the person can look.
             Permanent, Retryable, Unknown: it cannot be told now.
         """
-        way = _way(part)
+        reply_route = _route_of(part)
         try:
-            original = await self._answers.original(way)
+            original = await self._replies.original(reply_route)
             if original is not None:
-                return _told_by(original.id, original.text, part, way, loading=original.loading)
-            found = await self._found_directly(way, part)
+                return _find_in_original(original.id, original.text, part, reply_route, loading=original.loading)
+            found = await self._find_direct(reply_route, part)
         except ApiRefusal as refusal:
-            raise _refused(refusal) from None
-        if found is None and not way.lives(now):
+            raise _to_channel_error(refusal) from None
+        if found is None and not reply_route.lives(now):
             raise Untold("what one person alone was shown cannot be looked for")
         return found
 
-    async def _found_directly(self, way: Way, part: OutboundPart) -> str | None:
-        channel = await self._channel_with(way.person)
+    async def _find_direct(self, reply_route: ReplyRoute, part: OutboundPart) -> str | None:
+        channel = await self._channel_with(reply_route.person)
         echoed = self._echoes.get(part.idem_key)
         if echoed is not None:
             return f"{DIRECT_ID}:{channel}:{echoed}"
-        us = await self._wire.introduce()
-        query = {"limit": str(LOOKED_THROUGH)}
-        page = await self._wire.call("GET", MESSAGES, query=query, at={"channel_id": channel})
-        for message in page if isinstance(page, list) else []:
-            if isinstance(message, dict) and same_message(message, replace(part, reply_to=None), us.user_id):
-                return f"{DIRECT_ID}:{channel}:{message['id']}"
-        return None
+        found = await find_in_history(self._wire, channel, replace(part, reply_to=None))
+        return None if found is None else f"{DIRECT_ID}:{channel}:{found}"
 
     async def change(self, message_id: str, body: JsonObject | None, now: datetime, route: Route | None = None) -> None:
         """Edit what was said here, or with None take it back. `route`: that of its answer, where it is known.
@@ -129,39 +122,41 @@ class Private:
                 at = {"channel_id": where, "message_id": bare_id}
                 await self._wire.call("DELETE" if body is None else "PATCH", MESSAGE, body, at=at)
                 return
-            way = Way.of(route) if route is not None else self._answers.way_to(where)
-            if way is None or way.interaction != where or not way.lives(now):
+            reply_route = ReplyRoute.of(route) if route is not None else self._replies.find_route(where)
+            if reply_route is None or reply_route.interaction != where or not reply_route.lives(now):
                 raise Permanent("its interaction is over", PermanentKind.TARGET_GONE)
             if body is None:
-                await self._answers.delete(way, bare_id)
+                await self._replies.delete(reply_route, bare_id)
             else:
-                await self._answers.edit(way, bare_id, body)
+                await self._replies.edit(reply_route, bare_id, body)
         except ApiRefusal as refusal:
             if refusal.route_gone or refusal.unreachable or refusal.code == UNKNOWN_MESSAGE:
-                raise Permanent(refusal.told, PermanentKind.TARGET_GONE) from None
-            raise refused(refusal) from None
+                raise Permanent(refusal.explanation, PermanentKind.TARGET_GONE) from None
+            raise to_channel_error(refusal) from None
 
 
-def _way(part: OutboundPart) -> Way:
+def _route_of(part: OutboundPart) -> ReplyRoute:
     assert part.route is not None, "asked of private parts alone"
-    return Way.of(part.route)
+    return ReplyRoute.of(part.route)
 
 
-def _told_by(message_id: str, text: str, part: OutboundPart, way: Way, *, loading: bool) -> str | None:
-    """What the answer as it stands says of a part: it is it, or it is still to be it, or the part came after it."""
+def _find_in_original(
+    message_id: str, text: str, part: OutboundPart, reply_route: ReplyRoute, *, loading: bool
+) -> str | None:
+    """The answer as it stands may be the part, or still be to become it; else the part came after it."""
     if text == part.rendered.text.strip():
-        return f"{EPHEMERAL_ID}:{way.interaction}:{message_id}"
+        return f"{EPHEMERAL_ID}:{reply_route.interaction}:{message_id}"
     if loading:
         return None
     raise Untold("what one person alone was shown behind an answer cannot be looked for")
 
 
-def _refused(refusal: ApiRefusal) -> ChannelError:
+def _to_channel_error(refusal: ApiRefusal) -> ChannelError:
     """What a refusal means. A person who cannot be written to blocks nobody else in the chat they asked in."""
     if refusal.unreachable:
-        words = f"only one person may see it, and they cannot be written to directly: {refusal.told}"
+        words = f"only one person may see it, and they cannot be written to directly: {refusal.explanation}"
         return Permanent(words)
-    return refused(refusal)
+    return to_channel_error(refusal)
 
 
 def _id_of(made: JsonValue) -> str:

@@ -1,4 +1,4 @@
-"""Where a channel id is: a direct conversation, a channel of a server, a thread under one. Learned, or asked once."""
+"""Knows whether a channel id is a direct conversation, a channel of a server or a thread; learned, or asked once."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -52,7 +52,7 @@ def place_of(raw: RawChannel, guild: str | None = None) -> Place:
     return Place(raw.id, raw.guild_id or guild or "0", parent, int(raw.last_message_id or 0))
 
 
-class Places:
+class ChannelCache:
     """What is known of channels; the longest unused is forgotten first."""
 
     def __init__(self) -> None:

@@ -1,12 +1,17 @@
-"""What a call that did not go well means, in the three kinds the gateway knows. Pure; no SDK is imported here.
+"""A call that did not go well becomes one of the three kinds of error the gateway knows. Pure; imports no SDK.
 
 Codes are those of discord.com/developers/docs/topics/opcodes-and-status-codes (2026-09).
 """
+
+from collections.abc import Awaitable, Callable, Sequence
 
 from aiohttp import ClientConnectorError, ConnectionTimeoutError
 
 from channels.discord.config import PORTAL
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
+
+Pause = Callable[[float], Awaitable[None]]
+"""Waits so many seconds; tests give one that takes no time."""
 
 UNKNOWN_MESSAGE = 10008
 ALREADY_ACKNOWLEDGED = 40060
@@ -39,16 +44,16 @@ class ApiRefusal(Exception):
 
     def __init__(self, status: int, code: int, words: str, retry_after_s: float | None = None) -> None:
         """`retry_after_s` is given with a 429."""
-        super().__init__(f"{status} {_told(words, code)}")
+        super().__init__(f"{status} {_with_code(words, code)}")
         self.status = status
         self.code = code
         self.words = words
         self.retry_after_s = retry_after_s
 
     @property
-    def told(self) -> str:
+    def explanation(self) -> str:
         """What Discord said, and its own number of it."""
-        return _told(self.words, self.code)
+        return _with_code(self.words, self.code)
 
     @property
     def route_gone(self) -> bool:
@@ -66,18 +71,18 @@ class ApiRefusal(Exception):
         return self.code in (50001, 50013)
 
 
-def _told(words: str, code: int) -> str:
+def _with_code(words: str, code: int) -> str:
     """Words with their number; what has none begins with its status, which is said apart."""
     return f"{words} ({code})" if code else words.partition(": ")[2] or words
 
 
-def refused(refusal: ApiRefusal) -> ChannelError:
+def to_channel_error(refusal: ApiRefusal) -> ChannelError:
     """What a refusal means to who sent.
 
     A 5xx may come after the call took effect: unknown. A refused token is retryable, for nothing is lost by waiting
     until the operator has mended it.
     """
-    words, status = refusal.told, refusal.status
+    words, status = refusal.explanation, refusal.status
     if status == 429 or refusal.code in _SLOW_DOWN:
         return Retryable(words, retry_after_s=refusal.retry_after_s)
     if status >= 500:
@@ -96,7 +101,7 @@ def _kind(refusal: ApiRefusal) -> PermanentKind:
     return PermanentKind.REJECTED
 
 
-def not_discords(status: int) -> ChannelError:
+def to_foreign_error(status: int) -> ChannelError:
     """What an answer means that is none of Discord's: a proxy's page, or another server's.
 
     Who redirects, refuses or knows no such path (3xx, 4xx) has passed nothing on to Discord: nothing was done, and
@@ -108,7 +113,12 @@ def not_discords(status: int) -> ChannelError:
     return Retryable(f"{seen}; something else answers at api_base: see the configuration, and any proxy on the way")
 
 
-def unanswered(cause: BaseException, seen: str) -> ChannelError:
+def backoff_s(ladder: Sequence[float], attempt: int) -> float:
+    """The wait after failure number `attempt`, counted from 1; the last one is repeated."""
+    return ladder[min(attempt, len(ladder)) - 1]
+
+
+def to_transport_error(cause: BaseException, seen: str) -> ChannelError:
     """What a call without an answer means: nothing was sent when no connection came about, else nobody knows."""
     if isinstance(cause, (ClientConnectorError, ConnectionTimeoutError)):
         return Retryable(f"cannot connect: {seen}")

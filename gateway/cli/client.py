@@ -1,8 +1,11 @@
-"""Carries an operator's call to the running gateway, or does it alone where none runs. Heavy; imported when used."""
+"""Carries an operator's call to the running gateway, or does it alone where none runs; prints what strangers wrote."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 from pydantic import JsonValue
 
@@ -14,15 +17,36 @@ from gateway.access.codes import load_key
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
+from gateway.cli.prepare import prepare
 from gateway.config.settings import Settings
 from gateway.inbound.reception import take_up
-from gateway.ops import control
+from gateway.ops import control_client
 from gateway.ops.lock import HomeLock
 from gateway.ops.status import usage_calls
-from gateway.store import outbox
+from gateway.safety.redaction import escape_controls
+from gateway.store import outbox, pairing
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, NewPart
 from gateway.store.people import Connection
+
+
+def ask(config_path: Path | None, name: str, arguments: dict[str, Any]) -> Any:
+    """What the running gateway answers, or the store where none runs.
+
+    Raises:
+        GatewayError: it was refused, or nothing can be reached; the message says why.
+    """
+    return asyncio.run(operate(prepare(config_path), name, arguments))
+
+
+def known_as(person: dict[str, Any]) -> str:
+    """A person by name, with the senders that are theirs."""
+    return f"{printable(person['name'])} ({', '.join(person['senders'])})"
+
+
+def printable(name: str) -> str:
+    """A display name is a stranger's text: nothing in it may move the cursor (A67)."""
+    return escape_controls(name)
 
 
 async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]) -> JsonValue:
@@ -32,12 +56,12 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
         GatewayError: it was refused, or neither the gateway nor the store can be reached; the message says why.
     """
     try:
-        return await control.call(settings.control_path, name, arguments)
-    except control.NobodyAnswers:
+        return await control_client.call(settings.control_path, name, arguments)
+    except control_client.NobodyAnswers:
         async with lone_store(settings) as store:
             key = load_key(settings.home)
             operations = AccessOperations(store, key, _say, _now, take_up=take_up)
-            inviting = InviteOperations(store, AccessKeys.derived(key).invites, _now)
+            inviting = InviteOperations(store, AccessKeys.derive_from(key).invites, _now)
             calls = {**access_calls(operations), **invite_calls(inviting), **usage_calls(store, _now)}
             return await calls[name](arguments)
 
@@ -55,6 +79,16 @@ async def lone_store(settings: Settings) -> AsyncIterator[Store]:
             yield store
         finally:
             await store.aclose()
+
+
+async def stored_status(settings: Settings) -> dict[str, JsonValue]:
+    """What the store says while no gateway runs; nothing where there is none, as looking must not make a database."""
+    if settings.database_url.startswith("sqlite") and not (settings.home / "tenk.db").exists():
+        return {}
+    async with lone_store(settings) as store:
+        parts = await store.read(outbox.depths)
+        waiting = await store.read(pairing.pending)
+    return {"outbox": {str(state): count for state, count in parts.items()}, "pairing_requests": len(waiting)}
 
 
 async def upgrade_store(settings: Settings) -> None:

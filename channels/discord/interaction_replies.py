@@ -1,4 +1,4 @@
-"""Answers to interactions: deferred within the second, completed by an edit, remembered while this process lives.
+"""Interactions are deferred within the second, completed by an edit, and remembered while this process lives.
 
 After a restart Discord itself is asked how far an answer is. Whatever cannot be answered its own way (the token's time
 is over, or it was never acknowledged) goes elsewhere: callers get None.
@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 import structlog
 from pydantic import JsonValue
 
-from channels.discord.failures import ALREADY_ACKNOWLEDGED, UNKNOWN_MESSAGE, ApiRefusal
-from channels.discord.routes import ROUTE_PRESS, Way
+from channels.discord.error_mapping import ALREADY_ACKNOWLEDGED, UNKNOWN_MESSAGE, ApiRefusal
+from channels.discord.reply_route import ROUTE_PRESS, ReplyRoute
 from channels.discord.translate_interaction import EPHEMERAL_FLAG
 from channels.discord.wire import DiscordWire, JsonObject
 from channels.errors import ChannelError
@@ -31,7 +31,7 @@ log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
-class Original:
+class OriginalReply:
     """The message that answers an interaction, as it stands."""
 
     id: str
@@ -43,67 +43,71 @@ class Original:
 class _Answer:
     """How far the answer to one interaction is."""
 
-    way: Way
+    reply_route: ReplyRoute
     tried: asyncio.Event = field(default_factory=asyncio.Event)  # set when the callback was answered, or given up
     deferred: bool = False
     first_key: str | None = None  # the part that completes it
 
 
-class Answers:
+class InteractionReplies:
     """The interactions of one bot."""
 
     def __init__(self, wire: DiscordWire) -> None:
         self._wire = wire
         self._known: OrderedDict[str, _Answer] = OrderedDict()  # by the interaction's id
 
-    def expect(self, way: Way) -> None:
+    def expect(self, reply_route: ReplyRoute) -> None:
         """An interaction is about to be committed: an answer that comes at once waits for its deferral."""
-        self._know(_Answer(way))
+        self._know(_Answer(reply_route))
 
     def _know(self, answer: _Answer) -> None:
-        self._known[answer.way.interaction] = answer
+        self._known[answer.reply_route.interaction] = answer
         if len(self._known) > MOST_KNOWN:
             self._known.popitem(last=False)
 
-    def way_to(self, interaction: str) -> Way | None:
+    def find_route(self, interaction: str) -> ReplyRoute | None:
         """How an interaction is answered, where this process knows it."""
         answer = self._known.get(interaction)
-        return None if answer is None else answer.way
+        return None if answer is None else answer.reply_route
 
-    async def defer(self, way: Way) -> None:
+    async def defer(self, reply_route: ReplyRoute) -> None:
         """Tell Discord that an answer comes, and now already whether others may see it; a failure is only logged."""
-        answer = self._known.get(way.interaction, _Answer(way))
-        callback: JsonObject = {"type": DEFER_PRESS if way.kind == ROUTE_PRESS else DEFER_ANSWER}
-        if way.person:
+        answer = self._known.get(reply_route.interaction, _Answer(reply_route))
+        callback: JsonObject = {"type": DEFER_PRESS if reply_route.kind == ROUTE_PRESS else DEFER_ANSWER}
+        if reply_route.person:
             callback["data"] = {"flags": EPHEMERAL_FLAG}
-        path, at = "/interactions/{interaction_id}/{token}/callback", _callback_of(way)
+        path, at = "/interactions/{interaction_id}/{token}/callback", _callback_of(reply_route)
         try:
             await self._wire.call("POST", path, callback, timeout_s=DEADLINE_S, at=at)
             answer.deferred = True
         except ApiRefusal as refusal:
             answer.deferred = refusal.code == ALREADY_ACKNOWLEDGED  # a repeated call, or one that was replayed
             if not answer.deferred:
-                log.warning("interaction_not_deferred", interaction=way.interaction, detail=str(refusal))
+                log.warning("interaction_not_deferred", interaction=reply_route.interaction, detail=str(refusal))
         except ChannelError as error:
-            self._known.pop(way.interaction, None)  # it may have been taken: Discord is asked when the answer comes
-            log.warning("interaction_not_deferred", interaction=way.interaction, detail=str(error))
+            self._known.pop(
+                reply_route.interaction, None
+            )  # it may have been taken: Discord is asked when the answer comes
+            log.warning("interaction_not_deferred", interaction=reply_route.interaction, detail=str(error))
         finally:
             answer.tried.set()
 
-    async def complete(self, way: Way, key: str, body: JsonObject, media: tuple[OutboundMedia, ...]) -> str | None:
+    async def complete(
+        self, reply_route: ReplyRoute, key: str, body: JsonObject, media: tuple[OutboundMedia, ...]
+    ) -> str | None:
         """Let the part `key` be the answer; its message id, or None where it has to go elsewhere.
 
         Raises:
             ApiRefusal: it was refused for another reason than the interaction.
             Retryable, Unknown: see `channels.errors`.
         """
-        if way.kind == ROUTE_PRESS:
+        if reply_route.kind == ROUTE_PRESS:
             return None
-        answer = await self._standing(way, str(body.get("content") or ""), key)
+        answer = await self._find_answer(reply_route, str(body.get("content") or ""), key)
         if answer is None or answer.first_key not in (None, key):
             return None
         try:
-            sent = await self._wire.call("PATCH", MESSAGE, body, media=media, at=await self._at(way, ORIGINAL))
+            sent = await self._wire.call("PATCH", MESSAGE, body, media=media, at=await self._at(reply_route, ORIGINAL))
         except ApiRefusal as refusal:
             if refusal.route_gone or refusal.code == UNKNOWN_MESSAGE:
                 return None
@@ -111,28 +115,30 @@ class Answers:
         answer.first_key = key
         return _id_of(sent)
 
-    async def follow_up(self, way: Way, body: JsonObject, media: tuple[OutboundMedia, ...]) -> str | None:
+    async def follow_up(
+        self, reply_route: ReplyRoute, body: JsonObject, media: tuple[OutboundMedia, ...]
+    ) -> str | None:
         """Say more by the interaction's own way. It has no nonce; to one person alone it can never be found again."""
-        if way.person:
+        if reply_route.person:
             flags = body.get("flags")
             body = body | {"flags": EPHEMERAL_FLAG | (flags if isinstance(flags, int) else 0)}
         sent = await self._wire.call(
-            "POST", FOLLOW_UPS, body, media=media, query={"wait": "true"}, at=await self._at(way)
+            "POST", FOLLOW_UPS, body, media=media, query={"wait": "true"}, at=await self._at(reply_route)
         )
         return _id_of(sent)
 
-    async def edit(self, way: Way, message_id: str, body: JsonObject) -> None:
+    async def edit(self, reply_route: ReplyRoute, message_id: str, body: JsonObject) -> None:
         """Change what was said by the interaction's own way."""
-        await self._wire.call("PATCH", MESSAGE, body, at=await self._at(way, message_id))
+        await self._wire.call("PATCH", MESSAGE, body, at=await self._at(reply_route, message_id))
 
-    async def delete(self, way: Way, message_id: str) -> None:
+    async def delete(self, reply_route: ReplyRoute, message_id: str) -> None:
         """Take back what was said by the interaction's own way."""
-        await self._wire.call("DELETE", MESSAGE, at=await self._at(way, message_id))
+        await self._wire.call("DELETE", MESSAGE, at=await self._at(reply_route, message_id))
 
-    async def original(self, way: Way) -> Original | None:
+    async def original(self, reply_route: ReplyRoute) -> OriginalReply | None:
         """The message that answers an interaction; None where there is none, or the way is closed."""
         try:
-            found = await self._wire.call("GET", MESSAGE, at=await self._at(way, ORIGINAL))
+            found = await self._wire.call("GET", MESSAGE, at=await self._at(reply_route, ORIGINAL))
         except ApiRefusal as refusal:
             if refusal.route_gone or refusal.status in (401, 403, 404):
                 return None
@@ -141,38 +147,38 @@ class Answers:
         if message_id is None or not isinstance(found, dict):
             return None
         loading = isinstance(flags, int) and bool(flags & _LOADING)
-        return Original(message_id, str(found.get("content") or "").strip(), loading)
+        return OriginalReply(message_id, str(found.get("content") or "").strip(), loading)
 
-    async def _standing(self, way: Way, text: str, key: str) -> _Answer | None:
+    async def _find_answer(self, reply_route: ReplyRoute, text: str, key: str) -> _Answer | None:
         """How far the answer is; None where this way is closed."""
-        answer = self._known.get(way.interaction)
+        answer = self._known.get(reply_route.interaction)
         if answer is not None:
             try:
                 async with asyncio.timeout(DEADLINE_S):
                     await answer.tried.wait()
             except TimeoutError:
                 return None
-            if answer.deferred or way.interaction in self._known:
+            if answer.deferred or reply_route.interaction in self._known:
                 return answer if answer.deferred else None
-        original = await self.original(way)
+        original = await self.original(reply_route)
         if original is None:
             return None
-        answer = _Answer(way, deferred=True)
+        answer = _Answer(reply_route, deferred=True)
         answer.tried.set()
         if not original.loading:  # answered before the restart: by this part, or another
             answer.first_key = key if original.text == text.strip() else "another"
         self._know(answer)
         return answer
 
-    async def _at(self, way: Way, message_id: str = "") -> dict[str, str]:
+    async def _at(self, reply_route: ReplyRoute, message_id: str = "") -> dict[str, str]:
         """What fills a path of the interaction's own."""
-        us = await self._wire.introduce()
-        at = {"webhook_id": us.application_id, "webhook_token": way.token}
+        bot = await self._wire.identify()
+        at = {"webhook_id": bot.application_id, "webhook_token": reply_route.token}
         return at | {"message_id": message_id} if message_id else at
 
 
-def _callback_of(way: Way) -> dict[str, str]:
-    return {"interaction_id": way.interaction, "token": way.token}
+def _callback_of(reply_route: ReplyRoute) -> dict[str, str]:
+    return {"interaction_id": reply_route.interaction, "token": reply_route.token}
 
 
 def _id_of(message: JsonValue) -> str | None:

@@ -1,0 +1,178 @@
+"""Does what `ingest` asks for: commits with backoff, fetches channels, fills gaps, defers interactions.
+
+What comes next and how far the session is committed is decided there; connecting is `connection`'s matter.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+import structlog
+from pydantic import JsonValue, TypeAdapter, ValidationError
+
+from channels.base import ChannelState, NotPersisted, Sink
+from channels.discord.backfill import Backfill
+from channels.discord.channel_cache import Place, place_of
+from channels.discord.error_mapping import ApiRefusal, Pause, backoff_s
+from channels.discord.ingest import STATE_EVENTS, Commit, Dispatch, FetchChannel, FillGap, Ingest
+from channels.discord.interaction_replies import InteractionReplies
+from channels.discord.raw import RawChannel
+from channels.discord.sent_lookup import Echoes
+from channels.discord.translate import TranslationContext, to_rejected
+from channels.discord.wire import DiscordWire
+from channels.errors import ChannelError
+from channels.messages import InboundEvent, Rejected
+
+Clock = Callable[[], datetime]
+
+STORE_BACKOFF_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
+CHANNEL_BACKOFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+FILLING = "fetching what was said while it was away; what is said now is answered after that"
+_CHANNEL = TypeAdapter(RawChannel)
+
+log = structlog.get_logger()
+
+
+class DispatchConsumer:
+    """Takes the dispatches of one bot for as long as `run` runs."""
+
+    def __init__(
+        self,
+        ingest: Ingest,
+        context: TranslationContext,
+        wire: DiscordWire,
+        sink: Sink,
+        replies: InteractionReplies,
+        echoes: Echoes,
+        *,
+        pause: Pause,
+        clock: Clock,
+    ) -> None:
+        self._ingest = ingest
+        self._context = context
+        self._wire = wire
+        self._sink = sink
+        self._replies = replies
+        self._echoes = echoes
+        self._pause = pause
+        self._clock = clock
+        self._news = asyncio.Event()  # set when `ingest` may have something to be done
+        self._committed = asyncio.Event()
+        self._reading_on: asyncio.Task[None] | None = None
+
+    # ------------------------------------------------------------ what the socket tells
+
+    async def room(self) -> None:
+        """Return when there is room for a dispatch."""
+        while self._ingest.is_full:
+            self._committed.clear()
+            await self._committed.wait()
+
+    def receive(self, event: str, seq: int | None, data: JsonValue) -> None:
+        """Queue a dispatch, as it came; nothing here waits.
+
+        Raises:
+            ValueError: a READY that opens no session.
+        """
+        self._ingest.receive(Dispatch(event, seq, data))
+        if event == "MESSAGE_CREATE":
+            self._echoes.note(data, self._context.bot.user_id)
+        elif event in STATE_EVENTS:
+            self.report_alive()
+        self._news.set()
+
+    def quarantine(self, raw: str, reason: str) -> None:
+        """Keep a frame that is none, in its place among the others."""
+        self._ingest.receive(to_rejected("frame", None, raw, reason))
+        self._news.set()
+
+    def report_alive(self) -> None:
+        """Health hears of it once a session stands: from then on whatever is said is taken, if behind a gap."""
+        if self._ingest.is_connected:
+            self._sink.report(ChannelState.READY, FILLING if self._ingest.has_gap else "")
+
+    # ------------------------------------------------------------ what is to be done
+
+    async def run(self) -> None:
+        """Do what is asked for, for ever."""
+        async with asyncio.TaskGroup() as tasks:
+            while True:
+                while (step := self._ingest.next(self._clock())) is not None:
+                    match step:
+                        case Commit():
+                            await self._commit(step, tasks)
+                        case FetchChannel():
+                            tasks.create_task(self._fetch_channel(step.id))
+                        case FillGap():
+                            self.report_alive()
+                            tasks.create_task(self._fill_gap(step.since, tasks))
+                await self._news.wait()
+                self._news.clear()
+
+    async def _commit(self, commit: Commit, tasks: asyncio.TaskGroup) -> None:
+        """Hand in a batch and how far we are with it, then defer its interactions."""
+        for reply_route in commit.reply_routes:
+            self._replies.expect(reply_route)
+        await self._hand_in(commit.events, commit.rejected, commit.cursor)
+        self._ingest.mark_committed(commit)
+        self._committed.set()
+        for reply_route in commit.reply_routes:
+            tasks.create_task(self._replies.defer(reply_route))
+
+    async def _hand_in(
+        self, events: Sequence[InboundEvent], rejected: Sequence[Rejected] = (), cursor: str | None = None
+    ) -> None:
+        """Give it to the sink until it holds."""
+        for bad in rejected:
+            log.warning(
+                "dispatch_rejected", account=self._context.bot.account, event_id=bad.event_id, reason=bad.reason
+            )
+        attempt = 0
+        while True:
+            try:
+                await self._sink.receive(events, rejected=rejected, cursor=cursor)
+            except NotPersisted:
+                attempt += 1
+                self._sink.report(ChannelState.DEGRADED, "the store takes no messages; these are offered again")
+                await self._pause(backoff_s(STORE_BACKOFF_S, attempt))
+            else:
+                return
+
+    async def _fill_gap(self, since: int, tasks: asyncio.TaskGroup) -> None:
+        """Fetch what was said between this message and this session; what cannot be read now, beside what comes."""
+        if self._reading_on is not None:
+            self._reading_on.cancel()
+        backfill = Backfill(self._wire, self._sink, self._context, self._hand_in, since, self._pause, self._clock)
+        whole = await backfill.fill()
+        self._ingest.gap_filled(whole=whole)
+        self.report_alive()
+        self._news.set()
+        if not whole:
+            self._reading_on = tasks.create_task(self._read_on(backfill))
+
+    async def _read_on(self, backfill: Backfill) -> None:
+        await backfill.read_on()
+        self._ingest.caught_up()
+        self._news.set()
+
+    async def _fetch_channel(self, channel: str) -> None:
+        """Ask where a channel is, until it is known."""
+        attempt = 0
+        while (place := await self._find_place(channel)) is None:
+            attempt += 1
+            await self._pause(backoff_s(CHANNEL_BACKOFF_S, attempt))
+        self._ingest.channel_known(place)
+        self._news.set()
+
+    async def _find_place(self, channel: str) -> Place | None:
+        """None: not now. A channel that is hidden from us counts as a plain one of a server."""
+        try:
+            answer = await self._wire.call("GET", "/channels/{channel_id}", at={"channel_id": channel})
+            return place_of(_CHANNEL.validate_python(answer))
+        except ValidationError:
+            return Place(channel, "0")
+        except (ApiRefusal, ChannelError) as error:
+            if isinstance(error, ApiRefusal) and error.status in (403, 404):
+                return Place(channel, "0")
+            log.warning("channel_not_told", account=self._context.bot.account, channel=channel, detail=str(error))
+            return None

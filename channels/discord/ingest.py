@@ -1,0 +1,258 @@
+"""Decides what is committed, fetched and filled next, and how far one bot's gateway session has come; pure.
+
+Order is fixed when a dispatch is received; nothing overtakes but interactions, which have three seconds, while a gap is
+being filled or a channel is being asked for. The session and its sequence numbers live here alone: a connection asks
+what to resume from. Whatever this asks for is done by `consumer`.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeGuard
+
+import structlog
+from pydantic import JsonValue
+
+from channels.discord.channel_cache import Place
+from channels.discord.cursor import Cursor, GatewaySession, write_cursor
+from channels.discord.raw import RawReady
+from channels.discord.reply_route import ReplyRoute
+from channels.discord.translate import TranslationContext, channel_of, snowflake_at, to_rejected, translate
+from channels.discord.translate_interaction import Interaction, translate_interaction
+from channels.messages import InboundEvent, InboundMessage, Rejected
+
+MOST_WAITING = 2_000  # dispatches; then the socket is not read until there is room
+BATCH = 200
+DAY_S = 86_400.0
+INTERACTION = "INTERACTION_CREATE"
+STATE_EVENTS = ("READY", "RESUMED")
+
+log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Dispatch:
+    """One event of the gateway's, as it came."""
+
+    event: str
+    seq: int | None
+    data: JsonValue
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Events to be stored together with the resume point after them."""
+
+    events: tuple[InboundEvent, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+    cursor: str | None = None  # None: the resume point stays, for what is committed has overtaken others
+
+    @property
+    def reply_routes(self) -> list[ReplyRoute]:
+        """How its interactions are answered."""
+        interactions = [event for event in self.events if isinstance(event, Interaction)]
+        return [ReplyRoute.of(event.route) for event in interactions if event.route is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class FetchChannel:
+    """Ask Discord where a channel is, then call `channel_known`."""
+
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FillGap:
+    """Fetch what was said after this message, then call `gap_filled`."""
+
+    since: int
+
+
+class Ingest:
+    """What came in for one bot and is not committed yet."""
+
+    def __init__(self, context: TranslationContext, cursor: Cursor) -> None:
+        """`cursor` is what was committed last."""
+        self._context = context
+        self._queue: deque[Dispatch | Rejected] = deque()
+        self._cursor = cursor  # as the last commit that was given out has it
+        self._cursor_moved = False  # without a batch: it is committed alone
+        self._committing: Commit | None = None
+        self._doing: FetchChannel | FillGap | None = None  # only interactions pass meanwhile
+        self._unread_from = cursor.unread_from  # a gap to be filled first: it is older than what a session replays
+        self._opened_at = 0  # the least message id since the session was opened
+        self.resume_from = cursor.session
+        """The session that a connection takes up again, as far as it was received; None: it needs a new one."""
+        self.is_connected = False
+        """Whether a session has stood since the start."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more should be received before something is committed."""
+        return len(self._queue) >= MOST_WAITING
+
+    @property
+    def has_gap(self) -> bool:
+        """Whether what was said while no session stood is still to be fetched."""
+        return self._cursor.gap
+
+    # ------------------------------------------------------------ what happens
+
+    def receive(self, dispatch: Dispatch | Rejected) -> None:
+        """Queue it: this fixes its order.
+
+        Raises:
+            ValueError: a READY that opens no session.
+        """
+        if isinstance(dispatch, Dispatch):
+            if dispatch.event == "READY":
+                self.resume_from = _to_session(dispatch)
+            elif dispatch.seq is not None and self.resume_from is not None:
+                self.resume_from = replace(self.resume_from, seq=dispatch.seq)
+            self.is_connected = self.is_connected or dispatch.event in STATE_EVENTS
+            self._context.channels.learn(dispatch.event, dispatch.data)
+        self._queue.append(dispatch)
+
+    def session_lost(self) -> None:
+        """Discord does not take the session up again; what was received of it is committed all the same."""
+        self.resume_from = None
+
+    def mark_committed(self, commit: Commit) -> None:
+        """The store holds it."""
+        assert commit is self._committing, "commits are made one by one"
+        self._committing = None
+
+    def channel_known(self, place: Place) -> None:
+        """A channel was fetched."""
+        self._context.channels.put(place)
+        self._doing = None
+
+    def gap_filled(self, *, whole: bool) -> None:
+        """A gap was read, `whole` or but for channels that are tried again later (see `caught_up`)."""
+        assert isinstance(self._doing, FillGap), "a gap was to be filled"
+        behind = 0 if whole else self._doing.since
+        last = max(self._cursor.last, self._opened_at)
+        self._cursor, self._cursor_moved = replace(self._cursor, gap=False, last=last, behind=behind), True
+        self._doing = None
+
+    def caught_up(self) -> None:
+        """What could not be read of a gap was read by now, or is too old to be."""
+        self._cursor, self._cursor_moved = replace(self._cursor, behind=0), True
+
+    # ------------------------------------------------------------ what is to be done
+
+    def next(self, now: datetime) -> Commit | FetchChannel | FillGap | None:
+        """What is to be done now, a commit again and again until it is marked committed; None: wait for something."""
+        if self._committing is not None:
+            return self._committing
+        if self._cursor_moved:
+            self._committing = self._commit_cursor()
+        elif self._doing is not None:
+            self._committing = self._commit_interactions(now)
+        elif self._unread_from is not None:
+            self._doing, self._unread_from = FillGap(self._unread_from), None
+            return self._doing
+        elif self._queue:
+            return self._take_up(self._queue[0], now)
+        return self._committing
+
+    def _take_up(self, head: Dispatch | Rejected, now: datetime) -> Commit | FetchChannel:
+        """Begin with the first that waits."""
+        if _is_state(head):
+            self._queue.popleft()
+            self._enter_session(head, now)
+            self._committing = self._commit_cursor()
+        elif (channel := self._unknown_channel(head)) is not None:
+            self._doing = FetchChannel(channel)
+            return self._doing
+        else:
+            self._committing = self._commit_batch(now)
+        return self._committing
+
+    def _enter_session(self, dispatch: Dispatch, now: datetime) -> None:
+        """A session was opened, or taken up again."""
+        if dispatch.event != "READY":
+            self._cursor = self._cursor if dispatch.seq is None else self._cursor.at(dispatch.seq)
+            return
+        is_first = self._cursor.last == 0
+        self._opened_at = snowflake_at(1000 * now.timestamp())
+        last = self._opened_at if is_first else self._cursor.last
+        self._cursor = Cursor(_to_session(dispatch), last, gap=not is_first, behind=self._cursor.behind)
+        self._unread_from = self._cursor.unread_from if self._cursor.gap else None
+
+    def _unknown_channel(self, head: Dispatch | Rejected) -> str | None:
+        """The channel that has to be asked for before this can be read."""
+        channel = channel_of(head.event, head.data) if isinstance(head, Dispatch) else None
+        return channel if channel is not None and self._context.channels.get(channel) is None else None
+
+    # ------------------------------------------------------------ commits
+
+    def _commit_cursor(self) -> Commit:
+        self._cursor_moved = False
+        return Commit(cursor=write_cursor(self._cursor))
+
+    def _commit_interactions(self, now: datetime) -> Commit | None:
+        """Those that cannot wait for what is before them."""
+        urgent = [waiting for waiting in self._queue if isinstance(waiting, Dispatch) and waiting.event == INTERACTION]
+        if not urgent:
+            return None
+        taken = {id(dispatch) for dispatch in urgent}
+        self._queue = deque(waiting for waiting in self._queue if id(waiting) not in taken)
+        return Commit(*_read(urgent, self._context, now))
+
+    def _commit_batch(self, now: datetime) -> Commit:
+        """Everything up to a session's begin, or to a channel that has to be asked for."""
+        batch = [self._queue.popleft()]
+        while self._queue and len(batch) < BATCH:
+            head = self._queue[0]
+            if _is_state(head) or self._unknown_channel(head) is not None:
+                break
+            batch.append(self._queue.popleft())
+        events, rejected = _read(batch, self._context, now)
+        self._move_cursor(batch, events, now)
+        return Commit(events, rejected, write_cursor(self._cursor))
+
+    def _move_cursor(self, batch: Sequence[Dispatch | Rejected], events: Iterable[InboundEvent], now: datetime) -> None:
+        """An id beyond tomorrow is made up, and would hide what is said until then."""
+        beyond = snowflake_at((now.timestamp() + DAY_S) * 1000)
+        sequence = [dispatch.seq for dispatch in batch if isinstance(dispatch, Dispatch) and dispatch.seq is not None]
+        ids = [int(event.message_id) for event in events if isinstance(event, InboundMessage)]
+        cursor = self._cursor.at(sequence[-1]) if sequence else self._cursor
+        last = max((message_id for message_id in ids if message_id < beyond), default=0)
+        self._cursor = replace(cursor, last=max(cursor.last, last))
+
+
+def _to_session(dispatch: Dispatch) -> GatewaySession:
+    """The session that a READY opens; a ValidationError, which is a ValueError, where it opens none."""
+    ready = RawReady.model_validate(dispatch.data)
+    return GatewaySession(ready.session_id, ready.resume_gateway_url, dispatch.seq or 1)
+
+
+def _is_state(dispatch: Dispatch | Rejected) -> TypeGuard[Dispatch]:
+    return isinstance(dispatch, Dispatch) and dispatch.event in STATE_EVENTS
+
+
+def _read(
+    batch: Iterable[Dispatch | Rejected], context: TranslationContext, now: datetime
+) -> tuple[tuple[InboundEvent, ...], tuple[Rejected, ...]]:
+    """The events in a batch, and what of it is none."""
+    results = [result for dispatch in batch for result in _read_dispatch(dispatch, context, now)]
+    events = tuple(result for result in results if not isinstance(result, Rejected))
+    return events, tuple(result for result in results if isinstance(result, Rejected))
+
+
+def _read_dispatch(
+    dispatch: Dispatch | Rejected, context: TranslationContext, now: datetime
+) -> Sequence[InboundEvent | Rejected]:
+    if isinstance(dispatch, Rejected):
+        return (dispatch,)
+    try:
+        if dispatch.event != INTERACTION:
+            return translate(dispatch.event, dispatch.seq, dispatch.data, context, now)
+        invoked = translate_interaction(dispatch.seq, dispatch.data, context)
+    except Exception as error:  # noqa: BLE001  one dispatch: kept for the operator, and those behind it are read
+        log.exception("dispatch_broken", account=context.bot.account)
+        reason = f"it broke the reading: {type(error).__name__}: {error}"
+        return (to_rejected(dispatch.event, dispatch.seq, None, reason),)
+    return () if invoked is None else (invoked,)

@@ -1,0 +1,102 @@
+"""Finds out whether a part was said by an attempt whose outcome is unknown.
+
+First by Discord's echo of our key, which every connected session gets; then by the interaction it answers; then by
+looking through the chat. Discord keeps no keys (discord.py issue 2451), so there it goes by what is said: taking
+another message for this one would lose an answer, so an answer to the same message counts, and a text so long that it
+is not said twice; anything else counts as not found, and is said again under its key. Within a few minutes a repeated
+send is said once in any case.
+"""
+
+from collections import OrderedDict
+from datetime import datetime
+
+from pydantic import JsonValue
+
+from channels.discord.interaction_replies import InteractionReplies
+from channels.discord.payloads import target_of
+from channels.discord.reply_route import ReplyRoute
+from channels.discord.wire import MESSAGES, DiscordWire
+from channels.messages import OutboundPart
+
+LOOKED_THROUGH = 100  # messages of a channel
+LONG_CHARS = 120
+MOST_ECHOES = 2_000
+
+
+class Echoes:
+    """Our own messages as Discord told of them, by the key they were sent with."""
+
+    def __init__(self) -> None:
+        self._by_key: OrderedDict[str, str] = OrderedDict()
+
+    def note(self, data: JsonValue, bot: str) -> None:
+        """Look at a message of a dispatch."""
+        author = data.get("author") if isinstance(data, dict) else None
+        if not isinstance(data, dict) or not isinstance(author, dict) or author.get("id") != bot:
+            return
+        nonce, message_id = data.get("nonce"), data.get("id")
+        if isinstance(nonce, str) and isinstance(message_id, str):
+            self._by_key[nonce] = message_id
+            if len(self._by_key) > MOST_ECHOES:
+                self._by_key.popitem(last=False)
+
+    def get(self, key: str) -> str | None:
+        """The message that was sent with this key, if Discord told of it."""
+        return self._by_key.get(key)
+
+
+class SentLookup:
+    """The earlier sends of one bot."""
+
+    def __init__(self, wire: DiscordWire, replies: InteractionReplies, echoes: Echoes) -> None:
+        self._wire = wire
+        self._replies = replies
+        self._echoes = echoes
+
+    async def find(self, part: OutboundPart, now: datetime) -> str | None:
+        """The message that says the part; None where there is none.
+
+        Raises:
+            ApiRefusal, Retryable, Unknown: the chat cannot be looked through.
+        """
+        echoed = self._echoes.get(part.idem_key)
+        if echoed is not None:
+            return echoed
+        if part.route is not None and part.route.expires_at > now:
+            original = await self._replies.original(ReplyRoute.of(part.route))
+            if original is not None and original.text == part.rendered.text.strip():
+                return original.id
+        return await find_in_history(self._wire, target_of(part.address), part)
+
+
+async def find_in_history(wire: DiscordWire, channel: str, part: OutboundPart) -> str | None:
+    """The message among a channel's latest that says the part; raises what `DiscordWire.call` does."""
+    bot = await wire.identify()
+    query = {"limit": str(LOOKED_THROUGH)}
+    if part.reply_to is not None:
+        query["after"] = part.reply_to
+    page = await wire.call("GET", MESSAGES, query=query, at={"channel_id": channel})
+    for message in page if isinstance(page, list) else []:
+        if isinstance(message, dict) and _is_same(message, part, bot.user_id):
+            return str(message["id"])
+    return None
+
+
+def _is_same(message: dict[str, JsonValue], part: OutboundPart, bot: str) -> bool:
+    """Whether a message is plainly the part, said by us."""
+    author = message.get("author")
+    if not isinstance(author, dict) or author.get("id") != bot or not isinstance(message.get("id"), str):
+        return False
+    if message.get("nonce") == part.idem_key and part.idem_key:
+        return True
+    text = part.rendered.text.strip()
+    if str(message.get("content") or "").strip() != text or len(part.media) != _count(message.get("attachments")):
+        return False
+    if part.reply_to is not None:
+        reference = message.get("message_reference")
+        return isinstance(reference, dict) and reference.get("message_id") == part.reply_to
+    return len(text) >= LONG_CHARS
+
+
+def _count(attachments: JsonValue) -> int:
+    return len(attachments) if isinstance(attachments, list) else 0
