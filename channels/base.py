@@ -1,4 +1,4 @@
-"""The contract between the gateway and a channel: what an adapter is given, must do, and may be able to do.
+"""The contract of a channel says what an adapter is given, must do, and may be able to do.
 
 An adapter only translates. Splitting, retry, pacing, dedupe, access and typing policy live above it.
 Abilities beyond sending are Protocols, found at run time with `isinstance`; limits are data with a unit.

@@ -1,4 +1,4 @@
-"""What passes between a platform and the gateway, typed: addresses, people, inbound events, outbound parts.
+"""Types what passes between a platform and the gateway: addresses, people, inbound events, outbound parts.
 
 Nothing here knows a platform, a table or a model. Everything is frozen and safe to share between tasks.
 """

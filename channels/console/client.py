@@ -1,4 +1,4 @@
-"""The terminal's side of the console socket: says lines, confirms what was shown, knows when an answer is complete.
+"""The terminal's side of the console socket says lines, confirms what was shown, knows when an answer is complete.
 
 What is drawn, and where lines come from, is the caller's matter.
 """

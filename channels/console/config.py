@@ -1,4 +1,4 @@
-"""What an operator says about the terminal chat, and what its channel is given."""
+"""Validates what an operator says about the terminal chat, and declares what its channel is given."""
 
 import socket
 from collections.abc import Callable

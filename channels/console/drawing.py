@@ -1,4 +1,4 @@
-"""How a conversation is drawn on a terminal that goes on scrolling: a pure machine from events to what is written.
+"""Draws a conversation on a terminal that goes on scrolling: a pure machine from events to what is written.
 
 An answer that grows is written on; one that changes is drawn anew where it stands, as long as all of it is on screen.
 """

@@ -1,4 +1,4 @@
-"""What a terminal takes, as data. All of it is our own choice; the client is ours."""
+"""A terminal's limits are data, and all of them our own choice: the client is ours."""
 
 from channels.base import Limits, TextUnit
 

@@ -1,4 +1,4 @@
-"""The tree laid out as lines of text, with marks beside it for what should look different.
+"""Lays the tree out as lines of text, with marks beside it for what should look different.
 
 Shared by platforms that style text by ranges (Telegram), and by plain text everywhere. Knows bullets, indentation,
 tables and what may be marked together; knows no platform's names, units or limits. Offsets count code points.

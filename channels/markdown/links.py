@@ -1,4 +1,4 @@
-"""What the words of a link keep from whoever reads it. Pure.
+"""Tells where the words of a link hide its target from whoever reads it. Pure.
 
 An injected instruction can make a model write a link that looks like another, or one whose address carries what it was
 told to the host of a stranger (A59). Such a link shows its address: whoever presses it knows where it leads and what it

@@ -1,4 +1,4 @@
-"""The tree a Markdown answer becomes: blocks of styled text, the same for every platform.
+"""A Markdown answer becomes a tree: blocks of styled text, the same for every platform.
 
 Text inside a block is a flat run of `Span`s instead of nested nodes: a run can be cut anywhere, and a platform that
 forbids a nesting (Telegram: nothing inside code) simply never sees one. Reading Markdown into this tree lives in

@@ -112,7 +112,7 @@ class SlackChannel:
         self._sink: Sink | None = None
         self._reactions = StatusReactions(self._wire)
         self._streams = Streams(self._wire, now_s, wanted=config.live == "stream" and config.text_format == MARKDOWN)
-        self._private = EphemeralReplies(self._wire)
+        self._ephemeral = EphemeralReplies(self._wire)
         self._no_status = False
         self._unix_s = now_s
         secret = config.signing_secret
@@ -161,7 +161,7 @@ class SlackChannel:
             Retryable, Permanent, Unknown: see `channels.errors`. A cancelled send may have happened.
         """
         if self._is_private(part):
-            return await self._private.say(part, self._clock())
+            return await self._ephemeral.say(part, self._clock())
         if part.media:
             return await self._or_channel_error(send_files(self._wire, part))
         ts = await self._or_channel_error(self._streams.begin(part)) if part.unfinished else None
@@ -205,7 +205,7 @@ class SlackChannel:
         """
         ours = self._bot.user if self._bot is not None else ""
         if self._is_private(part):
-            return await self._private.find(part, ours, self._clock())
+            return await self._ephemeral.find(part, ours, self._clock())
         try:
             return await self._or_channel_error(find_sent(self._wire, part, ours, self._clock()))
         except Permanent:

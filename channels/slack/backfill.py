@@ -224,11 +224,11 @@ class Backfill:
 
     def _events(self, message: RawMessage, chat: str, oldest: str) -> list[InboundMessage]:
         """What a message of the history says: itself, and a change of it since. A thread it calls us to is ours."""
-        bot, known = self._receiver.bot, self._receiver.known
+        bot, context = self._receiver.bot, self._receiver.context
         if is_ours(message, bot):
             return []
-        said = translate_message(message, chat, bot, known) if later(message.ts, oldest) else None
-        changed = translate_edit(message, chat, bot, known)
+        said = translate_message(message, chat, bot, context) if later(message.ts, oldest) else None
+        changed = translate_edit(message, chat, bot, context)
         events = [event for event in (said, changed) if event is not None]
         for event in events:
             if event.mentions_bot and event.address.thread is not None:

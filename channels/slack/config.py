@@ -1,4 +1,4 @@
-"""What an operator says about one Slack app. No SDK is imported here."""
+"""Validates what an operator says about one Slack app. No SDK is imported here."""
 
 from typing import Literal, Self
 from urllib.parse import urlsplit

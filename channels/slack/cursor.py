@@ -1,4 +1,4 @@
-"""What the resume point keeps: how far we heard, in which chats, and which threads we take part in.
+"""The resume point keeps how far we heard, in which chats, and which threads we take part in.
 
 Small on purpose, for it is written with every commit: the newest of each are kept. All chats and threads in which
 people who are let in talk to us are rows of the sink's, and are learned from it at the start and after a gap.

@@ -33,34 +33,34 @@ class EphemeralReplies:
             Retryable, Permanent, Unknown: see `channels.errors`; nobody but the person was shown it.
         """
         receipt = Receipt(ROUTED + client_msg_id(part.idem_key))
-        way = _reply_route(part)
+        route = _reply_route(part)
         if part.unfinished:
             return receipt
-        if not part.media and way.lives(now) and await self._wire.respond(way.url, _ephemeral(part)):
+        if not part.media and route.lives(now) and await self._wire.respond(route.url, _ephemeral(part)):
             return receipt
         try:
-            await self._directly(part, way)
+            await self._directly(part, route)
         except ApiRefusal as refusal:
-            await self._beside_the_chat(part, way, refusal)
+            await self._beside_the_chat(part, route, refusal)
         return receipt
 
-    async def _directly(self, part: OutboundPart, way: ReplyRoute) -> None:
-        direct = await self._in_direct(part, way)
+    async def _directly(self, part: OutboundPart, route: ReplyRoute) -> None:
+        direct = await self._in_direct(part, route)
         if direct.media:
             await send_files(self._wire, direct)
         else:
             await self._wire.post("chat.postMessage", to_message(direct))
 
-    async def _in_direct(self, part: OutboundPart, way: ReplyRoute) -> OutboundPart:
+    async def _in_direct(self, part: OutboundPart, route: ReplyRoute) -> OutboundPart:
         """The part as it goes to the person's direct messages, which Slack opens where there are none."""
-        answer = await self._wire.post("conversations.open", {"users": way.person})
+        answer = await self._wire.post("conversations.open", {"users": route.person})
         channel = answer.get("channel")
         chat = channel.get("id") if isinstance(channel, dict) else None
         if not isinstance(chat, str):
             raise Retryable("conversations.open was answered without a channel")
         return replace(part, address=replace(part.address, chat=chat, thread=None), reply_to=None)
 
-    async def _beside_the_chat(self, part: OutboundPart, way: ReplyRoute, closed: ApiRefusal) -> None:
+    async def _beside_the_chat(self, part: OutboundPart, route: ReplyRoute, closed: ApiRefusal) -> None:
         """Show it to them alone where they asked; `closed` is why it did not go to their direct messages."""
         failure = to_channel_error(closed)
         if isinstance(failure, Unknown) or (isinstance(failure, Retryable) and closed.error != MISSING_SCOPE):
@@ -69,7 +69,7 @@ class EphemeralReplies:
             raise failure
         if part.media:
             raise _nowhere(closed)
-        body: JsonObject = {"channel": part.address.chat, "user": way.person}
+        body: JsonObject = {"channel": part.address.chat, "user": route.person}
         if part.address.thread is not None:
             body["thread_ts"] = part.address.thread
         try:

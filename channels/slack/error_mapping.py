@@ -1,4 +1,4 @@
-"""What a call that did not go well means, in the three kinds the gateway knows. Pure; no SDK is imported here.
+"""A call that did not go well becomes one of the three errors that the gateway knows. Pure; no SDK is imported here.
 
 Error names are those of docs.slack.dev/reference/methods (read 2026-11).
 """

@@ -1,4 +1,4 @@
-"""The parts of what Slack sends that are read, as models of our own; everything else in it is ignored.
+"""Models name the parts of what Slack sends that are read; everything else in it is ignored.
 
 Source: docs.slack.dev/reference/events (`message`, `app_mention`, `member_joined_channel`, `user_change`),
 …/interactivity/implementing-slash-commands, …/reference/interaction-payloads/block_actions-payload and

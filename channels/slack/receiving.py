@@ -41,7 +41,7 @@ class Receiver:
         self.sink = sink
         self.resume_point = resume_point
         self.names = names
-        self.known = TranslationContext(resume_point.threads, names.name_of)
+        self.context = TranslationContext(resume_point.threads, names.name_of)
         self._clock = clock
 
     def translate(self, body: object) -> InboundEvent | Rejected | None:
@@ -54,7 +54,7 @@ class Receiver:
         if kind == "block_actions":
             return translate_actions(body, self.bot, self._clock(), self.names.name_of)
         if kind == "event_callback":
-            return translate_event(body, self.bot, self.known)
+            return translate_event(body, self.bot, self.context)
         return None  # shortcuts, views, options: nothing of ours asks for them
 
     async def take(self, body: object) -> None:

@@ -1,6 +1,6 @@
-"""How a command or a press that only one person sees is answered, kept as the route of its event. Pure.
+"""A command or a press that only one person sees keeps the way to answer it as the route of its event. Pure.
 
-What is done with a way is `private`'s matter.
+What is said by it is decided in `ephemeral_replies`.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What stands in a chat already: whether a part was said before (its key is looked for), and one message as it is."""
+"""Looks up what stands in a chat already: a part that was said before, by its key, and one message as it is."""
 
 from datetime import datetime, timedelta
 

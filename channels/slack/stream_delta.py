@@ -1,4 +1,4 @@
-"""How much of an answer that is still being written will surely stand as it is: what may go into a stream. Pure.
+"""Only what will surely stand of an answer that is still being written may go into a stream. Pure.
 
 A stream can only be appended to. What is cut off here goes with the next piece or with the end, so to hold back is safe
 and to show too much costs the stream: what then stands there has to be written anew.

@@ -1,7 +1,7 @@
 """From one raw Slack payload to what the gateway knows; pure, total, and each payload on its own.
 
 No I/O, no SDK, no decision about access: people and bots are told apart by `Sender` alone. Interactions (commands,
-buttons) are in `interactions`.
+buttons) are in `translate_interaction`.
 """
 
 import hashlib

@@ -1,5 +1,5 @@
 """`TelegramChannel`: one bot account as a channel. Receiving is in `polling` and `webhook`, calls in `wire`, what a
-part becomes on the wire in `outgoing`, the meaning of answers in `failures`.
+part becomes on the wire in `payloads`, the meaning of answers in `error_mapping`.
 
 No retry, no splitting and no pacing live here; a call is made once and ends in a receipt or one of three errors.
 """

@@ -1,4 +1,4 @@
-"""What an operator says about one Telegram bot. No SDK is imported here."""
+"""Validates what an operator says about one Telegram bot. No SDK is imported here."""
 
 import re
 from typing import Literal

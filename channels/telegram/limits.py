@@ -1,4 +1,4 @@
-"""What Telegram takes, as data.
+"""Telegram's limits are data.
 
 Sources: core.telegram.org/bots/api#sendmessage (4096 characters after entities parsing; the server counts UTF-16
 units), #sendphoto (10 MB, captions of 1024), #senddocument (50 MB), #getfile (20 MB), #sendmediagroup (10 files),

@@ -1,4 +1,4 @@
-"""What a part becomes on the wire: one method of the Bot API, its parameters and its files. Pure.
+"""A part becomes one method of the Bot API, with its parameters and its files. Pure.
 
 One part is one call, always. A text too long for a caption is refused here, not shortened and not sent as a message
 of its own: that would be a second call, and no key could tell which of the two was made (see `Limits.max_caption`).

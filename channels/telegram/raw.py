@@ -1,4 +1,4 @@
-"""The parts of a Telegram update that are read, as models of our own; everything else in it is ignored.
+"""Models name the parts of a Telegram update that are read; everything else in it is ignored.
 
 Source: core.telegram.org/bots/api (10.0). Strict where it matters who, where and when: a number is a number, and one
 that cannot be is refused. What only adorns (a size) is left out instead. aiogram's models hold the whole API and take

@@ -1,4 +1,4 @@
-"""What both ways of receiving do with updates: translate each alone, and tell a button's presser that it was heard."""
+"""Both ways of receiving translate each update alone, and tell a button's presser that it was heard."""
 
 import asyncio
 from collections.abc import Sequence

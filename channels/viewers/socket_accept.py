@@ -1,4 +1,4 @@
-"""Who connects to a listening socket, one after the other; nobody is left open, whenever the listening ends.
+"""Accepts who connects to a listening socket, one after the other; nobody is left open when the listening ends.
 
 A process that has no descriptor left goes on listening: whoever asks meanwhile waits in the system's queue.
 """

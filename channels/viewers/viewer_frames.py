@@ -1,4 +1,4 @@
-"""What our own views, the chat page and the terminal, say to their channel, and what that means. Pure.
+"""Reads the frames that our own views, the chat page and the terminal, say to their channel. Pure.
 
 Frames are JSON objects: `hello`, `say`, `press` and `shown`. What a channel tells its views is its own.
 """

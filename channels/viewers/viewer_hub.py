@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from pydantic import JsonValue
 
+from channels.bounded_dict import BoundedDict
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 
 Frame = Mapping[str, JsonValue]
@@ -98,7 +99,7 @@ class ViewerHub:
         self._absent: OrderedDict[str, None] = OrderedDict()  # chats that nobody looks at or sends to; longest first
         self._open = 0
         self._numbers = itertools.count(1)
-        self._clear: OrderedDict[str, None] = OrderedDict()  # chats for which nothing is parked
+        self._unparked: BoundedDict[str, None] = BoundedDict(CHATS_KNOWN)  # chats for which nothing is parked
 
     def has_room(self, chat: str) -> bool:
         """Whether one more view of a chat may be opened, as far as that chat is concerned."""
@@ -197,7 +198,7 @@ class ViewerHub:
         except TimeoutError:
             if self._now_s() - held.left_at_s < self._patience.gone_after_s:
                 raise Retryable("nobody looks at this chat just now", retry_after_s=2.0) from None
-            self._clear.pop(chat, None)
+            self._unparked.pop(chat, None)
             raise Permanent("nobody has this chat open", PermanentKind.BLOCKED) from None
 
     def tell(self, chat: str, frame: Frame) -> None:
@@ -227,11 +228,8 @@ class ViewerHub:
 
     def may_have_parked(self, chat: str) -> bool:
         """Whether something may be parked for this chat, from this life of the process or an earlier one."""
-        return chat not in self._clear
+        return chat not in self._unparked
 
     def mark_unparked(self, chat: str) -> None:
         """Nothing is parked for this chat: it is new, or its lane was told to go on."""
-        self._clear[chat] = None
-        self._clear.move_to_end(chat)
-        if len(self._clear) > CHATS_KNOWN:
-            self._clear.popitem(last=False)
+        self._unparked[chat] = None

@@ -1,4 +1,4 @@
-"""`WebChannel`: the gateway's own chat page as a channel. Pages are reached in `routes`, what they see is in `pages`.
+"""`WebChannel`: the gateway's own chat page as a channel. Pages are reached in `routes`, what they see: `open_pages`.
 
 A message is sent when an open page confirmed it; repeated, it is the same message. Nobody's page being open is
 Retryable for a minute and then parks the lane, until the person has the page open again.

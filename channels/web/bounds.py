@@ -1,4 +1,4 @@
-"""How much browsers may say and how many may come, by person and by address: in memory, with the clock given.
+"""Bounds how much browsers may say and how many may come, by person and by address, in memory.
 
 A cookie costs nothing to make up, so that a bound on persons alone would bound nobody: whatever is said counts for the
 address it came from as well. What is refused here has cost nothing and is kept by the page, which offers it again.

@@ -1,4 +1,4 @@
-"""What an operator says about the web chat. Where it is served is the HTTP server's setting."""
+"""Validates what an operator says about the web chat. Where it is served is the HTTP server's setting."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What pages are told, as frames. Pure; what pages say is in `channels.viewers.viewer_frames`.
+"""Makes the frames that pages are told. Pure; what pages say is in `channels.viewers.viewer_frames`.
 
 `history`, `message`, `said`, `reaction`, `buttons`, `deleted`, `typing`, `commands`, `taken`, `not_taken`, `refused`.
 """

@@ -1,4 +1,4 @@
-"""The last messages of each chat, in memory: what a page that comes back, or a second one, is shown.
+"""Keeps the last messages of each chat in memory, for a page that comes back or a second one.
 
 It is a convenience, not the truth: inbox and outbox are. It starts empty with the process; across a restart a page
 shows what it kept itself.

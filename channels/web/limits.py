@@ -1,4 +1,4 @@
-"""What the chat page takes, as data. All of it is our own choice; the page is ours."""
+"""The chat page's limits are data, and all of them our own choice: the page is ours."""
 
 from channels.base import Limits, TextUnit
 

@@ -1,4 +1,4 @@
-"""What every open page of the web chat shares: the way in, what is shown, and the last messages. No HTTP lives here."""
+"""Open pages of the web chat share the way in, what is shown, and the last messages. No HTTP lives here."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""The page's own files, shipped with the package: read when first asked for, with headers that forbid all else."""
+"""Serves the page's own files, shipped with the package, with headers that forbid all else."""
 
 import hashlib
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What pages may do and what becomes of it, whichever way they talk: views, hellos, messages, each within its bounds.
+"""Whichever way pages talk, their views, hellos and messages come in through one gate, each within its bounds.
 
 How frames travel is in `routes` and `sockets`; how much is too much in `bounds`.
 """

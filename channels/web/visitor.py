@@ -1,4 +1,4 @@
-"""Who a browser is: a random secret in its cookie with a mark that it is ours, and the chat that follows. Pure.
+"""A browser is known by a random secret in its cookie with a mark that it is ours; its chat follows from it. Pure.
 
 The chat id is a hash: whoever reads the database or the log cannot become the visitor. The mark is a MAC: nobody makes
 up a visitor that we did not let come. Over https the cookie's name begins with `__Host-`, so that no other host of the

@@ -1,4 +1,4 @@
-"""What goes back for a call, and what a fault makes of it on every platform: late, cut off, or a proxy's page.
+"""Sends back what a call is answered, and what a fault makes of it: late, cut off, or a proxy's page.
 
 What an error looks like where the platform itself answers is each platform's.
 """

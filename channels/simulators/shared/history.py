@@ -1,4 +1,4 @@
-"""What every simulator remembers in the same way: the calls that arrived, and the changes of a message.
+"""Every simulator remembers in the same way the calls that arrived, and the changes of a message.
 
 Ids are numbers on one platform and words on another, hence `Id`. What else there is to remember is each platform's.
 """

@@ -1,4 +1,4 @@
-"""What every simulator is: something that changes and can be waited for, behind an HTTP server on this machine.
+"""Every simulator is something that changes and can be waited for, behind an HTTP server on this machine.
 
 Which paths there are, and what is answered, is each platform's.
 """

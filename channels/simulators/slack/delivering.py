@@ -1,4 +1,4 @@
-"""How what happens in the simulated Slack reaches the app: by socket or by HTTP. Who does what is in `simulated`."""
+"""What happens in the simulated Slack reaches the app by socket or by HTTP. Who does what is in `simulated`."""
 
 import time
 

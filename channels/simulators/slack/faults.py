@@ -1,4 +1,4 @@
-"""What can go wrong with a call of the Web API, and with an acknowledgement. How often: `simulation.faults`."""
+"""Scripts what goes wrong with a call of the Web API, and with an acknowledgement. How often: `shared.faults`."""
 
 from typing import ClassVar, Literal
 

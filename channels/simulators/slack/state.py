@@ -1,4 +1,4 @@
-"""What the simulated Slack remembers: an app and its workspace, people, chats, messages, files and calls.
+"""The simulated Slack remembers an app and its workspace, people, chats, messages, files and calls.
 
 Plain data; what may happen to it is in `methods` and its siblings (the app's side) and `simulated` (the person's).
 """

@@ -1,4 +1,4 @@
-"""What can go wrong with a call of the Bot API, and with an update on its way. How often: `simulation.faults`."""
+"""Scripts what goes wrong with a call of the Bot API, and with an update on its way. How often: `shared.faults`."""
 
 from typing import ClassVar, Literal
 

@@ -1,4 +1,4 @@
-"""What every call that puts a message into a chat shares: where it may go, what hangs under it, how fast.
+"""Every call that puts a message into a chat obeys the same rules: where it may go, what hangs under it, how fast.
 
 Error texts are those of tdlib/telegram-bot-api (2026-09).
 """

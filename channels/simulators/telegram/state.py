@@ -1,4 +1,4 @@
-"""What the simulated Telegram remembers: bots, chats, people, messages and every call that came in.
+"""The simulated Telegram remembers bots, chats, people, messages and every call that came in.
 
 Plain data; what may happen to it is in `methods` (the bot's side) and `people` (the person's side).
 """
