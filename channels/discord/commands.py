@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from pydantic import JsonValue
 
 from channels.base import CommandOption, CommandSpec, Menus
-
 from channels.foreign import JsonObject
 
 STRING = 3

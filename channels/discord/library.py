@@ -16,7 +16,7 @@ import aiohttp
 import orjson
 from pydantic import JsonValue
 
-from channels.bounded import whole
+from channels.bounded_response import whole
 from channels.discord.lazy_import import load_discord
 from channels.foreign import seconds_of, wait_of, whole_of
 

@@ -15,7 +15,7 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from channels.bounded import BoundedResponse
+from channels.bounded_response import BoundedResponse
 from channels.clocks import wall_now
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, wait_of

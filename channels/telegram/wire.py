@@ -15,7 +15,7 @@ from aiohttp.payload import BytesPayload
 from pydantic import JsonValue
 
 from channels.base import Sink
-from channels.bounded import whole
+from channels.bounded_response import whole
 from channels.clocks import Sleep, wall_now
 from channels.errors import ChannelError, ConfigRefused, Retryable
 from channels.foreign import MOST_ID, JsonObject, decode_json, seconds_of, wait_of, whole_of, words_of

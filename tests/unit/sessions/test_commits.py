@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from gateway.delivery.message_parts import OutboundMessage, to_parts
 
 from agent.errors import Fenced
 from agent.transcript import (
@@ -22,6 +21,7 @@ from agent.transcript import (
     Usage,
     UserItem,
 )
+from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
 from gateway.sessions.inbox_rules import new_turn

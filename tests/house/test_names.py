@@ -1,0 +1,118 @@
+"""The field's words: one class a name, verbs for functions, nouns for what a loop goes over, and a walk that resolves."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.house.tree import PACKAGES, ROOT, functions, is_migration, named, parsed, python_files
+
+TWINS: set[str] = set()
+"""Class names that several adapters share for one role. The list only shrinks."""
+
+BARE_PARTICIPLES = frozenset(
+    "told heard shown seen held found known said sent made given taken begun gone lost kept left met built drawn written "
+    "spoken thrown grown broken chosen fallen forgotten hidden understood stood won worn bound brought bought caught cut "
+    "done felt fed got hung laid led lent lit meant paid proven sold shut slept spent stuck struck swept taught thought "
+    "torn borne bent blown burnt dealt driven eaten fought flown frozen risen rung sought shaken sunk sworn undone".split()
+)
+NO_PARTICIPLES = frozenset({"embed", "exceed", "feed", "need", "proceed", "seed", "speed", "succeed"})
+
+
+def product_files() -> Iterator[Path]:
+    """What is installed and read, without generated migrations."""
+    return (path for path in python_files(*PACKAGES) if not is_migration(path))
+
+
+def test_a_class_name_means_one_thing() -> None:
+    """A reader who knows a name knows the class; adapters may share the name of a role."""
+    places = defaultdict(list)
+    for path in product_files():
+        if "simulators" in path.parts:
+            continue
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                places[node.name].append(named(path))
+    assert {} == {name: where for name, where in places.items() if len(where) > 1 and name not in TWINS}
+    assert set() == {name for name in TWINS if len(places[name]) < 2}
+
+
+def is_bare_participle(name: str) -> bool:
+    """Whether a function of this name says what has happened rather than what it does."""
+    word = name.strip("_")
+    return word in BARE_PARTICIPLES or (word.endswith("ed") and "_" not in word and word not in NO_PARTICIPLES)
+
+
+def is_property(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether it is read like a field."""
+    marks = {ast.unparse(decorator).rpartition(".")[2] for decorator in function.decorator_list}
+    return bool(marks & {"property", "cached_property", "setter"})
+
+
+def test_no_function_is_named_by_a_bare_participle() -> None:
+    """`told` may mean ten things; a verb, a question or `to_x` means one. Properties are facts and may be."""
+    found = [
+        f"{named(path)}:{name}"
+        for path in product_files()
+        for name, function in functions(path)
+        if is_bare_participle(function.name) and not is_property(function)
+    ]
+    assert [] == found
+
+
+def test_nothing_is_called_one() -> None:
+    """The noun says what a loop goes over."""
+    found = set()
+    for path in python_files(*PACKAGES):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.arg) and node.arg == "one":
+                found.add(named(path))
+            elif isinstance(node, ast.Name) and node.id == "one" and isinstance(node.ctx, ast.Store):
+                found.add(named(path))
+    assert set() == found
+
+
+def test_a_bundle_of_dependencies_is_no_tool() -> None:
+    """A tool is what a model calls."""
+    found = [
+        f"{named(path)}:{node.name}"
+        for path in python_files("gateway", "channels")
+        for node in ast.walk(parsed(path))
+        if isinstance(node, ast.ClassDef) and node.name.endswith("Tools")
+    ]
+    assert [] == found
+
+
+def test_no_first_party_import_hides_in_a_function() -> None:
+    """What a module needs stands at its top; the few that wait for their use are named here."""
+    found = defaultdict(int)
+    for path in product_files():
+        for _, function in functions(path):
+            for node in ast.walk(function):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] in PACKAGES:
+                    found[named(path)] += 1
+    assert HIDDEN_IMPORTS == dict(found)
+
+
+HIDDEN_IMPORTS: dict[str, int] = {}
+
+CONTRIBUTING = (ROOT / ".github" / "CONTRIBUTING.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", sorted(set(re.findall(r"`((?:gateway|channels|agent)(?:\.\w+)+)`", CONTRIBUTING))))
+def test_every_name_that_contributing_gives_is_there(name: str) -> None:
+    """The walk of a message is followed by "go to definition": each hop is a module, a class or a method."""
+    parts = name.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found: object = import_module(".".join(parts[:length]))
+        except ModuleNotFoundError:
+            continue
+        for attribute in parts[length:]:
+            found = getattr(found, attribute)
+        return
+    pytest.fail(f"there is no {name}")
