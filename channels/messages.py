@@ -98,7 +98,7 @@ class Quoted:
     ours: bool = False  # the bot said it
 
 
-def quoted(kind: QuoteKind, text: str | None, author: str | None, *, ours: bool = False) -> tuple[Quoted, ...]:
+def to_quoted(kind: QuoteKind, text: str | None, author: str | None, *, ours: bool = False) -> tuple[Quoted, ...]:
     """The words as one quotation, cut to the bound; none where there are no words."""
     words = (text or "").strip()
     if len(words) > MAX_QUOTED_CHARS:

@@ -48,7 +48,7 @@ def load_channel(name: str) -> type:
     point = next(iter(entry_points(group=GROUP, name=name)), None)
     if point is None:
         raise UnknownChannel(f"no channel is called {name!r}; there are: {', '.join(channel_names()) or 'none'}")
-    return _loaded(point)
+    return _load(point)
 
 
 def account_model(name: str) -> type[BaseModel]:
@@ -64,7 +64,7 @@ def account_model(name: str) -> type[BaseModel]:
     return model
 
 
-def _loaded(point: EntryPoint) -> type:
+def _load(point: EntryPoint) -> type:
     """Import what an entry point names."""
     try:
         loaded = point.load()

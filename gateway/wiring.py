@@ -25,7 +25,7 @@ from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import DeliveryChannels
 from gateway.durable_queue import load_filtered
 from gateway.inbound.bus import Bus
-from gateway.ops.instrumentation import CountedTools
+from gateway.ops.instrumentation import ToolCounter
 from gateway.product import AgentProduct, RunAgent
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
@@ -119,7 +119,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
     settings, store, clock = deps.settings, deps.store, deps.clock
     clean = deps.clean or Scrubber(settings.secret_values()).last_look
     reader = deps.reader or UserItemBuilder(InputGuard(settings.guard), deps.product.name, partial(_replied_to, store))
-    note = CountedTools(tool.name for tool in deps.tools).note
+    note = ToolCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
     return SessionDeps(
         config=settings.sessions,

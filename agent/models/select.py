@@ -1,13 +1,12 @@
-"""A configured name becomes a model here, the one place that knows every wire; each imported only when chosen."""
+"""A configured name becomes a model here, the one place that knows every wire; a heavy one is imported when it is chosen."""
 
 from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from agent.config import ModelConfig
+from agent.models.offline import OfflineModel, OfflineRules
+from agent.models.resilience import Resilient
 from agent.ports import ChatModel
-
-if TYPE_CHECKING:
-    from agent.models.offline import OfflineRules
 
 
 class UnknownModel(ValueError):
@@ -31,7 +30,7 @@ def wire_names() -> list[str]:
     return sorted({point.name for point in entry_points(group=GROUP)} - {"offline", "openai", "anthropic"})
 
 
-def build_model(config: ModelConfig, offline_rules: "OfflineRules | None" = None) -> ChatModel:
+def build_model(config: ModelConfig, offline_rules: OfflineRules | None = None) -> ChatModel:
     """The model of this configuration, resilient where it talks to a network; nothing is connected yet.
 
     `offline_rules` are what the agent can do without a model; `offline` needs them.
@@ -43,12 +42,9 @@ def build_model(config: ModelConfig, offline_rules: "OfflineRules | None" = None
     if wire == "offline" and not name:
         if offline_rules is None:
             raise UnknownModel("this agent has no offline rules: set a model and its key")
-        from agent.models.offline import OfflineModel  # noqa: PLC0415  its rules are not needed beside a real model
-
         return OfflineModel(offline_rules, config.words_per_s)
     if wire == "openai" and name:
         from agent.models.openai import OpenAIModel  # noqa: PLC0415  aiohttp's client costs 0.25 s
-        from agent.models.resilience import Resilient  # noqa: PLC0415  goes with it
 
         try:
             return Resilient(OpenAIModel(name, config), config)

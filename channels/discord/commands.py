@@ -18,7 +18,9 @@ _LOCALES = {"es": ("es-ES", "es-419"), "de": ("de",), "fr": ("fr",), "pt": ("pt-
 def commands_of(menus: Menus) -> list[JsonObject]:
     """The whole list for Discord, in the order of the menus; languages are laid over "" or English."""
     base = menus.get("") or menus.get("en") or next(iter(menus.values()), ())
-    return [_command(spec, {language: _named(menu, spec.name) for language, menu in menus.items()}) for spec in base]
+    return [
+        _command(spec, {language: _summary_of(menu, spec.name) for language, menu in menus.items()}) for spec in base
+    ]
 
 
 def shared_names(menus: Menus) -> frozenset[str]:
@@ -26,7 +28,7 @@ def shared_names(menus: Menus) -> frozenset[str]:
     return frozenset(spec.name for menu in menus.values() for spec in menu if spec.shared)
 
 
-def _named(menu: Sequence[CommandSpec], name: str) -> str:
+def _summary_of(menu: Sequence[CommandSpec], name: str) -> str:
     return next((spec.summary for spec in menu if spec.name == name), "")
 
 

@@ -41,7 +41,7 @@ from channels.messages import (
     QuoteKind,
     Rejected,
     Sender,
-    quoted,
+    to_quoted,
 )
 
 CHANNEL = "discord"
@@ -255,7 +255,7 @@ def _replied_to(raw: RawMessage, bot: BotIdentity) -> tuple[Quoted, ...]:
     text = _with_names(clean(earlier.content or "\n".join(passed_on)), earlier.mentions or ())
     author = earlier.author
     name = clean(author.global_name or author.username or author.id) if author is not None and not passed_on else None
-    return quoted(QuoteKind.REPLY, text, name, ours=author is not None and author.id == bot.user_id)
+    return to_quoted(QuoteKind.REPLY, text, name, ours=author is not None and author.id == bot.user_id)
 
 
 def _words(text: str, raw: RawMessage, bot: BotIdentity) -> str:

@@ -56,7 +56,7 @@ REACTIONS_REMEMBERED = 1_000
 T = TypeVar("T")
 
 
-class StatusReactions:
+class ReactionMemory:
     """Our reactions, at most one on each message; the newest are remembered, for Slack replaces nothing by itself."""
 
     def __init__(self, wire: SlackWire) -> None:
@@ -110,7 +110,7 @@ class SlackChannel:
         self._resume_point = ResumePoint(None)
         self._bot: BotIdentity | None = None
         self._sink: Sink | None = None
-        self._reactions = StatusReactions(self._wire)
+        self._reactions = ReactionMemory(self._wire)
         self._streams = Streams(self._wire, now_s, wanted=config.live == "stream" and config.text_format == MARKDOWN)
         self._ephemeral = EphemeralReplies(self._wire)
         self._no_status = False

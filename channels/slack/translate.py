@@ -27,7 +27,7 @@ from channels.messages import (
     QuoteKind,
     Rejected,
     Sender,
-    quoted,
+    to_quoted,
 )
 from channels.slack.identity import BotIdentity
 from channels.slack.mrkdwn import NameOf, as_said, mentions, nameless
@@ -141,7 +141,7 @@ def _to_quotes(raw: RawMessage, bot: BotIdentity, name_of: NameOf) -> tuple[Quot
     for attachment in raw.attachments[:MAX_QUOTES]:
         author = attachment.author_name or attachment.author_subname
         said = as_said(attachment.text or attachment.fallback or "", "", name_of)
-        found += quoted(
+        found += to_quoted(
             QuoteKind.FORWARD, said, storable(author) if author else None, ours=attachment.author_id == bot.user
         )
     return tuple(found)

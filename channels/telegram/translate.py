@@ -25,7 +25,7 @@ from channels.messages import (
     QuoteKind,
     Rejected,
     Sender,
-    quoted,
+    to_quoted,
 )
 from channels.telegram.identity import BotIdentity
 from channels.telegram.raw import (
@@ -279,10 +279,10 @@ def replied_to(raw: RawMessage, replied: RawReplied | None, bot_id: int) -> tupl
     if replied is not None:
         ours = replied.from_ is not None and replied.from_.id == bot_id
         text = part or replied.text or replied.caption
-        return quoted(QuoteKind.REPLY, _storable_or_none(text), _storable_or_none(_author(replied)), ours=ours)
+        return to_quoted(QuoteKind.REPLY, _storable_or_none(text), _storable_or_none(_author(replied)), ours=ours)
     if raw.external_reply is not None:
         origin = raw.external_reply.origin
-        return quoted(
+        return to_quoted(
             QuoteKind.REPLY, _storable_or_none(part), _storable_or_none(origin.author if origin is not None else None)
         )
     return ()

@@ -208,7 +208,7 @@ class DiscordWindow:
 
     def visible_messages(self) -> list[ShownMessage]:
         """See `ClientWindow`; a command that is being thought about shows nothing yet."""
-        theirs = self._simulator.shown(self._channel, self._person)
+        theirs = self._simulator.messages_in(self._channel, self._person)
         return [self._as_seen(message) for message in theirs if not message.loading]
 
     def _as_seen(self, message: DiscordMessage) -> ShownMessage:

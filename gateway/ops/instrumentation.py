@@ -34,7 +34,7 @@ class MeasuredModel:
         await self._model.aclose()
 
 
-class CountedTools:
+class ToolCounter:
     """Counts results as they are journaled."""
 
     def __init__(self, names: Iterable[str]) -> None:

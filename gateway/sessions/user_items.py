@@ -21,7 +21,7 @@ from channels.messages import (
     InboundMessage,
     Quoted,
     QuoteKind,
-    quoted,
+    to_quoted,
 )
 from gateway.safety.guard import InputGuard
 from gateway.sessions.inbox_rules import words_of
@@ -89,7 +89,7 @@ class UserItemBuilder:
 
     async def _quotes(self, event: InboundMessage) -> tuple[Quoted, ...]:
         if event.forwarded:
-            return (*event.quoted, *quoted(QuoteKind.FORWARD, event.text, event.forwarded_from))
+            return (*event.quoted, *to_quoted(QuoteKind.FORWARD, event.text, event.forwarded_from))
         if event.quoted or event.reply_to is None or event.reply_to != event.address.thread:
             return event.quoted
         parent = await self._find_quoted(event)

@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 from pydantic import ValidationError
 
-from channels.messages import INBOUND_EVENT, InboundMessage, Quoted, QuoteKind, quoted
+from channels.messages import INBOUND_EVENT, InboundMessage, Quoted, QuoteKind, to_quoted
 from gateway.store.tables.traffic import inbox
 
 
@@ -30,4 +30,4 @@ def replied_to(connection: sa.Connection, reply: InboundMessage) -> Quoted | Non
     if not isinstance(event, InboundMessage):
         return None
     author = event.forwarded_from if event.forwarded else event.sender.display_name
-    return next(iter(quoted(QuoteKind.REPLY, event.text, author)), None)
+    return next(iter(to_quoted(QuoteKind.REPLY, event.text, author)), None)

@@ -235,7 +235,7 @@ async def test_no_error_holds_a_secret():
     """A92: neither the token nor an interaction's stands in what is raised, logged or shown."""
     async with discord() as rig, rig.running():
         event = await invoked(rig)
-        await rig.simulator.until(lambda: bool(rig.simulator.shown(1)))
+        await rig.simulator.until(lambda: bool(rig.simulator.messages_in(1)))
         assert event.route is not None
         secret = event.route.token.partition("/")[2]
         rig.simulator.faults.script(Fault(kind="cut", method="editOriginal"))

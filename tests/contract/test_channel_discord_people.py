@@ -142,7 +142,7 @@ async def test_a_command_is_deferred_after_the_commit_and_completed_by_an_edit()
         (event,) = rig.sink.events
         assert isinstance(event, CommandInvoked)
         assert ("log", "guitar 30 min", "en-US") == (event.name, event.arguments, event.locale)
-        assert [True] == [message.loading for message in rig.simulator.shown(1)]
+        assert [True] == [message.loading for message in rig.simulator.messages_in(1)]
         first = await rig.channel.send(part("Logged.", route=event.route, key="k1"))
         again = await rig.channel.send(part("Logged.", route=event.route, key="k1"))
         more = await rig.channel.send(part("And more.", route=event.route, key="k2"))
@@ -180,7 +180,7 @@ async def test_what_cannot_be_answered_its_own_way_goes_to_the_chat(trouble: str
             rig.simulator.faults.script(Fault(kind="status", method="callback"))
         event = await invoked(rig)
         if trouble in ("token over", "route over"):
-            await rig.simulator.until(lambda: any(message.loading for message in rig.simulator.shown(1)))
+            await rig.simulator.until(lambda: any(message.loading for message in rig.simulator.messages_in(1)))
         if trouble == "token over":
             rig.simulator.interactions.life_s = -1.0
         assert event.route is not None
@@ -195,7 +195,7 @@ async def test_after_a_restart_the_answer_still_completes_the_command_once():
     async with discord() as rig:
         async with rig.running():
             event = await invoked(rig)
-            await rig.simulator.until(lambda: bool(rig.simulator.shown(1)))
+            await rig.simulator.until(lambda: bool(rig.simulator.messages_in(1)))
         await rig.restarted()
         first = await rig.channel.send(part("Logged.", route=event.route, key="k1"))
         await rig.restarted()

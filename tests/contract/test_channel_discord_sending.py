@@ -15,7 +15,7 @@ async def test_signs_typing_and_deletion():
     """A reaction replaces the one before and goes; typing shows; our message can be taken back."""
     async with discord() as rig:
         said = rig.simulator.say(1, "hi")
-        message = rig.simulator.shown(1)[0]
+        message = rig.simulator.messages_in(1)[0]
         for sign in Sign:
             await rig.channel.react(HOME, str(said), sign)
             assert {REACTIONS[sign]} == message.reactions[BOT_ID]

@@ -221,7 +221,9 @@ class DiscordPlatform:
     def doubles(self) -> list[str]:
         """See `Platform`: nonces within a channel."""
         channels = self.sim.world.channels
-        said = [(chat, one.nonce) for chat in channels for one in self.sim.shown(chat) if one.by_bot and one.nonce]
+        said = [
+            (chat, one.nonce) for chat in channels for one in self.sim.messages_in(chat) if one.by_bot and one.nonce
+        ]
         return _repeated(said)
 
     def key(self, chat: int) -> str:

@@ -105,7 +105,7 @@ class DiscordControl(Control[_Order, Fault, int]):
 
     def _list_shown(self, query: Query) -> object:
         by = int(query["person"]) if "person" in query else None
-        return [_as_json(message) for message in self._simulator.shown(int(query["chat"]), by)]
+        return [_as_json(message) for message in self._simulator.messages_in(int(query["chat"]), by)]
 
     def _status(self) -> JsonObject:
         bots: list[JsonValue] = []

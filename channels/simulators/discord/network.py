@@ -53,7 +53,7 @@ class SimulatedNetwork(Watched[int]):
 
     # What people see, and what arrived.
 
-    def shown(self, chat_id: int, by: int | None = None) -> list[ShownMessage]:
+    def messages_in(self, chat_id: int, by: int | None = None) -> list[ShownMessage]:
         """The chat as the person `by` sees it now, in order and without what was deleted; None: as everybody does."""
         channel = self._world.channels.get(chat_id)
         if channel is None:
@@ -63,5 +63,5 @@ class SimulatedNetwork(Watched[int]):
         return sorted(seen, key=lambda message: message.message_id) if theirs else seen
 
     def answers(self, chat_id: int, by: int | None = None) -> list[ShownMessage]:
-        """Of `shown`, what the bot said; what still shows "thinking" is not among it."""
-        return [message for message in self.shown(chat_id, by) if message.by_bot and not message.loading]
+        """Of `messages_in`, what the bot said; what still shows "thinking" is not among it."""
+        return [message for message in self.messages_in(chat_id, by) if message.by_bot and not message.loading]
