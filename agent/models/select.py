@@ -1,4 +1,4 @@
-"""A configured name becomes a model here, the one place that knows every wire; a heavy one is imported when it is chosen."""
+"""A configured name becomes a model here, the one place that knows every wire; a heavy one is imported when chosen."""
 
 from importlib.metadata import entry_points
 from typing import Protocol

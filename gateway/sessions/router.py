@@ -47,14 +47,8 @@ class Router:
             self._tasks.create_task(self._sweep())
         while True:
             row = await self._bus.consume()
-            try:
-                await self.route(row)
-            except GatewayError:
-                raise
-            except Exception:  # noqa: BLE001  one row: recorded here; it ends, and those behind it are routed
-                log.exception("row_not_routed", inbox_id=row.id, session=row.session_key)
-                series(FAULTS, "row").inc()
-                await self._settle(row, Outcome.FAILED, "it could not be routed; the log has more")
+            if not await self._routes(row) and not await self._routes(row):  # what was in the way may be gone
+                self._tasks.create_task(self._give_up(row))
 
     async def recover(self) -> None:
         """Take up the turns that were running when the process ended; before anything is routed."""
@@ -95,6 +89,25 @@ class Router:
     def running(self) -> int:
         """Turns in flight."""
         return sum(session.running for session in self._sessions.values())
+
+    async def _routes(self, row: InboxRow) -> bool:
+        """Route one row; False where that broke."""
+        try:
+            await self.route(row)
+        except GatewayError:
+            raise
+        except Exception:  # noqa: BLE001  one row: recorded here, and those behind it are routed
+            log.exception("row_not_routed", inbox_id=row.id, session=row.session_key)
+            series(FAULTS, "row").inc()
+            return False
+        return True
+
+    async def _give_up(self, row: InboxRow) -> None:
+        """End a row that cannot be routed; whoever said something is told."""
+        if isinstance(row.event, MessageDeleted):
+            await self._settle(row, Outcome.FAILED, "it could not be routed; the log has more")
+        else:
+            await self.session(row.tenant, row.session_key).give_up([row])
 
     async def route(self, row: InboxRow) -> None:
         """Give one row to where it belongs."""

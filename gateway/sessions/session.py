@@ -180,7 +180,7 @@ class Session:
             self.conversation.forget()
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded here, and the person is told
             log.exception("turn_not_begun", inbox_id=rows[0].id, session=self.key)
-            await self._give_up(rows, self._deps.sorry(Principal(rows[0].user_id, rows[0].tenant)))
+            await self.give_up(rows)
         else:
             if claimed is not None:
                 await self._runner.run(claimed.turn, claimed, admitted)
@@ -222,9 +222,11 @@ class Session:
         failpoint("claim_pre")
         return await self._store.write(partial(commits.claim, place=place, ids=ids, started=started))
 
-    async def _give_up(self, rows: Sequence[InboxRow], text: str) -> None:
+    async def give_up(self, rows: Sequence[InboxRow]) -> None:
         """What cannot begin ends here and the person is told; it ends all the same where nobody can be."""
         try:
+            person = self._deps.people.principal(rows[0].user_id)
+            text = self._deps.sorry(person or Principal(rows[0].user_id, rows[0].tenant))
             await self._refuse(rows, "it could not begin", text, Outcome.FAILED)
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded; those behind it go on
             log.exception("apology_broken", inbox_id=rows[0].id, session=self.key)

@@ -15,8 +15,8 @@ ALLOWED = {
     "gateway/inbound/intake.py:Intake._plans",  # one event of a batch
     "gateway/inbound/intake.py:Intake.receive",  # one batch, taken apart
     "gateway/durable_queue.py:SerialWorker._drain",  # one lane, one mailbox
-    "gateway/sessions/router.py:Router.run",  # one row
-    "gateway/sessions/session.py:Session._give_up",  # one apology
+    "gateway/sessions/router.py:Router._routes",  # one row
+    "gateway/sessions/session.py:Session.give_up",  # one apology
     "gateway/supervision.py:Supervised._contain",  # one task
     "gateway/supervision.py:_note_failure",  # one run of one part
     "agent/tools/pipeline.py:Pipeline._run",  # one tool call

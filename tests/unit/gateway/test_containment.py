@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from structlog.testing import capture_logs
 
 from channels.messages import Address
+from gateway import failpoints
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.sessions.config import SessionsConfig
@@ -135,8 +136,19 @@ async def test_a_row_that_cannot_be_read_is_set_aside_in_a_full_mailbox(spine: S
     assert ["answered", "answered", "quarantined", "answered"] == list((await spine.outcomes()).values())
 
 
+async def test_a_row_whose_routing_breaks_once_is_answered(spine: Spine) -> None:
+    """What was in the way may be gone: it is tried once more."""
+    failpoints.arm("routed:1:raise")
+    row = await spine.say("one")
+    await spine.asked()
+    spine.model.give("1")
+    await spine.quiet()
+    assert "answered" == (await spine.outcomes())[row]
+    assert ["1"] == names(spine, "c1")
+
+
 async def test_a_row_that_cannot_be_routed_ends_alone(spine: Spine) -> None:
-    """The router goes on with the next one."""
+    """Its person is told; the router goes on with the next one."""
     await spine.quiet()  # the bus has read the store
     edit = spine.message("changed", message_id="\ud800", edited=True)
     first = await spine.admit(spine.message("one"), silently=True)
@@ -144,6 +156,7 @@ async def test_a_row_that_cannot_be_routed_ends_alone(spine: Spine) -> None:
     spine.bus.publish(row)
     await served(spine)
     assert "failed" == (await spine.outcomes())[first]
+    assert any("omething broke" in text for text in names(spine, "c1"))
 
 
 async def test_a_turn_whose_rows_cannot_be_read_is_given_up(spine: Spine) -> None:
