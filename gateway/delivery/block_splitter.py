@@ -128,9 +128,10 @@ def _cut_spans(spans: Spans, room: Room, made: Callable[[Spans], Block]) -> Cut:
     most = _most_chars(text, size, room, is_all=not behind)
     end = cut_before(text, most, _whole_ranges(spans), parts_words=room.is_fresh) if most else 0
     if end == 0:
-        return (), (made(spans + behind),)
+        return (), (made(_join_spans(spans, behind)),)
     begin = len(text) - len(text[end:].lstrip())
-    head, rest = _split_spans(spans, len(text[:end].rstrip()))[0], _split_spans(spans, begin)[1] + behind
+    head = _split_spans(spans, len(text[:end].rstrip()))[0]
+    rest = _join_spans(_split_spans(spans, begin)[1], behind)
     return ((made(head),) if head else ()), ((made(rest),) if rest else ())
 
 
@@ -152,6 +153,13 @@ def _split_spans(spans: Spans, place: int) -> tuple[Spans, Spans]:
             head = (*spans[:index], replace(span, text=before)) if before else spans[:index]
             return head, (replace(span, text=after), *spans[index + 1 :])
     return spans, ()
+
+
+def _join_spans(before: Spans, behind: Spans) -> Spans:
+    """What `_split_spans` took apart, as it was: a run of one style stays one, wherever it was looked into."""
+    if before and behind and replace(before[-1], text=behind[0].text) == behind[0]:
+        return (*before[:-1], replace(behind[0], text=before[-1].text + behind[0].text), *behind[1:])
+    return before + behind
 
 
 def _whole_ranges(spans: Spans) -> list[tuple[int, int]]:

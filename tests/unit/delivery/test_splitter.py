@@ -3,6 +3,7 @@
 import re
 import time
 from collections import Counter
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -13,6 +14,8 @@ from channels.base import Limits, TextUnit
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
 from channels.messages import Rendered
+from channels.slack.limits import SLACK_LIMITS
+from channels.slack.render import SlackRenderer
 from channels.telegram.render import TelegramRenderer
 from gateway.delivery.splitter import MAX_PARTS, ORPHAN, SplitPart, split
 from tests.fakes.markdown_documents import Document, documents
@@ -366,3 +369,12 @@ def test_order_of_parts_is_the_order_of_the_text():
     numbers = [int(number) for text in texts(parts) for number in re.findall(r"\d+", text)]
     assert all(before < after for before, after in pairwise(numbers))
     assert plain_text(parse("1\\. paragraph")) == "1. paragraph"
+
+
+@pytest.mark.parametrize("chars", range(290, 330, 3))
+def test_emphasis_is_one_run_wherever_the_splitter_looked_into_it(chars: int):
+    """Slack's mark ends and begins again only where a message does, never in the middle of a word."""
+    text = f"{'a' * 30} " * 12 + "*" + " ".join(f"word{number}" for number in range(60)) + "*"
+    parts = split(text, SlackRenderer(), replace(SLACK_LIMITS, max_text=chars))
+    said = " ".join(part.rendered.text for part in parts)
+    assert [f"word{number}" for number in range(60)] == re.findall(r"word\d+", said)
