@@ -35,6 +35,9 @@ HandIn = Callable[[Sequence[InboundEvent], Sequence[Rejected]], Awaitable[None]]
 
 PAGE = 100
 GUILDS_PAGE = 200
+
+GUILD_PAGES = 20
+"""More than a bot without shards can be in: 2,500 servers (Discord's documentation, 2026-09)."""
 ARCHIVE_PAGES = 10  # of one channel's archived threads
 AT_ONCE = 4
 BATCH = 200  # messages handed in together
@@ -187,15 +190,16 @@ class Backfill:
 
     async def _guilds(self) -> list[str]:
         """The servers we are in."""
-        guilds: list[str] = []
-        while True:
-            after = guilds[-1] if guilds else "0"
+        guilds: dict[str, None] = {}
+        after = "0"
+        for _ in range(GUILD_PAGES):
             page = await self._read("/users/@me/guilds", limit=str(GUILDS_PAGE), after=after)
             ids = [str(guild["id"]) for guild in _objects(page) if "id" in guild]
-            fresh = [guild for guild in ids if guild not in guilds]
-            guilds += fresh
-            if len(ids) < GUILDS_PAGE or not fresh:
-                return guilds
+            guilds.update(dict.fromkeys(ids))
+            if len(ids) < GUILDS_PAGE or ids[-1] == after:
+                break
+            after = ids[-1]
+        return list(guilds)
 
     async def _places(self, guild: str, after: int) -> list[Place]:
         """The channels and threads of a server that may have something newer."""

@@ -63,7 +63,7 @@ async def test_a_death_is_counted_for_what_was_at_work(store: Store) -> None:
 
     async def turn(name: str, seq: int) -> TurnRow:
         where = Address("slack", "main", "D1")
-        row = TurnRow(name, "default", state.id, "u", "chat", where, None, NOON, NOON + timedelta(minutes=1))
+        row = TurnRow(name, "default", state.id, "u", "chat", where, None, NOON)
         await store.write(lambda c: journal.begin_turn(c, row))
         await store.write(lambda c: journal.append(c, row, seq, [TurnStarted((UserItem("hi"),))], NOON))
         return row

@@ -73,7 +73,7 @@ def answered(connection: Connection, number: int, at: datetime = NOON) -> int:
     row = inbox.admit(connection, NewRow(event, "u1", KEY), at)
     assert row is not None
     session = journal.open_session(connection, "default", KEY, "steer", 1, at)
-    turn = TurnRow(turn_id, "default", session.id, "u1", "chat", CHAT, None, at, at)
+    turn = TurnRow(turn_id, "default", session.id, "u1", "chat", CHAT, None, at)
     inbox.claim(connection, [row], turn_id)
     journal.begin_turn(connection, turn)
     item = TurnStarted((UserItem(f"hello {number}"),))

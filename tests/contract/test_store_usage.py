@@ -59,7 +59,7 @@ async def test_one_person_sees_their_own(store: Store) -> None:
 async def test_a_response_counts_once_however_often_its_commit_is_repeated(store: Store) -> None:
     """A COMMIT nobody heard of is repeated: the tokens of a step are counted once, those of the next one too."""
     address = Address("sim", "main", "1")
-    turn = TurnRow("turn", "t", "s", "ada", "chat", address, None, MIDNIGHT, MIDNIGHT)
+    turn = TurnRow("turn", "t", "s", "ada", "chat", address, None, MIDNIGHT)
     for step in (0, 0, 1):
         response = ModelResponded(step, "hi", model="m", usage=Usage(10, 5))
         await store.write(lambda c, response=response: journal.note_usage(c, turn, response, MIDNIGHT))

@@ -206,7 +206,7 @@ async def test_what_stands_of_an_unfinished_answer_is_found(store: Store) -> Non
 async def begun(store: Store, turn_id: str = "t1", generation: int = 1) -> tuple[SessionState, TurnRow]:
     """A session with a turn that runs."""
     state = await store.write(lambda c: journal.open_session(c, "default", KEY, "steer", generation, NOON))
-    turn = TurnRow(turn_id, "default", state.id, "u1", "chat", replace(CHAT, thread="7"), "1", NOON, NOON)
+    turn = TurnRow(turn_id, "default", state.id, "u1", "chat", replace(CHAT, thread="7"), "1", NOON)
     await store.write(lambda c: journal.begin_turn(c, turn))
     return state, turn
 

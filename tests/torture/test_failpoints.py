@@ -36,8 +36,10 @@ def test_no_point_is_left_out() -> None:
     assert set() == {case.point for case in (*SINGLE, *DOUBLE)} - set(FAILPOINTS)
 
 
-async def _survives(directory: Path, cases: tuple[Case, ...], platform: Platform | None = None) -> None:
-    async with World(directory, platform) as world:
+async def _survives(
+    directory: Path, cases: tuple[Case, ...], platform: Platform | None = None, *, pace_s: float = 0.1
+) -> None:
+    async with World(directory, platform, pace_s=pace_s) as world:
         await world.start()
         for at, case in enumerate(cases):
             await run_case(world, case, chat=100 + at)
@@ -83,7 +85,7 @@ async def test_a_death_where_slack_posts_costs_nothing(tmp_path: Path) -> None:
 async def test_a_death_around_a_stream_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
     """A stream in a thread has no key: it is found, filled and ended all the same, and none is left behind."""
     platform = SlackPlatform()
-    await _survives(tmp_path, cases, platform)
+    await _survives(tmp_path, cases, platform, pace_s=0.4)  # after a death the stream is looked for before it grows
     said = [one for chat in platform.sim.world.chats.values() for one in chat.messages.values() if one.by_bot]
     streams = [one for one in said if one.streamed]
     assert len(cases) == len(streams)
