@@ -1,7 +1,7 @@
 """The coach's tools. Reads answer with reports, changes are `LocalCommand`s that the gateway applies once.
 
 Whose data it is comes from the call's context alone: no tool has an argument that names a person, and one that a
-model makes up is refused. Names and arguments as in SPEC section 8.
+model makes up is refused. Names and arguments are fixed: models and tests know them.
 """
 
 from datetime import date, datetime, timedelta

@@ -23,7 +23,7 @@ from channels.messages import (
 )
 
 MAX_SAID_CHARS = 16_000  # what a person may say at once
-MAX_FRAME_BYTES = 512 * 1024  # from a view (SPEC 9)
+MAX_FRAME_BYTES = 512 * 1024  # from a view
 
 MAX_REASON_CHARS = 200  # of a refusal, which may quote what the view sent
 

@@ -89,7 +89,7 @@ _SOURCES = {
 }
 
 PATTERNS = {name: re.compile(source, re.IGNORECASE | re.VERBOSE | re.MULTILINE) for name, source in _SOURCES.items()}
-"""The six patterns of SPEC 10, in the order in which they are reported. None takes more than linear time."""
+"""The six patterns, in the order in which they are reported. None takes more than linear time."""
 
 _INVISIBLE = re.compile("[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff]")
 _TAGS = {code: code - 0xE0000 for code in range(0xE0020, 0xE007F)}

@@ -11,7 +11,7 @@ NOTHING = ""
 """The payload of a row of which nothing is kept."""
 
 LAST = {"context": 30, "quarantined": 100}
-"""Rows whose payload is kept, by outcome: of a chat's talk (SPEC 4), and of what an account could not read."""
+"""Rows whose payload is kept, by outcome: of a chat's talk, and of what an account could not read."""
 
 _IS_READ_ALONG = sa.and_(
     inbox.c.outcome.in_([sa.literal_column(f"'{outcome}'") for outcome in LAST]),

@@ -198,5 +198,5 @@ async def test_edit(edit: Edit):
 
 
 def test_there_are_enough_scripts():
-    """At least 35 rows (SPEC P1)."""
+    """At least 35 rows."""
     assert 35 <= len(SCRIPTS)

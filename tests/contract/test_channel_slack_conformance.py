@@ -125,5 +125,5 @@ async def test_a_send(script: Script):
 
 
 def test_there_are_enough_scripts():
-    """At least 35 rows (SPEC P1)."""
+    """At least 35 rows."""
     assert 35 <= len(SCRIPTS)

@@ -110,5 +110,5 @@ async def test_send(script: Script):
 
 
 def test_there_are_enough_scripts():
-    """At least 35 rows with those of richer parts (SPEC P1)."""
+    """At least 35 rows with those of richer parts."""
     assert 35 <= len(SCRIPTS) + len(PARTS)

@@ -280,7 +280,7 @@ async def test_events_and_post_do_all_that_a_socket_does():
 
 
 async def test_frame_over_512_kb_ends_the_connection():
-    """SPEC 9; what was not taken is offered anew, and refused by its length at the page."""
+    """What was not taken is offered anew, and refused by its length at the page."""
     async with house() as rig, rig.page() as page:
         async with page.http.ws_connect(f"{rig.url}web/ws") as socket:
             await socket.send_str("x" * (MAX_FRAME_BYTES + 1))

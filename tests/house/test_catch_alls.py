@@ -1,4 +1,4 @@
-"""Only named places may catch whatever comes (HOUSE 3.7). The list only shrinks."""
+"""Only named places may catch whatever comes. The list only shrinks."""
 
 import ast
 from collections.abc import Iterator

@@ -31,7 +31,7 @@ def test_every_package_directory_has_an_init() -> None:
 
 
 def test_nothing_else_stands_at_the_top() -> None:
-    """The top level is fixed (HOUSE section 2), beside dotfiles."""
+    """The top level is fixed, beside dotfiles."""
     top = {path.relative_to(ROOT).parts[0] for path in files()}
     assert set() == {name for name in top if not name.startswith(".")} - TOP
 

@@ -21,7 +21,7 @@ def loaded_by(code: str) -> set[str]:
 
 
 def test_help_loads_click_only() -> None:
-    """`tenk --help` loads nothing that is not needed to print a table (SPEC 9: under 300 ms)."""
+    """`tenk --help` loads nothing that is not needed to print a table (it takes under 300 ms)."""
     code = "from gateway.cli.root import root\nroot(['--help'], standalone_mode=False)"
     assert set() == loaded_by(code) & HEAVY
 

@@ -36,6 +36,11 @@ def test_no_file_names_a_machine_or_a_registry(pattern: str) -> None:
     assert [] == lines_with(pattern)
 
 
+def test_nothing_is_cited_that_is_not_here() -> None:
+    """A rule is said where it holds; a reader has no other book than this repository."""
+    assert [] == lines_with(r"\b(SPEC|HOUSE|REVIEW)(?: sections?)? ?P?\d")
+
+
 def test_tests_use_fakes_and_simulators() -> None:
     """Nothing is patched: fakes stand in for ports, simulators for wires."""
     assert [] == lines_with(r"(?i)\bmock|mocker|monkeypatch\.setattr", only_python=True)

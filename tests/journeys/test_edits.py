@@ -34,7 +34,7 @@ async def test_an_edit_of_what_is_being_answered_joins_the_answer(tmp_path: Path
 
 
 async def test_an_edit_of_what_was_answered_is_read_and_not_answered(tmp_path: Path) -> None:
-    """SPEC 3.2: later it is context."""
+    """An edit that comes later than the answer is context."""
     async with house(tmp_path) as here:
         asked = here.sim.say(1, "tell me about cats")
         await here.told(1, "A short answer.")

@@ -27,7 +27,7 @@ OF_CONNECTIONS = {"tenk_http_connections_cut"}
 
 
 async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
-    """SPEC 9: a turn with a tool, a redelivery, a failed model, a send that waits; no declared series stays unset."""
+    """A turn with a tool, a redelivery, a failed model, a send that waits; no declared series stays unset."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         address = f"127.0.0.1:{free.getsockname()[1]}"

@@ -36,7 +36,7 @@ async def test_in_mode_followup_it_waits_for_its_own_answer(tmp_path: Path) -> N
 
 
 async def test_the_sign_of_waiting_goes_when_the_wait_is_over(tmp_path: Path) -> None:
-    """SPEC 3.2: a queued message is marked until its own turn has ended, or `/stop` cleared it."""
+    """A queued message is marked until its own turn has ended, or `/stop` cleared it."""
     async with house(tmp_path) as here:
         here.sim.say(1, "/mode followup")
         await here.told(1, "follow")

@@ -22,7 +22,7 @@ async def test_stop_ends_the_answer_under_way_and_closes_its_placeholder(tmp_pat
 
 
 async def test_stop_clears_what_waits_and_says_what_it_was(tmp_path: Path) -> None:
-    """SPEC 4: what was queued is named, and gets the outcome `cleared`."""
+    """What was queued is named, and gets the outcome `cleared`."""
     async with house(tmp_path) as here:
         here.sim.say(1, "/mode followup")
         await here.told(1, "follow")

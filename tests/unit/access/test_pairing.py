@@ -119,7 +119,7 @@ class Pairing(RuleBasedStateMachine):
 
     @invariant()
     def no_more_wait_than_there_are_places_and_one_a_person(self) -> None:
-        """SPEC 5, with fewer places than the 500, so that they are all taken."""
+        """With fewer places than the 500 of the product, so that they are all taken."""
         waiting = [one.sender for one in rows.pending(self.connection, "telegram", "main")]
         assert len(waiting) <= PLACES
         assert len(waiting) == len(set(waiting))
@@ -133,7 +133,7 @@ class Pairing(RuleBasedStateMachine):
         assert min(1, len(self.inside)) == sum(person.role == "owner" for person in known)
 
     def _locked(self, approver: str) -> bool:
-        """The rule of SPEC 5, counted from what this machine saw."""
+        """Twenty wrong codes in an hour or five of one approver, counted from what this machine saw."""
         if sum(self.now - at < minutes(60) for _, at in self.guesses) >= 20:
             return True
         own = [at for who, at in self.guesses if who == approver]

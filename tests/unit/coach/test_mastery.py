@@ -27,7 +27,7 @@ class TestLevels:
         ],
     )
     def test_the_lower_bound_belongs_to_a_level(self, minutes, emoji):
-        """SPEC 8, and a master stays one beyond the goal."""
+        """Each begins where the one before ends, and a master stays one beyond the goal."""
         assert emoji == level_of(minutes).emoji
 
     @given(st.integers(0, 2_000_000))

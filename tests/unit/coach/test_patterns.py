@@ -42,7 +42,7 @@ class TestTrend:
         ],
     )
     def test_a_tenth_more_or_less_is_stable(self, recent, before, trend):
-        """SPEC 8: over 1.1 improves, under 0.9 declines, and the bounds themselves are stable."""
+        """Over 1.1 improves, under 0.9 declines, and the bounds themselves are stable."""
         assert trend == trend_of(recent, before)
 
     def test_four_weeks_are_28_days_with_today(self):
@@ -66,7 +66,7 @@ class TestConsistency:
         ],
     )
     def test_active_days_have_a_word(self, days, consistency):
-        """SPEC 8."""
+        """From low to excellent, by how many of the last thirty days were active."""
         assert consistency == consistency_of(days)
 
     def test_thirty_days_are_counted_with_today(self):

@@ -48,7 +48,7 @@ LIMA = replace(ANA, timezone="America/Lima")
 
 class TestDeclarations:
     def test_the_tools_are_those_of_the_spec(self):
-        """Their names are fixed by SPEC 8."""
+        """Their names are fixed: prompts and people's own scripts know them."""
         assert NAMES == {tool.name for tool in tools_of(CoachTools(FakePractice()))}
 
     def test_reads_may_run_together_and_changes_are_commands(self):
@@ -128,7 +128,7 @@ class TestReads:
         assert (4, 1) == (overall["sessions_analysed"], piano["sessions_analysed"])
 
     async def test_only_500_sessions_are_analysed(self):
-        """SPEC 8."""
+        """The newest ones; a longer history costs no more to look at."""
         practice = FakePractice()
         for day in range(600):
             practice.log("Guitar", TODAY - timedelta(days=day % 300), 5)

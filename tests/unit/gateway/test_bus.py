@@ -57,7 +57,7 @@ async def take(bus: Bus, count: int) -> list[int]:
 
 
 async def test_a_stop_passes_the_backlog_by_and_comes_once() -> None:
-    """SPEC 2: `/stop` does not wait behind what it is to clear."""
+    """`/stop` does not wait behind what it is to clear."""
     inbox = Inbox()
     bus = Bus(100, inbox.load, is_urgent)
     assert [] == await take(bus, 0)
