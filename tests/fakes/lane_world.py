@@ -88,4 +88,9 @@ class World:
         id_ = part.target if is_edit and part.target is not None else f"m{len(self.messages) + 1}"
         if fate.happens:
             self.messages[id_] = (part.address.chat, part.plain + (MARK if row.maybe_duplicate else ""))
-        return fate.failure() if fate.failure is not None else id_
+        if fate.failure is None:
+            return id_
+        failure = fate.failure()
+        if isinstance(failure, Permanent) and failure.kind is PermanentKind.TARGET_GONE:
+            self.messages.pop(id_, None)  # as the platform says
+        return failure
