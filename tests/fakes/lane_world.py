@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import count
 
 from channels.errors import ChannelError, Permanent, PermanentKind
 from channels.messages import Address
@@ -33,6 +34,7 @@ class World:
         self.parked: set[str] = set()
         self.messages: dict[str, tuple[str, str]] = {}  # by id: chat and text
         self.moved_chats: dict[str, str] = {}
+        self.numbers = count(1)  # of messages
 
     def put(self, parts: list[OutboxPart], *, first_claimed: bool) -> list[OutboxRow]:
         """Commit parts."""
@@ -85,7 +87,7 @@ class World:
         if (new_chat := self.moved_chats.get(part.address.chat)) is not None:
             return Permanent("moved", PermanentKind.MOVED, moved_to=new_chat)
         is_edit = part.action is Action.EDIT and part.target is not None
-        id_ = part.target if is_edit and part.target is not None else f"m{len(self.messages) + 1}"
+        id_ = part.target if is_edit and part.target is not None else f"m{next(self.numbers)}"
         if fate.happens:
             self.messages[id_] = (part.address.chat, part.plain + (MARK if row.maybe_duplicate else ""))
         if fate.failure is None:
