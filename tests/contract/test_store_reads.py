@@ -60,8 +60,9 @@ class TestReads:
             await store.write(note(subject))
 
         def broken(connection: sa.Connection) -> None:
-            for _ in connection.execute(sa.select(audit.c.subject)):
-                raise LookupError
+            for row in connection.execute(sa.select(audit)):
+                if row.subject == "3":
+                    raise LookupError
 
         kept: list[LookupError] = []
         for _ in range(8):  # more than there are readers
