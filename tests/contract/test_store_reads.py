@@ -3,6 +3,7 @@
 import asyncio
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
@@ -59,10 +60,11 @@ class TestReads:
         for subject in first:
             await store.write(note(subject))
 
-        def broken(connection: sa.Connection) -> None:
-            for row in connection.execute(sa.select(audit)):
-                if row.subject == "3":
-                    raise LookupError
+        def unreadable(row: sa.Row[Any]) -> str:
+            raise LookupError(row.subject)
+
+        def broken(connection: sa.Connection) -> list[str]:
+            return [unreadable(row) for row in connection.execute(sa.select(audit))]  # its frame holds on to the rows
 
         kept: list[LookupError] = []
         for _ in range(8):  # more than there are readers
