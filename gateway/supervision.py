@@ -5,7 +5,6 @@ about errors it expects is not decided here. A `GatewayError` travels up: who ra
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextvars import Context
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 
 import structlog
 
+from channels.bounded_dict import BoundedDict
 from channels.foreign import words_of
 from gateway.errors import GatewayError
 from gateway.telemetry import FAULTS, series
@@ -39,7 +39,7 @@ class Faults:
 
     def __init__(self) -> None:
         self.noted = 0  # in all
-        self._resting: OrderedDict[str, str] = OrderedDict()
+        self._resting: BoundedDict[str, str] = BoundedDict(MOST_SHOWN)
 
     def note(self, kind: str, name: str, error: BaseException) -> None:
         """Record one, with its traceback. `kind` is one of a few words, `name` says which."""
@@ -49,10 +49,7 @@ class Faults:
 
     def rests(self, kind: str, name: str, error: BaseException, for_s: float) -> None:
         """It is left alone for a while."""
-        self._resting.pop(f"{kind} {name}", None)
         self._resting[f"{kind} {name}"] = f"{_words(error)}; tried again after {for_s:g} s"
-        if len(self._resting) > MOST_SHOWN:
-            self._resting.popitem(last=False)
 
     def note_mended(self, kind: str, name: str) -> None:
         """It works again."""

@@ -4,7 +4,6 @@ No retry, no splitting and no pacing live here; a call is made once and ends in 
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Awaitable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -13,25 +12,27 @@ from typing import TypeVar
 from pydantic import JsonValue
 
 from channels.base import ChannelState, Menus, Renderer, Sign, Sink
-from channels.clocks import steady_now
+from channels.bounded_dict import BoundedDict
+from channels.clocks import Sleep, steady_now
 from channels.discord.commands import commands_of, same_commands, shared_names
 from channels.discord.config import DiscordAccount
 from channels.discord.connection import GatewayConnection
 from channels.discord.consumer import Clock, DispatchConsumer
 from channels.discord.cursor import read_cursor
 from channels.discord.ephemeral_replies import EphemeralReplies, Untold, is_ephemeral, is_private
-from channels.discord.error_mapping import ApiRefusal, Pause, to_channel_error
+from channels.discord.error_mapping import ApiRefusal, to_channel_error
 from channels.discord.identity import identify
 from channels.discord.ingest import Ingest
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
-from channels.discord.payloads import JsonObject, body_of, id_of, message_of, safe_media, target_of
+from channels.discord.payloads import body_of, id_of, message_of, safe_media, target_of
 from channels.discord.render import DiscordRenderer
 from channels.discord.reply_route import ReplyRoute
 from channels.discord.sent_lookup import Echoes, SentLookup
 from channels.discord.translate import CHANNEL, TranslationContext
 from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire
 from channels.errors import ConfigRefused, Permanent, Retryable, Unknown
+from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ class DiscordChannel:
     limits = DISCORD_LIMITS
     max_media_bytes = MAX_MEDIA_BYTES
 
-    def __init__(self, config: DiscordAccount, *, pause: Pause = asyncio.sleep, clock: Clock = steady_now) -> None:
+    def __init__(self, config: DiscordAccount, *, pause: Sleep = asyncio.sleep, clock: Clock = steady_now) -> None:
         """Nothing is connected yet. `pause` and `clock` are for tests."""
         self.account = config.name
         self.renderer: Renderer = DiscordRenderer()
@@ -64,7 +65,7 @@ class DiscordChannel:
         self._echoes = Echoes()
         self._sent_lookup = SentLookup(self._wire, self._replies, self._echoes)
         self._ephemeral = EphemeralReplies(self._wire, self._replies, self._echoes)
-        self._reactions: OrderedDict[str, str] = OrderedDict()  # message -> the emoji we set
+        self._reactions: BoundedDict[str, str] = BoundedDict(MOST_REACTIONS)  # message -> the emoji we set
         self._pause = pause
         self._clock = clock
         self.shared_commands: frozenset[str] = frozenset()  # answered to everybody in a server; from the menus
@@ -208,8 +209,6 @@ class DiscordChannel:
         if wanted is not None:
             await self._wire.call("PUT", _REACTION, at=where | {"emoji": wanted})
             self._reactions[message_id] = wanted
-            if len(self._reactions) > MOST_REACTIONS:
-                self._reactions.popitem(last=False)
         if before is not None and before != wanted:
             await self._wire.call("DELETE", _REACTION, at=where | {"emoji": before})
 

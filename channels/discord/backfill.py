@@ -14,9 +14,10 @@ import structlog
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from channels.base import Sink
+from channels.clocks import Sleep
 from channels.discord.channel_cache import READ_TYPES, Place, place_of
 from channels.discord.config import Wake
-from channels.discord.error_mapping import ApiRefusal, Pause, backoff_s
+from channels.discord.error_mapping import ApiRefusal
 from channels.discord.raw import RawChannel, RawMessage, RawThreads
 from channels.discord.translate import (
     TranslationContext,
@@ -30,6 +31,7 @@ from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, Retryable
 from channels.foreign import LONGEST_WAIT_S, whole_of
 from channels.messages import ChatKind, InboundEvent, Rejected
+from channels.retrying import Backoff
 
 HandIn = Callable[[Sequence[InboundEvent], Sequence[Rejected]], Awaitable[None]]
 
@@ -43,7 +45,7 @@ AT_ONCE = 4
 BATCH = 200  # messages handed in together
 SORTED_AT_MOST = 5_000  # messages kept, to be handed in by their ids
 TRIES_S = (0.5, 1.0, 2.0, 4.0, 8.0)
-READ_ON_S = (30.0, 60.0, 120.0, 300.0, 600.0)  # between tries of what could not be read
+READ_ON = Backoff((30.0, 60.0, 120.0, 300.0, 600.0))  # between tries of what could not be read
 OVERLAP_MS = 60_000  # ids of different machines of Discord's are not in perfect order; dedupe takes the rest
 NAMED = 5  # channels that health names; the log has more
 WITH_THREADS = frozenset({0, 5, 15, 16})  # text, announcements, forum, media
@@ -96,7 +98,7 @@ class Backfill:
         context: TranslationContext,
         hand_in: HandIn,
         since: int,
-        pause: Pause,
+        pause: Sleep,
         clock: Callable[[], datetime],
     ) -> None:
         """`since` is the id of the message after which something was missed."""
@@ -135,7 +137,7 @@ class Backfill:
         attempt, oldest = 0, 0
         while not self._result.whole and oldest < self._since:
             attempt += 1
-            await self._pause(backoff_s(READ_ON_S, attempt))
+            await self._pause(READ_ON.wait_s(attempt))
             oldest = self._horizon()
             await self._read_again()
             self._sink.report_missing(self._result.words)

@@ -1,10 +1,10 @@
 """Knows whether a channel id is a direct conversation, a channel of a server or a thread; learned, or asked once."""
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter, ValidationError
 
+from channels.bounded_dict import BoundedDict
 from channels.discord.raw import RawChannel, RawGuild, RawThreads
 from channels.messages import ChatKind
 
@@ -56,7 +56,7 @@ class ChannelCache:
     """What is known of channels; the longest unused is forgotten first."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Place] = OrderedDict()
+        self._known: BoundedDict[str, Place] = BoundedDict(MOST_PLACES)
         self.joined_ms: dict[str, int] = {}  # guild -> when we came, Unix milliseconds
 
     def get(self, channel: str) -> Place | None:
@@ -69,9 +69,6 @@ class ChannelCache:
     def put(self, place: Place) -> None:
         """Know this place."""
         self._known[place.id] = place
-        self._known.move_to_end(place.id)
-        if len(self._known) > MOST_PLACES:
-            self._known.popitem(last=False)
 
     def learn(self, event: str, data: object) -> None:
         """Take what a dispatch says about channels; what it does not say well is asked for when needed."""

@@ -12,10 +12,11 @@ import structlog
 import yarl
 
 from channels.base import ChannelState, Sink
+from channels.clocks import Sleep
 from channels.discord.config import DiscordAccount
 from channels.discord.consumer import DispatchConsumer
-from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal, Pause, backoff_s
-from channels.discord.identity import BACKOFF_S
+from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal
+from channels.discord.identity import BACKOFF
 from channels.discord.ingest import Ingest
 from channels.discord.lazy_import import load_discord
 from channels.discord.socket import GatewaySocket, LibraryClient, LibraryState
@@ -47,7 +48,7 @@ class GatewayConnection:
         sink: Sink,
         ingest: Ingest,
         consumer: DispatchConsumer,
-        pause: Pause,
+        pause: Sleep,
     ) -> None:
         self._config = config
         self._wire = wire
@@ -79,7 +80,7 @@ class GatewayConnection:
                 # After a connection on which something was heard, back at once; not if they all end at once.
                 tries = max(self._failures - 1, self._short - SHORT_BELIEVED)
                 if tries > 0:
-                    wait_s = backoff_s(BACKOFF_S, tries)
+                    wait_s = BACKOFF.wait_s(tries)
                     self._sink.report(ChannelState.DEGRADED, detail)
                     self._log.warning("gateway_lost", detail=detail, retry_in_s=wait_s)
                     await self._pause(wait_s)

@@ -11,9 +11,10 @@ import structlog
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from channels.base import ChannelState, NotPersisted, Sink
+from channels.clocks import Sleep
 from channels.discord.backfill import Backfill
 from channels.discord.channel_cache import Place, place_of
-from channels.discord.error_mapping import ApiRefusal, Pause, backoff_s
+from channels.discord.error_mapping import ApiRefusal
 from channels.discord.ingest import STATE_EVENTS, Commit, Dispatch, FetchChannel, FillGap, Ingest
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.raw import RawChannel
@@ -22,11 +23,12 @@ from channels.discord.translate import TranslationContext, to_rejected
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError
 from channels.messages import InboundEvent, Rejected
+from channels.retrying import Backoff
 
 Clock = Callable[[], datetime]
 
-STORE_BACKOFF_S = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0)
-CHANNEL_BACKOFF_S = (0.2, 0.5, 1.0, 2.0, 5.0)
+STORE_BACKOFF = Backoff((0.05, 0.1, 0.2, 0.5, 1.0, 2.0))
+CHANNEL_BACKOFF = Backoff((0.2, 0.5, 1.0, 2.0, 5.0))
 FILLING = "fetching what was said while it was away; what is said now is answered after that"
 _CHANNEL = TypeAdapter(RawChannel)
 
@@ -45,7 +47,7 @@ class DispatchConsumer:
         replies: InteractionReplies,
         echoes: Echoes,
         *,
-        pause: Pause,
+        pause: Sleep,
         clock: Clock,
     ) -> None:
         self._ingest = ingest
@@ -134,7 +136,7 @@ class DispatchConsumer:
             except NotPersisted:
                 attempt += 1
                 self._sink.report(ChannelState.DEGRADED, "the store takes no messages; these are offered again")
-                await self._pause(backoff_s(STORE_BACKOFF_S, attempt))
+                await self._pause(STORE_BACKOFF.wait_s(attempt))
             else:
                 return
 
@@ -160,7 +162,7 @@ class DispatchConsumer:
         attempt = 0
         while (place := await self._find_place(channel)) is None:
             attempt += 1
-            await self._pause(backoff_s(CHANNEL_BACKOFF_S, attempt))
+            await self._pause(CHANNEL_BACKOFF.wait_s(attempt))
         self._ingest.channel_known(place)
         self._news.set()
 

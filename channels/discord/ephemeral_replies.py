@@ -11,12 +11,13 @@ from pydantic import JsonValue
 
 from channels.discord.error_mapping import UNKNOWN_MESSAGE, ApiRefusal, to_channel_error
 from channels.discord.interaction_replies import InteractionReplies
-from channels.discord.payloads import JsonObject, body_of, id_of, message_of
+from channels.discord.payloads import body_of, id_of, message_of
 from channels.discord.reply_route import ROUTE_PRIVATE, ReplyRoute
 from channels.discord.sent_lookup import Echoes, find_in_history
 from channels.discord.translate_interaction import EPHEMERAL_ID
 from channels.discord.wire import MESSAGE, MESSAGES, DiscordWire
 from channels.errors import ChannelError, Permanent, PermanentKind, Unknown
+from channels.foreign import JsonObject
 from channels.messages import OutboundPart, Route
 
 DIRECT_ID = "direct"  # begins the ids of what was said in direct messages instead: "direct:CHANNEL:MESSAGE"

@@ -3,14 +3,11 @@
 Codes are those of discord.com/developers/docs/topics/opcodes-and-status-codes (2026-09).
 """
 
-from collections.abc import Awaitable, Callable, Sequence
-
 from aiohttp import ClientConnectorError, ConnectionTimeoutError
 
 from channels.discord.config import PORTAL
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 
-Pause = Callable[[float], Awaitable[None]]
 """Waits so many seconds; tests give one that takes no time."""
 
 UNKNOWN_MESSAGE = 10008
@@ -111,11 +108,6 @@ def to_foreign_error(status: int) -> ChannelError:
     if not 300 <= status < 500:
         return Unknown(seen)
     return Retryable(f"{seen}; something else answers at api_base: see the configuration, and any proxy on the way")
-
-
-def backoff_s(ladder: Sequence[float], attempt: int) -> float:
-    """The wait after failure number `attempt`, counted from 1; the last one is repeated."""
-    return ladder[min(attempt, len(ladder)) - 1]
 
 
 def to_transport_error(cause: BaseException, seen: str) -> ChannelError:

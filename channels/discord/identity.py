@@ -1,33 +1,29 @@
 """Asks Discord who the bot is, until it says so. What is kept of the answer is `translate.BotIdentity`."""
 
-from channels.base import ChannelState, Sink
+from channels.base import Sink
+from channels.clocks import Sleep
 from channels.discord.config import DiscordAccount
-from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal, Pause, backoff_s
+from channels.discord.error_mapping import CLOSE_WORDS, ApiRefusal
 from channels.discord.translate import BotIdentity
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError, ConfigRefused
+from channels.retrying import Backoff, CallFailure, PersistentCaller
 
-BACKOFF_S = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+BACKOFF = Backoff((1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0))
 
 
-async def identify(config: DiscordAccount, wire: DiscordWire, sink: Sink, pause: Pause) -> BotIdentity:
+async def identify(config: DiscordAccount, wire: DiscordWire, sink: Sink, sleep: Sleep) -> BotIdentity:
     """Who we are; asked until Discord says it.
 
     Raises:
         ConfigRefused: it refuses the token; health was told.
     """
-    failures = 0
-    while True:
-        try:
-            return await wire.identify()
-        except ApiRefusal as refusal:
-            if refusal.status == 401:
-                words = CLOSE_WORDS[4004].format(account=config.name)
-                sink.report(ChannelState.FAILED, words)
-                raise ConfigRefused(words) from None
-            detail = f"Discord refuses to say who we are: {refusal}"
-        except ChannelError as error:
-            detail = f"Discord cannot be reached: {error}"
-        failures += 1
-        sink.report(ChannelState.DEGRADED, detail)
-        await pause(backoff_s(BACKOFF_S, failures))
+
+    def explain(error: Exception) -> CallFailure:
+        if not isinstance(error, ApiRefusal):
+            return CallFailure(f"Discord cannot be reached: {error}")
+        fatal = ConfigRefused(CLOSE_WORDS[4004].format(account=config.name)) if error.status == 401 else None
+        return CallFailure(f"Discord refuses to say who we are: {error}", fatal=fatal)
+
+    caller = PersistentCaller(config.name, sink, sleep, BACKOFF, "introduction_failed")
+    return await caller.call_until_ok(wire.identify, explain, (ApiRefusal, ChannelError))

@@ -5,17 +5,18 @@ is over, or it was never acknowledged) goes elsewhere: callers get None.
 """
 
 import asyncio
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
 import structlog
 
+from channels.bounded_dict import BoundedDict
 from channels.discord.error_mapping import ALREADY_ACKNOWLEDGED, UNKNOWN_MESSAGE, ApiRefusal
-from channels.discord.payloads import JsonObject, id_of
+from channels.discord.payloads import id_of
 from channels.discord.reply_route import ROUTE_PRESS, ReplyRoute
 from channels.discord.translate_interaction import EPHEMERAL_FLAG
 from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError
+from channels.foreign import JsonObject
 from channels.messages import OutboundMedia
 
 DEFER_ANSWER, DEFER_PRESS = 5, 6  # callback types: "thinking", and nothing to be seen
@@ -53,7 +54,7 @@ class InteractionReplies:
 
     def __init__(self, wire: DiscordWire) -> None:
         self._wire = wire
-        self._known: OrderedDict[str, _Answer] = OrderedDict()  # by the interaction's id
+        self._known: BoundedDict[str, _Answer] = BoundedDict(MOST_KNOWN)  # by the interaction's id
 
     def expect(self, reply_route: ReplyRoute) -> None:
         """An interaction is about to be committed: an answer that comes at once waits for its deferral."""
@@ -61,8 +62,6 @@ class InteractionReplies:
 
     def _know(self, answer: _Answer) -> None:
         self._known[answer.reply_route.interaction] = answer
-        if len(self._known) > MOST_KNOWN:
-            self._known.popitem(last=False)
 
     def find_route(self, interaction: str) -> ReplyRoute | None:
         """How an interaction is answered, where this process knows it."""

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from channels.discord.limits import MAX_MEDIA_BYTES
 from channels.errors import Permanent
-from channels.foreign import whole_of
+from channels.foreign import JsonObject, whole_of
 from channels.messages import Address, Button, ButtonStyle, OutboundMedia, OutboundPart
 
 SUPPRESS_EMBEDS = 1 << 2  # a fetched preview could carry data out (A59)
@@ -19,8 +19,6 @@ _NOBODY: JsonValue = {"parse": [], "users": [], "roles": [], "replied_user": Fal
 _STYLES = {ButtonStyle.PRIMARY: 1, ButtonStyle.SECONDARY: 2, ButtonStyle.DANGER: 4}
 _IN_A_ROW, _ROWS = 5, 5
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._\-]{0,99}")
-
-JsonObject = dict[str, JsonValue]
 
 
 def id_of(answer: JsonValue) -> str | None:

@@ -7,11 +7,11 @@ is not said twice; anything else counts as not found, and is said again under it
 send is said once in any case.
 """
 
-from collections import OrderedDict
 from datetime import datetime
 
 from pydantic import JsonValue
 
+from channels.bounded_dict import BoundedDict
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.payloads import target_of
 from channels.discord.reply_route import ReplyRoute
@@ -27,7 +27,7 @@ class Echoes:
     """Our own messages as Discord told of them, by the key they were sent with."""
 
     def __init__(self) -> None:
-        self._by_key: OrderedDict[str, str] = OrderedDict()
+        self._by_key: BoundedDict[str, str] = BoundedDict(MOST_ECHOES)
 
     def note(self, data: JsonValue, bot: str) -> None:
         """Look at a message of a dispatch."""
@@ -37,8 +37,6 @@ class Echoes:
         nonce, message_id = data.get("nonce"), data.get("id")
         if isinstance(nonce, str) and isinstance(message_id, str):
             self._by_key[nonce] = message_id
-            if len(self._by_key) > MOST_ECHOES:
-                self._by_key.popitem(last=False)
 
     def get(self, key: str) -> str | None:
         """The message that was sent with this key, if Discord told of it."""

@@ -5,7 +5,6 @@ into models, where a malformed dispatch ends the client, never runs: a dispatch 
 """
 
 import asyncio
-import json
 import time
 import zlib
 from typing import cast
@@ -16,7 +15,7 @@ from pydantic import JsonValue
 from channels.discord.consumer import DispatchConsumer
 from channels.discord.lazy_import import load_discord
 from channels.discord.library import BasedHttp
-from channels.foreign import number_of, whole_of
+from channels.foreign import decode_json, number_of, whole_of
 
 load_discord()  # before the imports below, which would import all of it
 
@@ -94,7 +93,7 @@ class GatewaySocket(DiscordWebSocket):
         text = await self._text(msg)
         if text is None:
             return
-        frame = _decode(text)
+        frame = decode_json(text)
         if not isinstance(frame, dict):
             self._consumer.quarantine(text, "no JSON object")
         elif frame.get("op") == self.DISPATCH:
@@ -153,15 +152,3 @@ def _greeting(frame: dict[str, JsonValue]) -> str:
         interval_ms = HEARTBEAT_MS
     interval_ms = min(max(interval_ms, LEAST_HEARTBEAT_MS), MOST_HEARTBEAT_MS)
     return orjson.dumps({"op": frame["op"], "d": {"heartbeat_interval": interval_ms}}).decode()
-
-
-def _decode(text: str) -> JsonValue:
-    """JSON; None when it is none. Lone surrogates in it, which orjson refuses, survive."""
-    try:
-        decoded: JsonValue = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        try:
-            decoded = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-    return decoded

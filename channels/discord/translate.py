@@ -7,7 +7,6 @@ live in `translate_interaction`.
 import hashlib
 import json
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -15,6 +14,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from channels.bounded_dict import BoundedDict
 from channels.discord.channel_cache import ChannelCache, Place
 from channels.discord.config import DiscordAccount, Wake
 from channels.discord.raw import (
@@ -77,14 +77,12 @@ class TranslationContext:
     bot: BotIdentity
     config: DiscordAccount
     channels: ChannelCache = field(default_factory=ChannelCache)
-    authors: "OrderedDict[str, Sender]" = field(default_factory=OrderedDict)  # message id -> who wrote it, lately
+    authors: BoundedDict[str, Sender] = field(default_factory=lambda: BoundedDict(MOST_AUTHORS))  # by message id
     is_shared: Callable[[str], bool] = lambda _command: False  # whether its answer is everybody's in a server
 
     def wrote(self, message_id: str, sender: Sender) -> None:
         """Remember who wrote a message: a deletion does not say."""
         self.authors[message_id] = sender
-        if len(self.authors) > MOST_AUTHORS:
-            self.authors.popitem(last=False)
 
 
 def instant_of(snowflake: str | int) -> datetime:

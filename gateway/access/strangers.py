@@ -5,12 +5,12 @@ people who are let in never are. The first message of somebody new has a bound o
 take nobody else's place; so has what happens to the bot in a chat, which whoever blocks and unblocks it makes up.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import structlog
 
+from channels.bounded_dict import BoundedDict
 from channels.messages import ChatMigrated, InboundEvent, MembershipChanged
 from gateway.access.config import StrangersConfig
 from gateway.access.policy import GROUP_NOT_LISTED, Admit, Decision, Enrol, Silence
@@ -52,7 +52,7 @@ class StrangerBound:
         """`clock_s` is monotonic, in seconds."""
         self._config = config
         self._clock_s = clock_s
-        self._of_each: OrderedDict[Key, _Bucket] = OrderedDict()
+        self._of_each: BoundedDict[Key, _Bucket] = BoundedDict(REMEMBERED)
         self._of_accounts: dict[Key, _Bucket] = {}  # four an account of the configuration
         self._untold: dict[str, tuple[int, float]] = {}  # an account's events since the log last said so, and when
 
@@ -61,11 +61,9 @@ class StrangerBound:
         if not _counts(event, decision, person):
             return True
         key, now_s = _key(event, decision), self._clock_s()
-        held = self._of_each.pop(key, None)
+        held = self._of_each.get(key)
         bucket = held or _Bucket(self._config.burst_messages, now_s)
         self._of_each[key] = bucket
-        if len(self._of_each) > REMEMBERED:
-            self._of_each.popitem(last=False)
         taken = bucket.take(now_s, self._config.messages_per_hour / 3600.0, self._config.burst_messages)
         if taken and self._account_takes(event, newcomer=held is None, now_s=now_s):
             return True

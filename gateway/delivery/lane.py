@@ -8,11 +8,11 @@ decision. Nothing here waits, stores or sends.
                          Call → on_failed → SaveOutcome → on_saved → (once more | MoveChat → on_moved_away | Done)
 """
 
-from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 
+from channels.bounded_dict import BoundedDict
 from channels.errors import ChannelError, Unknown
 from channels.messages import Address
 from gateway.delivery.config import DeliveryConfig
@@ -129,7 +129,7 @@ class ParkedLanes:
 
     def __init__(self) -> None:
         self._lanes: set[str] = set()
-        self._tried_at: OrderedDict[str, datetime] = OrderedDict()
+        self._tried_at: BoundedDict[str, datetime] = BoundedDict(REMEMBERED)
 
     def put(self, lanes: Iterable[str]) -> None:
         """These say nothing more."""
@@ -151,10 +151,7 @@ class ParkedLanes:
     def resume(self, lane: str, now: datetime) -> None:
         """A lane goes on, to see whether it can be written to."""
         self._lanes.discard(lane)
-        self._tried_at.pop(lane, None)
         self._tried_at[lane] = now
-        if len(self._tried_at) > REMEMBERED:
-            self._tried_at.popitem(last=False)
 
     def forget(self, lane: str) -> None:
         """The lane's chat goes on under another id."""

@@ -3,10 +3,10 @@
 Times come from an injected monotonic clock in seconds; nothing here sleeps.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable
 
 from channels.base import Limits
+from channels.bounded_dict import BoundedDict
 from channels.foreign import LONGEST_WAIT_S
 
 CHATS_KEPT = 10_000
@@ -63,9 +63,9 @@ class Pacer:
         self._engaged = strict
         self._overall = Bucket(limits.overall_per_s, 30) if limits.overall_per_s else None
         self._edits = _live_bucket(limits.edits_per_min) if limits.edits_per_min else None
-        self._groups: OrderedDict[str, Bucket] = OrderedDict()  # what live edits keep to, by chat, in limited groups
-        self._chats: OrderedDict[str, Bucket] = OrderedDict()
-        self._edited_s: OrderedDict[str, float] = OrderedDict()  # the last live edit of each chat
+        self._groups: BoundedDict[str, Bucket] = BoundedDict(CHATS_KEPT)  # what live edits keep to in limited groups
+        self._chats: BoundedDict[str, Bucket] = BoundedDict(CHATS_KEPT)
+        self._edited_s: BoundedDict[str, float] = BoundedDict(CHATS_KEPT)  # the last live edit of each chat
 
     def reserve(self, chat: str) -> float:
         """Take the next place for a call to a chat; the seconds to wait for it."""
@@ -101,9 +101,6 @@ class Pacer:
         if self._edits is not None:
             self._edits.reserve(now_s)
         self._edited_s[chat] = now_s
-        self._edited_s.move_to_end(chat)
-        if len(self._edited_s) > CHATS_KEPT:
-            self._edited_s.popitem(last=False)
         return True
 
     def _live_buckets(self, chat: str) -> list[Bucket]:
@@ -115,8 +112,6 @@ class Pacer:
     def _group(self, chat: str) -> Bucket:
         if chat not in self._groups:
             self._groups[chat] = _live_bucket(self._limits.per_group_per_min or 1.0)
-            if len(self._groups) > CHATS_KEPT:
-                self._groups.popitem(last=False)
         self._groups.move_to_end(chat)
         return self._groups[chat]
 
@@ -139,7 +134,5 @@ class Pacer:
             per_s = self._limits.per_group_per_min / 60
         if per_s is None:
             return None
-        if len(self._chats) >= CHATS_KEPT:
-            self._chats.popitem(last=False)
         bucket = self._chats[chat] = Bucket(per_s)
         return bucket

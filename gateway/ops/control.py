@@ -15,11 +15,10 @@ from pydantic import JsonValue
 
 from gateway.errors import GatewayError
 from gateway.http.door import Door, DoorRules
+from gateway.ops.control_client import MAX_REQUEST_BYTES
 from gateway.ops.unix_socket import listening
 from gateway.telemetry import FAULTS, series
 
-SOCKET_NAME = "control.sock"
-MAX_REQUEST_BYTES = 64 * 1024
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 DEADLINE_S = 10.0
 MAX_CONNECTIONS = 64

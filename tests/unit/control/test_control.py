@@ -13,8 +13,8 @@ from pydantic import JsonValue
 from structlog.testing import capture_logs
 
 from gateway.errors import AlreadyRunning, GatewayError
-from gateway.ops.control import MAX_REQUEST_BYTES, ControlServer, Handler
-from gateway.ops.control_client import NobodyAnswers, call
+from gateway.ops.control import ControlServer, Handler
+from gateway.ops.control_client import MAX_REQUEST_BYTES, NobodyAnswers, call
 from gateway.ops.unix_socket import MAX_SUN_PATH_BYTES
 
 
