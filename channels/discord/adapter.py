@@ -187,8 +187,8 @@ class DiscordChannel:
             found = await _or_channel_error(finding.find(part, self._clock()))
         except Untold:
             raise
-        except Unknown as to_transport_error:
-            raise Retryable(to_transport_error.reason) from None
+        except Unknown as unanswered:
+            raise Retryable(unanswered.reason) from None
         return None if found is None else Receipt(found)
 
     # ------------------------------------------------------------ signs

@@ -3,8 +3,6 @@
 Codes are those of discord.com/developers/docs/topics/opcodes-and-status-codes (2026-09).
 """
 
-from aiohttp import ClientConnectorError, ConnectionTimeoutError
-
 from channels.discord.config import PORTAL
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 
@@ -108,10 +106,3 @@ def to_foreign_error(status: int) -> ChannelError:
     if not 300 <= status < 500:
         return Unknown(seen)
     return Retryable(f"{seen}; something else answers at api_base: see the configuration, and any proxy on the way")
-
-
-def to_transport_error(cause: BaseException, seen: str) -> ChannelError:
-    """What a call without an answer means: nothing was sent when no connection came about, else nobody knows."""
-    if isinstance(cause, (ClientConnectorError, ConnectionTimeoutError)):
-        return Retryable(f"cannot connect: {seen}")
-    return Unknown(seen)

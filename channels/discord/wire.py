@@ -15,7 +15,7 @@ import orjson
 from pydantic import JsonValue
 
 from channels.discord.config import DiscordAccount
-from channels.discord.error_mapping import ApiRefusal, to_foreign_error, to_transport_error
+from channels.discord.error_mapping import ApiRefusal, to_foreign_error
 from channels.discord.lazy_import import load_discord
 from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, RedirectRefused, ServerTrouble
 from channels.discord.payloads import id_of
@@ -23,6 +23,7 @@ from channels.discord.translate import BotIdentity
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of, words_of
 from channels.messages import OutboundMedia
+from channels.transport_errors import to_transport_error
 
 load_discord()  # before the imports below, which would import all of it
 

@@ -3,10 +3,9 @@
 Error names are those of docs.slack.dev/reference/methods (read 2026-11).
 """
 
-from aiohttp import ClientConnectorError, ConnectionTimeoutError
-
 from channels.errors import ChannelError, ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import words_of
+from channels.transport_errors import to_foreign_error
 
 APPS = "api.slack.com/apps"
 WORD_CHARS = 120  # of Slack's names of errors and scopes
@@ -80,24 +79,8 @@ def _kind(error: str) -> PermanentKind:
 
 
 def not_slacks(method: str, status: object, retry_after_s: float | None = None) -> ChannelError:
-    """What an answer means that is none of Slack's: a proxy's page, or another server's.
-
-    Who redirects, refuses or knows no such path (3xx, 4xx) has passed nothing on to Slack: nothing was done, and
-    nothing is lost by waiting until the operator has mended the address. After anything else nobody knows.
-    """
-    seen = f"{method}: HTTP {status} and no answer of Slack's"
-    if not isinstance(status, int) or not 300 <= status < 500:
-        return Unknown(seen)
-    if status != 429:
-        seen += "; something else answers at api_base: see the configuration, and any proxy on the way"
-    return Retryable(seen, retry_after_s=retry_after_s)
-
-
-def to_transport_error(cause: BaseException | None, seen: str) -> ChannelError:
-    """What a call without an answer means: nothing was sent when no connection came about, else nobody knows."""
-    if isinstance(cause, (ClientConnectorError, ConnectionTimeoutError)):
-        return Retryable(f"cannot connect: {seen}")
-    return Unknown(seen)
+    """What an answer means that is none of Slack's."""
+    return to_foreign_error(status, f"{method}: HTTP {status} and no answer of Slack's", retry_after_s)
 
 
 def where_to_mend(refusal: ApiRefusal, *, app_token: bool = False) -> str:

@@ -20,7 +20,8 @@ from channels.clocks import wall_now
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, wait_of
 from channels.slack.config import SlackAccount
-from channels.slack.error_mapping import ApiRefusal, not_slacks, to_transport_error
+from channels.slack.error_mapping import ApiRefusal, not_slacks
+from channels.transport_errors import to_transport_error
 
 STUMBLES = (ValueError, AttributeError, TypeError, LookupError, RecursionError)
 """What the SDK raises on what is none of Slack's."""

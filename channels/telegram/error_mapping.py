@@ -3,9 +3,8 @@
 Descriptions are those of tdlib/telegram-bot-api (2026-09).
 """
 
-from aiohttp import ClientConnectorError, ConnectionTimeoutError
-
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
+from channels.transport_errors import to_foreign_error
 
 NOT_MODIFIED = "message is not modified"
 _GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")
@@ -73,21 +72,5 @@ def _kind(status: int, words: str) -> PermanentKind:
 
 
 def not_telegrams(status: int, retry_after_s: float | None = None) -> ChannelError:
-    """What an answer means that is none of the Bot API's: a proxy's page, or another server's.
-
-    Who redirects, refuses or knows no such path (3xx, 4xx) has passed nothing on to Telegram: nothing was done, and
-    nothing is lost by waiting until the operator has mended the address. After anything else nobody knows.
-    """
-    seen = f"HTTP {status} and no answer of the Bot API's"
-    if not 300 <= status < 500:
-        return Unknown(seen)
-    if status != 429:
-        seen += "; something else answers at api_base: see the configuration, and any proxy on the way"
-    return Retryable(seen, retry_after_s=retry_after_s)
-
-
-def to_transport_error(cause: BaseException | None, seen: str) -> ChannelError:
-    """What a call without an answer means: nothing was sent when no connection came about, else nobody knows."""
-    if isinstance(cause, (ClientConnectorError, ConnectionTimeoutError)):
-        return Retryable(f"cannot connect: {seen}")
-    return Unknown(seen)
+    """What an answer means that is none of the Bot API's."""
+    return to_foreign_error(status, f"HTTP {status} and no answer of the Bot API's", retry_after_s)
