@@ -99,6 +99,7 @@ class Supervised(asyncio.TaskGroup):
             task = super().create_task(guarded, name=name, context=context)
         except RuntimeError:  # the group ends
             guarded.close()
+            coro.close()  # which `guarded` never began
             raise
         task.add_done_callback(lambda _ended: coro.close())  # a task that was cancelled first never began it
         return task

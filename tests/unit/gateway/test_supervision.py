@@ -1,6 +1,7 @@
 """What an unexpected error ends, and what it does not."""
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -102,3 +103,17 @@ async def test_under_a_plain_group_nothing_is_contained() -> None:
     """Who gives no supervision wants errors to travel up."""
     async with asyncio.TaskGroup() as tasks:
         assert care_of(tasks, "lane", "c1") is None
+
+
+async def test_what_comes_after_the_end_of_the_group_is_closed() -> None:
+    """A task that cannot be begun any more leaves no coroutine behind that nobody awaited."""
+
+    async def late() -> None:
+        """Never runs."""
+
+    async with Supervised(Faults()) as tasks:
+        pass
+    coro = late()
+    with pytest.raises(RuntimeError):
+        tasks.create_task(coro)
+    assert inspect.CORO_CLOSED == inspect.getcoroutinestate(coro)
