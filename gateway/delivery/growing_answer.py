@@ -7,6 +7,7 @@ Live edits are never stored; placeholders and what full parts say for good are o
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import structlog
 
@@ -115,7 +116,10 @@ class GrowingAnswer:
         """Show what is new, if anything is and it may be shown now."""
         if not self._shown:
             await self._put_placeholder()
-        elif self._is_worth_a_look():
+            return
+        if self._shown[-1].platform_id is None and self._deps.now_s() >= self._look_due_s:
+            await self._find_message()
+        if self._is_worth_a_look():
             await self._look()
 
     async def so_far(self) -> Rendered | None:
@@ -144,6 +148,15 @@ class GrowingAnswer:
         if self._chars == self._looked_at_chars or self._deps.now_s() < self._look_due_s:
             return False
         return self._shown[-1].platform_id is not None and self._pacer.could_edit(self._chat)
+
+    async def _find_message(self) -> None:
+        """What was being sent when the process ended is found by its lane: by now that may know the message."""
+        self._look_due_s = self._deps.now_s() + self._channel.limits.edit_interval_s
+        query = partial(sends.recovered_parts, turn_id=self._message.source_id)
+        stored = await self._deps.store.read(query, lasting=True)
+        last = len(self._shown) - 1
+        if last < len(stored) and stored[last].platform_id is not None:
+            self._shown[last].platform_id, self._look_due_s = stored[last].platform_id, float("-inf")
 
     async def _look(self) -> None:
         """Show what changed of what is seen: the last part grows, or a new one begins where it is full."""

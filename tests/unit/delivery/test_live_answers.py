@@ -27,11 +27,11 @@ class TimedChannel(FakeChannel):
     at_s: list[tuple[float, str, str, str]] = field(default_factory=list)  # when, kind, chat, text
     typed_at_s: list[float] = field(default_factory=list)
     edit_takes_s: float = 0.0
+    send_takes_s: float = 0.0
 
     async def _do(self, kind: str, part: OutboundPart, message_id: str) -> Receipt:
         self.at_s.append((self.now(), kind, part.address.chat, part.rendered.text))
-        if kind == "edit":
-            await passes(self.edit_takes_s)
+        await passes({"edit": self.edit_takes_s, "send": self.send_takes_s}.get(kind, 0.0))
         return await super()._do(kind, part, message_id)
 
     async def show_typing(self, address: Address) -> None:
@@ -182,6 +182,24 @@ def test_a_chat_told_to_wait_is_not_edited_meanwhile(tmp_path: Path) -> None:
         refused, *after = channel.times("edit")
         assert refused + 30.0 <= after[0]
         assert [words.strip()] == channel.shown()
+
+    scene(tmp_path, play)
+
+
+def test_an_answer_grows_in_a_placeholder_that_a_death_cut(tmp_path: Path) -> None:
+    """The resumed turn is quicker than the lane that finds out what became of the placeholder."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        channel.limits = replace(channel.limits, idempotent_sends=True)
+        channel.send_takes_s = 3.0
+        await spine.say("hello")
+        await spine.asked()
+        await stream(spine, 2.0)  # the placeholder is on its way
+        await spine.kill()
+        await spine.begin()
+        await spine.asked()
+        await stream(spine, 8.0)
+        assert channel.times("edit")
 
     scene(tmp_path, play)
 
