@@ -26,6 +26,10 @@ USED = 0.1
 """How often a message comes with a command of the platform's own."""
 AWAY_S = (0.0, 0.6)
 
+STILL_S, LONGEST_S = 90.0, 900.0
+"""How long nothing may come nearer its end in the rest after the last kill (a suspect is tried after 60 s at the
+latest), and how long the rest lasts at most: hundreds of messages may wait behind what many deaths made suspect."""
+
 PLATFORMS: Mapping[str, Callable[[], Platform]] = {
     "telegram": TelegramPlatform,
     "discord": DiscordPlatform,
@@ -60,7 +64,7 @@ async def run_campaign(
         await world.start()
         unsettled = None
         try:
-            await world.settle(timeout_s=60.0)
+            await world.settle(timeout_s=STILL_S, longest_s=LONGEST_S)
         except NotSettled as flaw:
             unsettled = str(flaw)[:200]
         await world.gateway.kill()
