@@ -24,6 +24,7 @@ from agent.transcript import (
 )
 from gateway.coach import practice_rows
 from gateway.coach.product import COACH
+from gateway.texts import HARNESS
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, ConnectedPractice, connected_practice
 from tests.fakes.turn_port import FakeTurnPort, a_turn
 
@@ -37,6 +38,7 @@ class Conversation:
         self.practice = practice
         self.history: list[Item] = []
         self.agent = Agent(
+            texts=HARNESS,
             model=OfflineModel(OfflineCoach()),
             prompt=coach_prompt,
             tools=tools_of(CoachTools(practice)),
