@@ -10,11 +10,15 @@ import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from pydantic import JsonValue
 
+from channels.base import NotPersisted, Sink
 from channels.bounded_dict import BoundedDict
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
+from channels.messages import InboundEvent
+from channels.viewers.viewer_frames import PressFrame, SayFrame, Visitor, to_event, to_unblocked
 
 Frame = Mapping[str, JsonValue]
 """What a view is told, one JSON object."""
@@ -233,3 +237,32 @@ class ViewerHub:
     def mark_unparked(self, chat: str) -> None:
         """Nothing is parked for this chat: it is new, or its lane was told to go on."""
         self._unparked[chat] = None
+
+
+class ViewerInbox:
+    """The way in for the views of one channel account."""
+
+    def __init__(self, hub: ViewerHub, clock: Callable[[], datetime]) -> None:
+        """Closed: nobody is heard before `sink` is set."""
+        self.sink: Sink | None = None  # set while the channel runs
+        self.hub = hub
+        self._clock = clock
+
+    async def take(self, visitor: Visitor, frames: Sequence[SayFrame | PressFrame]) -> list[InboundEvent]:
+        """Return once what a view said is committed; the events it was.
+
+        Whatever waited for the person goes on with it, also when there are no frames.
+
+        Raises:
+            NotPersisted: nothing was taken; the view offers the same frames again.
+        """
+        if self.sink is None:
+            raise NotPersisted("the channel does not run now")
+        chat, now = visitor.address.chat, self._clock()
+        owed = self.hub.may_have_parked(chat)
+        events = [event for frame in frames if (event := to_event(frame, visitor, now)) is not None]
+        if events or owed:
+            await self.sink.receive([to_unblocked(visitor, now), *events] if owed else events)
+        if owed:
+            self.hub.mark_unparked(chat)
+        return events

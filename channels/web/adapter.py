@@ -17,9 +17,8 @@ from channels.viewers.viewer_hub import Patience, ViewerHub
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.bounds import Bounds
 from channels.web.config import Guests, WebAccount
-from channels.web.frames import ACCOUNT, CHANNEL, message_frame
 from channels.web.limits import WEB_LIMITS
-from channels.web.open_pages import OpenPages
+from channels.web.open_pages import ACCOUNT, CHANNEL, OpenPages, message_frame
 from channels.web.page_gate import PageGate, Seats
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes

@@ -1,16 +1,24 @@
-"""Open pages of the web chat share the way in, what is shown, and the last messages. No HTTP lives here."""
+"""Open pages of the web chat share the way in, what is shown, and the last messages. No HTTP lives here.
+
+What pages are told: `history`, `message`, `said`, `reaction`, `buttons`, `deleted`, `typing`, `commands`, `taken`,
+`not_taken`, `refused`; what they say is in `channels.viewers.viewer_frames`.
+"""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from channels.base import Menus
-from channels.messages import InboundMessage
+from pydantic import JsonValue
+
+from channels.base import CommandSpec, Menus
+from channels.messages import Address, InboundMessage, OutboundPart, Sender
 from channels.viewers.viewer_frames import PressFrame, SayFrame, Visitor
-from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub
-from channels.viewers.viewer_inbox import ViewerInbox
+from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub, ViewerInbox
 from channels.web.attached import AttachedFiles
-from channels.web.frames import commands_frame, said_frame
 from channels.web.history import History
+from channels.web.render import to_html
+
+CHANNEL = "web"
+ACCOUNT = "main"
 
 
 class OpenPages:
@@ -50,3 +58,41 @@ class OpenPages:
         """
         await self.hub.show(chat, frame)
         self.history.put(chat, frame)
+
+
+def visitor_of(chat: str, locale: str | None) -> Visitor:
+    """The person behind a browser; the name tells an operator which browser it is, no more."""
+    return Visitor(Address(CHANNEL, ACCOUNT, chat), Sender(chat, f"web visitor {chat[:6]}"), locale)
+
+
+def message_frame(part: OutboundPart, message_id: str, files: Sequence[JsonValue], now: datetime) -> Frame:
+    """Our message as it stands now; `files` as `AttachedFiles.keep` names them."""
+    return {
+        "type": "message",
+        "id": message_id,
+        "html": to_html(part.rendered),
+        "live": part.idem_key == "",  # it grows still
+        "waiting": part.rendered.text.strip() == "…",
+        "buttons": [
+            {"label": button.label, "data": button.data, "style": button.style.value} for button in part.buttons
+        ],
+        "files": list(files),
+        "reply_to": part.reply_to,
+        "at": now.isoformat(timespec="milliseconds"),
+    }
+
+
+def said_frame(event: InboundMessage) -> Frame:
+    """What the person said, for every page of theirs."""
+    return {
+        "type": "said",
+        "id": event.message_id,
+        "text": event.text,
+        "sign": None,
+        "at": event.received_at.isoformat(timespec="milliseconds"),
+    }
+
+
+def commands_frame(menu: Sequence[CommandSpec]) -> Frame:
+    """The commands there are."""
+    return {"type": "commands", "commands": [[spec.name, spec.summary] for spec in menu if not spec.talks]}

@@ -1,6 +1,6 @@
 """Whichever way pages talk, their views, hellos and messages come in through one gate, each within its bounds.
 
-How frames travel is in `routes` and `sockets`; how much is too much in `bounds`.
+How frames travel is in `routes`; how much is too much in `bounds`.
 """
 
 from collections.abc import Callable, Sequence

@@ -7,6 +7,7 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import NoReturn
 
 import orjson
@@ -23,16 +24,18 @@ from channels.viewers.viewer_frames import (
     read_frames,
 )
 from channels.viewers.viewer_hub import Frame, Viewer
-from channels.viewers.viewer_inbox import OFFER_AGAIN_S
+from channels.viewers.viewer_socket import OFFER_AGAIN_S, WRITE_S, ViewerSocket
 from channels.web.bounds import address_of
-from channels.web.frames import visitor_of
-from channels.web.limits import PING_S, WRITE_S
+from channels.web.open_pages import visitor_of
 from channels.web.page_files import PageFiles
 from channels.web.page_gate import Caller, PageGate
-from channels.web.sockets import TOO_MANY, PageSocket
 from channels.web.visitor import Identities, locale_of
 
 MAX_BODY_BYTES = 1_000_000  # what a body of unknown length counts as; the server takes no more
+
+PING_S = 30.0
+
+TOO_MANY = "too many messages; they wait here and are sent by and by"
 
 _NUMBER = re.compile(r"[0-9]{1,16}\Z")
 
@@ -192,3 +195,39 @@ async def _write_events(answer: web.StreamResponse, viewer: Viewer) -> None:
                 await answer.write(piece)
     except (ConnectionError, TimeoutError):
         viewer.close()
+
+
+class PageSocket(ViewerSocket):
+    """A page's WebSocket, which comes in through the gate."""
+
+    ping_s = PING_S
+
+    def __init__(self, gate: PageGate, caller: Caller) -> None:
+        super().__init__(gate.pages.hub, caller.chat, partial(gate.take, caller))
+        self._gate = gate
+        self._caller = caller
+
+    def open(self) -> Viewer | None:
+        """As the gate says."""
+        return self._gate.seat(self._caller)
+
+    def leave(self, viewer: Viewer) -> None:
+        """As the gate says."""
+        self._gate.leave(viewer)
+
+    def has_said_too_much(self, size_bytes: int) -> bool:
+        """More than anybody has to say."""
+        return self._gate.hear(self._caller, size_bytes) > 0
+
+    def lets_through(self, viewer: Viewer, frame: SayFrame | PressFrame | HelloFrame) -> bool:
+        """What is said within its bounds; a hello is answered with what the page has missed."""
+        if isinstance(frame, HelloFrame):
+            if self._gate.greet(self._caller, frame.epoch, frame.seen):
+                viewer.make_room()
+                return False
+            self._gate.pages.welcome(viewer, self._caller.visitor.locale, frame.epoch, frame.seen)
+            return True
+        _, wait_s = self._gate.let_through(self._caller, [frame])
+        if wait_s:
+            viewer.push({"type": "not_taken", "ids": [frame.id], "again_after_s": wait_s, "reason": TOO_MANY})
+        return not wait_s

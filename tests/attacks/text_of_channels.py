@@ -43,7 +43,7 @@ from channels.telegram.identity import BotIdentity as TelegramIdentity
 from channels.telegram.render import TelegramRenderer
 from channels.telegram.rich import RichTelegramRenderer, rich_message
 from channels.viewers.viewer_frames import BadFrame, SayFrame, read_frame, to_event
-from channels.web import frames as web
+from channels.web import open_pages as web
 from channels.web.render import WebRenderer
 from tests.attacks.entries import Entry
 
