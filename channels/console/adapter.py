@@ -4,7 +4,6 @@ Whoever can open the socket is the user that the gateway runs as: they are `cons
 however many terminals are open. What a terminal draws is in `client` and `drawing`.
 """
 
-import asyncio
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -12,13 +11,13 @@ from functools import partial
 
 from aiohttp import web
 
-from channels.base import ChannelState, HttpRoute, Renderer, Sink
+from channels.base import HttpRoute, Renderer
 from channels.clocks import steady_now
 from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, PATH
 from channels.console.render import ConsoleRenderer
 from channels.messages import Address, OutboundPart, Receipt, Sender
 from channels.viewers.viewer_frames import Visitor
-from channels.viewers.viewer_hub import Frame, Patience, ViewerHub, ViewerInbox
+from channels.viewers.viewer_hub import Frame, Patience, ViewerChannel, ViewerHub, ViewerInbox
 from channels.viewers.viewer_socket import ViewerSocket
 
 CHANNEL = "console"
@@ -28,7 +27,7 @@ CHAT = "local"
 VISITOR = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", "local terminal"))
 
 
-class ConsoleChannel:
+class ConsoleChannel(ViewerChannel):
     """Hears and shows in every terminal that `tenk chat` runs in."""
 
     name = CHANNEL
@@ -45,39 +44,14 @@ class ConsoleChannel:
         """Nobody is heard before `run`. `patience`, `now_s` and `clock` are for tests."""
         self.renderer: Renderer = ConsoleRenderer()
         self._hub = ViewerHub(patience or Patience(most_of_chat=MAX_TERMINALS), now_s)
-        self._inbox = ViewerInbox(self._hub, clock)
-
-    async def run(self, sink: Sink) -> None:
-        """Hear terminals until cancelled; then those that are open still see what is sent."""
-        self._inbox.sink = sink
-        sink.report(ChannelState.READY)
-        try:
-            await asyncio.Event().wait()  # until cancelled
-        finally:
-            self._inbox.sink = None
+        super().__init__(ViewerInbox(self._hub, clock))
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """Where terminals come in."""
         return (HttpRoute("GET", PATH, self._serve, private=True),)
 
-    async def aclose(self) -> None:
-        """Close every terminal's connection; `run` has ended before."""
-        self._hub.close_all()
-
-    async def send(self, part: OutboundPart) -> Receipt:
-        """Show a message in the terminals; the same key is the same message.
-
-        Raises:
-            Retryable, Permanent, Unknown: see `channels.errors`; BLOCKED when no terminal was open for a while.
-        """
-        return await self.edit(part, f"b-{part.idem_key}")
-
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
-        """Show our message as it is now.
-
-        Raises:
-            Retryable, Permanent, Unknown: as `send`.
-        """
+        """Show our message as it is now; errors are those of `ViewerChannel.edit`."""
         text = part.rendered.text
         frame: Frame = {
             "type": "message",
@@ -88,10 +62,6 @@ class ConsoleChannel:
         }
         await self._hub.show(part.address.chat, frame)
         return Receipt(platform_id)
-
-    async def show_typing(self, address: Address) -> None:
-        """Tell terminals that an answer is being worked on."""
-        self._hub.tell(address.chat, {"type": "typing", "for_s": 6})
 
     async def _serve(self, request: web.Request) -> web.StreamResponse:
         if self._inbox.sink is None:

@@ -7,6 +7,7 @@ nothing, and who sends learns that.
 import asyncio
 import itertools
 import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,10 +15,10 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
-from channels.base import NotPersisted, Sink
+from channels.base import ChannelState, NotPersisted, Sink
 from channels.bounded_dict import BoundedDict
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
-from channels.messages import InboundEvent
+from channels.messages import Address, InboundEvent, OutboundPart, Receipt
 from channels.viewers.viewer_frames import PressFrame, SayFrame, Visitor, to_event, to_unblocked
 
 Frame = Mapping[str, JsonValue]
@@ -266,3 +267,43 @@ class ViewerInbox:
         if owed:
             self.hub.mark_unparked(chat)
         return events
+
+
+class ViewerChannel(ABC):
+    """What the channels of our own views have in common: everything but how a message looks."""
+
+    def __init__(self, inbox: ViewerInbox) -> None:
+        self._inbox = inbox
+
+    async def run(self, sink: Sink) -> None:
+        """Hear views until cancelled; then those that are open still see what is sent."""
+        self._inbox.sink = sink
+        sink.report(ChannelState.READY)
+        try:
+            await asyncio.Event().wait()  # until cancelled
+        finally:
+            self._inbox.sink = None
+
+    async def aclose(self) -> None:
+        """Close every view's connection; `run` has ended before."""
+        self._inbox.hub.close_all()
+
+    async def send(self, part: OutboundPart) -> Receipt:
+        """Show a message in the views of its chat; the same key is the same message.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`; BLOCKED when nobody has looked for a while.
+        """
+        return await self.edit(part, f"b-{part.idem_key}")
+
+    @abstractmethod
+    async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
+        """Show our message as it is now; a view that has lost it gets it anew.
+
+        Raises:
+            Retryable, Permanent, Unknown: as `send`.
+        """
+
+    async def show_typing(self, address: Address) -> None:
+        """Show "writing" for 6 s, or until the next message."""
+        self._inbox.hub.tell(address.chat, {"type": "typing", "for_s": 6})

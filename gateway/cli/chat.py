@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import sys
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from http import HTTPStatus
 from pathlib import Path
@@ -25,9 +26,10 @@ from gateway.cli.root import config_option
 from gateway.config.settings import ChannelsConfig, Settings
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.config import HttpConfig
-from gateway.ops.unix_socket import short_name
+from gateway.ops.control_client import short_name
 
 ANSWER_S = 300.0  # the longest wait for an answer that is to be printed
+TAKEN_S = 2.0  # for what was said last to be taken, before the terminal ends
 START_S = 30.0  # for a gateway started here to listen
 DRAIN_S = 3.0  # for one started here to end
 LOOK_S = 0.02  # between two looks whether one that starts listens by now
@@ -160,8 +162,12 @@ async def _say(client: ConsoleClient, face: "_Plain | _Tty", text: str | None) -
         client.say(text)
     else:
         await _say_lines(client, face)
-    if text is not None or isinstance(face, _Plain):
-        await _await_answers(client)
+    if text is None and isinstance(face, _Tty):
+        await _is_met(lambda: not client.untaken, TAKEN_S)
+        return
+    now_s = asyncio.get_running_loop().time
+    if not await _is_met(lambda: client.is_answered(now_s()), ANSWER_S):
+        raise GatewayError(f"no answer within {ANSWER_S:g} s; see `tenk status`")
 
 
 async def _say_lines(client: ConsoleClient, face: "_Plain | _Tty") -> None:
@@ -184,14 +190,15 @@ def _excess(text: str) -> str:
     return f"not said: {much} characters; {MAX_SAID_CHARS} can be said at once" if much > MAX_SAID_CHARS else ""
 
 
-async def _await_answers(client: ConsoleClient) -> None:
-    loop = asyncio.get_running_loop()
+async def _is_met(met: Callable[[], bool], limit_s: float) -> bool:
+    """Whether it is so within so many seconds."""
     try:
-        async with asyncio.timeout(ANSWER_S):
-            while not client.is_answered(loop.time()):
+        async with asyncio.timeout(limit_s):
+            while not met():
                 await asyncio.sleep(0.05)
     except TimeoutError:
-        raise GatewayError(f"no answer within {ANSWER_S:g} s; see `tenk status`") from None
+        return False
+    return True
 
 
 class _Input:

@@ -6,8 +6,12 @@ their private paths beside: terminals come in there.
 """
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+import socket
+import stat
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -16,17 +20,17 @@ from aiohttp import web
 from aiohttp.typedefs import Handler as RequestHandler
 from pydantic import JsonValue
 
-from gateway.errors import GatewayError
+from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.door import Door, DoorRules
 from gateway.http.mounts import Mounts
-from gateway.ops.control_client import MAX_REQUEST_BYTES
-from gateway.ops.unix_socket import listening
+from gateway.ops.control_client import MAX_REQUEST_BYTES, short_name
 from gateway.telemetry import FAULTS, series
 
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 DEADLINE_S = 10.0
 MAX_CONNECTIONS = 64
 SHUTDOWN_S = 0.1
+BACKLOG = 128
 Handler = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 
 log = structlog.get_logger()
@@ -109,3 +113,66 @@ async def _arguments_of(request: web.Request) -> dict[str, JsonValue]:
 
 def _error(status: int, problem: str) -> web.Response:
     return web.json_response({"error": problem}, status=status)
+
+
+@contextlib.contextmanager
+def listening(path: Path) -> Iterator[socket.socket]:
+    """A listening socket of mode 0600 at `path`, not blocking; its file is gone afterwards.
+
+    Raises:
+        AlreadyRunning: another process answers on this path.
+        GatewayError: the socket cannot be made there.
+    """
+    try:
+        listener = _listener(path)
+    except OSError as error:
+        raise GatewayError(f"the socket {path} cannot be made: {error.strerror}") from error
+    own = path.stat().st_ino
+    try:
+        yield listener
+    finally:
+        listener.close()
+        _remove(path, own)
+
+
+def _listener(path: Path) -> socket.socket:
+    """A listening socket at `path`, never for a moment open to others: made in a private directory, then moved."""
+    _refuse_if_answered(path)
+    with tempfile.TemporaryDirectory(prefix=".control-", dir=path.parent) as private:
+        draft = Path(private) / "s"
+        with contextlib.ExitStack() as undo:
+            listener = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            with short_name(draft) as short:
+                listener.bind(short)
+            draft.chmod(0o600)
+            listener.listen(BACKLOG)
+            listener.setblocking(False)
+            draft.replace(path)
+            undo.pop_all()
+    return listener
+
+
+def _refuse_if_answered(path: Path) -> None:
+    """A socket that nobody listens on is a dead gateway's and may be replaced; nothing else may."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise GatewayError(f"{path} is no socket; move it away, the gateway wants that name")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, short_name(path) as short:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(short)
+        except (ConnectionRefusedError, FileNotFoundError):
+            return
+        except TimeoutError:
+            pass
+    raise AlreadyRunning(f"another gateway answers on {path}; stop it, or set TENK_HOME to another directory")
+
+
+def _remove(path: Path, inode: int) -> None:
+    """Take the socket file away, unless another gateway has put its own there."""
+    with contextlib.suppress(OSError):
+        if path.stat().st_ino == inode:
+            path.unlink()
