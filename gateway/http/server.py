@@ -8,8 +8,10 @@ import ipaddress
 import logging
 import socket
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import structlog
@@ -19,12 +21,12 @@ from aiohttp.log import server_logger
 from aiohttp.typedefs import Handler
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from channels.base import ChannelState
 from channels.web.bounds import address_of
 from gateway.errors import GatewayError
 from gateway.http.config import HttpConfig, is_loopback
 from gateway.http.door import Door, DoorRules
 from gateway.http.forwarded import as_address, client_of, is_trusted
-from gateway.http.health import HealthSource, PartHealth
 from gateway.http.mounts import Mounts
 from gateway.telemetry import REGISTRY
 
@@ -38,6 +40,32 @@ PROXIED = web.RequestKey("PROXIED", bool)
 """The key under which a request says whether anybody, trusted or not, says that it is asked for somebody else."""
 
 log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class PartHealth:
+    """How one part is doing: a channel account, the store."""
+
+    state: ChannelState
+    detail: str = ""  # what is wrong and how to mend it; empty while ready; never a secret
+    heard_at: datetime | None = None  # aware UTC; when a platform was last really heard
+
+    @property
+    def usable(self) -> bool:
+        """A degraded part still works, or works again by itself; a starting or failed one does not."""
+        return self.state in {ChannelState.READY, ChannelState.DEGRADED}
+
+
+class HealthSource(Protocol):
+    """Knows how every part is doing."""
+
+    def health(self) -> Mapping[str, PartHealth]:
+        """By name ("store", "telegram:main"); never blocks."""
+        ...
+
+    async def measure(self) -> None:
+        """Bring those figures up to date that are read from the store; called before they are shown."""
+        ...
 
 
 class Clients:

@@ -6,9 +6,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from gateway.http.config import HttpConfig
-from gateway.http.health import PartHealth
 from gateway.http.mounts import Mounts
-from gateway.http.server import HttpServer
+from gateway.http.server import HttpServer, PartHealth
 from gateway.ops.control import ControlServer
 
 

@@ -12,9 +12,8 @@ from pydantic import SecretStr, ValidationError
 from channels.base import ChannelState
 from gateway.errors import GatewayError
 from gateway.http.config import HttpConfig
-from gateway.http.health import PartHealth
 from gateway.http.mounts import Mounts
-from gateway.http.server import HttpServer
+from gateway.http.server import HttpServer, PartHealth
 from tests.fakes.http import Loaded
 
 KEY = "0123456789abcdef0123456789abcdef"
