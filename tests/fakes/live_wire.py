@@ -21,6 +21,7 @@ from channels.slack.adapter import SlackChannel
 from channels.telegram.adapter import TelegramChannel
 from gateway.delivery.config import DeliveryConfig
 from tests.fakes import discord, slack, telegram
+from tests.fakes.simulated_channel import Pauses
 from tests.fakes.spine import NOON, Spine, quick_store
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
 
@@ -196,13 +197,13 @@ def _platform(name: str, chat: int | str) -> tuple[Any, Callable[[], Any]]:
         def make() -> Any:
             simulator.add_bot(discord.TOKEN, bot_id=discord.BOT_ID)
             simulator.add_channel(chat, discord.GUILD)
-            return _Discord(discord.account(simulator), pause=telegram.Pauses())
+            return _Discord(discord.account(simulator), pause=Pauses())
     else:
         simulator = SlackSimulator()
 
         def make() -> Any:
             simulator.add_app()
-            return _Slack(slack.account(simulator), pause=telegram.Pauses())
+            return _Slack(slack.account(simulator), pause=Pauses())
 
     return simulator, make
 

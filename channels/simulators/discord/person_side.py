@@ -23,9 +23,9 @@ class DiscordPersonSide(PersonSide):
         self.bot = self.simulator.add_bot(token)
         super().__init__(self.simulator)
 
-    def account(self) -> Mapping[str, str]:
+    def environment(self) -> Mapping[str, str]:
         """See `PersonSide`."""
-        return {"token": self.bot.token, "api_base": self.simulator.base_url}
+        return {"DISCORD_BOT_TOKEN": self.bot.token, "DISCORD_API_BASE": self.simulator.base_url}
 
     def is_connected(self) -> bool:
         """See `PersonSide`."""

@@ -66,13 +66,8 @@ class PersonSide(ABC):
     # ------------------------------------------------------------ the gateway
 
     @abstractmethod
-    def account(self) -> Mapping[str, str]:
-        """The account's keys in the gateway's configuration, with which it comes here; once the server listens."""
-
     def environment(self) -> Mapping[str, str]:
-        """The same as environment variables."""
-        names = {"token": "bot_token"}
-        return {f"{self.name}_{names.get(key, key)}".upper(): value for key, value in self.account().items()}
+        """The gateway's environment variables with which it comes here; once the server listens."""
 
     @abstractmethod
     def is_connected(self) -> bool:

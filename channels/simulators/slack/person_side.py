@@ -20,10 +20,10 @@ class SlackPersonSide(PersonSide):
         self.app = self.simulator.add_app()
         super().__init__(self.simulator)
 
-    def account(self) -> Mapping[str, str]:
+    def environment(self) -> Mapping[str, str]:
         """See `PersonSide`."""
-        tokens = {"bot_token": self.app.bot_token, "app_token": self.app.app_token}
-        return tokens | {"api_base": self.simulator.base_url}
+        tokens = {"SLACK_BOT_TOKEN": self.app.bot_token, "SLACK_APP_TOKEN": self.app.app_token}
+        return tokens | {"SLACK_API_BASE": self.simulator.base_url}
 
     def is_connected(self) -> bool:
         """See `PersonSide`."""
