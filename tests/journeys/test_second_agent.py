@@ -137,6 +137,7 @@ def test_an_app_for_slack_is_made_for_the_agent_that_is_configured(installed: Pa
     assert ["/pantry", "/stop"] == [offered[0], offered[-1]] and b"oach" not in printed
 
 
+@pytest.mark.timeout(90)
 async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path: Path):
     """Its prompt, its tool with a row in its own table, and its command with an option, on all three at once."""
     platforms = telegram, discord, slack = TelegramPersonSide(), DiscordPersonSide(), SlackPersonSide()
