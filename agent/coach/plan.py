@@ -13,7 +13,7 @@ import structlog
 
 from agent.answers import failure_text
 from agent.bounded import Deadline, Interrupted, run_bounded
-from agent.calendar import today_of, week_of
+from agent.calendar import context_of, today_of, week_of
 from agent.coach.commands import SaveWeeklyPlan
 from agent.coach.insights import insights_of
 from agent.coach.language import detect
@@ -82,10 +82,12 @@ async def _write(
     now = agent.clock()
     data = await prefetch(reader, turn.principal, now)
     asked = _words_asked(turn)
+    language = _language(turn, asked)
     request = ModelRequest(
         system=agent.prompt(turn.principal, now, turn.hints),
-        items=(*_talk(turn), plan_request(data, _language(turn, asked), asked or "/plan")),
+        items=(*_talk(turn), plan_request(data, language, asked or "/plan")),
         max_output_tokens=agent.limits.max_output_tokens,
+        context=replace(context_of(turn.principal, now, data), locale=language),
     )
 
     def hear(event: ModelEvent) -> None:

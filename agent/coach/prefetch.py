@@ -1,10 +1,9 @@
 """The data of a weekly plan, read before the model is asked: three reads at once, told as one message."""
 
 import asyncio
-import re
 from datetime import datetime
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from agent.calendar import today_of
 from agent.coach.patterns import MAX_SESSIONS
@@ -20,9 +19,6 @@ from agent.coach.reports import (
 from agent.language import NAMES
 from agent.ports import Principal
 from agent.transcript import UserItem
-
-_WANTED = re.compile(r"^Write my weekly plan in (\w+), in four sections", re.MULTILINE)
-_BLOCK = re.compile(r"^```json\n(\{\"skills\":.*\})\n```$", re.MULTILINE)
 
 
 class Prefetched(BaseModel):
@@ -57,20 +53,3 @@ def plan_request(prefetched: Prefetched, language: str, asked: str) -> UserItem:
         "read just now; use no other numbers. You have no tools in this answer, and the plan is saved for me.\n\n"
         f"```json\n{prefetched.model_dump_json()}\n```"
     )
-
-
-def planned_language(text: str) -> str | None:
-    """The language `plan_request` asked for; None in any other message."""
-    wanted = _WANTED.search(text)
-    return next((code for code, name in NAMES.items() if wanted is not None and name == wanted[1]), None)
-
-
-def read_prefetched(text: str) -> Prefetched | None:
-    """The data of a message made by `plan_request`; None in any other."""
-    found = _BLOCK.search(text)
-    if found is None:
-        return None
-    try:
-        return Prefetched.model_validate_json(found[1])
-    except ValidationError:
-        return None

@@ -5,7 +5,6 @@ Only what is surely meant is written; a yes to a question of the last answer mak
 
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
-from datetime import date
 from enum import StrEnum
 
 from agent.coach.changes import read_change
@@ -13,7 +12,6 @@ from agent.coach.correction import Correction, read_correction
 from agent.coach.intents import Intent, read_request, untimed_request
 from agent.coach.language import TABLES
 from agent.coach.log_line import LogLineError
-from agent.coach.prefetch import read_prefetched
 from agent.coach.request_view import Exchange, RequestView, Returned
 from agent.coach.sentences import EDITED, Reading, read_sentence
 
@@ -87,8 +85,6 @@ def tasks_of(view: RequestView, names: Sequence[str]) -> list[Task]:
     """What to do, in order; a correction of a log that has not run yet is part of that log."""
     logs = [call for call in view.returned if call.name == "log_practice" and not call.skipped]
     tasks: list[Task] = []
-    if read_prefetched(view.pending[-1]) is not None:
-        return [Task(Act.PLAN, view.pending[-1])]
     answered = False  # the question of the last answer
     for text in view.pending:
         after_log = _last_log(tasks) is not None or _logged_lately(view)
@@ -169,9 +165,9 @@ def asks(task: Task, answer: str) -> bool:
 
 def _holds(view: RequestView, text: str, ran: Returned, names: Sequence[str]) -> bool:
     """Whether what was logged is as a correction says: it was heard before the log ran."""
-    change, today = read_change(ran.data), view.today or date.max
+    change = read_change(ran.data)
     try:
-        right = read_correction(text, today, () if change is None else (change.skill, *names))
+        right = read_correction(text, view.today, () if change is None else (change.skill, *names))
     except LogLineError:
         return False  # said when its turn comes
     logged = None if change is None else Correction(change.minutes, change.skill, change.day)

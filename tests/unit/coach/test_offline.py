@@ -1,6 +1,7 @@
 """The coach without a model, through the real loop and over the store's own functions."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
 from agent.loop import Agent, run_turn
 from agent.models.offline import OfflineModel
-from agent.ports import ModelRequest, ToolStarted, TurnProgress
+from agent.ports import ModelRequest, ToolStarted, Turn, TurnProgress
 from agent.tools.base import tools_of
 from agent.transcript import (
     EndReason,
@@ -25,7 +26,7 @@ from agent.transcript import (
 from gateway.coach import practice_rows
 from gateway.coach.product import COACH
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, ConnectedPractice, connected_practice
-from tests.fakes.turn_port import FakeTurnPort, a_turn
+from tests.fakes.turn_port import Died, FakeTurnPort, a_turn
 
 NOTICE = "offline coach"
 
@@ -55,11 +56,13 @@ class Conversation:
                 port.say(waiting.pop(event.name))
 
         port.on_progress = watch
-        assert EndReason.COMPLETED == await run_turn(
-            a_turn(port, text, self.history, self.practice.principal), port, self.agent
-        )
+        assert EndReason.COMPLETED == await run_turn(self.turn(port, text), port, self.agent)
         self.history += fold(port.events)
         return port.answer
+
+    def turn(self, port: FakeTurnPort, text: str) -> Turn:
+        """A turn that goes on from what the port has journaled, or begins with this text."""
+        return a_turn(port, text, self.history, self.practice.principal)
 
     @property
     def calls(self) -> list[list[str]]:
@@ -128,6 +131,38 @@ class TestHonesty:
         answer = OfflineCoach().answer(ModelRequest("", (UserItem("stats"),)))
         assert "cannot look at your data" in answer.text
         assert () == answer.calls
+
+
+class TestWithoutThePrompt:
+    """A person's language and date are data: the prompt is for models that read, and may be worded in any way."""
+
+    @pytest.fixture
+    def reworded(self, ana: Conversation) -> Conversation:
+        """Ana in Spanish, at a coach with other instructions."""
+        ana.practice.principal = replace(ANA, locale="es-MX", timezone="Pacific/Auckland")
+        ana.agent = replace(ana.agent, prompt=lambda *_: "Answer in: English. Today is Monday, 1999-01-04.")
+        return ana
+
+    async def test_the_language_is_the_persons_where_the_words_tell_none(self, reworded: Conversation):
+        """Not that which the prompt names."""
+        assert "Anotado: **45 min**" in await reworded.say("45m guitar")
+
+    async def test_the_date_is_the_persons(self, reworded: Conversation):
+        """Their yesterday: it is the 5th in Auckland while it is the 4th in Greenwich."""
+        assert "ayer" in await reworded.say("ayer 45m guitar")
+        assert TODAY == reworded.newest.day
+
+    @pytest.mark.parametrize("dies_after", [False, True])
+    @pytest.mark.parametrize("dies_at", range(4))
+    async def test_what_a_crash_cut_goes_on_alike(self, reworded: Conversation, dies_at: int, dies_after: bool):
+        """Killed around each commit: one entry, in Spanish, on the same day."""
+        port = FakeTurnPort(apply_command=reworded.practice.as_result, dies_at=dies_at, dies_after=dies_after)
+        with pytest.raises(Died):
+            await run_turn(reworded.turn(port, "ayer 45m guitar"), port, reworded.agent)
+        port.dies_at = None
+        await run_turn(reworded.turn(port, "ayer 45m guitar"), port, reworded.agent)
+        assert "Anotado: **45 min** 🎸 guitar (ayer)" in port.answer
+        assert (TODAY, [("guitar", 45)]) == (reworded.newest.day, reworded.logged)
 
 
 class TestLogging:
