@@ -1,7 +1,11 @@
-"""What to say of a change once it is applied; the results are those of `gateway.coach.practice.apply`."""
+"""Changes of practice data as typed commands, what each gives back, and what to say of it; the gateway applies them.
+
+Each is applied in the commit that journals its result, once per key. Minutes are whole, dates are the person's own.
+"""
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date, timedelta
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -9,9 +13,66 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from agent.coach.durations import spell_minutes
 from agent.coach.language import say, say_date, say_level
 from agent.coach.mastery import level_of
-from agent.coach.practice import GOAL_MINUTES
+from agent.coach.practice import GOAL_MINUTES, Insight
 from agent.language import escape
 from agent.tools.results import success_result
+
+
+@dataclass(frozen=True, slots=True)
+class LogPractice:
+    """Add one session; an unknown skill is created with it, an archived one comes back."""
+
+    skill: str  # name or id
+    minutes: int
+    day: date
+    notes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CreateSkill:
+    """Add a skill; one of that name stays as it is, an archived one comes back."""
+
+    name: str
+    emoji: str | None = None  # None: chosen by the name
+    colour: str | None = None  # "#rrggbb"; None: chosen in turn
+    goal_minutes: int = GOAL_MINUTES
+
+
+@dataclass(frozen=True, slots=True)
+class UndoLastLog:
+    """Take back the session logged last; a skill that only it had created is archived."""
+
+
+@dataclass(frozen=True, slots=True)
+class EditSession:
+    """Correct a session; what is None stays."""
+
+    session_id: str | None = None  # None: the session logged last
+    minutes: int | None = None
+    day: date | None = None
+    notes: str | None = None
+    skill: str | None = None  # name or id; an unknown name becomes a new skill
+
+
+@dataclass(frozen=True, slots=True)
+class SaveWeeklyPlan:
+    """Keep the plan of a week; one that was there is replaced."""
+
+    week: date
+    content: str
+    insights: tuple[Insight, ...] = ()
+    skill_ids: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveSkill:
+    """Put a skill away, or bring it back."""
+
+    skill: str  # name or id
+    archived: bool = True
+
+
+PracticeCommand = LogPractice | CreateSkill | UndoLastLog | EditSession | SaveWeeklyPlan | ArchiveSkill
 
 
 class ChangeResult(BaseModel):

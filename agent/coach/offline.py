@@ -13,19 +13,26 @@ from typing import TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from agent.coach.changes import change_text, read_change
-from agent.coach.correction import Correction, find_skill, read_correction
 from agent.coach.durations import spell_minutes
-from agent.coach.insights import insights_of
 from agent.coach.intents import Intent, read_request
 from agent.coach.language import TABLES, explain_log, say, say_date
-from agent.coach.log_line import MAX_LINE_CHARS, LogLine, LogLineError, LogProblem, parse_log
+from agent.coach.log_line import (
+    MAX_LINE_CHARS,
+    Correction,
+    LogLine,
+    LogLineError,
+    LogProblem,
+    find_skill,
+    parse_log,
+    read_correction,
+)
+from agent.coach.plan import Prefetched
 from agent.coach.practice import name_key
-from agent.coach.prefetch import Prefetched
 from agent.coach.prompt import prompt_file
 from agent.coach.prose import history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reports import JourneyReport, PatternsReport, SessionsReport, SkillsReport
 from agent.coach.request_view import RequestView, Returned, listen
-from agent.coach.rule_plan import plan_text
+from agent.coach.rule_plan import insights_of, plan_text
 from agent.coach.tasks import WHICH_SKILL, Act, Task, asked_last, asks, tasks_of
 from agent.language import escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall

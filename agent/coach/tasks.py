@@ -8,10 +8,9 @@ from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 
 from agent.coach.changes import read_change
-from agent.coach.correction import Correction, read_correction
 from agent.coach.intents import Intent, read_request, untimed_request
 from agent.coach.language import TABLES
-from agent.coach.log_line import LogLineError
+from agent.coach.log_line import Correction, LogLineError, read_correction
 from agent.coach.request_view import Exchange, RequestView, Returned
 from agent.coach.sentences import EDITED, Reading, read_sentence
 

@@ -3,16 +3,15 @@
 from functools import partial
 
 from agent.calendar import today_of
-from agent.coach.changes import change_text, read_change
-from agent.coach.commands import LogPractice, UndoLastLog
+from agent.coach.changes import LogPractice, UndoLastLog, change_text, read_change
 from agent.coach.export import practice_csv
+from agent.coach.journey import journey_report
 from agent.coach.language import explain_log, say
 from agent.coach.log_line import LogLineError, parse_log
-from agent.coach.patterns import MAX_SESSIONS
-from agent.coach.practice import Skill, name_key
+from agent.coach.patterns import MAX_SESSIONS, patterns_report
+from agent.coach.practice import PracticeReader, Skill, name_key
 from agent.coach.prose import skill_stats_text, skills_text, stats_text
-from agent.coach.reader import PracticeReader
-from agent.coach.reports import journey_report, patterns_report, skills_report
+from agent.coach.reports import skills_report
 from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from pydantic import JsonValue
 
 from agent.calendar import today_of
-from agent.coach.commands import (
+from agent.coach.changes import (
     ArchiveSkill,
     CreateSkill,
     EditSession,
@@ -21,7 +21,6 @@ from agent.coach.commands import (
     UndoLastLog,
 )
 from agent.coach.language import explain
-from agent.coach.looks import colour_for, emoji_for
 from agent.coach.practice import (
     DAY_MINUTES,
     MAX_GOAL_MINUTES,
@@ -34,6 +33,8 @@ from agent.coach.practice import (
     check_entry,
     clean_name,
     clean_notes,
+    colour_for,
+    emoji_for,
     name_key,
 )
 from agent.ports import LocalCommand, Principal

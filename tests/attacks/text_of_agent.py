@@ -4,7 +4,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from agent import answers, context, responses, stuck
-from agent.coach import correction, intents, language, log_line, looks, practice, sentences
+from agent.coach import intents, language, log_line, practice, sentences
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
 from agent.coach.request_view import listen
@@ -57,7 +57,7 @@ def log_then_text(text: str) -> None:
 def read_correction(text: str) -> None:
     """As the offline coach does."""
     with suppress(LogLineError):
-        correction.read_correction(text, TODAY, SKILLS)
+        log_line.read_correction(text, TODAY, SKILLS)
 
 
 def find_day(text: str) -> None:
@@ -194,14 +194,14 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:find_day": Entry(find_day),
     "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
-    "agent.coach.correction:read_correction": Entry(read_correction),
+    "agent.coach.log_line:read_correction": Entry(read_correction),
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
     "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
     "agent.coach.offline:OfflineCoach.answer": Entry(offline),
     "agent.coach.language:detect": Entry(language.detect),
     "agent.language:language_of": Entry(language_of),
     "agent.language:escape": Entry(escape),
-    "agent.coach.looks:emoji_for": Entry(looks.emoji_for),
+    "agent.coach.practice:emoji_for": Entry(practice.emoji_for),
     "agent.wellformed:clean": Entry(clean),
     "agent.coach.practice:clean_name": Entry(clean_name),
     "agent.models.openai_format:Assembly": Entry(streamed),
@@ -220,7 +220,6 @@ ENTRIES: dict[str, Entry] = {
 }
 
 EXCUSED: dict[str, str] = {
-    "agent.coach.insights": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.tools": "arguments whose schema bounds them to 200 characters",

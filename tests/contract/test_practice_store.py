@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import sqlalchemy as sa
 
-from agent.coach.commands import (
+from agent.coach.changes import (
     ArchiveSkill,
     CreateSkill,
     EditSession,

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent.coach.commands import CreateSkill, LogPractice
+from agent.coach.changes import CreateSkill, LogPractice
 from agent.coach.offline import OfflineCoach
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools

@@ -7,10 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from agent.coach.commands import LogPractice
+from agent.coach.changes import LogPractice
 from agent.coach.offline import OfflineCoach
-from agent.coach.plan import run_plan_turn
-from agent.coach.prefetch import prefetch
+from agent.coach.plan import prefetch, run_plan_turn
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
 from agent.errors import FailureKind
