@@ -95,9 +95,9 @@ class Runtime:
 
 def command_table(product: AgentProduct, store: Store) -> CommandTable:
     """The product's commands and those that every agent has."""
-    texts = product.command_texts
+    texts = product.catalogue
     commands = (*product.commands(store), *session_commands(texts))
-    return CommandTable(commands, product.name, product.talk, texts)
+    return CommandTable(commands, product.name, texts)
 
 
 def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:

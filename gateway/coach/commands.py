@@ -31,36 +31,36 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
     return (
         Command(
             "log",
-            {"en": "Log practice: 45m guitar scales", "es": "Anotar práctica: 45m guitarra escalas"},
+            "menu.log",
             partial(_log, reader),
-            options=(CommandOption("text", "What you practised, and how long: guitar 30 min", required=True),),
+            options=(CommandOption("text", "menu.log.text", required=True),),
         ),
         Command(
             "stats",
-            {"en": "How it goes, overall or in one skill", "es": "Cómo vas, en todo o en una habilidad"},
+            "menu.stats",
             partial(_stats, reader),
-            options=(CommandOption("skill", "One skill; without it, all of them"),),
+            options=(CommandOption("skill", "menu.stats.skill"),),
         ),
         Command(
             "skills",
-            {"en": "Your skills and their levels", "es": "Tus habilidades y sus niveles"},
+            "menu.skills",
             partial(_skills, reader),
         ),
         Command(
             "plan",
-            {"en": "A plan for your week", "es": "Un plan para tu semana"},
+            "menu.plan",
             _plan,
             turn=PLAN,
-            options=(CommandOption("skill", "What to plan for"),),
+            options=(CommandOption("skill", "menu.plan.skill"),),
         ),
         Command(
             "export",
-            {"en": "All your practice as a file", "es": "Toda tu práctica en un archivo"},
+            "menu.export",
             partial(_export, reader),
         ),
         Command(
             "undo",
-            {"en": "Take back the last entry", "es": "Quitar la última anotación"},
+            "menu.undo",
             _undo,
         ),
     )

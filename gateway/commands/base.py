@@ -87,10 +87,10 @@ class Command:
     """One row of the command table."""
 
     name: str
-    summary: Mapping[str, str]  # by language: "en", "es"; what menus and /help show
+    summary: str  # what menus and /help show: a key of the catalogue, or the words
     handle: Callable[[Invocation], Awaitable[Reply]]
     least_role: Role = Role.MEMBER
     urgent: bool = False  # passes the backlog by (/stop)
     turn: str | None = None  # it starts a turn of this kind; its handle is not called
-    options: tuple[CommandOption, ...] = ()  # what its arguments are made of; empty: it takes none
+    options: tuple[CommandOption, ...] = ()  # its arguments, described like it; empty: it takes none
     shared: bool = False  # it is about what everybody in a group can read, and so is its answer

@@ -150,7 +150,7 @@ class TestStart:
 
     async def test_an_agent_says_it_in_its_own_words(self):
         """In each language; what it has no words for, everybody's are said for it."""
-        commands = {command.name: command for command in session_commands(COACH.command_texts)}
+        commands = {command.name: command for command in session_commands(COACH.catalogue)}
         for who, hello in ((ANA, "/log 45m guitar scales"), (SPANISH, "/log 45m guitarra escalas")):
             asked = Invocation("start", "", who, NOW, Session(), "inbox:1")
             assert hello in text(await commands["start"].handle(asked))
