@@ -11,9 +11,9 @@ from datetime import date, timedelta
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent.coach.durations import spell_minutes
-from agent.coach.language import say, say_date, say_level
 from agent.coach.mastery import level_of
 from agent.coach.practice import GOAL_MINUTES, Insight
+from agent.coach.texts import say, say_date, say_level
 from agent.language import escape
 from agent.tools.results import success_result
 
@@ -130,23 +130,22 @@ def refusal_text(language: str, change: ChangeResult) -> str:
     """Why nothing was changed, in the person's language; the English message where there is no other."""
     if language == "en" and change.message:
         return change.message
-    try:
-        return say(language, f"problem_{change.refused}", detail=change.detail, example="guitar")
-    except KeyError:
-        return change.message
+    key = f"problem.{change.refused}"
+    words = say(language, key, detail=change.detail)
+    return change.message if words == key else words
 
 
 def _logged_text(language: str, change: ChangeResult, today: date) -> str:
     level = level_of(change.total_minutes)
     day = ""
     if change.day == today - timedelta(days=1):
-        day = f" ({say(language, 'yesterday')})"
+        day = f" ({say(language, 'day.yesterday')})"
     elif change.day is not None and change.day != today:
-        day = say(language, "on_day", date=change.day.isoformat())
+        day = say(language, "day.on", date=change.day.isoformat())
     sentences = [
         say(
             language,
-            "logged",
+            "change.logged",
             minutes=spell_minutes(change.minutes),
             emoji=change.emoji,
             skill=escape(change.skill),
@@ -157,39 +156,39 @@ def _logged_text(language: str, change: ChangeResult, today: date) -> str:
         )
     ]
     if level_of(change.total_minutes - change.minutes) != level:
-        sentences.append(say(language, "level_up", level=say_level(language, level)))
+        sentences.append(say(language, "change.level_up", level=say_level(language, level)))
     if change.created_skill:
         goal = spell_minutes(change.goal_minutes)
-        sentences.append(say(language, "logged_new_skill", skill=escape(change.skill), goal=goal))
+        sentences.append(say(language, "change.new_skill", skill=escape(change.skill), goal=goal))
     elif change.brought_back:
-        sentences.append(say(language, "brought_back", skill=escape(change.skill)))
+        sentences.append(say(language, "change.brought_back", skill=escape(change.skill)))
     return " ".join(sentences)
 
 
 def _created_text(language: str, change: ChangeResult) -> str:
     values = {"emoji": change.emoji, "skill": escape(change.skill)}
     if change.created_skill:
-        return say(language, "created", goal=spell_minutes(change.goal_minutes), **values)
-    return say(language, "brought_back" if change.brought_back else "already_there", **values)
+        return say(language, "change.created", goal=spell_minutes(change.goal_minutes), **values)
+    return say(language, "change.brought_back" if change.brought_back else "change.already_there", **values)
 
 
 def _undone_text(language: str, change: ChangeResult, today: date) -> str:
     text = say(
         language,
-        "undone",
+        "change.undone",
         minutes=spell_minutes(change.minutes),
         emoji=change.emoji,
         skill=escape(change.skill),
         date=say_date(language, change.day or today, today),
         total=spell_minutes(change.total_minutes),
     )
-    return f"{text} {say(language, 'undone_skill')}" if change.archived_skill else text
+    return f"{text} {say(language, 'change.undone_skill')}" if change.archived_skill else text
 
 
 def _edited_text(language: str, change: ChangeResult, today: date) -> str:
     return say(
         language,
-        "edited",
+        "change.edited",
         minutes=spell_minutes(change.minutes),
         emoji=change.emoji,
         skill=escape(change.skill),

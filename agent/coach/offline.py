@@ -15,7 +15,6 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from agent.coach.changes import change_text, read_change
 from agent.coach.durations import spell_minutes
 from agent.coach.intents import Intent, read_request
-from agent.coach.language import TABLES, explain_log, say, say_date
 from agent.coach.log_line import (
     MAX_LINE_CHARS,
     Correction,
@@ -27,14 +26,14 @@ from agent.coach.log_line import (
     read_correction,
 )
 from agent.coach.plan import Prefetched
-from agent.coach.practice import name_key
-from agent.coach.prompt import prompt_file
+from agent.coach.practice import PracticeRefused, check_entry, clean_name, name_key
 from agent.coach.prose import history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reports import JourneyReport, PatternsReport, SessionsReport, SkillsReport
 from agent.coach.request_view import RequestView, Returned, listen
 from agent.coach.rule_plan import insights_of, plan_text
 from agent.coach.tasks import WHICH_SKILL, Act, Task, asked_last, asks, tasks_of
-from agent.language import escape, language_of
+from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
+from agent.language import DEFAULT, escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall
 from agent.ports import ModelRequest
 from agent.transcript import SuggestedReply
@@ -82,7 +81,7 @@ class OfflineCoach:
 
 def _yes_or_no(language: str) -> tuple[SuggestedReply, ...]:
     """The two answers to a question."""
-    labels = (say(language, "reply_yes"), say(language, "reply_no"))
+    labels = (say(language, "reply.yes"), say(language, "reply.no"))
     return tuple(SuggestedReply(label, label.lower()) for label in labels)
 
 
@@ -90,8 +89,8 @@ def _with_notice(
     view: RequestView, language: str, answers: Sequence[str], replies: tuple[SuggestedReply, ...] = ()
 ) -> RuleAnswer:
     """The answers, behind words on who answers where the conversation has none yet."""
-    known = any(say(spoken, "offline_notice") in view.said for spoken in TABLES)
-    return RuleAnswer("\n\n".join([*([] if known else [say(language, "offline_notice")]), *answers]), replies=replies)
+    known = any(notice in view.said for notice in in_any_language("offline.notice"))
+    return RuleAnswer("\n\n".join([*([] if known else [say(language, "offline.notice")]), *answers]), replies=replies)
 
 
 class CannotTell(Exception):
@@ -124,10 +123,6 @@ class Work:
             self.names = tuple(skill.name for skill in self.require(SkillsReport, old=True).skills)
         return tasks_of(self.view, self.names)
 
-    def say(self, key: str, **values: object) -> str:
-        """Words in the language that was heard."""
-        return say(self.language, key, **values)
-
     def change(self, name: str, /, **arguments: JsonValue) -> Returned:
         """The result of this change; what is None is not said to the tool."""
         taken = next((result for result in self._changes if result.name == name), None)
@@ -141,7 +136,9 @@ class Work:
     def change_and_tell(self, name: str, /, **arguments: JsonValue) -> str:
         """As `change`; what to say of it."""
         change = read_change(self.change(name, **arguments).data)
-        return self.say("offline_no_tools") if change is None else change_text(self.language, change, self.today)
+        if change is None:
+            raise CannotTell(say(self.language, "offline.no_tools"))
+        return change_text(self.language, change, self.today)
 
     def read(self, model: type[Report], *, old: bool = False) -> Report | None:
         """The newest result of a read, read back; `old` takes one from before the last change too."""
@@ -169,7 +166,7 @@ class Work:
             CannotTell: the request does not offer the tools.
         """
         if not all(call.name in self.view.tools for call in calls):
-            raise CannotTell(self.say("offline_no_tools"))
+            raise CannotTell(say(self.language, "offline.no_tools"))
         return NeedsTools(calls)
 
     def _results_of(self, model: type[BaseModel], since: int) -> list[Returned]:
@@ -180,13 +177,15 @@ class Work:
         try:
             return model.model_validate(returned.data)
         except ValidationError:  # a shortened or foreign result
-            raise CannotTell(self.say("offline_no_tools")) from None
+            raise CannotTell(say(self.language, "offline.no_tools")) from None
 
     def _refusal_words(self, returned: Returned) -> str:
         change = read_change(returned.data)
         if change is not None and change.refused is not None:
             return change_text(self.language, change, self.today)
-        return self.say("offline_failed", error=returned.error or returned.name)
+        if self.language != DEFAULT:  # the reason is a model's to read, in English
+            return say(self.language, "offline.failed")
+        return say(self.language, "offline.failed_why", error=returned.error or returned.name)
 
 
 # ---------------------------------------------------------------- doing it
@@ -229,10 +228,10 @@ def _ask_log(work: Work, task: Task) -> str:
     line = _line(work, task)
     described = _describe(work, line.minutes, line.skill, line.day)
     if line.skill in work.names:
-        return work.say("ask_log", what=described)
+        return say(work.language, "ask.log", what=described)
     if task.act is Act.ASK_NEW_SKILL:
-        return work.say("ask_new_skill", skill=escape(line.skill), what=described)
-    return work.say("offline_not_sure")
+        return say(work.language, "ask.new_skill", skill=escape(line.skill), what=described)
+    return say(work.language, "offline.not_sure")
 
 
 def _describe(work: Work, minutes: int | None, skill: str | None, day: date | None) -> str:
@@ -245,9 +244,13 @@ def _describe(work: Work, minutes: int | None, skill: str | None, day: date | No
 
 def _right(work: Work, task: Task) -> Correction:
     try:
-        return read_correction(task.text, work.today, work.names)
+        right = read_correction(task.text, work.today, work.names)
+        check_entry(1 if right.minutes is None else right.minutes, right.day or work.today, work.today)
     except LogLineError as error:
         raise CannotTell(explain_log(work.language, error, work.names)) from None
+    except PracticeRefused as refused:
+        raise CannotTell(explain(work.language, refused)) from None
+    return right
 
 
 def _correct(work: Work, task: Task) -> str:
@@ -260,7 +263,14 @@ def _correct(work: Work, task: Task) -> str:
 
 def _ask_correction(work: Work, task: Task) -> str:
     right = _right(work, task)
-    return work.say("ask_correction", what=_describe(work, right.minutes, right.skill, right.day))
+    return say(work.language, "ask.correction", what=_describe(work, right.minutes, right.skill, right.day))
+
+
+def _create(work: Work, task: Task) -> str:
+    try:
+        return work.change_and_tell("create_skill", name=clean_name(task.name))
+    except PracticeRefused as refused:
+        raise CannotTell(explain(work.language, refused)) from None
 
 
 def _stats(work: Work, task: Task) -> str:
@@ -289,7 +299,7 @@ def _plan(work: Work, task: Task) -> str:
         raise work.needs(*(RuleCall(_TOOLS[report], {}) for report in (SkillsReport, JourneyReport, PatternsReport)))
     text = plan_text(work.language, journey, patterns)
     if task.act is not Act.PLAN:
-        return f"{text}\n\n{work.say('plan_not_kept')}"
+        return f"{text}\n\n{say(work.language, 'plan.not_kept')}"
     if journey.overall.total_minutes and "save_weekly_plan" in work.view.tools:
         found: list[JsonValue] = [
             {"type": each.type.value, "title": each.title, "description": each.description, "skill_id": each.skill_id}
@@ -300,7 +310,7 @@ def _plan(work: Work, task: Task) -> str:
 
 
 def _words(key: str) -> Callable[[Work, Task], str]:
-    return lambda work, _: work.say(key)
+    return lambda work, _: say(work.language, key)
 
 
 _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
@@ -310,19 +320,19 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.CORRECT: _correct,
     Act.ASK_CORRECTION: _ask_correction,
     Act.UNDO: lambda work, _: work.change_and_tell("undo_last_log"),
-    Act.ASK_UNDO: _words("ask_undo"),
-    Act.CREATE: lambda work, task: work.change_and_tell("create_skill", name=task.name),
-    Act.ASK_CREATE: lambda work, task: work.say("ask_create", skill=escape(task.name)),
+    Act.ASK_UNDO: _words("ask.undo"),
+    Act.CREATE: _create,
+    Act.ASK_CREATE: lambda work, task: say(work.language, "ask.create", skill=escape(task.name)),
     Act.PLAN: _plan,
-    Act.DECLINED: _words("offline_declined"),
-    Act.NOT_SURE: _words("offline_not_sure"),
+    Act.DECLINED: _words("offline.declined"),
+    Act.NOT_SURE: _words("offline.not_sure"),
     Intent.MAYBE_PLAN: _plan,
     Intent.HISTORY: _history,
     Intent.STATS: _stats,
     Intent.SKILLS: lambda work, _: skills_text(work.language, work.require(SkillsReport)),
-    Intent.GUIDE: lambda work, _: prompt_file(f"guide.{work.language}.md").strip(),
-    Intent.HELP: _words("offline_help"),
-    Intent.THANKS: _words("offline_thanks"),
-    Intent.GREETING: _words("offline_greeting"),
-    Intent.UNKNOWN: _words("offline_unknown"),
+    Intent.GUIDE: _words("offline.guide"),
+    Intent.HELP: _words("offline.help"),
+    Intent.THANKS: _words("offline.thanks"),
+    Intent.GREETING: _words("offline.greeting"),
+    Intent.UNKNOWN: _words("offline.unknown"),
 }

@@ -18,11 +18,11 @@ from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.calendar import context_of, today_of, week_of
 from agent.coach.changes import SaveWeeklyPlan
 from agent.coach.journey import journey_report
-from agent.coach.language import detect
 from agent.coach.patterns import MAX_SESSIONS, patterns_report
 from agent.coach.practice import PracticeReader
 from agent.coach.reports import JourneyReport, PatternsReport, SkillsReport, skills_report
 from agent.coach.rule_plan import insights_of
+from agent.coach.texts import detect
 from agent.errors import FailureKind
 from agent.language import NAMES, language_of
 from agent.ports import (

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TypeGuard
 
-from agent.coach.language import detect
+from agent.coach.texts import detect
 from agent.language import DEFAULT, language_of
 from agent.ports import ModelRequest
 from agent.transcript import SKIPPED, AssistantItem, Item, ToolItem, UserItem

@@ -12,7 +12,6 @@ from agent.calendar import today_of, week_of, zone_of
 from agent.coach import reports
 from agent.coach.changes import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
 from agent.coach.journey import journey_report
-from agent.coach.language import explain
 from agent.coach.patterns import MAX_SESSIONS, patterns_report
 from agent.coach.practice import (
     MAX_GOAL_MINUTES,
@@ -25,6 +24,7 @@ from agent.coach.practice import (
     clean_name,
     name_key,
 )
+from agent.coach.texts import explain
 from agent.ports import LocalCommand, Principal
 from agent.tools.base import Effect, ToolContext, ToolError, tool
 

@@ -6,12 +6,12 @@ from agent.calendar import today_of
 from agent.coach.changes import LogPractice, UndoLastLog, change_text, read_change
 from agent.coach.export import practice_csv
 from agent.coach.journey import journey_report
-from agent.coach.language import explain_log, say
 from agent.coach.log_line import LogLineError, parse_log
 from agent.coach.patterns import MAX_SESSIONS, patterns_report
 from agent.coach.practice import PracticeReader, Skill, name_key
 from agent.coach.prose import skill_stats_text, skills_text, stats_text
 from agent.coach.reports import skills_report
+from agent.coach.texts import COACH_TEXTS, explain_log, say
 from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption
@@ -102,7 +102,7 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
         return Reply(stats_text(language, journey, patterns_report(sessions, today)))
     skill = _find(skills, wanted)
     if skill is None:
-        return Reply(say(language, "problem_unknown_skill", detail=_quote(wanted)))
+        return Reply(say(language, "problem.unknown_skill", detail=_quote(wanted)))
     journey = journey_report((skill,), totals, today, principal.week_start)
     sessions = await reader.sessions(principal, skill_id=skill.id, limit=MAX_SESSIONS)
     return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, skill.id)))
@@ -119,10 +119,10 @@ async def _export(reader: PracticeReader, asked: Invocation) -> Reply:
     skills = await reader.skills(asked.principal, include_archived=True)
     sessions = await reader.sessions(asked.principal, limit=MAX_EXPORTED)
     if not sessions:
-        return Reply(say(language, "nothing_yet"))
+        return Reply(say(language, "stats.nothing_yet"))
     name = f"practice-{today_of(asked.principal, asked.now).isoformat()}.csv"
     file = OutboundMedia(AttachmentKind.DOCUMENT, name, "text/csv", practice_csv(skills, sessions))
-    return Reply(say(language, "exported", count=len(sessions)), files=(file,))
+    return Reply(COACH_TEXTS.plural(language, "export.done", len(sessions)), files=(file,))
 
 
 async def _plan(_: Invocation) -> Reply:

@@ -20,7 +20,6 @@ from agent.coach.changes import (
     SaveWeeklyPlan,
     UndoLastLog,
 )
-from agent.coach.language import explain
 from agent.coach.practice import (
     DAY_MINUTES,
     MAX_GOAL_MINUTES,
@@ -37,6 +36,7 @@ from agent.coach.practice import (
     emoji_for,
     name_key,
 )
+from agent.coach.texts import explain
 from agent.ports import LocalCommand, Principal
 from gateway.coach import practice_rows as rows
 from gateway.coach.tables import practice_effects, practice_sessions, skills, weekly_plans

@@ -4,7 +4,7 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from agent import answers, context, responses, stuck
-from agent.coach import intents, language, log_line, practice, sentences
+from agent.coach import intents, log_line, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
 from agent.coach.request_view import listen
@@ -198,7 +198,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
     "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
     "agent.coach.offline:OfflineCoach.answer": Entry(offline),
-    "agent.coach.language:detect": Entry(language.detect),
+    "agent.coach.texts:detect": Entry(texts.detect),
     "agent.language:language_of": Entry(language_of),
     "agent.language:escape": Entry(escape),
     "agent.coach.practice:emoji_for": Entry(practice.emoji_for),
