@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, JsonValue, ValidationError
 
-from agent.coach.changes import change_text, read_change
+from agent.coach.changes import ChangeRefused, change_text, read_change
 from agent.coach.durations import spell_minutes
 from agent.coach.intents import Intent, read_request
 from agent.coach.log_line import (
@@ -181,7 +181,7 @@ class Work:
 
     def _refusal_words(self, returned: Returned) -> str:
         change = read_change(returned.data)
-        if change is not None and change.refused is not None:
+        if isinstance(change, ChangeRefused):
             return change_text(self.language, change, self.today)
         if self.language != DEFAULT:  # the reason is a model's to read, in English
             return say(self.language, "offline.failed")

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 
-from agent.coach.changes import read_change
+from agent.coach.changes import PracticeLogged, read_change
 from agent.coach.intents import Intent, read_request, untimed_request
-from agent.coach.log_line import Correction, LogLineError, read_correction
+from agent.coach.log_line import LogLineError, read_correction
 from agent.coach.request_view import Exchange, RequestView, Returned
 from agent.coach.sentences import EDITED, Reading, read_sentence
 from agent.coach.texts import in_any_language
@@ -157,14 +157,14 @@ def asks(task: Task, answer: str) -> bool:
 def _holds(view: RequestView, text: str, ran: Returned, names: Sequence[str]) -> bool:
     """Whether what was logged is as a correction says: it was heard before the log ran."""
     change = read_change(ran.data)
+    if not isinstance(change, PracticeLogged):
+        return False
     try:
-        right = read_correction(text, view.today, () if change is None else (change.skill, *names))
+        right = read_correction(text, view.today, (change.skill, *names))
     except LogLineError:
         return False  # said when its turn comes
-    logged = None if change is None else Correction(change.minutes, change.skill, change.day)
-    return logged is not None and all(
-        wanted in (None, found) for wanted, found in zip(astuple(right), astuple(logged), strict=True)
-    )
+    logged = (change.minutes, change.skill, change.date)
+    return all(wanted in (None, found) for wanted, found in zip(astuple(right), logged, strict=True))
 
 
 def _last_log(tasks: Sequence[Task]) -> int | None:

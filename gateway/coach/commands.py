@@ -3,7 +3,7 @@
 from functools import partial
 
 from agent.calendar import today_of
-from agent.coach.changes import LogPractice, UndoLastLog, change_text, read_change
+from agent.coach.changes import ChangeResult, LogPractice, UndoLastLog, change_text
 from agent.coach.export import practice_csv
 from agent.coach.journey import journey_report
 from agent.coach.log_line import LogLineError, parse_log
@@ -84,9 +84,9 @@ async def _undo(asked: Invocation) -> Reply:
 
 def _change_words(asked: Invocation, results: Results) -> str:
     """What became of the one change."""
-    change = read_change(results[0])
-    if change is None:
-        raise ValueError("a practice change gave a result that is none")
+    change = results[0]
+    if not isinstance(change, ChangeResult):
+        raise TypeError(f"a practice change gave a {type(change).__name__}")
     return change_text(language_of(asked.principal.locale), change, today_of(asked.principal, asked.now))
 
 

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from agent.ports import Principal
 from gateway.access.buttons import long_id
 from gateway.access.operations import AccessOperations, OperationRefused
-from gateway.commands.base import Reply, Results, SaySuggested
+from gateway.commands.base import Reply, Results, SaySuggested, SuggestionTaken
 
 Decision = Callable[[str, Principal], Awaitable[Reply]]
 """From what a button is about and who pressed it to what is said; the change is made by then and bears repetition.
@@ -29,7 +29,7 @@ def reply_decisions() -> Mapping[str, Decision]:
     """`say`: the words become a message of whoever the button was made for; the turn behind it answers."""
 
     def to_text(results: Results) -> str:
-        return "" if results[-1]["said"] else GONE_TEXT
+        return "" if SuggestionTaken(said=True) in results else GONE_TEXT
 
     async def say(subject: str, _principal: Principal) -> Reply:
         turn, _, index = subject.partition(".")
