@@ -17,10 +17,9 @@ CHANGES = frozenset({"log_practice", "edit_session", "undo_last_log", "create_sk
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """One call and what came back."""
+    """What came back of a call."""
 
     name: str
-    arguments: Mapping[str, object]
     success: bool
     data: Mapping[str, object]  # {} where the result is no object
     error: str
@@ -108,22 +107,16 @@ def _language(pending: Sequence[str], persons: str) -> str:
 
 
 def _results_of(items: Sequence[Item]) -> tuple[Returned, ...]:
-    calls = {call.id: call for item in items if isinstance(item, AssistantItem) for call in item.tool_calls}
-    found = []
-    for item in items:
-        if isinstance(item, ToolItem):
-            call = calls.get(item.call_id)
-            found.append(_read(item, call.arguments if call is not None else "{}"))
-    return tuple(found)
+    return tuple(_read(item) for item in items if isinstance(item, ToolItem))
 
 
-def _read(item: ToolItem, arguments: str) -> Returned:
+def _read(item: ToolItem) -> Returned:
     content = _object(item.content)
     data = content.get("data")
     data = data if isinstance(data, dict) else {}
     error = str(content.get("error") or data.get("message") or "")
     success = bool(content.get("success")) and not data.get("refused")
-    return Returned(item.name, _object(arguments), success, data, error, SKIPPED in item.content)
+    return Returned(item.name, success, data, error, SKIPPED in item.content)
 
 
 def _object(text: str) -> Mapping[str, object]:

@@ -1,14 +1,16 @@
 """The coach's commands: answered at once, without a model. What they change and read is the principal's own."""
 
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from agent.calendar import today_of
 from agent.coach.changes import ChangeResult, LogPractice, UndoLastLog, change_text
-from agent.coach.export import practice_csv
 from agent.coach.journey import journey_report
 from agent.coach.log_line import LogLineError, parse_log
 from agent.coach.patterns import MAX_SESSIONS, patterns_report
-from agent.coach.practice import PracticeReader, Skill, name_key
+from agent.coach.practice import PracticeReader, PracticeSession, Skill, name_key
 from agent.coach.prose import skill_stats_text, skills_text, stats_text
 from agent.coach.reports import skills_report
 from agent.coach.texts import COACH_TEXTS, explain_log, say
@@ -22,47 +24,26 @@ PLAN = "plan"
 """The kind of turn that writes a weekly plan."""
 
 MAX_EXPORTED = 100_000
+COLUMNS = ("date", "skill", "minutes", "notes")
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection, read 2026-11)."""
+
 MAX_WANTED_CHARS = 200
 """More than three times the longest name of a skill; the rest of what was written is not looked at."""
 
 
 def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
     """`/log /stats /skills /plan /export /undo` over what `reader` knows."""
+    practised = CommandOption("text", "menu.log.text", required=True)
+    one_skill, planned_skill = CommandOption("skill", "menu.stats.skill"), CommandOption("skill", "menu.plan.skill")
     return (
-        Command(
-            "log",
-            "menu.log",
-            partial(_log, reader),
-            options=(CommandOption("text", "menu.log.text", required=True),),
-        ),
-        Command(
-            "stats",
-            "menu.stats",
-            partial(_stats, reader),
-            options=(CommandOption("skill", "menu.stats.skill"),),
-        ),
-        Command(
-            "skills",
-            "menu.skills",
-            partial(_skills, reader),
-        ),
-        Command(
-            "plan",
-            "menu.plan",
-            _plan,
-            turn=PLAN,
-            options=(CommandOption("skill", "menu.plan.skill"),),
-        ),
-        Command(
-            "export",
-            "menu.export",
-            partial(_export, reader),
-        ),
-        Command(
-            "undo",
-            "menu.undo",
-            _undo,
-        ),
+        Command("log", "menu.log", partial(_log, reader), options=(practised,)),
+        Command("stats", "menu.stats", partial(_stats, reader), options=(one_skill,)),
+        Command("skills", "menu.skills", partial(_skills, reader)),
+        Command("plan", "menu.plan", _plan, turn=PLAN, options=(planned_skill,)),
+        Command("export", "menu.export", partial(_export, reader)),
+        Command("undo", "menu.undo", _undo),
     )
 
 
@@ -123,6 +104,23 @@ async def _export(reader: PracticeReader, asked: Invocation) -> Reply:
     name = f"practice-{today_of(asked.principal, asked.now).isoformat()}.csv"
     file = OutboundMedia(AttachmentKind.DOCUMENT, name, "text/csv", practice_csv(skills, sessions))
     return Reply(COACH_TEXTS.plural(language, "export.done", len(sessions)), files=(file,))
+
+
+def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession]) -> bytes:
+    """UTF-8 with a byte order mark, one row a session, the oldest first; text that could be a formula is quoted."""
+    names = {skill.id: skill.name for skill in skills}
+    out = io.StringIO()
+    rows = csv.writer(out)
+    rows.writerow(COLUMNS)
+    for session in sorted(sessions, key=lambda logged: logged.day):
+        rows.writerow(
+            (session.day.isoformat(), _cell(names.get(session.skill_id, "")), session.minutes, _cell(session.notes))
+        )
+    return out.getvalue().encode("utf-8-sig")
+
+
+def _cell(value: str) -> str:
+    return f"'{value}" if value.startswith(_FORMULA) else value
 
 
 async def _plan(_: Invocation) -> Reply:
