@@ -15,6 +15,7 @@ import structlog
 from agent import answers
 from agent.bounded import Deadline, Interrupted
 from agent.calendar import context_of
+from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context import PromptBuilder
 from agent.errors import FailureKind
@@ -44,10 +45,11 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """An agent as it is wired: a model, tools, a prompt, and what bounds a turn. One for many turns at once."""
+    """An agent as it is wired: a model, tools, a prompt, texts, and what bounds a turn. One for many turns at once."""
 
     model: ChatModel
     prompt: PromptBuilder
+    texts: Catalogue
     tools: Sequence[Tool] = ()
     limits: AgentConfig = field(default_factory=AgentConfig)
     clock: Callable[[], datetime] = _utc_now
@@ -67,6 +69,7 @@ class TurnRun:
         self.limits = limits
         self.journal = Journal(turn.id, turn.events, port)
         self._turn = turn
+        self._texts = agent.texts
         self._timeouts_in_row = 0
         self._deadline = Deadline(limits.deadline_s, limits.working_s, asyncio.get_running_loop().time)
         self._pipeline = Pipeline(
@@ -124,21 +127,21 @@ class TurnRun:
         """End the turn with an answer the person can read; None when it should read on instead."""
         if len(said) > self.limits.max_answer_chars:
             said, reason = said[: self.limits.max_answer_chars], EndReason.MAX_TOKENS
-        return await self._finish(reason, answers.end_text(reason, said, self._turn.principal.locale), response)
+        text = answers.end_text(self._texts, reason, said, self._turn.principal.locale)
+        return await self._finish(reason, text, response)
 
     async def end_failed(self, failure: ModelFailure) -> EndReason | None:
         """End the turn because the model failed; what was said before stands."""
         log.warning("turn_failed", turn=self._turn.id, kind=failure.kind.value, error=str(failure))
         context = failure.kind is FailureKind.CONTEXT
         reason = EndReason.CONTEXT_EXHAUSTED if context else EndReason.MODEL_ERROR
-        return await self._finish(
-            reason, answers.failure_text(failure, self.said_so_far(), self._turn.principal.locale), None
-        )
+        text = answers.failure_text(self._texts, failure, self.said_so_far(), self._turn.principal.locale)
+        return await self._finish(reason, text, None)
 
     async def _finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> EndReason | None:
         unknown = sorted({event.name for event in self.journal.events if _is_unknown(event)})
         if unknown:
-            text = f"{text}\n\n{answers.unknown_calls_text(unknown, self._turn.principal.locale)}"
+            text = f"{text}\n\n{answers.unknown_calls_text(self._texts, unknown, self._turn.principal.locale)}"
         if response is not None:
             journaled = response is self.journal.last
             response = None if journaled else replace(response, tool_calls=())

@@ -32,7 +32,7 @@ from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
-from gateway.commands.decisions import access_decisions, reply_decisions
+from gateway.commands.decisions import access_decisions
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
@@ -184,7 +184,7 @@ class Gateway:
             dates=wall_now,
             buttons=SealedButtons(keys.buttons),
             reveal=partial(codes.reveal, key),
-            decisions=lambda delivery, bus: {**access_decisions(access(delivery, bus)), **reply_decisions()},
+            decisions=lambda delivery, bus: access_decisions(access(delivery, bus)),
         )
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router

@@ -16,7 +16,7 @@ from agent.tools.base import Tool
 from agent.transcript import EndReason
 from channels.messages import InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
-from gateway.commands.decisions import Decision
+from gateway.commands.decisions import Decision, reply_decisions
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.config.settings import Settings
@@ -74,7 +74,7 @@ class RuntimeDeps:
     reveal: Callable[[str, str], str]
     """Puts the secret of a reference into a text that is sent."""
     decisions: Callable[[Delivery, Bus], Mapping[str, Decision]]
-    """What buttons stand for, by the word that they carry."""
+    """What buttons stand for, by the word that they carry, beside suggested replies."""
     clean: Callable[[str], str] | None = None
     """A model's text to what a person may see; None: without the secrets of the settings."""
     reader: UserItemBuilder | None = None
@@ -107,9 +107,10 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks)
     sessions = _session_deps(deps, delivery, kinds)
     bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
+    decisions = {**reply_decisions(deps.product.catalogue), **deps.decisions(delivery, bus)}
     shared = CommandDeps(
         store, bus, table, delivery, deps.channels, deps.people, partial(_apply_change, deps),
-        deps.decisions(delivery, bus), sessions.trials, clock, deps.buttons, dates=deps.dates,
+        decisions, sessions.trials, clock, deps.product.catalogue, deps.buttons, dates=deps.dates,
     )  # fmt: skip
     commands = CommandRunner(shared, deps.tasks)
     return Runtime(delivery, bus, commands, Router(bus, sessions, commands, deps.tasks))
@@ -123,7 +124,9 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
     replies = SuggestedReplies(deps.buttons, clean, clock)
     return SessionDeps(
         config=settings.sessions,
-        turns=TurnDeps(store, delivery, partial(_apply_command, deps), clean, reader, clock, note, replies),
+        turns=TurnDeps(
+            store, delivery, partial(_apply_command, deps), clean, reader, clock, note, replies, deps.product.catalogue
+        ),
         live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, deps.tasks),
         channels=deps.channels,
         people=deps.people,
@@ -131,7 +134,6 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
         kind_of=kinds.kind_of,
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.pause or asyncio.sleep),
         epoch=deps.epoch,
-        sorry=_sorry,
     )
 
 
@@ -139,8 +141,9 @@ def _agents(deps: RuntimeDeps) -> Mapping[str, RunTurn]:
     """What runs a turn, by its kind."""
     product = deps.product
     agent = Agent(
-        model=deps.model, prompt=product.prompt, tools=deps.tools, limits=deps.settings.agent, clock=deps.dates
-    )
+        model=deps.model, prompt=product.prompt, texts=product.catalogue, tools=deps.tools,
+        limits=deps.settings.agent, clock=deps.dates,
+    )  # fmt: skip
     kinds = {CHAT: run_turn, **product.turns(deps.store)}
     return {kind: partial(_run_as, agent, run) for kind, run in kinds.items()}
 
@@ -174,9 +177,3 @@ async def _load_waiting(deps: RuntimeDeps, after_id: int, limit: int) -> list[In
         return await read_waiting(deps.store, after_id, limit)
 
     return await load_filtered(load, lambda row: deps.channels.is_configured(row.event.address), after_id, limit)
-
-
-def _sorry(principal: Principal) -> str:
-    if (principal.locale or "").startswith("es"):
-        return "Algo se rompió al responder a esto, varias veces. Quien administra este bot puede verlo en el registro."
-    return "Something broke while I answered this, several times over. Whoever runs this bot can see it in the log."

@@ -90,7 +90,8 @@ async def run_plan_turn(
         data, response = await run_bounded(writing, deadline.remaining_s, port.until_stopped)
     except (ModelFailure, TimeoutError, Interrupted) as failure:
         if isinstance(failure, ModelFailure) and failure.kind is FailureKind.TIMEOUT and not failure.retryable:
-            await port.finish(EndReason.MODEL_ERROR, failure_text(failure, "", turn.principal.locale), None)
+            text = failure_text(agent.texts, failure, "", turn.principal.locale)
+            await port.finish(EndReason.MODEL_ERROR, text, None)
             return EndReason.MODEL_ERROR  # the server worked on it for as long as it may: it does not begin anew
         return await _hand_over(turn, port, agent, run_turn, failure)
     if not isinstance(classify(response), Text):

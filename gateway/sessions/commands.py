@@ -11,6 +11,7 @@ from functools import partial
 
 import structlog
 
+from agent.catalogue import Catalogue
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
 from channels.base import SendsMedia
@@ -112,6 +113,7 @@ class CommandDeps:
     decisions: Mapping[str, Decision]  # by the word that a button carries
     trials: Trials  # what every command passes
     clock: Callable[[], datetime]
+    texts: Catalogue  # what people read
     buttons: SealedButtons = field(default_factory=lambda: SealedButtons(AccessKeys.fresh().buttons))
     """Opens what comes back with a press; by default no button holds."""
     dates: Callable[[], datetime] | None = None  # the wall clock, for people's days; None: the same clock
@@ -131,7 +133,8 @@ class CommandRunner:
         self._apply = deps.apply
         self._trials = deps.trials
         self._clock = deps.clock
-        self._presses = PressHandler(deps.buttons, deps.decisions)
+        self._texts = deps.texts
+        self._presses = PressHandler(deps.buttons, deps.decisions, deps.texts)
         self._dates = deps.dates or deps.clock
         self._tasks = tasks
         self._lanes: dict[_Lane, SerialWorker[_Queued]] = {}
@@ -190,7 +193,8 @@ class CommandRunner:
             await run(session, row)
 
     async def _apologise(self, session: Session, row: InboxRow) -> None:
-        text = "Something went wrong with that command; nothing was changed. The operator can see it in the log."
+        person = self._people.principal(row.user_id)
+        text = self._texts.text(person.locale if person else None, "commands.broken")
         await self._commit(session, row, Reply(text), Outcome.FAILED)
 
     async def _execute(self, session: Session, row: InboxRow) -> None:
@@ -202,7 +206,7 @@ class CommandRunner:
             await self._decide(session, row, row.event, principal)
             return
         if session.is_missed(row):
-            await self._tell_missed(session, row)
+            await self._tell_missed(session, row, principal)
             return
         command, name, arguments = self._parse(row)
         if command is None:
@@ -244,11 +248,13 @@ class CommandRunner:
             ]
             done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
-            said = OutboundMessage(row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row))
+            said = OutboundMessage(
+                row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row), locale=principal.locale
+            )
             if isinstance(channel, SendsMedia):
                 said = replace(said, media=_keep_files(connection, row, reply, now))
             elif reply.files:
-                said = replace(said, text=f"{text}\n\nThis channel takes no files; ask on another one.")
+                said = replace(said, text=f"{text}\n\n{self._texts.text(principal.locale, 'commands.no_files')}")
             parts = to_parts(channel, said)
             if reply.redact:
                 inbox.redact(connection, row.id)
@@ -309,12 +315,13 @@ class CommandRunner:
             self._people.put(done.person)
         self._delivery.publish(done.replies)
 
-    async def _tell_missed(self, session: Session, row: InboxRow) -> None:
+    async def _tell_missed(self, session: Session, row: InboxRow, principal: Principal) -> None:
         """Tell the person that a message waited too long; at most once a minute, for all that did."""
         now = self._clock()
         told_at = self._told_missed_at.get(session.where)
         told = told_at is not None and now - told_at < TELL_MISSED_EVERY
-        await self._commit(session, row, Reply("" if told else missed_text(now - row.admitted_at)), Outcome.FAILED)
+        text = "" if told else missed_text(self._texts, now - row.admitted_at, principal.locale)
+        await self._commit(session, row, Reply(text), Outcome.FAILED)
         if not told:
             self._told_missed_at[session.where] = now
 

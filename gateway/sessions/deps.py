@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from agent.catalogue import Catalogue
 from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.transcript import EndReason, JournalEvent
 from channels.base import Channel, Sign
@@ -70,6 +71,7 @@ class TurnDeps:
     clock: Callable[[], datetime]
     on_journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable
     replies: SuggestedReplies
+    texts: Catalogue  # what people read
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +87,3 @@ class SessionDeps:
     kind_of: KindOf
     trials: Trials  # what every turn passes before it begins
     epoch: int
-    sorry: Callable[[Principal], str]  # what a person reads when a turn failed for good

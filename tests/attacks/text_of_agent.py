@@ -30,6 +30,7 @@ from agent.transcript import (
     open_calls,
 )
 from agent.wellformed import clean, well_formed
+from gateway.texts import HARNESS
 from tests.attacks.entries import Entry
 from tests.fakes.agents import Number
 
@@ -211,7 +212,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.failures:from_answer": Entry(refused),
     "agent.responses:classify": Entry(classified),
     "agent.responses:with_own_ids": Entry(with_own_ids),
-    "agent.answers:end_text": Entry(lambda text: answers.end_text(EndReason.TIMEOUT, text, text)),
+    "agent.answers:end_text": Entry(lambda text: answers.end_text(HARNESS, EndReason.TIMEOUT, text, text)),
     "agent.stuck:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),

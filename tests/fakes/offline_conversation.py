@@ -10,6 +10,7 @@ from agent.tools.base import tools_of
 from agent.transcript import EndReason, Item, ModelResponded, SuggestedReply, fold, suggested_replies
 from gateway.coach import practice_rows
 from gateway.coach.product import COACH
+from gateway.texts import HARNESS
 from tests.fakes.practice_reader import NOW, ConnectedPractice
 from tests.fakes.turn_port import FakeTurnPort, a_turn
 
@@ -21,6 +22,7 @@ class Conversation:
         self.practice = practice
         self.history: list[Item] = []
         self.agent = Agent(
+            texts=HARNESS,
             model=OfflineModel(OfflineCoach()),
             prompt=coach_prompt,
             tools=tools_of(CoachTools(practice)),

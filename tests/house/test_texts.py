@@ -142,8 +142,9 @@ def patterns_in(node: ast.expr) -> list[str]:
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return [re.escape(node.value)] if KEY.match(node.value) else []
     if isinstance(node, ast.JoinedStr):
-        parts = [re.escape(str(part.value)) if isinstance(part, ast.Constant) else "[a-z0-9_]+" for part in node.values]
-        return ["".join(parts)] if re.match(r"[a-z_]+\\\.", parts[0]) else []
+        parts = [part.value if isinstance(part, ast.Constant) else "*" for part in node.values]
+        composed = "".join(map(str, parts))
+        return [re.escape(composed).replace(r"\*", "[a-z0-9_]+")] if KEY.match(composed.replace("*", "x")) else []
     return []
 
 

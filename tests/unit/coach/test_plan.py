@@ -31,6 +31,7 @@ from agent.transcript import (
     UserItem,
 )
 from gateway.coach.product import COACH
+from gateway.texts import HARNESS
 from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, FakePractice, connected_practice
 from tests.fakes.turn_port import Died, FakeTurnPort, a_turn
 
@@ -67,7 +68,7 @@ def practice() -> Iterator[ConnectedPractice]:
 def agent_of(model: ChatModel, practice: ConnectedPractice) -> Agent:
     """The coach on this model."""
     tools = tools_of(CoachTools(practice))
-    return Agent(model=model, prompt=coach_prompt, tools=tools, limits=COACH.limits, clock=lambda: NOW)
+    return Agent(model=model, prompt=coach_prompt, texts=HARNESS, tools=tools, limits=COACH.limits, clock=lambda: NOW)
 
 
 async def run(model: ChatModel, practice: ConnectedPractice, port: FakeTurnPort, text: str = "/plan", history=()):
