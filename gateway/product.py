@@ -48,6 +48,8 @@ class AgentProduct:
     title: str
     """What people see it called: on the web page, in menus."""
     prompt: PromptBuilder
+    description: str = ""
+    """What it does, in a line; for the app that a platform's manifest makes."""
     tools: Callable[[Store], Sequence[Tool]] = lambda _store: ()
     commands: Callable[[Store], Sequence[Command]] = lambda _store: ()
     """Its own, beside `/help /start /new /stop /mode /timezone`, before which they are listed."""

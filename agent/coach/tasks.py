@@ -11,8 +11,9 @@ from agent.coach.changes import PracticeLogged, read_change
 from agent.coach.intents import Intent, read_request, untimed_request
 from agent.coach.log_line import LogLineError, read_correction
 from agent.coach.request_view import Exchange, RequestView, Returned
-from agent.coach.sentences import EDITED, Reading, read_sentence
+from agent.coach.sentences import Reading, read_sentence
 from agent.coach.texts import in_any_language
+from agent.transcript import EDITED
 
 
 class Act(StrEnum):
