@@ -56,6 +56,24 @@ class TestWithoutThePrompt:
         assert bodies[0] == bodies[1]
 
 
+ENGLISH = (" the ", " you ", " was ", " your ", " my ", " I ", " of ", " to ", " is ", " with ")
+"""Words that stand in nearly every English sentence of ours, and in no Spanish one."""
+
+TALK = (
+    "hola", "ayuda", "guía", "historial", "45m guitarra", "sí", "¿cuánto llevo?", "habilidades", "historial", "plan",
+    "planifica mi semana", "¿y un plan?", "en realidad fueron 60 minutos", "quiero deshacer", "no", "deshacer",
+    "gracias", "deshacer", "mi lección dura 45 minutos", "añade una habilidad llamada chelo", "sí", "30m", "¿qué?", "45 chelo",
+)  # fmt: skip
+
+
+async def test_a_talk_in_spanish_is_all_spanish(newcomer: Conversation):
+    """Whatever is said, asked, planned, corrected and taken back."""
+    newcomer.practice.principal = replace(ANA, locale="es")
+    for words in TALK:
+        answer = await newcomer.say(words)
+        assert [] == [found for found in ENGLISH if found in f" {answer} "], (words, answer)
+
+
 class BrokenTools(CoachTools):
     """Tools of which one refuses in words for a model."""
 
