@@ -269,7 +269,10 @@ class Gateway:
             is_let_in=lambda chat: is_let_in(self._snapshot, rules, DEFAULT_TENANT, f"web:{chat}", "web:main"),
         )
         channel: Channel = load_channel("web")(
-            self._settings.channels.web, guests=guests, key=hmac.digest(key, b"tenk web visitors v1", "sha256")
+            self._settings.channels.web,
+            texts=self._product.catalogue,
+            guests=guests,
+            key=hmac.digest(key, b"tenk web visitors v1", "sha256"),
         )
         return channel
 

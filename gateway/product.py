@@ -49,7 +49,7 @@ class AgentProduct:
     """What people see it called: on the web page, in menus."""
     prompt: PromptBuilder
     description: str = ""
-    """What it does, in a line; for the app that a platform's manifest makes."""
+    """What it does, in a line, or the key of that; for the app that a platform's manifest makes."""
     tools: Callable[[Store], Sequence[Tool]] = lambda _store: ()
     commands: Callable[[Store], Sequence[Command]] = lambda _store: ()
     """Its own, beside `/help /start /new /stop /mode /timezone`, before which they are listed."""

@@ -26,7 +26,7 @@ def _plan_turns(store: Store) -> Mapping[str, RunAgent]:
 COACH = AgentProduct(
     name="coach",
     title="TenK Coach",
-    description="Helps you put 10,000 hours of deliberate practice into a skill",
+    description="menu.description",
     prompt=coach_prompt,
     tools=lambda store: tools_of(CoachTools(StoredPractice(store))),
     commands=lambda store: coach_commands(StoredPractice(store)),

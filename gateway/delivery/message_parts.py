@@ -54,7 +54,7 @@ def to_parts(
     away where the text did not come to it. Where the platform cannot tell a repeated send from a new one, an answer of
     several parts begins with a placeholder of its own, because an edit may be repeated.
     """
-    pieces = split_text(channel, message.text) if pieces is None else pieces
+    pieces = split_text(channel, message.text, locale=message.locale) if pieces is None else pieces
     parts = [_part(message, index, piece.rendered, piece.plain) for index, piece in enumerate(pieces)]
     if parts:
         parts[-1] = replace(parts[-1], buttons=message.buttons)
@@ -71,9 +71,12 @@ def to_parts(
     )
 
 
-def split_text(channel: Channel, text: str, most: int = MAX_PARTS) -> tuple[SplitPart, ...]:
+def split_text(
+    channel: Channel, text: str, most: int = MAX_PARTS, *, locale: str | None = None
+) -> tuple[SplitPart, ...]:
     """The text split for a channel, with room for the recovery mark in every part."""
-    return split(text, channel.renderer, channel.limits, reserve=_room_for_mark(channel.limits.unit), most=most)
+    reserve = _room_for_mark(channel.limits.unit)
+    return split(text, channel.renderer, channel.limits, reserve=reserve, most=most, locale=locale)
 
 
 def recovered_mark(locale: str | None) -> str:

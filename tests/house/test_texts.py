@@ -15,6 +15,10 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from agent.language import NAMES
+from agent.transcript import EndReason
+from channels.web.page_files import SCRIPT_TEXTS
+from gateway.access.pairing import Why
+from gateway.access.roles import Role
 from tests.house.tree import PACKAGES, ROOT, files, is_migration, named, parsed, python_files
 
 HARNESS = "gateway/locale"
@@ -119,6 +123,31 @@ def test_an_agents_text_in_place_of_the_harness_s_has_its_fields(folder: str) ->
     assert [] == [key for key in theirs.keys() & ours.keys() if not fields_of(theirs[key]) <= fields_of(ours[key])]
 
 
+@pytest.mark.parametrize("folder", [folder for folder in OWNERS if folder != HARNESS])
+def test_what_access_and_delivery_say_is_the_harness_s_alone(folder: str) -> None:
+    """They say it without an agent: `tenk pairing approve` loads none, and a lane has none."""
+    alone = {"access", "delivery", "names"}
+    assert [] == [key for key in texts_of(folder, "en") if key.partition(".")[0] in alone]
+
+
+def test_whatever_happens_has_words() -> None:
+    """However a turn ends, with an answer or without; whatever is refused; whichever role a command takes."""
+    keys = texts_of(HARNESS, "en").keys()
+    ends = {f"answer.alone_{reason.value}" for reason in EndReason}
+    ends |= {f"answer.note_{reason.value}" for reason in EndReason if reason is not EndReason.COMPLETED}
+    refusals = {f"access.why_{why.name.lower()}" for why in Why}
+    roles = {f"roles.{role.value}" for role in Role if role is not Role.BLOCKED}
+    assert set() == (ends | refusals | roles) - keys
+
+
+def test_the_scripts_of_the_page_are_given_what_they_say() -> None:
+    """No more and no less."""
+    said = {
+        key for path in page_files() if path.suffix == ".js" for key in re.findall(r"\bpage\.[a-z_]+", path.read_text())
+    }
+    assert said == set(SCRIPT_TEXTS)
+
+
 # ------------------------------------------------------------ keys in the code
 
 
@@ -132,7 +161,7 @@ def owner_of(path: Path) -> str:
 def code_files() -> tuple[Path, ...]:
     """Whatever may say a key."""
     found = [path for path in python_files(*PACKAGES) if not is_migration(path)]
-    return (*found, ROOT / "tests/contract/example_agent/pantry.py")
+    return (*found, *page_files(), ROOT / "tests/contract/example_agent/pantry.py")
 
 
 def patterns_in(node: ast.expr) -> list[str]:
@@ -148,8 +177,18 @@ def patterns_in(node: ast.expr) -> list[str]:
     return []
 
 
+def page_files() -> list[Path]:
+    """The web page and its scripts, which say keys too."""
+    return [
+        path for path in files() if named(path).startswith("channels/web/page/") and path.suffix in {".html", ".js"}
+    ]
+
+
 def said_in(path: Path) -> Iterator[str]:
     """The patterns of all keys that a file says, of those whose first word is one of ours."""
+    if path.suffix != ".py":
+        yield from map(re.escape, re.findall(r"\bpage\.[a-z_]+", path.read_text(encoding="utf-8")))
+        return
     rooms = {key.partition(".")[0] for folder in OWNERS for key in texts_of(folder, "en")}
     inner = {id(part) for node in ast.walk(parsed(path)) if isinstance(node, ast.JoinedStr) for part in node.values}
     for node in ast.walk(parsed(path)):
@@ -183,7 +222,7 @@ def test_every_field_is_filled() -> None:
     wrong = []
     for path in code_files():
         texts = texts_of(HARNESS, "en") | texts_of(owner_of(path), "en")
-        for node in ast.walk(parsed(path)):
+        for node in ast.walk(parsed(path)) if path.suffix == ".py" else ():
             if not isinstance(node, ast.Call) or len(node.args) < 2:
                 continue
             called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")

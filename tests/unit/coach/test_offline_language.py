@@ -62,7 +62,8 @@ ENGLISH = (" the ", " you ", " was ", " your ", " my ", " I ", " of ", " to ", "
 TALK = (
     "hola", "ayuda", "guía", "historial", "45m guitarra", "sí", "¿cuánto llevo?", "habilidades", "historial", "plan",
     "planifica mi semana", "¿y un plan?", "en realidad fueron 60 minutos", "quiero deshacer", "no", "deshacer",
-    "gracias", "deshacer", "mi lección dura 45 minutos", "añade una habilidad llamada chelo", "sí", "30m", "¿qué?", "45 chelo",
+    "gracias", "deshacer", "mi lección dura 45 minutos", "añade una habilidad llamada chelo", "sí", "30m",
+    "¿qué?", "45 chelo",
 )  # fmt: skip
 
 
