@@ -11,7 +11,6 @@ import pytest
 import sqlalchemy as sa
 import structlog
 
-from channels.messages import Address
 from gateway.access import pairing, words
 from gateway.access.codes import ALPHABET, CODE_CHARS, code_of
 from gateway.access.operations import AccessOperations, OperationRefused
@@ -243,8 +242,8 @@ class Outbox:
     def __init__(self) -> None:
         self.texts: list[str] = []
 
-    def say(self, _: Connection, address: Address, text: str, cause: str) -> None:
-        self.texts.append(f"{address.chat} {cause.partition(':')[0]} {text}")
+    def say(self, _: Connection, approved: Approved, text: str, cause: str) -> None:
+        self.texts.append(f"{approved.address.chat} {cause.partition(':')[0]} {text}")
 
 
 @pytest.fixture

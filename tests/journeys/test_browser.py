@@ -222,7 +222,8 @@ async def test_nothing_is_lost_or_doubled_over_a_kill(page: Page, gateway: Gatew
 @asynccontextmanager
 async def alone(**more: object) -> AsyncIterator[tuple[WebChannel, RecordingSink, str]]:
     """The channel without a gateway behind it: this test says what it shows; `more` goes into its configuration."""
-    channel, sink = WebChannel(WebAccount.model_validate(more), texts=HARNESS), RecordingSink()
+    config = WebAccount.model_validate({"title": "TenK Coach"} | more)
+    channel, sink = WebChannel(config, texts=HARNESS), RecordingSink()
     async with served(Loaded([channel])) as url, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(channel.run(sink))
         yield channel, sink, url
