@@ -14,6 +14,7 @@ import structlog
 
 from agent import answers
 from agent.bounded import Deadline, Interrupted
+from agent.calendar import context_of
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context import PromptBuilder
@@ -21,7 +22,7 @@ from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.model_caller import ModelCaller
 from agent.permissions import Permissions
-from agent.ports import ChatModel, ModelFailure, Turn, TurnPort
+from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.tools.executor import Executor
 from agent.tools.pipeline import CallResult, Pipeline, ToolBox
@@ -88,8 +89,10 @@ class TurnRun:
             max_calls=limits.max_calls,
             max_parallel=limits.max_parallel_calls,
         )
-        system = agent.prompt(turn.principal, agent.clock(), turn.hints)
-        self.model = ModelCaller(turn, port, agent.model, system, limits, self.journal, self._pipeline, self._deadline)
+        now = agent.clock()
+        prompt = agent.prompt(turn.principal, now, turn.hints)
+        request = ModelRequest(prompt, (), context=context_of(turn.principal, now))
+        self.model = ModelCaller(turn, port, agent.model, request, limits, self.journal, self._pipeline, self._deadline)
 
     def close(self) -> None:
         """Let nothing outlive the turn."""

@@ -24,8 +24,10 @@ from gateway.store.agent_tables import AgentTables
 from gateway.store.engine import Connection, Store
 from gateway.texts import HARNESS
 
-ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], Mapping[str, object]]
-"""Make a change within a commit, once a key: (connection, whose it is, the change, the key, the wall clock's now)."""
+ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], object]
+"""Make a change within a commit, once a key: (connection, whose it is, the change, the key, the wall clock's now).
+
+What it did comes back in a type of the agent's own, for `content` and for the words of its commands."""
 
 RunAgent = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
 """What takes one kind of turn to its end; `agent.loop.run_turn` is one."""
@@ -33,7 +35,7 @@ RunAgent = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
 
 def _changes_nothing(
     _connection: Connection, _principal: Principal, change: LocalCommand, _key: str, _now: datetime
-) -> Mapping[str, object]:
+) -> object:
     raise TypeError(f"this agent applies no changes, and was given {type(change).__name__}")
 
 
@@ -57,7 +59,7 @@ class AgentProduct:
     """Where its data is kept; None: nowhere."""
     apply: ApplyChange = _changes_nothing
     """Makes the changes that its tools and commands ask for, in the commit that holds their results."""
-    content: Callable[[Mapping[str, object]], str] = success_result
+    content: Callable[[object], str] = success_result
     """The result of such a change as the model reads it: a JSON object {"success", "data", "error"}."""
     texts: Catalogue | None = None
     """Its own texts; under a key of the harness's (`gateway/locale`) said in place of those. None: it has none."""

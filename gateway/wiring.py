@@ -154,7 +154,7 @@ async def _run_as(agent: Agent, run: RunAgent, turn: Turn, port: TurnPort) -> En
 
 def _apply_change(
     deps: RuntimeDeps, connection: Connection, principal: Principal, change: LocalCommand, key: str, _now: datetime
-) -> Mapping[str, object]:
+) -> object:
     """Make a change of the agent's; its day is the wall clock's."""
     return deps.product.apply(connection, principal, change, key, deps.dates())
 

@@ -11,7 +11,7 @@ from agent.catalogue import Catalogue
 from agent.ports import Principal
 from gateway.access.buttons import long_id
 from gateway.access.operations import AccessOperations, OperationRefused
-from gateway.commands.base import Reply, Results, SaySuggested
+from gateway.commands.base import Reply, Results, SaySuggested, SuggestionTaken
 from gateway.texts import HARNESS
 
 Decision = Callable[[str, Principal], Awaitable[Reply]]
@@ -37,7 +37,7 @@ def reply_decisions(texts: Catalogue = HARNESS) -> Mapping[str, Decision]:
             return Reply(void)
 
         def to_text(results: Results) -> str:
-            return "" if results[-1]["said"] else void
+            return "" if SuggestionTaken(said=True) in results else void
 
         return Reply(to_text, session=SaySuggested(long_id(turn), int(index)))
 

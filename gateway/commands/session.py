@@ -8,7 +8,16 @@ from agent.catalogue import Catalogue
 from agent.language import escape
 from agent.wellformed import clean
 from channels.base import CommandOption
-from gateway.commands.base import Command, Invocation, Reply, Results, SessionAction, SetMode, SetTimezone
+from gateway.commands.base import (
+    Command,
+    Invocation,
+    Reply,
+    Results,
+    SessionAction,
+    SessionCleared,
+    SetMode,
+    SetTimezone,
+)
 from gateway.commands.zones import find_zone, near_zones
 from gateway.texts import HARNESS
 
@@ -115,20 +124,18 @@ class _SessionReplies:
 
     def _stop_text(self, asked: Invocation, results: Results) -> str:
         cleared = self._cleared_text(asked, results)
-        ran = any(result.get("was_running") for result in results)
+        ran = any(result.was_running for result in results if isinstance(result, SessionCleared))
         key = "commands.stopped" if ran or cleared else "commands.nothing_to_stop"
         first = self._texts.text(asked.principal.locale, key)
         return " ".join(part for part in (first, cleared) if part)
 
     def _cleared_text(self, asked: Invocation, results: Results) -> str:
         """What no longer waits, in the person's own words; "" where nothing did."""
-        counted = next((result["cleared"] for result in results if "cleared" in result), 0)
-        cleared = counted if isinstance(counted, int) else 0
-        listed = next((result["texts"] for result in results if "texts" in result), ())
-        texts = [_quote(str(text)) for text in listed if str(text).strip()] if isinstance(listed, list | tuple) else []
-        locale = asked.principal.locale
-        if not cleared:
+        found = next((result for result in results if isinstance(result, SessionCleared)), None)
+        if found is None or not found.count:
             return ""
+        cleared, locale = found.count, asked.principal.locale
+        texts = [_quote(text) for text in found.texts if text.strip()]
         if not texts:
             return self._texts.text(locale, "commands.cleared_silently", n=cleared)
         shown = "; ".join(texts[:SHOWN_TEXTS])

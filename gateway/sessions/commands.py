@@ -19,7 +19,17 @@ from channels.messages import ButtonPressed
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.roles import Role
-from gateway.commands.base import Command, Invocation, Reply, SaySuggested, SessionAction, SetMode, SetTimezone
+from gateway.commands.base import (
+    Command,
+    Invocation,
+    Reply,
+    SaySuggested,
+    SessionAction,
+    SessionCleared,
+    SetMode,
+    SetTimezone,
+    SuggestionTaken,
+)
 from gateway.commands.decisions import Decision
 from gateway.commands.table import CommandTable
 from gateway.delivery.delivery import Delivery
@@ -43,8 +53,8 @@ from gateway.supervision import care_of
 
 log = structlog.get_logger()
 
-ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], Mapping[str, object]]
-"""Apply a local command within a commit, once a key; what it did."""
+ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], object]
+"""Apply a local command within a commit, once a key; what it did, in the agent's own type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +272,7 @@ class CommandRunner:
         row: InboxRow,
         reply: Reply,
         stop: _Stop,
-        results: list[Mapping[str, object]],
+        results: list[object],
         now: datetime,
     ) -> _Done:
         """Carry out what the command does to its session or its person, and add what came of it to the results."""
@@ -272,7 +282,7 @@ class CommandRunner:
                 cleared = inbox.clear_session(connection, session.key, row.id, now, why, stop.whose)
                 running = inbox.clear_claimed(connection, session.key, row.id, now, why, stop.whose) > 0 or stop.stopped
                 texts = [text for other in cleared if (text := words_of(other.event, self._table.talk))]
-                results.append({"cleared": len(cleared), "texts": texts, "was_running": running})
+                results.append(SessionCleared(len(cleared), texts, running))
                 done = _Done([], cleared=tuple(other.id for other in cleared))
                 if reply.session is SessionAction.STOP:
                     return done
@@ -281,15 +291,13 @@ class CommandRunner:
                 return replace(done, state=begun)
             case SetMode(mode):
                 journal.set_mode(connection, state.id, mode)
-                results.append({})
                 return _Done([], replace(state, mode=mode))
             case SaySuggested():
                 said = take_press(connection, row, reply.session, self._table.talk)
-                results.append({"said": said is not None})
+                results.append(SuggestionTaken(said is not None))
                 return _Done([], said=said)
             case SetTimezone(timezone):
                 people.set_timezone(connection, row.user_id, timezone)
-                results.append({})
                 return _Done([], person=people.person_of(connection, row.user_id))
         return _Done([])
 

@@ -18,8 +18,7 @@ from statistics import median
 
 from sqlalchemy import Connection
 
-from agent.coach.changes import change_content
-from agent.coach.commands import LogPractice
+from agent.coach.changes import LogPractice, change_content
 from agent.coach.plan import run_plan_turn
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools

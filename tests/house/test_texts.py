@@ -223,16 +223,17 @@ def test_every_field_is_filled() -> None:
     for path in code_files():
         texts = texts_of(HARNESS, "en") | texts_of(owner_of(path), "en")
         for node in ast.walk(parsed(path)) if path.suffix == ".py" else ():
-            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or len(node.args) < 2:
+            if not isinstance(node, ast.Call) or len(node.args) < 2:
                 continue
-            if node.func.attr not in {"text", "plural"} or any(keyword.arg is None for keyword in node.keywords):
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called not in {"text", "plural", "say"} or any(keyword.arg is None for keyword in node.keywords):
                 continue
-            given = {str(keyword.arg) for keyword in node.keywords} | ({"n"} if node.func.attr == "plural" else set())
+            given = {str(keyword.arg) for keyword in node.keywords} | ({"n"} if called == "plural" else set())
             for pattern in patterns_in(node.args[1]):
                 for key, text in texts.items():
                     several = not isinstance(text.id, str)
                     if re.fullmatch(pattern, key) and (
-                        several != (node.func.attr == "plural") or fields_of(text) - {"n"} != given - {"n"}
+                        several != (called == "plural") or fields_of(text) - {"n"} != given - {"n"}
                     ):
                         wrong.append(f"{named(path)}:{node.lineno}: {key}")
     assert [] == wrong
