@@ -121,25 +121,23 @@ class TurnRun:
         """End the turn with an answer the person can read; None when it should read on instead."""
         if len(said) > self.limits.max_answer_chars:
             said, reason = said[: self.limits.max_answer_chars], EndReason.MAX_TOKENS
-        return await self._finish(reason, answers.end_text(reason, said, self._turn.principal.locale), response)
+        text = self._with_unknown_calls(answers.end_text(reason, said, self._turn.principal.locale))
+        if response is not None:
+            response = None if response is self.journal.last else replace(response, tool_calls=())
+        return reason if await self.port.finish(reason, text, response) else None
 
     async def end_failed(self, failure: ModelFailure) -> EndReason | None:
         """End the turn because the model failed; what was said before stands."""
         log.warning("turn_failed", turn=self._turn.id, kind=failure.kind.value, error=str(failure))
         context = failure.kind is FailureKind.CONTEXT
         reason = EndReason.CONTEXT_EXHAUSTED if context else EndReason.MODEL_ERROR
-        return await self._finish(
-            reason, answers.failure_text(failure, self.said_so_far(), self._turn.principal.locale), None
-        )
+        text = answers.failure_text(failure, self.said_so_far(), self._turn.principal.locale)
+        return reason if await self.port.finish(reason, self._with_unknown_calls(text), None) else None
 
-    async def _finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> EndReason | None:
+    def _with_unknown_calls(self, text: str) -> str:
+        """The text, with the calls of which nobody knows whether they happened."""
         unknown = sorted({event.name for event in self.journal.events if _is_unknown(event)})
-        if unknown:
-            text = f"{text}\n\n{answers.unknown_calls_text(unknown, self._turn.principal.locale)}"
-        if response is not None:
-            journaled = response is self.journal.last
-            response = None if journaled else replace(response, tool_calls=())
-        return reason if await self.port.finish(reason, text, response) else None
+        return f"{text}\n\n{answers.unknown_calls_text(unknown, self._turn.principal.locale)}" if unknown else text
 
 
 def _is_unknown(event: JournalEvent) -> TypeGuard[ToolReturned]:

@@ -227,7 +227,7 @@ class Gateway:
         routing.cancel()
         router.close()
         with suppress(StoreUnavailable):  # then this end counts as a death, which harms nobody
-            await self._store.enqueue(partial(journal.let_go, epoch=epoch))
+            await self._store.write(partial(journal.let_go, epoch=epoch), lasting=False)
         await wait_until_idle(
             lambda deadline: router.busy or delivery.works_before(deadline),
             utc_now,

@@ -3,32 +3,28 @@
 Another agent is another description, found by its name through the entry point `tenk.agents`; see `gateway.coach`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
 
 from agent.config import AgentConfig
 from agent.context import PromptBuilder
-from agent.loop import Agent
 from agent.models.offline import OfflineRules
-from agent.ports import LocalCommand, Principal, Turn, TurnPort
+from agent.ports import LocalCommand, Principal
 from agent.tools.base import Tool, tools_of
 from agent.tools.results import success_result
-from agent.transcript import EndReason
 from gateway.commands.base import Command
 from gateway.commands.texts import CommandTexts
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, load_extension
+from gateway.sessions.deps import RunTurn
 from gateway.store.agent_tables import AgentTables
 from gateway.store.engine import Connection, Store
 
 ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], Mapping[str, object]]
 """Make a change within a commit, once a key: (connection, whose it is, the change, the key, the wall clock's now)."""
-
-RunAgent = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
-"""What takes one kind of turn to its end; `agent.loop.run_turn` is one."""
 
 
 def _changes_nothing(
@@ -51,7 +47,7 @@ class AgentProduct:
     tools: Callable[[Store], Sequence[Tool]] = lambda _store: ()
     commands: Callable[[Store], Sequence[Command]] = lambda _store: ()
     """Its own, beside `/help /start /new /stop /mode /timezone`, before which they are listed."""
-    turns: Callable[[Store], Mapping[str, RunAgent]] = lambda _store: {}
+    turns: Callable[[Store], Mapping[str, RunTurn]] = lambda _store: {}
     """Kinds of turns that its commands start (`Command.turn`), beside a chat's."""
     tables: AgentTables | None = None
     """Where its data is kept; None: nowhere."""

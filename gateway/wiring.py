@@ -11,9 +11,8 @@ from functools import partial
 from typing import Protocol
 
 from agent.loop import Agent, run_turn
-from agent.ports import ChatModel, LocalCommand, Principal, Turn, TurnPort
+from agent.ports import ChatModel, LocalCommand, Principal
 from agent.tools.base import Tool
-from agent.transcript import EndReason
 from channels.messages import InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.commands.decisions import Decision
@@ -26,11 +25,11 @@ from gateway.delivery.lane_worker import DeliveryChannels
 from gateway.durable_queue import load_filtered
 from gateway.inbound.bus import Bus
 from gateway.ops.instrumentation import ToolCounter
-from gateway.product import AgentProduct, RunAgent
+from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
 from gateway.sessions.commands import CommandDeps, CommandRunner
-from gateway.sessions.deps import ChannelDirectory, PeopleDirectory, RunTurn, SessionDeps, TurnDeps
+from gateway.sessions.deps import ChannelDirectory, PeopleDirectory, SessionDeps, TurnDeps
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.presses import SuggestedReplies
@@ -127,26 +126,15 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
         live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, deps.tasks),
         channels=deps.channels,
         people=deps.people,
-        agents=_agents(deps),
+        agent=Agent(
+            model=deps.model, prompt=deps.product.prompt, tools=deps.tools, limits=settings.agent, clock=deps.dates
+        ),
+        turns_of={CHAT: run_turn, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.pause or asyncio.sleep),
         epoch=deps.epoch,
         sorry=_sorry,
     )
-
-
-def _agents(deps: RuntimeDeps) -> Mapping[str, RunTurn]:
-    """What runs a turn, by its kind."""
-    product = deps.product
-    agent = Agent(
-        model=deps.model, prompt=product.prompt, tools=deps.tools, limits=deps.settings.agent, clock=deps.dates
-    )
-    kinds = {CHAT: run_turn, **product.turns(deps.store)}
-    return {kind: partial(_run_as, agent, run) for kind, run in kinds.items()}
-
-
-async def _run_as(agent: Agent, run: RunAgent, turn: Turn, port: TurnPort) -> EndReason:
-    return await run(turn, port, agent)
 
 
 def _apply_change(

@@ -15,7 +15,8 @@ from agent.tools.base import tools_of
 from gateway.coach.commands import PLAN, coach_commands
 from gateway.coach.practice import StoredPractice, apply
 from gateway.coach.tables import PRACTICE_TABLES
-from gateway.product import AgentProduct, RunAgent
+from gateway.product import AgentProduct
+from gateway.sessions.deps import RunTurn
 from gateway.store.engine import Store
 
 TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
@@ -47,7 +48,7 @@ TEXTS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 """What commands that every agent has say of this one."""
 
 
-def _plan_turns(store: Store) -> Mapping[str, RunAgent]:
+def _plan_turns(store: Store) -> Mapping[str, RunTurn]:
     return {PLAN: partial(run_plan_turn, reader=StoredPractice(store), run_turn=run_turn)}
 
 

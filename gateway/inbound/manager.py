@@ -18,7 +18,7 @@ from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import ChannelNotInstalled
 from gateway.delivery.pacing import Pacer
-from gateway.delivery.sender import call
+from gateway.delivery.sender import call_within
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.store.engine import Store
 from gateway.supervision import until_ended
@@ -241,6 +241,7 @@ class ChannelManager:
     async def _sign(self, asked: Awaitable[None], failed: str, channel: str) -> None:
         """Make a call that may fail without harm."""
         try:
-            await call(asked, SIGN_TIMEOUT_S)
+            async with call_within(SIGN_TIMEOUT_S):
+                await asked
         except ChannelError as failure:
             log.info(failed, channel=channel, error=str(failure))

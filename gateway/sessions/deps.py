@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from agent.loop import Agent
 from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.transcript import EndReason, JournalEvent
 from channels.base import Channel, Sign
@@ -19,8 +20,8 @@ from gateway.sessions.user_items import UserItemBuilder
 from gateway.store.engine import Connection, Store
 from gateway.store.people import Person
 
-RunTurn = Callable[[Turn, TurnPort], Awaitable[EndReason]]
-"""What runs one kind of turn: `agent.loop.run_turn` with its agent."""
+RunTurn = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
+"""What takes one kind of turn to its end; `agent.loop.run_turn` is one."""
 
 ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], str]
 """Apply a local command within a commit, once a key; its result as a JSON object {"success", "data", "error"}."""
@@ -81,7 +82,8 @@ class SessionDeps:
     live: LiveDeps
     channels: ChannelDirectory
     people: PeopleDirectory
-    agents: Mapping[str, RunTurn]  # by kind of turn
+    agent: Agent
+    turns_of: Mapping[str, RunTurn]  # by kind of turn
     kind_of: KindOf
     trials: Trials  # what every turn passes before it begins
     epoch: int

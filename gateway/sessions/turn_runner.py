@@ -111,7 +111,7 @@ class TurnRunner:
                 hints = deps.channels.hints(turn.address)
                 history = conversation.history_of(turn.session_id, turn.user_id)
                 asked = Turn(turn.id, principal, history, claimed.events, turn.started_at, hints)
-                await deps.agents[turn.kind](asked, port)
+                await deps.turns_of[turn.kind](asked, port, deps.agent)
         finally:
             live.cancel()
         conversation.remember(turn.session_id, turn.user_id, port.events)

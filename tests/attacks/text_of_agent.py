@@ -237,5 +237,5 @@ EXCUSED: dict[str, str] = {
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.permissions": "a tool's name against the operator's few patterns",
-    "agent.turn_run:TurnRun._finish": "loops over the names of tools whose outcome is unknown",
+    "agent.turn_run:TurnRun._with_unknown_calls": "loops over the names of tools whose outcome is unknown",
 }

@@ -133,7 +133,9 @@ async def test_zero_days_keep_for_ever(kept: Kept) -> None:
 async def test_more_than_a_batch_goes_in_batches(kept: Kept) -> None:
     """All of it, in commits that hold the writer for a moment each."""
     for number in range(450):
-        await kept.store.enqueue(lambda c, n=number: inbox.admit(c, NewRow(said(n), outcome=Outcome.REFUSED), NOON))
+        await kept.store.write(
+            lambda c, n=number: inbox.admit(c, NewRow(said(n), outcome=Outcome.REFUSED), NOON), lasting=False
+        )
     await kept.sweep(8)
     assert 1 == await kept.count("inbox")
 
@@ -180,7 +182,9 @@ async def test_of_a_chats_talk_the_last_thirty_are_kept(kept: Kept) -> None:
     ]
     for number in range(105):
         bad = Rejected(f"bad:{number}", f"raw {number}", "why")
-        await kept.store.enqueue(lambda c, b=bad: inbox.quarantine(c, "default", "telegram", "main", b, NOON))
+        await kept.store.write(
+            lambda c, b=bad: inbox.quarantine(c, "default", "telegram", "main", b, NOON), lasting=False
+        )
     raw = [text for text in await kept.payloads() if text.startswith("raw")]
     assert [f"raw {number}" for number in range(5, 105)] == raw
 

@@ -142,12 +142,14 @@ async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None
     await tell(spine, words("a", 1), "t1")
     await spine.until(lambda: not spine.channel.fates)
     held = threading.Event()
-    busy = spine.store.enqueue(lambda _: held.wait(5))  # what is queued behind it will be one commit
+    busy = spine.store.write(lambda _: held.wait(5), lasting=False)  # what is queued behind it will be one commit
     refusal.release.set()
     while CHAT.lane not in spine.delivery.parked:
         await asyncio.sleep(0)
-    unparked = spine.store.enqueue(
-        lambda connection: lanes.unpark(connection, CHAT.lane), lambda _: spine.delivery.unpark(CHAT.lane)
+    unparked = spine.store.write(
+        lambda connection: lanes.unpark(connection, CHAT.lane),
+        lambda _: spine.delivery.unpark(CHAT.lane),
+        lasting=False,
     )
     held.set()
     assert [True, True] == [await busy, await unparked]
