@@ -19,11 +19,10 @@ from agent.context import PromptBuilder
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.model_caller import ModelCaller
-from agent.permissions import Permissions
 from agent.ports import ChatModel, ModelFailure, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.tools.executor import Executor
-from agent.tools.pipeline import CallResult, Pipeline, ToolBox
+from agent.tools.pipeline import CallResult, Permissions, Pipeline, ToolBox
 from agent.transcript import (
     CallOutcome,
     EndReason,

@@ -14,7 +14,6 @@ from pydantic import JsonValue
 from channels.base import ChannelState, Menus, Renderer, Sign, Sink
 from channels.bounded_dict import BoundedDict
 from channels.clocks import Sleep, steady_now
-from channels.discord.commands import commands_of, same_commands, shared_names
 from channels.discord.config import DiscordAccount
 from channels.discord.connection import GatewayConnection
 from channels.discord.consumer import Clock, DispatchConsumer
@@ -25,7 +24,16 @@ from channels.discord.identity import identify
 from channels.discord.ingest import Ingest
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
-from channels.discord.payloads import body_of, id_of, message_of, safe_media, target_of
+from channels.discord.payloads import (
+    body_of,
+    commands_of,
+    id_of,
+    message_of,
+    safe_media,
+    same_commands,
+    shared_names,
+    target_of,
+)
 from channels.discord.render import DiscordRenderer
 from channels.discord.reply_route import ReplyRoute
 from channels.discord.sent_lookup import Echoes, SentLookup

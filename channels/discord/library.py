@@ -16,9 +16,9 @@ import aiohttp
 import orjson
 from pydantic import JsonValue
 
-from channels.bounded_response import whole
 from channels.discord.lazy_import import load_discord
 from channels.foreign import seconds_of, wait_of, whole_of
+from channels.http_answers import whole
 
 load_discord()  # before the imports below, which would import all of it
 

@@ -22,8 +22,8 @@ from channels.discord.payloads import id_of
 from channels.discord.translate import BotIdentity
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of, words_of
+from channels.http_answers import to_transport_error
 from channels.messages import OutboundMedia
-from channels.transport_errors import to_transport_error
 
 load_discord()  # before the imports below, which would import all of it
 

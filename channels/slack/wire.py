@@ -15,13 +15,12 @@ from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from channels.bounded_response import BoundedResponse
 from channels.clocks import wall_now
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, wait_of
+from channels.http_answers import BoundedResponse, to_transport_error
 from channels.slack.config import SlackAccount
 from channels.slack.error_mapping import ApiRefusal, not_slacks
-from channels.transport_errors import to_transport_error
 
 STUMBLES = (ValueError, AttributeError, TypeError, LookupError, RecursionError)
 """What the SDK raises on what is none of Slack's."""

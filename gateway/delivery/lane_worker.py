@@ -35,7 +35,7 @@ from gateway.delivery.retry_policy import AttemptOutcome
 from gateway.delivery.sender import PartSender
 from gateway.durable_queue import QueueHead, SerialWorker
 from gateway.failpoints import failpoint
-from gateway.store import lanes, moves, outbox, sends
+from gateway.store import chats, lanes, outbox, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, OutboxPart, OutboxRow
 from gateway.supervision import care_of
@@ -192,7 +192,7 @@ def _commit(
     address = row.part.address
     sends.save(connection, outcome.row, outcome.error, now)
     if outcome.moved_to is not None:
-        moves.move_chat(connection, row.tenant, address, outcome.moved_to, now)
+        chats.move_chat(connection, row.tenant, address, outcome.moved_to, now)
     if outcome.park:
         lanes.park(connection, row.tenant, address.lane, outcome.error, now)
     if outcome.drop_rest:

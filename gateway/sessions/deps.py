@@ -1,6 +1,6 @@
-"""Every session and turn of a gateway shares these, and needs this of people and channels. No behaviour."""
+"""What sessions and turns share: `SessionDeps` and `TurnDeps` all of a gateway's, `SessionContext` the parts of one."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -9,15 +9,19 @@ from agent.loop import Agent
 from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.transcript import EndReason, JournalEvent
 from channels.base import Channel, Sign
-from channels.messages import Address
+from channels.messages import Address, InboundMessage
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
 from gateway.sessions.config import SessionsConfig
-from gateway.sessions.mailbox import KindOf
+from gateway.sessions.conversation import Conversation
+from gateway.sessions.mailbox import KindOf, Mailbox
 from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.trials import Trials
+from gateway.sessions.turn import SessionTurn
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.store.engine import Connection, Store
+from gateway.store.inbox import InboxRow
+from gateway.store.journal import Fence
 from gateway.store.people import Person
 
 RunTurn = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
@@ -88,3 +92,45 @@ class SessionDeps:
     trials: Trials  # what every turn passes before it begins
     epoch: int
     sorry: Callable[[Principal], str]  # what a person reads when a turn failed for good
+
+
+class StatusReactions:
+    """Shows the people of one session what became of their messages; the look of a sign is its channel's."""
+
+    def __init__(self, channels: ChannelDirectory, *, wanted: bool) -> None:
+        """Where reactions are not wanted nothing is shown."""
+        self._channels = channels
+        self._wanted = wanted
+        self._waiting: dict[int, InboxRow] = {}
+
+    def show(self, row: InboxRow, sign: Sign | None) -> None:
+        """This sign in place of the one before; None takes it away."""
+        if sign is Sign.QUEUED:
+            self._waiting[row.id] = row
+        else:
+            self._waiting.pop(row.id, None)
+        if isinstance(row.event, InboundMessage) and self._wanted:
+            self._channels.react(row.event.address, row.event.message_id, sign)
+
+    def end_wait(self, ids: Collection[int]) -> None:
+        """The wait of these rows is over."""
+        for id_ in ids:
+            if (row := self._waiting.get(id_)) is not None:
+                self.show(row, None)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """One session as its runner and its turns see it."""
+
+    key: str
+    fence: Fence
+    mailbox: Mailbox
+    conversation: Conversation
+    reactions: StatusReactions
+    people: PeopleDirectory
+    turn: SessionTurn
+
+    def may_command(self, user_id: str) -> bool:
+        """Whether this person may command the bot at this moment."""
+        return self.people.principal(user_id) is not None

@@ -17,7 +17,7 @@ from gateway.sessions.commands import CommandRunner
 from gateway.sessions.deps import SessionDeps
 from gateway.sessions.inbox_rules import is_missed
 from gateway.sessions.session import Session
-from gateway.store import edits, inbox, journal
+from gateway.store import earlier, inbox, journal
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.telemetry import FAULTS, series
 
@@ -133,7 +133,7 @@ class Router:
             session.offer(row)
         elif original.outcome is None and original.turn_id is None:
             session.change(original.id, row)  # before its commit: a claim queued after this has the new text
-            if not await self._store.write(partial(edits.replace, original_id=original.id, edit=row, now=now)):
+            if not await self._store.write(partial(earlier.replace, original_id=original.id, edit=row, now=now)):
                 session.offer(row)
         elif original.done_at is None or row.admitted_at < original.done_at:  # too late to join, not to be answered
             session.offer(row)
@@ -147,8 +147,8 @@ class Router:
             await self._settle(original.id, Outcome.CLEARED, "deleted by its sender")
         await self._settle(row.id, Outcome.CONTEXT, "a deletion")
 
-    async def _original(self, row: InboxRow, message_id: str) -> edits.Original | None:
-        return await self._store.read(partial(edits.original_of, row=row, message_id=message_id), lasting=True)
+    async def _original(self, row: InboxRow, message_id: str) -> earlier.Original | None:
+        return await self._store.read(partial(earlier.original_of, row=row, message_id=message_id), lasting=True)
 
     async def _settle(self, id_: int, outcome: Outcome, detail: str) -> None:
         now = self._deps.turns.clock()

@@ -19,9 +19,8 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
-from gateway.sessions.context import SessionContext, StatusReactions
 from gateway.sessions.conversation import Conversation
-from gateway.sessions.deps import SessionDeps
+from gateway.sessions.deps import SessionContext, SessionDeps, StatusReactions
 from gateway.sessions.inbox_rules import (
     CHAT,
     JOIN_WITHIN,

@@ -16,8 +16,7 @@ from agent.transcript import EndReason, answer_text
 from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.failpoints import failpoint
-from gateway.sessions.context import SessionContext
-from gateway.sessions.deps import SessionDeps
+from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import is_missed, missed_text
 from gateway.sessions.journaled_turn import JournaledTurn
 from gateway.sessions.trials import Admitted

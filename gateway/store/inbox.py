@@ -19,7 +19,7 @@ from channels.messages import (
     Rejected,
     Route,
 )
-from gateway.store import kept, reply_routes, tally
+from gateway.store import reply_routes, retention, tally
 from gateway.store.dialect import insert_new
 from gateway.store.tables.traffic import channel_accounts, inbox
 
@@ -90,7 +90,7 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
     if row.outcome is not None:
         tally.note(connection, row.outcome, 1)
     if row.outcome is Outcome.CONTEXT:
-        kept.forget_older(connection, inserted)
+        retention.forget_older(connection, inserted)
     if (route := route_of(event)) is not None:
         reply_routes.add_route(connection, event.tenant, inserted, route)
     return int(inserted)
@@ -99,7 +99,7 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
 def _payload(row: NewRow) -> str:
     """The event; nothing of it where it is refused, or from nobody we know: then only its key is kept."""
     if row.outcome is Outcome.REFUSED or (row.outcome is not None and row.user_id is None):
-        return kept.NOTHING
+        return retention.NOTHING
     return INBOUND_EVENT.dump_json(row.event).decode()
 
 
@@ -144,7 +144,7 @@ def quarantine(
     ).scalar()
     if inserted is not None:
         tally.note(connection, Outcome.QUARANTINED, 1)
-        kept.forget_older(connection, inserted)
+        retention.forget_older(connection, inserted)
 
 
 def cursor_of(connection: sa.Connection, channel: str, account: str) -> str | None:
@@ -254,7 +254,7 @@ _settle = (
     .where(inbox.c.id == sa.bindparam("b_id"), inbox.c.outcome.is_(None))
     .values(outcome=sa.bindparam("b_outcome"), detail=sa.bindparam("b_detail"), done_at=sa.bindparam("b_now"))
 )
-_refuse = _settle.values(payload=kept.NOTHING)
+_refuse = _settle.values(payload=retention.NOTHING)
 
 
 def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime, detail: str | None = None) -> bool:
@@ -264,7 +264,7 @@ def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime,
     if done.rowcount == 1:
         tally.note(connection, outcome, 1)
         if outcome is Outcome.CONTEXT:
-            kept.forget_older(connection, id_)
+            retention.forget_older(connection, id_)
     return done.rowcount == 1
 
 

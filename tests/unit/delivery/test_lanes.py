@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.message_parts import RECOVERED_MARK, OutboundMessage, to_parts
-from gateway.store import lanes, moves, outbox
+from gateway.store import chats, lanes, outbox
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import FakeChannel, Hang, Lost
@@ -239,7 +239,7 @@ async def move(spine: Spine, new_chat: str = "c9") -> None:
     """The chat goes on under another id: the platform refuses the old one and says so, as intake hears it."""
     spine.channel.gone[CHAT.chat] = new_chat
     await spine.store.write(
-        lambda connection: moves.move_chat(connection, "default", CHAT, new_chat, spine.now),
+        lambda connection: chats.move_chat(connection, "default", CHAT, new_chat, spine.now),
         lambda _: spine.delivery.move(CHAT, new_chat),
     )
 
