@@ -4,7 +4,7 @@ What differs between the two is in `RuntimeDeps`. Nothing is decided here, and n
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -13,6 +13,7 @@ from typing import Protocol
 from agent.loop import Agent, run_turn
 from agent.ports import ChatModel, LocalCommand, Principal
 from agent.tools.base import Tool
+from channels.clocks import Clock, Sleep
 from channels.messages import InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.commands.decisions import Decision
@@ -45,9 +46,6 @@ class RuntimeChannels(DeliveryChannels, ChannelDirectory, Protocol):
     """What sessions, commands and lanes need of the channels."""
 
 
-Clock = Callable[[], datetime]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuntimeDeps:
     """What a runtime is given from outside."""
@@ -78,7 +76,7 @@ class RuntimeDeps:
     """A model's text to what a person may see; None: without the secrets of the settings."""
     reader: UserItemBuilder | None = None
     """What somebody said to what the model reads; None: as the settings guard it."""
-    pause: Callable[[float], Awaitable[None]] | None = None
+    sleep: Sleep | None = None
     """Waits between the trials of those that are suspected; None: by the loop's clock."""
 
 
@@ -131,7 +129,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
         ),
         turns_of={CHAT: run_turn, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
-        trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.pause or asyncio.sleep),
+        trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,
         sorry=_sorry,
     )

@@ -13,10 +13,10 @@ from pydantic import JsonValue
 
 from channels.base import ChannelState, Menus, Renderer, Sign, Sink
 from channels.bounded_dict import BoundedDict
-from channels.clocks import Sleep, steady_now
+from channels.clocks import Clock, Sleep, steady_now
 from channels.discord.config import DiscordAccount
 from channels.discord.connection import GatewayConnection
-from channels.discord.consumer import Clock, DispatchConsumer
+from channels.discord.consumer import DispatchConsumer
 from channels.discord.cursor import read_cursor
 from channels.discord.ephemeral_replies import EphemeralReplies, Untold, is_ephemeral, is_private
 from channels.discord.error_mapping import ApiRefusal, to_channel_error
@@ -63,8 +63,8 @@ class DiscordChannel:
     limits = DISCORD_LIMITS
     max_media_bytes = MAX_MEDIA_BYTES
 
-    def __init__(self, config: DiscordAccount, *, pause: Sleep = asyncio.sleep, clock: Clock = steady_now) -> None:
-        """Nothing is connected yet. `pause` and `clock` are for tests."""
+    def __init__(self, config: DiscordAccount, *, sleep: Sleep = asyncio.sleep, clock: Clock = steady_now) -> None:
+        """Nothing is connected yet. `sleep` and `clock` are for tests."""
         self.account = config.name
         self.renderer: Renderer = DiscordRenderer()
         self._config = config
@@ -74,7 +74,7 @@ class DiscordChannel:
         self._sent_lookup = SentLookup(self._wire, self._replies, self._echoes)
         self._ephemeral = EphemeralReplies(self._wire, self._replies, self._echoes)
         self._reactions: BoundedDict[str, str] = BoundedDict(MOST_REACTIONS)  # message -> the emoji we set
-        self._pause = pause
+        self._sleep = sleep
         self._clock = clock
         self.shared_commands: frozenset[str] = frozenset()  # answered to everybody in a server; from the menus
 
@@ -90,13 +90,13 @@ class DiscordChannel:
             ConfigRefused: Discord refuses the token or an intent.
         """
         sink.report(ChannelState.STARTING)
-        bot = await identify(self._config, self._wire, sink, self._pause)
+        bot = await identify(self._config.name, self._wire.identify, sink, self._sleep)
         context = TranslationContext(bot, self._config, is_shared=lambda name: name in self.shared_commands)
         ingest = Ingest(context, read_cursor(await sink.cursor()))
         consumer = DispatchConsumer(
-            ingest, context, self._wire, sink, self._replies, self._echoes, pause=self._pause, clock=self._clock
+            ingest, context, self._wire, sink, self._replies, self._echoes, sleep=self._sleep, clock=self._clock
         )
-        connection = GatewayConnection(self._config, self._wire, sink, ingest, consumer, self._pause)
+        connection = GatewayConnection(self._config, self._wire, sink, ingest, consumer, self._sleep)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(consumer.run())

@@ -51,20 +51,20 @@ class TelegramChannel:
         self,
         config: TelegramAccount,
         *,
-        pause: Sleep = asyncio.sleep,
+        sleep: Sleep = asyncio.sleep,
         clock: Clock = steady_now,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nothing is connected yet. `pause`, `clock` and `now_s` are for tests."""
+        """Nothing is connected yet. `sleep`, `clock` and `now_s` are for tests."""
         self.account = config.name
         self.limits = replace(TELEGRAM_LIMITS, hints=RICH_HINTS) if config.rich else TELEGRAM_LIMITS
         self.renderer: Renderer = RichTelegramRenderer() if config.rich else TelegramRenderer()
         self._config = config
         self._wire = TelegramWire(config)
-        self._pause = pause
+        self._sleep = sleep
         self._clock = clock
         self._now_s = now_s
-        self._webhook = WebhookReceiver(config, self._wire, pause=pause, clock=clock)
+        self._webhook = WebhookReceiver(config, self._wire, sleep=sleep, clock=clock)
 
     def __repr__(self) -> str:
         return f"TelegramChannel({self.account!r})"
@@ -81,7 +81,7 @@ class TelegramChannel:
                     await self._webhook.run(sink, tasks)
                 else:
                     pace = PollPace(self._config.poll_timeout_s, self._now_s)
-                    poller = UpdatePoller(self._config, self._wire, sink, pace, pause=self._pause, clock=self._clock)
+                    poller = UpdatePoller(self._config, self._wire, sink, pace, sleep=self._sleep, clock=self._clock)
                     await poller.run(tasks)
         except ExceptionGroup as group:
             raise group.exceptions[0] from None  # the first says why; the rest were cancelled for it

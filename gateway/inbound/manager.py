@@ -14,6 +14,7 @@ from functools import partial
 import structlog
 
 from channels.base import Channel, ChannelState, HasCommands, Menus, Reacts, Sign
+from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import ChannelNotInstalled
@@ -31,10 +32,6 @@ RESTART_S = (1.0, 2.0, 5.0, 15.0, 60.0)
 
 SIGN_TIMEOUT_S = 10.0
 SIGNS_AT_ONCE = 50
-
-
-Sleep = Callable[[float], Awaitable[None]]
-"""Wait so many seconds."""
 
 
 @dataclass(frozen=True, slots=True)

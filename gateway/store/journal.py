@@ -183,7 +183,6 @@ def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
             "address": _pack(turn.address),
             "reply_to": turn.reply_to,
             "started_at": turn.started_at,
-            "deadline_at": turn.started_at,  # read by nobody; the column goes with the next migration of the table
             "attempts": turn.attempts,
         },
     )

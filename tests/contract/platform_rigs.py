@@ -41,7 +41,7 @@ class TelegramRig(Rig):
         account = TelegramAccount.model_validate(
             {"token": self.TOKEN, "api_base": self.simulator.base_url, "poll_timeout_s": 1, "poll_grace_s": 0.5}
         )
-        return TelegramChannel(account, pause=briefly)
+        return TelegramChannel(account, sleep=briefly)
 
     @property
     def address(self) -> Address:
@@ -87,7 +87,7 @@ class DiscordRig(Rig):
         self._said: list[int] = []  # sequence numbers
 
     async def make(self) -> Channel:
-        return discord.channel_of(discord.account(self.simulator), pause=briefly)
+        return discord.channel_of(discord.account(self.simulator), sleep=briefly)
 
     @property
     def address(self) -> Address:
@@ -137,7 +137,7 @@ class SlackRig(Rig):
         self.simulator.add_app()
 
     async def make(self) -> Channel:
-        return SlackChannel(slack.account(self.simulator), pause=briefly)
+        return SlackChannel(slack.account(self.simulator), sleep=briefly)
 
     @property
     def address(self) -> Address:

@@ -34,7 +34,7 @@ class TelegramWebhookRig(TelegramRig):
     async def make(self) -> Channel:
         """A fresh channel at the same path."""
         webhook = {"mode": "webhook", "webhook_url": self.base, "webhook_secret": SECRET}
-        channel = TelegramChannel(account(self.simulator, self.TOKEN, **webhook), pause=_short)
+        channel = TelegramChannel(account(self.simulator, self.TOKEN, **webhook), sleep=_short)
         self.loaded.channels[:] = [channel]
         return channel
 

@@ -196,13 +196,13 @@ def _platform(name: str, chat: int | str) -> tuple[Any, Callable[[], Any]]:
         def make() -> Any:
             simulator.add_bot(discord.TOKEN, bot_id=discord.BOT_ID)
             simulator.add_channel(chat, discord.GUILD)
-            return _Discord(discord.account(simulator), pause=telegram.Pauses())
+            return _Discord(discord.account(simulator), sleep=telegram.Pauses())
     else:
         simulator = SlackSimulator()
 
         def make() -> Any:
             simulator.add_app()
-            return _Slack(slack.account(simulator), pause=telegram.Pauses())
+            return _Slack(slack.account(simulator), sleep=telegram.Pauses())
 
     return simulator, make
 
