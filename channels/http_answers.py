@@ -4,7 +4,17 @@ A call that got no answer, or somebody else's, means the same on every platform;
 its adapter's `error_mapping`. Files have bounds of their own and are read by piece.
 """
 
-from aiohttp import ClientConnectorError, ClientPayloadError, ClientResponse, ConnectionTimeoutError
+from types import SimpleNamespace
+
+from aiohttp import (
+    ClientConnectorError,
+    ClientError,
+    ClientPayloadError,
+    ClientResponse,
+    ClientSession,
+    ConnectionTimeoutError,
+    TraceRequestRedirectParams,
+)
 
 from channels.errors import ChannelError, Retryable, Unknown
 
@@ -29,6 +39,18 @@ async def whole(answer: ClientResponse) -> bytes:
             answer.close()
             raise TooLong(f"an answer of more than {MAX_ANSWER_BYTES:,} bytes")
     return bytes(content)
+
+
+class RedirectRefused(ClientError):
+    """A redirect: it is not followed, for it would carry what is said to wherever it points (A89)."""
+
+
+async def refuse_redirect(
+    _session: ClientSession, _context: SimpleNamespace, redirect: TraceRequestRedirectParams
+) -> None:
+    """Append it to the `on_request_redirect` of a `TraceConfig`."""
+    redirect.response.close()
+    raise RedirectRefused
 
 
 class BoundedResponse(ClientResponse):

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Protocol
 
 from agent.loop import Agent, run_turn
 from agent.ports import ChatModel, LocalCommand, Principal
@@ -22,7 +21,7 @@ from gateway.commands.table import CommandTable
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
-from gateway.delivery.lane_worker import DeliveryChannels
+from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
 from gateway.inbound.bus import Bus
 from gateway.ops.instrumentation import ToolCounter
@@ -30,7 +29,7 @@ from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
 from gateway.sessions.commands import CommandDeps, CommandRunner
-from gateway.sessions.deps import ChannelDirectory, PeopleDirectory, SessionDeps, TurnDeps
+from gateway.sessions.deps import PeopleDirectory, SessionDeps, TurnDeps
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.presses import SuggestedReplies
@@ -40,10 +39,6 @@ from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import earlier
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
-
-
-class RuntimeChannels(DeliveryChannels, ChannelDirectory, Protocol):
-    """What sessions, commands and lanes need of the channels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +52,7 @@ class RuntimeDeps:
     tools: tuple[Tool, ...]
     """All that the model may call: the product's, and more."""
     model: ChatModel
-    channels: RuntimeChannels
+    channels: ChannelDirectory
     people: PeopleDirectory
     tasks: asyncio.TaskGroup
     """The parent of whatever runs."""

@@ -3,6 +3,9 @@
 Codes are those of discord.com/developers/docs/topics/opcodes-and-status-codes (2026-09).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from channels.discord.config import PORTAL
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
 from channels.http_answers import to_foreign_error
@@ -67,6 +70,15 @@ class ApiRefusal(Exception):
 def _with_code(words: str, code: int) -> str:
     """Words with their number; what has none begins with its status, which is said apart."""
     return f"{words} ({code})" if code else words.partition(": ")[2] or words
+
+
+@contextmanager
+def as_channel_errors() -> Iterator[None]:
+    """A refusal within becomes one of the three kinds of error."""
+    try:
+        yield
+    except ApiRefusal as refusal:
+        raise to_channel_error(refusal) from None
 
 
 def to_channel_error(refusal: ApiRefusal) -> ChannelError:

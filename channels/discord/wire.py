@@ -18,11 +18,11 @@ from channels.discord.config import DiscordAccount
 from channels.discord.error_mapping import ApiRefusal, not_discords
 from channels.discord.identity import BotIdentity
 from channels.discord.lazy_import import load_discord
-from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, RedirectRefused, ServerTrouble
+from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, ServerTrouble
 from channels.discord.payloads import id_of
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of, words_of
-from channels.http_answers import to_transport_error
+from channels.http_answers import RedirectRefused, to_transport_error
 from channels.messages import OutboundMedia
 
 load_discord()  # before the imports below, which would import all of it

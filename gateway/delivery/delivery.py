@@ -14,7 +14,7 @@ from channels.base import Channel
 from channels.messages import Address
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, ParkedLanes, SharedLaneState
-from gateway.delivery.lane_worker import DeliveryChannels, LaneDeps, LaneWorker
+from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneWorker
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import FillSecret, PartSender
 from gateway.store import lanes
@@ -36,7 +36,7 @@ class Delivery:
     def __init__(
         self,
         store: Store,
-        channels: DeliveryChannels,
+        channels: ChannelDirectory,
         config: DeliveryConfig,
         clock: Callable[[], datetime],
         fill_secret: FillSecret,

@@ -12,7 +12,7 @@ from typing import Protocol
 
 import structlog
 
-from channels.base import Channel, EditsMessages
+from channels.base import Channel, EditsMessages, Sign
 from channels.errors import ChannelError, Retryable
 from channels.messages import Address
 from gateway.delivery.config import DeliveryConfig
@@ -44,8 +44,8 @@ from gateway.telemetry import OUTBOUND, series
 log = structlog.get_logger()
 
 
-class DeliveryChannels(Protocol):
-    """How a lane finds the channel of an address."""
+class ChannelDirectory(Protocol):
+    """What lanes, sessions and commands need of the channels."""
 
     def is_configured(self, address: Address) -> bool:
         """Whether the account of an address is configured."""
@@ -53,6 +53,14 @@ class DeliveryChannels(Protocol):
 
     async def when_loaded(self, address: Address) -> Channel:
         """The channel of a configured address, as soon as it is loaded."""
+        ...
+
+    def hints(self, address: Address) -> str:
+        """How text is formatted there, for the model."""
+        ...
+
+    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+        """Show a sign, or None of them, sooner or later, if the channel can; on one message in the order of calls."""
         ...
 
     def pacer(self, channel: Channel) -> Pacer:
@@ -65,7 +73,7 @@ class LaneDeps:
     """What every lane of a gateway shares."""
 
     store: Store
-    channels: DeliveryChannels
+    channels: ChannelDirectory
     config: DeliveryConfig
     clock: Callable[[], datetime]
     sender: PartSender

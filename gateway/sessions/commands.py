@@ -22,11 +22,12 @@ from gateway.commands.base import Command, Invocation, Reply, SaySuggested, Sess
 from gateway.commands.decisions import Decision
 from gateway.commands.table import CommandTable
 from gateway.delivery.delivery import Delivery
+from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
-from gateway.sessions.deps import ChannelDirectory, PeopleDirectory
+from gateway.sessions.deps import PeopleDirectory
 from gateway.sessions.inbox_rules import missed_text, own_route_id, words_of
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.presses import PressHandler, take_away_buttons, take_press

@@ -8,10 +8,11 @@ from typing import Protocol
 from agent.loop import Agent
 from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.transcript import EndReason, JournalEvent
-from channels.base import Channel, Sign
-from channels.messages import Address, InboundMessage
+from channels.base import Sign
+from channels.messages import InboundMessage
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
+from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.mailbox import KindOf, Mailbox
@@ -40,26 +41,6 @@ class PeopleDirectory(Protocol):
 
     def put(self, person: Person) -> None:
         """Know this person as they are now."""
-        ...
-
-
-class ChannelDirectory(Protocol):
-    """What sessions and commands need of the channels."""
-
-    async def when_loaded(self, address: Address) -> Channel:
-        """The channel of an address, as soon as it is loaded."""
-        ...
-
-    def is_configured(self, address: Address) -> bool:
-        """Whether the account of an address is configured."""
-        ...
-
-    def hints(self, address: Address) -> str:
-        """How text is formatted there, for the model."""
-        ...
-
-    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
-        """Show a sign, or None of them, sooner or later, if the channel can; on one message in the order of calls."""
         ...
 
 
