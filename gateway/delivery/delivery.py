@@ -17,7 +17,7 @@ from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, ParkedLa
 from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneWorker
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import FillSecret, PartSender
-from gateway.store import lanes
+from gateway.store import outbox
 from gateway.store.engine import Store
 from gateway.store.outbox import OutboxRow
 
@@ -59,8 +59,8 @@ class Delivery:
 
     async def recover(self) -> None:
         """Wake the lanes that have something to say from an earlier life; those of removed accounts are left alone."""
-        self.parked.put(await self._deps.store.read(lanes.parked_lanes, lasting=True))
-        for address in await self._deps.store.read(lanes.open_lanes, lasting=True):
+        self.parked.put(await self._deps.store.read(outbox.parked_lanes, lasting=True))
+        for address in await self._deps.store.read(outbox.open_lanes, lasting=True):
             if self._deps.channels.is_configured(address):
                 self.reread(address)
 

@@ -35,7 +35,7 @@ from gateway.delivery.retry_policy import AttemptOutcome
 from gateway.delivery.sender import PartSender
 from gateway.durable_queue import QueueHead, SerialWorker
 from gateway.failpoints import failpoint
-from gateway.store import chats, lanes, outbox, sends
+from gateway.store import chats, outbox, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, OutboxPart, OutboxRow
 from gateway.supervision import care_of
@@ -202,7 +202,7 @@ def _commit(
     if outcome.moved_to is not None:
         chats.move_chat(connection, row.tenant, address, outcome.moved_to, now)
     if outcome.park:
-        lanes.park(connection, row.tenant, address.lane, outcome.error, now)
+        outbox.park(connection, row.tenant, address.lane, outcome.error, now)
     if outcome.drop_rest:
         sends.dead_letter_rest(connection, row.part.source_id, row.id, outcome.error, now)
     return outbox.put(connection, row.tenant, apology, now)

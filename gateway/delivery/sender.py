@@ -15,7 +15,7 @@ from channels.messages import OutboundMedia, OutboundPart, Receipt, Rendered
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.message_parts import RECOVERED_MARK
 from gateway.failpoints import failpoint
-from gateway.store import blobs, inbox, reply_routes
+from gateway.store import inbox, outbox, reply_routes
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, MediaRef, OutboxPart, OutboxRow
 from gateway.telemetry import FAULTS, series
@@ -89,7 +89,7 @@ class PartSender:
         return None if sender is None else sender.removeprefix(f"{part.address.channel}:")
 
     async def _load_file(self, ref: MediaRef) -> OutboundMedia:
-        content = await self._store.read(partial(blobs.get, id_=ref.blob), lasting=True)
+        content = await self._store.read(partial(outbox.file_of, id_=ref.blob), lasting=True)
         if content is None:
             raise Permanent(f"the file {ref.name!r} is not kept any more")
         return OutboundMedia(ref.kind, ref.name, ref.mime, content)

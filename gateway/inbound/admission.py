@@ -28,7 +28,7 @@ from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.reception import Doorway, ReceptionResult, StrangerReception, open_row
 from gateway.inbound.session_key import group_key
-from gateway.store import chats, inbox, lanes, outbox, people
+from gateway.store import chats, inbox, outbox, people
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
@@ -171,12 +171,12 @@ class Admission:
         """
         lane = event.address.lane
         if isinstance(event, MembershipChanged) and event.change in (Membership.BLOCKED, Membership.LEFT):
-            lanes.park(self._connection, event.tenant, lane, event.change.value, self._now)
+            outbox.park(self._connection, event.tenant, lane, event.change.value, self._now)
             self.done.parked.append(lane)
         elif isinstance(event, ChatMigrated):
             self._move(event)
         elif lane in self._parked and lane not in self.done.unparked and self._wakes(event):
-            lanes.unpark(self._connection, lane)
+            outbox.unpark(self._connection, lane)
             self.done.unparked.append(lane)
 
     def _wakes(self, event: InboundEvent) -> bool:

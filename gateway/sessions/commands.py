@@ -33,7 +33,7 @@ from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.presses import PressHandler, take_away_buttons, take_press
 from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
-from gateway.store import blobs, inbox, journal, outbox, people
+from gateway.store import inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
@@ -317,6 +317,6 @@ def _keep_files(connection: Connection, row: InboxRow, reply: Reply, now: dateti
     refs = []
     for index, file in enumerate(reply.files):
         blob = f"inbox:{row.id}/{index}"
-        blobs.put(connection, row.tenant, blob, file.content, now)
+        outbox.put_file(connection, row.tenant, blob, file.content, now)
         refs.append(MediaRef(file.kind, file.name, file.mime, blob))
     return tuple(refs)

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from agent.errors import Fenced
 from agent.transcript import EndReason, ModelResponded, ToolReturned, TurnEnded, TurnStarted, Usage, UserItem, fold
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
-from gateway.store import earlier, inbox, journal, lanes, outbox, sends
+from gateway.store import earlier, inbox, journal, outbox, sends
 from gateway.store.earlier import Original
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
@@ -183,11 +183,11 @@ async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store
 async def test_parked_lanes_are_no_open_lanes(store: Store) -> None:
     """Parking twice is parking; unparking says whether it was."""
     await put(store, part(0))
-    assert [CHAT] == await store.read(lanes.open_lanes)
+    assert [CHAT] == await store.read(outbox.open_lanes)
     for _ in range(2):
-        await store.write(lambda c: lanes.park(c, "default", CHAT.lane, "blocked", NOON))
-    assert ([CHAT.lane], []) == (await store.read(lanes.parked_lanes), await store.read(lanes.open_lanes))
-    assert [True, False] == [await store.write(lambda c: lanes.unpark(c, CHAT.lane)) for _ in range(2)]
+        await store.write(lambda c: outbox.park(c, "default", CHAT.lane, "blocked", NOON))
+    assert ([CHAT.lane], []) == (await store.read(outbox.parked_lanes), await store.read(outbox.open_lanes))
+    assert [True, False] == [await store.write(lambda c: outbox.unpark(c, CHAT.lane)) for _ in range(2)]
 
 
 async def test_what_stands_of_an_unfinished_answer_is_found(store: Store) -> None:

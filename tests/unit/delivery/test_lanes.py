@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.message_parts import RECOVERED_MARK, OutboundMessage, to_parts
-from gateway.store import chats, lanes, outbox
+from gateway.store import chats, outbox
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import FakeChannel, Hang, Lost
@@ -130,7 +130,7 @@ async def test_whoever_blocked_the_bot_parks_their_lane_alone(spine: Spine) -> N
     await spine.quiet()
     assert ([], ["c0"]) == (names(spine), names(spine, "c2"))
     assert CHAT.lane in spine.delivery.parked
-    await spine.store.write(lambda connection: lanes.unpark(connection, CHAT.lane))
+    await spine.store.write(lambda connection: outbox.unpark(connection, CHAT.lane))
     spine.delivery.unpark(CHAT.lane)
     await spine.quiet()
     assert ["a0", "b0"] == names(spine)
@@ -147,7 +147,7 @@ async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None
     while CHAT.lane not in spine.delivery.parked:
         await asyncio.sleep(0)
     unparked = spine.store.write(
-        lambda connection: lanes.unpark(connection, CHAT.lane),
+        lambda connection: outbox.unpark(connection, CHAT.lane),
         lambda _: spine.delivery.unpark(CHAT.lane),
         lasting=False,
     )

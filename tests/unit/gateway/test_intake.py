@@ -16,7 +16,7 @@ from gateway.access.policy import AccessSnapshot
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import Doorway
-from gateway.store import lanes
+from gateway.store import outbox
 from gateway.store.chats import of_account
 from gateway.store.inbox import InboxRow, cursor_of
 from gateway.store.outbox import put
@@ -299,7 +299,7 @@ async def park(door: Door, chat: str) -> str:
 
     def job(connection: sa.Connection) -> None:
         put(connection, "default", parts, door.spine.now)
-        lanes.park(connection, "default", address.lane, "no rights to send", door.spine.now)
+        outbox.park(connection, "default", address.lane, "no rights to send", door.spine.now)
 
     await door.spine.store.write(job)
     door.spine.delivery.park(address.lane)
