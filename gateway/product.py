@@ -42,6 +42,8 @@ class AgentProduct:
     title: str
     """What people see it called: on the web page, in menus."""
     prompt: PromptBuilder
+    description: str = ""
+    """What it does, in a line; for the app that a platform's manifest makes."""
     talk: Mapping[str, str] = field(default_factory=lambda: {"en": "Talk with me", "es": "Habla conmigo"})
     """What menus say of the command that carries a message, by language."""
     tools: Callable[[Store], Sequence[Tool]] = lambda _store: ()

@@ -2,6 +2,7 @@
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 FOREIGN = ("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "NATS_URL")
@@ -14,3 +15,9 @@ settings.register_profile(
     "house", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow], print_blob=True
 )
 settings.load_profile("house")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What may take longest begins first, so that the workers end together; the rest as it was shuffled."""
+    items.sort(key=lambda item: -max((float(mark.args[0]) for mark in item.iter_markers("timeout")), default=0.0))

@@ -18,7 +18,7 @@ from pydantic import JsonValue
 
 from channels.discord.lazy_import import load_discord
 from channels.foreign import seconds_of, wait_of, whole_of
-from channels.http_answers import refuse_redirect, whole
+from channels.http_answers import MAX_ANSWER_BYTES, refuse_redirect, whole
 
 load_discord()  # before the imports below, which would import all of it
 
@@ -145,6 +145,17 @@ class BasedHttp(HTTPClient):
             self._buckets[key] = BoundedRatelimit(self.max_ratelimit_timeout)
             self._try_clear_expired_ratelimits()
         return self._buckets[key]
+
+    async def ws_connect(self, url: str, *, compress: int = 0) -> aiohttp.ClientWebSocketResponse:
+        """As the library's, but that a message has a bound."""
+        session: aiohttp.ClientSession = self._HTTPClient__session  # type: ignore[attr-defined]  # private, and mangled
+        return await session.ws_connect(
+            url,
+            max_msg_size=MAX_ANSWER_BYTES,
+            autoclose=False,
+            headers={"User-Agent": self.user_agent},
+            compress=compress,
+        )
 
     async def request(
         self,

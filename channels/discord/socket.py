@@ -16,17 +16,56 @@ from channels.discord.consumer import DispatchConsumer
 from channels.discord.lazy_import import load_discord
 from channels.discord.library import BasedHttp
 from channels.foreign import decode_json, number_of, whole_of
+from channels.http_answers import MAX_ANSWER_BYTES
 
 load_discord()  # before the imports below, which would import all of it
 
+from discord import utils  # noqa: E402  see load_discord
 from discord.flags import Intents  # noqa: E402  see load_discord
 from discord.gateway import DiscordWebSocket, ReconnectWebSocket  # noqa: E402  see load_discord
 
 GUILDS, GUILD_MESSAGES, DIRECT_MESSAGES, MESSAGE_CONTENT = 1 << 0, 1 << 9, 1 << 12, 1 << 15
 
+END_OF_FRAME = b"\x00\x00\xff\xff"  # how zlib's stream is flushed
+
 HEARTBEAT_MS = 41_250.0  # what Discord asks for (seen 2026-09)
 LEAST_HEARTBEAT_MS, MOST_HEARTBEAT_MS = 1_000.0, 60_000.0
 HEARTBEAT_TIMEOUT_S = 60.0  # without any frame for so long the connection is given up, and resumed
+
+
+class FrameTooLong(Exception):
+    """A frame unpacks to more than Discord ever sends."""
+
+
+class BoundedInflate:
+    """Frames out of Discord's one zlib stream, unpacked up to a bound: the library's own unpacks whatever comes."""
+
+    COMPRESSION_TYPE = "zlib-stream"  # what the library asks the gateway for
+
+    def __init__(self) -> None:
+        self._stream = zlib.decompressobj()
+        self._packed = bytearray()
+
+    def decompress(self, data: bytes, /) -> str | None:
+        """The text of the frame that ends with `data`; None while it is not whole.
+
+        Raises:
+            zlib.error, UnicodeDecodeError: it is none.
+            FrameTooLong: it is over `MAX_ANSWER_BYTES`, packed or not.
+        """
+        self._packed += data
+        if len(self._packed) > MAX_ANSWER_BYTES:
+            raise FrameTooLong
+        if not data.endswith(END_OF_FRAME):
+            return None
+        text = self._stream.decompress(self._packed, MAX_ANSWER_BYTES)
+        if self._stream.unconsumed_tail:
+            raise FrameTooLong
+        self._packed.clear()
+        return text.decode()
+
+
+utils._ActiveDecompressionContext = BoundedInflate  # noqa: SLF001  the only place it has for one
 
 
 class LibraryState:
@@ -115,6 +154,10 @@ class GatewaySocket(DiscordWebSocket):
         except (zlib.error, UnicodeDecodeError):
             await self.close()
             raise ReconnectWebSocket(self.shard_id) from None
+        except FrameTooLong:
+            self._consumer.quarantine("", f"a frame of more than {MAX_ANSWER_BYTES:,} bytes")
+            await self.close()
+            raise ReconnectWebSocket(self.shard_id, resume=False) from None  # a replay would send it again
 
     async def _hand_on(self, frame: dict[str, JsonValue], text: str) -> None:
         event, seq, data = frame.get("t"), frame.get("s"), frame.get("d")

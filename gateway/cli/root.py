@@ -16,6 +16,7 @@ COMMANDS = {
     "users": ("gateway.cli.users", "Show who is let in, change roles, take access back."),
     "usage": ("gateway.cli.usage", "Show what the models were used for."),
     "config": ("gateway.cli.config", "Check or show the configuration."),
+    "slack-manifest": ("gateway.cli.slack_manifest", "Print what makes a Slack app for this agent."),
     "db": ("gateway.cli.db", "Back up, restore, upgrade or shrink the database."),
 }
 """Name -> (module, summary); the module's `command` is the click command."""

@@ -55,6 +55,7 @@ def _plan_turns(store: Store) -> Mapping[str, RunTurn]:
 COACH = AgentProduct(
     name="coach",
     title="TenK Coach",
+    description="Helps you put 10,000 hours of deliberate practice into a skill",
     talk={"en": "Talk with your coach", "es": "Habla con tu coach"},
     prompt=coach_prompt,
     tools=lambda store: tools_of(CoachTools(StoredPractice(store))),

@@ -98,6 +98,17 @@ async def test_discord_events_that_cannot_be_hold_up_nobody() -> None:
         assert json.loads(rig.sink.committed or "")["last"] < (int(datetime.now(UTC).timestamp()) + 90_000) * 1000 << 22
 
 
+async def test_a_discord_frame_that_unpacks_beyond_measure_costs_its_session_and_nothing_else() -> None:
+    """Of 40 KB that are 40 MB 16 are unpacked; a new session follows, and what came meanwhile is found."""
+    async with discord.discord() as rig, rig.running():
+        rig.simulator.say(1, "before")
+        await rig.sink.until(lambda: "before" in discord.texts(rig))
+        rig.simulator.inject("MESSAGE_CREATE", json.dumps(message(content=" " * 40_000_000)).encode())
+        rig.simulator.say(1, "after")
+        await rig.sink.until(lambda: "after" in discord.texts(rig))
+        assert 2 == rig.sessions.identifies and {"before", "after"} == set(discord.texts(rig))
+
+
 @pytest.mark.parametrize("sequence", ["1e400", "-1", "18446744073709551616", '"7"', "NaN", "[]"])
 async def test_a_sequence_number_that_is_none_is_not_kept(sequence: str) -> None:
     """The session goes on, and can be resumed by what was counted before."""

@@ -3,14 +3,14 @@
 import json
 from typing import Any
 
+from click.testing import CliRunner
+
 from channels.slack.identity import NEEDED, WANTED
-from gateway.coach.commands import coach_commands
-from gateway.coach.product import COACH
-from gateway.commands.session import session_commands
-from tests.fakes.practice_reader import FakePractice
+from gateway.cli.slack_manifest import command
 from tests.house.tree import ROOT
 
 MANIFEST: dict[str, Any] = json.loads((ROOT / "config" / "slack-manifest.json").read_text(encoding="utf-8"))
+CONFIG = str(ROOT / "config" / "gateway.toml")
 SCOPES = set(MANIFEST["oauth_config"]["scopes"]["bot"])
 SETTINGS: dict[str, Any] = MANIFEST["settings"]
 
@@ -42,10 +42,25 @@ def test_the_app_hears_what_the_channel_understands() -> None:
 
 
 def test_the_slash_commands_are_ours() -> None:
-    """The four that Slack users are promised, and no word that would be answered with "I don't know"."""
-    offered = {one["command"].removeprefix("/") for one in MANIFEST["features"]["slash_commands"]}
-    known = {COACH.name, *(command.name for command in (*coach_commands(FakePractice()), *session_commands()))}
-    assert {"coach", "plan", "log", "stats"} <= offered <= known
+    """The four that Slack users are promised, and the one that stops an answer; no built-in of Slack's."""
+    offered = {command["command"].removeprefix("/") for command in MANIFEST["features"]["slash_commands"]}
+    assert {"coach", "plan", "log", "stats", "stop"} <= offered
+    assert set() == offered & {"help", "invite", "leave", "me", "remind", "search", "status", "topic", "who"}
+
+
+def test_the_file_that_people_paste_is_what_the_command_prints() -> None:
+    """Of the coach: `tenk slack-manifest > config/slack-manifest.json` writes it."""
+    printed = CliRunner().invoke(command, ["--config", CONFIG])
+    assert (0, MANIFEST) == (printed.exit_code, json.loads(printed.output))
+
+
+def test_by_http_everything_goes_to_one_address() -> None:
+    """Events, buttons and each command; and no socket."""
+    url = "https://bot.example/webhooks/slack/main/events"
+    made = json.loads(CliRunner().invoke(command, ["--config", CONFIG, "--url", url]).output)
+    places = [made["settings"]["event_subscriptions"]["request_url"], made["settings"]["interactivity"]["request_url"]]
+    assert {url} == {*places, *(made_command["url"] for made_command in made["features"]["slash_commands"])}
+    assert made["settings"]["socket_mode_enabled"] is False
 
 
 def test_people_can_write_to_the_app_and_press_its_buttons() -> None:

@@ -1,6 +1,7 @@
 """Another agent, installed beside the gateway and chosen by name: no line of ours knows it."""
 
 import asyncio
+import json
 import os
 import sqlite3
 import subprocess
@@ -116,6 +117,21 @@ async def tenk_run(directory: Path, site: Path, platforms: Mapping[str, Platform
 
 
 @pytest.mark.timeout(90)
+def test_an_app_for_slack_is_made_for_the_agent_that_is_configured(installed: Path, tmp_path: Path) -> None:
+    """Its name, its words and its commands: nothing of the coach's."""
+    config = tmp_path / "gateway.toml"
+    config.write_text(CONFIG)
+    command = [str(Path(sys.executable).with_name("tenk")), "slack-manifest", "--config", str(config)]
+    env = os.environ | {"PYTHONPATH": str(installed)}
+    printed = subprocess.run(command, env=env, cwd=tmp_path, check=True, capture_output=True, timeout=20).stdout
+    manifest = json.loads(printed)
+    assert ("The Pantry", "Knows what is in the larder") == (
+        manifest["features"]["bot_user"]["display_name"], manifest["display_information"]["description"]
+    )  # fmt: skip
+    offered = [command["command"] for command in manifest["features"]["slash_commands"]]
+    assert ["/pantry", "/stop"] == [offered[0], offered[-1]] and b"oach" not in printed
+
+
 async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path: Path):
     """Its prompt, its tool with a row in its own table, and its command with an option, on all three at once."""
     telegram, discord, slack = TelegramPlatform(), DiscordPlatform(), SlackPlatform()

@@ -29,6 +29,7 @@ async def _run(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
+    failpoints.arm(os.environ.get("TENK_FAILPOINT"))  # the module may have been imported before there was one
     loaded = load(Path(sys.argv[1]), os.environ)
     telemetry.configure(Redactor(loaded.secret_values()), level="info", as_json=False)
     asyncio.run(_run(loaded))

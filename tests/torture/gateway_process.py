@@ -3,10 +3,11 @@
 import asyncio
 import os
 import signal
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
+
+from tests.fakes.fork_server import Forked, ForkServer
 
 ROOT = Path(__file__).parents[2]
 CHILD = Path(__file__).with_name("child.py")
@@ -53,12 +54,13 @@ class GatewayProcess:
         self._config.write_text(CONFIG.format(access=access, log_level="info") + account)
         path = os.pathsep.join((str(code), str(ROOT)))
         self._env = {**os.environ, "PYTHONPATH": path, "TENK_HOME": str(home), **env}
-        self._process: asyncio.subprocess.Process | None = None
+        self._code = code
+        self._process: Forked | None = None
 
     @property
     def running(self) -> bool:
         """Whether it lives."""
-        return self._process is not None and self._process.returncode is None
+        return self._process is not None and self._process.poll() is None
 
     @property
     def pid(self) -> int:
@@ -70,10 +72,8 @@ class GatewayProcess:
     async def start(self, failpoint: str | None = None) -> None:
         """Start it; `failpoint` is armed from its first breath on."""
         env = self._env if failpoint is None else {**self._env, "TENK_FAILPOINT": failpoint}
-        with self.log.open("ab") as log:
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable, "-P", str(CHILD), str(self._config), env=env, stdout=log, stderr=log, cwd=ROOT
-            )
+        server = ForkServer.of(self._code)
+        self._process = server.start([str(CHILD), str(self._config)], env, ROOT, self.log, self.log)
         self.starts += 1
 
     async def arm(self, failpoint: str | None) -> None:
@@ -94,7 +94,7 @@ class GatewayProcess:
     async def kill(self) -> None:
         """End it by kill -9, and wait until it is gone."""
         if self._process is not None:
-            if self._process.returncode is None:
+            if self._process.poll() is None:
                 self._process.kill()
             await self._process.wait()
 

@@ -95,6 +95,7 @@ def _prompt(principal: Principal, now: datetime, hints: str = "") -> str:
 PANTRY = AgentProduct(
     name="pantry",
     title="The Pantry",
+    description="Knows what is in the larder",
     prompt=_prompt,
     tools=_tools,
     commands=_commands,

@@ -15,6 +15,7 @@ from gateway.cli.root import COMMANDS
 from gateway.cli.status import lines_of
 from gateway.config.settings import Settings
 from gateway.ops.lock import HomeLock
+from tests.fakes.fork_server import ForkServer
 
 ROOT = Path(__file__).parents[3]
 TOKEN = "123456789:" + "AbC-_" * 7
@@ -23,15 +24,8 @@ TOKEN = "123456789:" + "AbC-_" * 7
 def tenk(*arguments: str, home: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     """Run `tenk` in an empty directory with nothing but this environment."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "LC_ALL") if name in os.environ}
-    return subprocess.run(
-        [sys.executable, "-m", "gateway", *arguments],
-        cwd=home,
-        env=kept | {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var")} | environ,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=15,
-    )
+    env = kept | {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var")} | environ
+    return ForkServer.of().run(["-m", "gateway", *arguments], env, home, timeout_s=15)
 
 
 def test_help_lists_every_command(tmp_path: Path) -> None:

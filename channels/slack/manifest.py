@@ -1,0 +1,73 @@
+"""A manifest makes a Slack app with every scope, event and slash command that this channel works with.
+
+Slack's format: docs.slack.dev/reference/app-manifest. The limits are its own, as of 2026-11.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import JsonValue
+
+from channels.base import CommandOption, CommandSpec
+
+MAX_NAME_CHARS, MAX_DESCRIPTION_CHARS, MAX_COMMANDS = 35, 140, 50
+
+SCOPES = (
+    "app_mentions:read", "channels:history", "channels:read", "chat:write", "commands", "files:read", "files:write",
+    "groups:history", "groups:read", "im:history", "im:read", "im:write", "mpim:history", "mpim:read",
+    "reactions:write", "users:read",
+)  # fmt: skip
+
+EVENTS = (
+    "app_mention", "channel_left", "group_left", "member_joined_channel", "message.channels", "message.groups",
+    "message.im", "message.mpim",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class AppDescription:
+    """What people see of the app."""
+
+    name: str
+    description: str
+    commands: Sequence[CommandSpec]
+
+
+def build_manifest(app: AppDescription, request_url: str | None = None) -> dict[str, JsonValue]:
+    """The manifest, to paste as JSON; with `request_url` Slack sends events there, without it over Socket Mode."""
+    where: dict[str, JsonValue] = {} if request_url is None else {"request_url": request_url}
+    to_us: dict[str, JsonValue] = {} if request_url is None else {"url": request_url}
+    return {
+        "display_information": {
+            "name": app.name[:MAX_NAME_CHARS],
+            "description": app.description[:MAX_DESCRIPTION_CHARS],
+            "background_color": "#2d6a4f",
+        },
+        "features": {
+            "app_home": {
+                "home_tab_enabled": False,
+                "messages_tab_enabled": True,
+                "messages_tab_read_only_enabled": False,
+            },
+            "bot_user": {"display_name": app.name[:MAX_NAME_CHARS], "always_online": True},
+            "slash_commands": [_slash_command(spec) | to_us for spec in app.commands[:MAX_COMMANDS]],
+        },
+        "oauth_config": {"scopes": {"bot": list(SCOPES)}},
+        "settings": {
+            "event_subscriptions": {**where, "bot_events": list(EVENTS)},
+            "interactivity": {"is_enabled": True, **where},
+            "org_deploy_enabled": False,
+            "socket_mode_enabled": request_url is None,
+            "token_rotation_enabled": False,
+        },
+    }
+
+
+def _slash_command(spec: CommandSpec) -> dict[str, JsonValue]:
+    hint = " ".join(map(_hint, spec.options))
+    return {"command": f"/{spec.name}", "description": spec.summary, **({"usage_hint": hint} if hint else {})}
+
+
+def _hint(option: CommandOption) -> str:
+    words = "|".join(option.choices) or option.name
+    return f"<{words}>" if option.required else f"[{words}]"
