@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test gate quick run check bench torture browser lock clean
+.PHONY: help install demo test gate quick run check bench torture browser lock texts clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile
@@ -59,6 +59,10 @@ torture: install  ## hundreds of kills, power loss, seeded bugs
 
 browser: install  ## the chat page in a real Chromium, where one is installed
 	$(BIN)/python -m pytest -m browser -rs -s tests/journeys/test_browser.py $(ARGS)
+
+texts: install  ## make the .mo of each .po, the files with what people read
+	@for po in $$(find gateway agent channels tests -name "*.po"); do \
+		$(BIN)/pybabel --quiet compile --input-file "$$po" --output-file "$${po%.po}.mo" || exit 1; done
 
 lock:  ## renew requirements.lock; needs uv, takes nothing younger than a week
 	uv pip compile -q --generate-hashes --no-emit-index-url --no-header --exclude-newer "7 days" \

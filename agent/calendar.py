@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta, tzinfo
 from zoneinfo import ZoneInfo
 
-from agent.ports import Principal
+from agent.ports import Principal, RequestContext
 
 
 def zone_of(name: str) -> tzinfo:
@@ -22,6 +22,11 @@ def is_zone(name: str) -> bool:
 def local_date(now: datetime, timezone: str) -> date:
     """The date on the person's wall at this instant."""
     return now.astimezone(zone_of(timezone)).date()
+
+
+def context_of(principal: Principal, now: datetime, data: object = None) -> RequestContext:
+    """What a model in this process is told of a request for this person."""
+    return RequestContext(principal.locale, now.astimezone(zone_of(principal.timezone)), data)
 
 
 def today_of(principal: Principal, now: datetime) -> date:

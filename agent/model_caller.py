@@ -4,6 +4,8 @@ What a response means is the loop's matter, a response that is none the ladder's
 trying again is the wire's wrapper.
 """
 
+from dataclasses import replace
+
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.config import AgentConfig
 from agent.context import blank_old_results, estimate_tokens, trim_history
@@ -44,17 +46,17 @@ class ModelCaller:
         turn: Turn,
         port: TurnPort,
         model: ChatModel,
-        system: str,
+        request: ModelRequest,
         limits: AgentConfig,
         journal: Journal,
         pipeline: Pipeline,
         deadline: Deadline,
     ) -> None:
-        """Nothing is asked yet; `pipeline` runs what is begun early."""
+        """Nothing is asked yet; each call begins as `request`, and `pipeline` runs what is begun early."""
         self._turn = turn
         self._port = port
         self._model = model
-        self._system = system
+        self._request = request
         self._limits = limits
         self._journal = journal
         self._pipeline = pipeline
@@ -79,7 +81,13 @@ class ModelCaller:
         self._drop_begun()  # of a response before this one that came to nothing
         self._reads = 0 if with_tools else NO_CALLS
         tools: tuple[ToolSpec, ...] = self._pipeline.tools.specs if with_tools else ()
-        request = ModelRequest(self._system, self._items(), tools, self._cap, retry_budget_s=self._retry_budget_s)
+        request = replace(
+            self._request,
+            items=self._items(),
+            tools=tools,
+            max_output_tokens=self._cap,
+            retry_budget_s=self._retry_budget_s,
+        )
         response: ModelResponded | None = None
         try:
             responding = self._model.respond(request, self._hear)
@@ -167,7 +175,7 @@ class ModelCaller:
     def _items(self) -> list[Item]:
         own = fold(self._journal.events)
         room = self._limits.context_window_tokens - self._limits.max_output_tokens
-        room -= estimate_tokens(own) + int(len(self._system) / 3)
+        room -= estimate_tokens(own) + int(len(self._request.system) / 3)
         items: list[Item] = [*trim_history(self._turn.history, self._limits.history_items, room), *own]
         return blank_old_results(items) if self._slim else items
 

@@ -46,6 +46,15 @@ class ToolSpec:
 
 
 @dataclass(frozen=True, slots=True)
+class RequestContext:
+    """For whom and when a response is, as data: for models that run in this process; no wire sends it anywhere."""
+
+    locale: str | None  # BCP 47
+    now: datetime  # aware, in the person's own zone
+    data: object = None  # what was read for this request, in the agent's own form; None: nothing
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """Everything one model call depends on."""
 
@@ -55,6 +64,7 @@ class ModelRequest:
     max_output_tokens: int = 8192
     stream: bool = True
     retry_budget_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
+    context: RequestContext | None = None  # None: nobody knows for whom it is
 
 
 @dataclass(eq=False)  # neither frozen nor slots: the interpreter writes an exception's traceback and context

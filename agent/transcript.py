@@ -14,6 +14,9 @@ from pydantic import Field, JsonValue, TypeAdapter
 SKIPPED = "Skipped due to queued user message."
 """The result of a call that steering overtook; the words every agent of the field uses."""
 
+EDITED = "(I changed my earlier message to:)"
+"""How an edit of a message begins that was answered already."""
+
 
 # ---------------------------------------------------------------- items: what the model sees
 

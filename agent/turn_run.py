@@ -14,12 +14,14 @@ import structlog
 
 from agent import answers
 from agent.bounded import Deadline, Interrupted
+from agent.calendar import context_of
+from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context import PromptBuilder
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.model_caller import ModelCaller
-from agent.ports import ChatModel, ModelFailure, Turn, TurnPort
+from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.tools.executor import Executor
 from agent.tools.pipeline import CallResult, Permissions, Pipeline, ToolBox
@@ -42,10 +44,11 @@ def _utc_now() -> datetime:
 
 @dataclass(frozen=True, kw_only=True)
 class Agent:
-    """An agent as it is wired: a model, tools, a prompt, and what bounds a turn. One for many turns at once."""
+    """An agent as it is wired: a model, tools, a prompt, texts, and what bounds a turn. One for many turns at once."""
 
     model: ChatModel
     prompt: PromptBuilder
+    texts: Catalogue
     tools: Sequence[Tool] = ()
     limits: AgentConfig = field(default_factory=AgentConfig)
     clock: Callable[[], datetime] = _utc_now
@@ -65,6 +68,7 @@ class TurnRun:
         self.limits = limits
         self.journal = Journal(turn.id, turn.events, port)
         self._turn = turn
+        self._texts = agent.texts
         self._timeouts_in_row = 0
         self._deadline = Deadline(limits.deadline_s, limits.working_s, asyncio.get_running_loop().time)
         self._pipeline = Pipeline(
@@ -84,8 +88,10 @@ class TurnRun:
             max_calls=limits.max_calls,
             max_parallel=limits.max_parallel_calls,
         )
-        system = agent.prompt(turn.principal, agent.clock(), turn.hints)
-        self.model = ModelCaller(turn, port, agent.model, system, limits, self.journal, self._pipeline, self._deadline)
+        now = agent.clock()
+        prompt = agent.prompt(turn.principal, now, turn.hints)
+        request = ModelRequest(prompt, (), context=context_of(turn.principal, now))
+        self.model = ModelCaller(turn, port, agent.model, request, limits, self.journal, self._pipeline, self._deadline)
 
     def close(self) -> None:
         """Let nothing outlive the turn."""
@@ -120,7 +126,7 @@ class TurnRun:
         """End the turn with an answer the person can read; None when it should read on instead."""
         if len(said) > self.limits.max_answer_chars:
             said, reason = said[: self.limits.max_answer_chars], EndReason.MAX_TOKENS
-        text = self._with_unknown_calls(answers.end_text(reason, said, self._turn.principal.locale))
+        text = self._with_unknown_calls(answers.end_text(self._texts, reason, said, self._turn.principal.locale))
         if response is not None:
             response = None if response is self.journal.last else replace(response, tool_calls=())
         return reason if await self.port.finish(reason, text, response) else None
@@ -130,13 +136,15 @@ class TurnRun:
         log.warning("turn_failed", turn=self._turn.id, kind=failure.kind.value, error=str(failure))
         context = failure.kind is FailureKind.CONTEXT
         reason = EndReason.CONTEXT_EXHAUSTED if context else EndReason.MODEL_ERROR
-        text = answers.failure_text(failure, self.said_so_far(), self._turn.principal.locale)
+        text = answers.failure_text(self._texts, failure, self.said_so_far(), self._turn.principal.locale)
         return reason if await self.port.finish(reason, self._with_unknown_calls(text), None) else None
 
     def _with_unknown_calls(self, text: str) -> str:
         """The text, with the calls of which nobody knows whether they happened."""
         unknown = sorted({event.name for event in self.journal.events if _is_unknown(event)})
-        return f"{text}\n\n{answers.unknown_calls_text(unknown, self._turn.principal.locale)}" if unknown else text
+        if not unknown:
+            return text
+        return f"{text}\n\n{answers.unknown_calls_text(self._texts, unknown, self._turn.principal.locale)}"
 
 
 def _is_unknown(event: JournalEvent) -> TypeGuard[ToolReturned]:

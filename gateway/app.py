@@ -33,7 +33,7 @@ from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
-from gateway.commands.decisions import access_decisions, reply_decisions
+from gateway.commands.decisions import access_decisions
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
@@ -185,7 +185,7 @@ class Gateway:
             dates=wall_now,
             buttons=SealedButtons(keys.buttons),
             reveal=partial(codes.reveal, key),
-            decisions=lambda delivery, bus: {**access_decisions(access(delivery, bus)), **reply_decisions()},
+            decisions=lambda delivery, bus: access_decisions(access(delivery, bus)),
         )
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
@@ -270,7 +270,10 @@ class Gateway:
             is_let_in=lambda chat: is_let_in(self._snapshot, rules, DEFAULT_TENANT, f"web:{chat}", "web:main"),
         )
         channel: Channel = load_channel("web")(
-            self._settings.channels.web, guests=guests, key=hmac.digest(key, b"tenk web visitors v1", "sha256")
+            self._settings.channels.web,
+            texts=self._product.catalogue,
+            guests=guests,
+            key=hmac.digest(key, b"tenk web visitors v1", "sha256"),
         )
         return channel
 

@@ -6,8 +6,8 @@ Another agent is another description, found by its name through the entry point 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from types import MappingProxyType
 
+from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context import PromptBuilder
 from agent.models.offline import OfflineRules
@@ -15,21 +15,23 @@ from agent.ports import LocalCommand, Principal
 from agent.tools.base import Tool, tools_of
 from agent.tools.results import success_result
 from gateway.commands.base import Command
-from gateway.commands.texts import CommandTexts
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, load_extension
 from gateway.sessions.deps import RunTurn
 from gateway.store.agent_tables import AgentTables
 from gateway.store.engine import Connection, Store
+from gateway.texts import HARNESS
 
-ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], Mapping[str, object]]
-"""Make a change within a commit, once a key: (connection, whose it is, the change, the key, the wall clock's now)."""
+ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], object]
+"""Make a change within a commit, once a key: (connection, whose it is, the change, the key, the wall clock's now).
+
+What it did comes back in a type of the agent's own, for `content` and for the words of its commands."""
 
 
 def _changes_nothing(
     _connection: Connection, _principal: Principal, change: LocalCommand, _key: str, _now: datetime
-) -> Mapping[str, object]:
+) -> object:
     raise TypeError(f"this agent applies no changes, and was given {type(change).__name__}")
 
 
@@ -43,9 +45,7 @@ class AgentProduct:
     """What people see it called: on the web page, in menus."""
     prompt: PromptBuilder
     description: str = ""
-    """What it does, in a line; for the app that a platform's manifest makes."""
-    talk: Mapping[str, str] = field(default_factory=lambda: {"en": "Talk with me", "es": "Habla conmigo"})
-    """What menus say of the command that carries a message, by language."""
+    """What it does, in a line, or the key of that; for the app that a platform's manifest makes."""
     tools: Callable[[Store], Sequence[Tool]] = lambda _store: ()
     commands: Callable[[Store], Sequence[Command]] = lambda _store: ()
     """Its own, beside `/help /start /new /stop /mode /timezone`, before which they are listed."""
@@ -55,19 +55,19 @@ class AgentProduct:
     """Where its data is kept; None: nowhere."""
     apply: ApplyChange = _changes_nothing
     """Makes the changes that its tools and commands ask for, in the commit that holds their results."""
-    content: Callable[[Mapping[str, object]], str] = success_result
+    content: Callable[[object], str] = success_result
     """The result of such a change as the model reads it: a JSON object {"success", "data", "error"}."""
-    texts: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
-    """Its own words in place of `gateway.commands.texts`, by language and key."""
+    texts: Catalogue | None = None
+    """Its own texts; under a key of the harness's (`gateway/locale`) said in place of those. None: it has none."""
     limits: AgentConfig = field(default_factory=AgentConfig)
     """What a turn may take, where the operator does not say."""
     offline: OfflineRules | None = None
     """Who answers without a model; None: it needs one."""
 
     @property
-    def command_texts(self) -> CommandTexts:
-        """What commands say of this agent."""
-        return CommandTexts(self.texts)
+    def catalogue(self) -> Catalogue:
+        """All that people read of this agent and its gateway."""
+        return HARNESS if self.texts is None else self.texts.over(HARNESS)
 
 
 def load_product(name: str) -> AgentProduct:

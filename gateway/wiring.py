@@ -15,7 +15,7 @@ from agent.tools.base import Tool
 from channels.clocks import Clock, Sleep
 from channels.messages import InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
-from gateway.commands.decisions import Decision
+from gateway.commands.decisions import Decision, reply_decisions
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.config.settings import Settings
@@ -66,7 +66,7 @@ class RuntimeDeps:
     reveal: Callable[[str, str], str]
     """Puts the secret of a reference into a text that is sent."""
     decisions: Callable[[Delivery, Bus], Mapping[str, Decision]]
-    """What buttons stand for, by the word that they carry."""
+    """What buttons stand for, by the word that they carry, beside suggested replies."""
     clean: Callable[[str], str] | None = None
     """A model's text to what a person may see; None: without the secrets of the settings."""
     reader: UserItemBuilder | None = None
@@ -87,9 +87,9 @@ class Runtime:
 
 def command_table(product: AgentProduct, store: Store) -> CommandTable:
     """The product's commands and those that every agent has."""
-    texts = product.command_texts
+    texts = product.catalogue
     commands = (*product.commands(store), *session_commands(texts))
-    return CommandTable(commands, product.name, product.talk, texts)
+    return CommandTable(commands, product.name, texts)
 
 
 def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
@@ -99,9 +99,10 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks)
     sessions = _session_deps(deps, delivery, kinds)
     bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
+    decisions = {**reply_decisions(deps.product.catalogue), **deps.decisions(delivery, bus)}
     shared = CommandDeps(
         store, bus, table, delivery, deps.channels, deps.people, partial(_apply_change, deps),
-        deps.decisions(delivery, bus), sessions.trials, clock, deps.buttons, dates=deps.dates,
+        decisions, sessions.trials, clock, deps.product.catalogue, deps.buttons, dates=deps.dates,
     )  # fmt: skip
     commands = CommandRunner(shared, deps.tasks)
     return Runtime(delivery, bus, commands, Router(bus, sessions, commands, deps.tasks))
@@ -115,24 +116,30 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
     replies = SuggestedReplies(deps.buttons, clean, clock)
     return SessionDeps(
         config=settings.sessions,
-        turns=TurnDeps(store, delivery, partial(_apply_command, deps), clean, reader, clock, note, replies),
+        turns=TurnDeps(
+            store, delivery, partial(_apply_command, deps), clean, reader, clock, note, replies, deps.product.catalogue
+        ),
         live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, deps.tasks),
         channels=deps.channels,
         people=deps.people,
         agent=Agent(
-            model=deps.model, prompt=deps.product.prompt, tools=deps.tools, limits=settings.agent, clock=deps.dates
+            model=deps.model,
+            prompt=deps.product.prompt,
+            texts=deps.product.catalogue,
+            tools=deps.tools,
+            limits=settings.agent,
+            clock=deps.dates,
         ),
         turns_of={CHAT: run_turn, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,
-        sorry=_sorry,
     )
 
 
 def _apply_change(
     deps: RuntimeDeps, connection: Connection, principal: Principal, change: LocalCommand, key: str, _now: datetime
-) -> Mapping[str, object]:
+) -> object:
     """Make a change of the agent's; its day is the wall clock's."""
     return deps.product.apply(connection, principal, change, key, deps.dates())
 
@@ -155,9 +162,3 @@ async def _load_waiting(deps: RuntimeDeps, after_id: int, limit: int) -> list[In
         return await read_waiting(deps.store, after_id, limit)
 
     return await load_filtered(load, lambda row: deps.channels.is_configured(row.event.address), after_id, limit)
-
-
-def _sorry(principal: Principal) -> str:
-    if (principal.locale or "").startswith("es"):
-        return "Algo se rompió al responder a esto, varias veces. Quien administra este bot puede verlo en el registro."
-    return "Something broke while I answered this, several times over. Whoever runs this bot can see it in the log."

@@ -1,13 +1,15 @@
 """The numbers of a way to mastery: averages, best day and week, streaks, and when the goal is reached at this pace."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
 from agent.calendar import week_of
-from agent.coach.practice import DayTotal
-from agent.coach.streaks import Streaks, streaks_of
+from agent.coach.practice import DayTotal, Skill
+from agent.coach.reports import BestReport, GoalReport, JourneyNumbers, JourneyReport, SkillJourney, skill_report
+
+DAY = timedelta(days=1)
 
 PACE_DAYS = 56
 """The pace that a projection goes on with is that of the last eight weeks."""
@@ -16,37 +18,18 @@ HORIZON_WEEKS = 5_200
 """A hundred years: what lies beyond gets no date."""
 
 
-@dataclass(frozen=True, slots=True)
-class Best:
-    """The best day, or the week that began on this day."""
-
-    day: date
-    minutes: int
-
-
-@dataclass(frozen=True, slots=True)
-class Projection:
-    """When the goal is reached if the person goes on as in the last eight weeks."""
-
-    minutes_left: int
-    pace_minutes: int  # a week
-    weeks: int | None  # None: no practice in eight weeks, so never
-    day: date | None  # None: never, or in more than a hundred years
-
-
-@dataclass(frozen=True, slots=True)
-class Journey:
-    """Everything `get_journey_stats` knows of one skill, or of all together."""
-
-    total_minutes: int
-    practice_days: int
-    first_day: date | None
-    weekly_average_minutes: int
-    this_week_minutes: int
-    last_week_minutes: int
-    best_day: Best | None
-    best_week: Best | None
-    streaks: Streaks
+def journey_report(skills: Sequence[Skill], totals: Sequence[DayTotal], today: date, week_start: int) -> JourneyReport:
+    """The journey overall (archived skills included) and of each skill given."""
+    by_skill: dict[str, list[DayTotal]] = {}
+    for total in totals:
+        by_skill.setdefault(total.skill_id, []).append(total)
+    journeys = []
+    for skill in skills:
+        days = minutes_by_day(by_skill.get(skill.id, []))
+        numbers, goal = journey_of(days, today, week_start), project(days, skill.goal_minutes, today)
+        journeys.append(SkillJourney(skill=skill_report(skill), numbers=numbers, goal=goal))
+    overall = journey_of(minutes_by_day(totals), today, week_start)
+    return JourneyReport(today=today, overall=overall, skills=tuple(journeys))
 
 
 def minutes_by_day(totals: Iterable[DayTotal]) -> Counter[date]:
@@ -57,13 +40,13 @@ def minutes_by_day(totals: Iterable[DayTotal]) -> Counter[date]:
     return days
 
 
-def journey_of(days: Mapping[date, int], today: date, week_start: int = 0) -> Journey:
+def journey_of(days: Mapping[date, int], today: date, week_start: int = 0) -> JourneyNumbers:
     """The journey of these minutes a day."""
     weeks: Counter[date] = Counter()
     for day, minutes in days.items():
         weeks[week_of(day, week_start)] += minutes
-    this_week = week_of(today, week_start)
-    return Journey(
+    this_week, streaks = week_of(today, week_start), streaks_of(days, today)
+    return JourneyNumbers(
         total_minutes=sum(days.values()),
         practice_days=len(days),
         first_day=min(days, default=None),
@@ -72,7 +55,9 @@ def journey_of(days: Mapping[date, int], today: date, week_start: int = 0) -> Jo
         last_week_minutes=weeks[this_week - timedelta(days=7)],
         best_day=_best(days),
         best_week=_best(weeks),
-        streaks=streaks_of(days, today),
+        current_streak_days=streaks.current_days,
+        longest_streak_days=streaks.longest_days,
+        practised_today=streaks.practised_today,
     )
 
 
@@ -84,22 +69,46 @@ def average_a_week(days: Mapping[date, int], today: date) -> int:
     return round(sum(days.values()) * 7 / span_days)
 
 
-def project(days: Mapping[date, int], goal_minutes: int, today: date) -> Projection:
+def project(days: Mapping[date, int], goal_minutes: int, today: date) -> GoalReport:
     """When `goal_minutes` are reached at the pace of the last eight weeks."""
     left = max(goal_minutes - sum(days.values()), 0)
     since = today - timedelta(days=PACE_DAYS - 1)
     recent = sum(minutes for day, minutes in days.items() if day >= since)
     span_days = min(max((today - min(days, default=today)).days + 1, 7), PACE_DAYS)
     pace = round(recent * 7 / span_days)
-    if left and not pace:
-        return Projection(left, pace, None, None)
-    weeks = -(-left // pace) if left else 0
-    return Projection(left, pace, weeks, today + timedelta(weeks=weeks) if weeks <= HORIZON_WEEKS else None)
+    weeks = None if left and not pace else -(-left // max(pace, 1))
+    day = None if weeks is None or weeks > HORIZON_WEEKS else today + timedelta(weeks=weeks)
+    return GoalReport(goal_minutes=goal_minutes, minutes_left=left, pace_minutes_a_week=pace, weeks=weeks, date=day)
 
 
-def _best(minutes: Mapping[date, int]) -> Best | None:
+def _best(minutes: Mapping[date, int]) -> BestReport | None:
     """The day with the most minutes; the first of equals."""
     if not minutes:
         return None
     day = min(minutes, key=lambda at: (-minutes[at], at))
-    return Best(day, minutes[day])
+    return BestReport(date=day, minutes=minutes[day])
+
+
+@dataclass(frozen=True, slots=True)
+class Streaks:
+    """Days in a row with practice."""
+
+    current_days: int
+    longest_days: int
+    practised_today: bool
+
+
+def streaks_of(days: Iterable[date], today: date) -> Streaks:
+    """The streaks of these practice days; a today without practice yet does not break the current one.
+
+    A day past `today` counts as well: who flies west has practised "tomorrow".
+    """
+    practised = sorted(set(days))
+    longest = run = 0
+    before: date | None = None
+    for day in practised:
+        run = run + 1 if before is not None and day - before == DAY else 1
+        longest = max(longest, run)
+        before = day
+    alive = before is not None and before >= today - DAY
+    return Streaks(run if alive else 0, longest, today in practised)

@@ -1,6 +1,7 @@
-"""Reads "45m guitar scales" without a model: how long, what, notes and which day. Pure; nothing is stored here.
+"""Reads "45m guitar scales" without a model, and "no, 40 minutes, and it was piano yesterday". Pure; nothing is stored.
 
-English and Spanish. What is unclear is refused with a reason, never guessed.
+English and Spanish. What is unclear is refused with a reason, never guessed. Of a correction only what is said changes,
+and only a skill that the person has: a new name in a sentence is a guess.
 """
 
 import re
@@ -9,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from enum import StrEnum
 
-from agent.coach.durations import find_duration
+from agent.coach.durations import find_duration, find_durations
 from agent.coach.practice import DAY_MINUTES, PracticeRefused, check_entry, clean_name, clean_notes, name_key
 from agent.wellformed import clean
 
@@ -51,6 +52,15 @@ class LogLine:
     day: date
 
 
+@dataclass(frozen=True, slots=True)
+class Correction:
+    """What is right instead; what is None stays."""
+
+    minutes: int | None = None
+    skill: str | None = None  # as the person spells it in their list
+    day: date | None = None
+
+
 _DAY_WORDS = {
     "today": 0, "hoy": 0, "tonight": 0, "this morning": 0, "esta mañana": 0, "yesterday": 1, "ayer": 1,
     "last night": 1, "anoche": 1, "day before yesterday": 2, "the day before yesterday": 2, "anteayer": 2, "antier": 2,
@@ -83,6 +93,7 @@ _TAIL = re.compile(
     r"(?:^|(?<![\s,])[\s,]++)(?:for|about|durante|unos|unas|please|por\s+favor|thanks|thank\s+you|gracias)[\s.!]*\Z",
     re.IGNORECASE,
 )
+_NOT = re.compile(r"\b(?:not|no|instead\s+of|rather\s+than|en\s+vez\s+de)\s+(?:(?:the|la|el)\s+)?\Z", re.IGNORECASE)
 _QUOTED = re.compile(r"[\"“«]([^\"“”«»]{1,200})[\"”»]")
 _SEPARATOR = re.compile(r"(?<!\s)(?:\s*+[:;,(|]|\s++[-–—]\s)\s*+")
 _BARE_NUMBER = re.compile(r"[0-9]{1,4}(?![\w:/.-])")
@@ -125,6 +136,31 @@ def _check(minutes: int, name: str, notes: str, day: date, today: date) -> LogLi
     except PracticeRefused as refused:
         detail = refused.detail or (str(DAY_MINUTES // 60) if refused.refusal == "too_long" else name)
         raise LogLineError(LogProblem(refused.refusal.value), detail) from None
+
+
+def read_correction(text: str, today: date, skills: Sequence[str]) -> Correction:
+    """What the text says; `skills` are the names the person has.
+
+    Raises:
+        LogLineError: it names a date that is none.
+    """
+    said = clean(text[:MAX_LINE_CHARS])
+    durations = list(find_durations(said))
+    ends = [0, *(duration.end for duration in durations)]
+    starts = [*(duration.start for duration in durations), len(said)]
+    rest = "|".join(said[end:start] for end, start in zip(ends, starts, strict=True))
+    minutes = durations[0].minutes if durations else None
+    return Correction(minutes, find_skill(rest, skills), find_day(rest, today))
+
+
+def find_skill(text: str, skills: Sequence[str]) -> str | None:
+    """The longest known name in the text that is not what it was "not"."""
+    folded = name_key(text)
+    for name in sorted(skills, key=len, reverse=True):
+        found = re.search(rf"(?<!\w){re.escape(name_key(name))}(?!\w)", folded)
+        if found is not None and not _NOT.search(folded[: found.start()]):
+            return name
+    return None
 
 
 def find_day(text: str, today: date) -> date | None:

@@ -5,29 +5,35 @@ everything it knows is in the request. Each message that is not answered yet is 
 in the order they were said, so that "45m guitar" counts in the "stats" said right after it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
+from typing import TypeVar
 
-from pydantic import JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError
 
-from agent.coach.changes import change_text, read_change
-from agent.coach.correction import Correction, find_skill, read_correction
+from agent.coach.changes import ChangeRefused, change_text, read_change
 from agent.coach.durations import spell_minutes
-from agent.coach.insights import insights_of
 from agent.coach.intents import Intent, read_request
-from agent.coach.language import TABLES, explain_log, say, say_date
-from agent.coach.log_line import MAX_LINE_CHARS, LogLine, LogLineError, LogProblem, parse_log
-from agent.coach.offline_work import Calls, CannotTell, Work
-from agent.coach.practice import name_key
-from agent.coach.prefetch import read_prefetched
-from agent.coach.prompt import prompt_file
+from agent.coach.log_line import (
+    MAX_LINE_CHARS,
+    Correction,
+    LogLine,
+    LogLineError,
+    LogProblem,
+    find_skill,
+    parse_log,
+    read_correction,
+)
+from agent.coach.plan import Prefetched
+from agent.coach.practice import PracticeRefused, check_entry, clean_name, name_key
 from agent.coach.prose import history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reports import JourneyReport, PatternsReport, SessionsReport, SkillsReport
-from agent.coach.request_view import Returned, listen
-from agent.coach.rule_plan import plan_text
+from agent.coach.request_view import RequestView, Returned, listen
+from agent.coach.rule_plan import insights_of, plan_text
 from agent.coach.tasks import WHICH_SKILL, Act, Task, asked_last, asks, tasks_of
-from agent.language import escape
+from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
+from agent.language import DEFAULT, escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall
 from agent.ports import ModelRequest
 from agent.transcript import SuggestedReply
@@ -35,70 +41,154 @@ from agent.transcript import SuggestedReply
 HISTORY_DAYS = 90
 HISTORY_SKILLS = 8
 
+Report = TypeVar("Report", bound=BaseModel)
+
+_TOOLS: dict[type[BaseModel], str] = {
+    SkillsReport: "get_user_skills",
+    SessionsReport: "get_practice_sessions",
+    JourneyReport: "get_journey_stats",
+    PatternsReport: "analyze_practice_patterns",
+}
+"""Which tool answers with which report."""
+
 
 class OfflineCoach:
     """`OfflineRules` of the practice coach, in English and Spanish."""
 
     def answer(self, request: ModelRequest) -> RuleAnswer:
         """The next calls, or the answer to everything not answered yet."""
-        work = Work(listen(request))
+        view, context = listen(request), request.context
+        if context is not None and isinstance(context.data, Prefetched):
+            language = language_of(context.locale)
+            return _with_notice(view, language, [plan_text(language, context.data.journey, context.data.patterns)])
+        work = Work(view)
         answers, questions = [], []
         try:
-            names = _names(work)
+            for task in work.tasks():
+                try:
+                    done = _DO[task.act](work, task)
+                except CannotTell as words:
+                    done = str(words)
+                answers.append(done)
+                questions.append(asks(task, done))
         except CannotTell as words:
-            return _with_notice(work, [str(words)])
-        if not isinstance(names, SkillNames):
-            return RuleAnswer(calls=names)
-        for task in tasks_of(work.view, names):
-            try:
-                done = _DO[task.act](work, task)
-            except CannotTell as words:
-                done = str(words)
-            if isinstance(done, tuple):
-                return RuleAnswer(calls=done)
-            answers.append(done)
-            questions.append(asks(task, done))
-        may_be_said = _yes_or_no(work) if questions[-1] and questions.count(True) == 1 else ()
-        return _with_notice(work, answers, may_be_said)
+            return _with_notice(view, view.language, [str(words)])
+        except NeedsTools as needed:
+            return RuleAnswer(calls=needed.calls)
+        is_question = questions[-1] and questions.count(True) == 1
+        return _with_notice(view, view.language, answers, _yes_or_no(view.language) if is_question else ())
 
 
-def _yes_or_no(work: Work) -> tuple[SuggestedReply, ...]:
-    """The two answers to a question, in the person's language."""
-    labels = (work.say("reply_yes"), work.say("reply_no"))
+def _yes_or_no(language: str) -> tuple[SuggestedReply, ...]:
+    """The two answers to a question."""
+    labels = (say(language, "reply.yes"), say(language, "reply.no"))
     return tuple(SuggestedReply(label, label.lower()) for label in labels)
 
 
-def _with_notice(work: Work, answers: list[str], replies: tuple[SuggestedReply, ...] = ()) -> RuleAnswer:
-    notices = [say(language, "offline_notice") for language in TABLES]
-    if not any(notice in work.view.said for notice in notices):
-        answers.insert(0, say(work.view.language, "offline_notice"))
-    return RuleAnswer("\n\n".join(answers), replies=replies)
+def _with_notice(
+    view: RequestView, language: str, answers: Sequence[str], replies: tuple[SuggestedReply, ...] = ()
+) -> RuleAnswer:
+    """The answers, behind words on who answers where the conversation has none yet."""
+    known = any(notice in view.said for notice in in_any_language("offline.notice"))
+    return RuleAnswer("\n\n".join([*([] if known else [say(language, "offline.notice")]), *answers]), replies=replies)
 
 
-class SkillNames(list[str]):
-    """The names of the person's skills."""
+class CannotTell(Exception):
+    """A task ends here with these words."""
 
 
-def _names(work: Work) -> SkillNames | Calls:
-    """The names of the person's skills where a message may be about one; else none, without asking."""
-    view = work.view
-    if read_prefetched(view.pending[-1]) is not None:
-        return SkillNames()
-    intents = {read_request(text).intent for text in view.pending}
-    if not intents & {Intent.TIMED, Intent.YES, Intent.NO} and not asked_last(view.earlier, WHICH_SKILL):
-        return SkillNames()
-    skills = work.read("get_user_skills", SkillsReport, old=True)
-    if skills is None:
-        return work.require_tools(RuleCall("get_user_skills", {}))
-    return SkillNames(skill.name for skill in skills.skills)
+class NeedsTools(Exception):
+    """Nothing can be said before these calls have come back."""
+
+    def __init__(self, calls: tuple[RuleCall, ...]) -> None:
+        super().__init__(", ".join(call.name for call in calls))
+        self.calls = calls
+
+
+class Work:
+    """One request being worked off: results are taken in the order their tasks asked for them."""
+
+    def __init__(self, view: RequestView) -> None:
+        self.view = view
+        self.language = view.language
+        self.today = view.today
+        self.names: tuple[str, ...] = ()  # of the person's skills, where a message may be about one
+        self._changes = [result for result in view.returned if not result.skipped]
+        self._fresh_from = max((at + 1 for at, result in enumerate(view.returned) if result.is_change), default=0)
+
+    def tasks(self) -> list[Task]:
+        """What is to be done, in order."""
+        intents = {read_request(text).intent for text in self.view.pending}
+        if intents & {Intent.TIMED, Intent.YES, Intent.NO} or asked_last(self.view.earlier, WHICH_SKILL):
+            self.names = tuple(skill.name for skill in self.require(SkillsReport, old=True).skills)
+        return tasks_of(self.view, self.names)
+
+    def change(self, name: str, /, **arguments: JsonValue) -> Returned:
+        """The result of this change; what is None is not said to the tool."""
+        taken = next((result for result in self._changes if result.name == name), None)
+        if taken is None:
+            raise self.needs(RuleCall(name, {key: value for key, value in arguments.items() if value is not None}))
+        self._changes.remove(taken)
+        if not taken.success:
+            raise CannotTell(self._refusal_words(taken))
+        return taken
+
+    def change_and_tell(self, name: str, /, **arguments: JsonValue) -> str:
+        """As `change`; what to say of it."""
+        change = read_change(self.change(name, **arguments).data)
+        if change is None:
+            raise CannotTell(say(self.language, "offline.no_tools"))
+        return change_text(self.language, change, self.today)
+
+    def read(self, model: type[Report], *, old: bool = False) -> Report | None:
+        """The newest result of a read, read back; `old` takes one from before the last change too."""
+        found = self._results_of(model, 0 if old else self._fresh_from)
+        if found and not found[-1].success:
+            raise CannotTell(self._refusal_words(found[-1]))
+        return self._as(model, found[-1]) if found else None
+
+    def read_each(self, model: type[Report]) -> list[Report] | None:
+        """All fresh results of one read that worked; None where none came back at all."""
+        found = self._results_of(model, self._fresh_from)
+        return [self._as(model, result) for result in found if result.success] if found else None
+
+    def require(self, model: type[Report], *, old: bool = False) -> Report:
+        """As `read`, of a tool that needs no arguments; where there is nothing, it is asked for."""
+        report = self.read(model, old=old)
+        if report is None:
+            raise self.needs(RuleCall(_TOOLS[model], {}))
+        return report
+
+    def needs(self, *calls: RuleCall) -> NeedsTools:
+        """To be raised: these calls have to come back first.
+
+        Raises:
+            CannotTell: the request does not offer the tools.
+        """
+        if not all(call.name in self.view.tools for call in calls):
+            raise CannotTell(say(self.language, "offline.no_tools"))
+        return NeedsTools(calls)
+
+    def _results_of(self, model: type[BaseModel], since: int) -> list[Returned]:
+        name = _TOOLS[model]
+        return [result for result in self.view.returned[since:] if result.name == name and not result.skipped]
+
+    def _as(self, model: type[Report], returned: Returned) -> Report:
+        try:
+            return model.model_validate(returned.data)
+        except ValidationError:  # a shortened or foreign result
+            raise CannotTell(say(self.language, "offline.no_tools")) from None
+
+    def _refusal_words(self, returned: Returned) -> str:
+        change = read_change(returned.data)
+        if isinstance(change, ChangeRefused):
+            return change_text(self.language, change, self.today)
+        if self.language != DEFAULT:  # the reason is a model's to read, in English
+            return say(self.language, "offline.failed")
+        return say(self.language, "offline.failed_why", error=returned.error or returned.name)
 
 
 # ---------------------------------------------------------------- doing it
-
-
-def _skill_names(work: Work) -> tuple[str, ...]:
-    skills = work.read("get_user_skills", SkillsReport, old=True)
-    return () if skills is None else tuple(skill.name for skill in skills.skills)
 
 
 def _line(work: Work, task: Task) -> LogLine:
@@ -107,195 +197,142 @@ def _line(work: Work, task: Task) -> LogLine:
     Raises:
         CannotTell: it lacks something; the words say what.
     """
-    names = _skill_names(work)
     try:
-        line = parse_log(task.text, work.today, names)
-        right = read_correction(task.corrected, work.today, names)
+        line = parse_log(task.text, work.today, work.names)
+        right = read_correction(task.corrected, work.today, work.names)
     except LogLineError as error:
-        raise CannotTell(explain_log(work.view.language, error, names)) from None
-    known = find_skill(task.text, names)
-    if known is not None and line.skill not in names and task.act in {Act.LOG, Act.ASK_LOG}:
+        raise CannotTell(explain_log(work.language, error, work.names)) from None
+    known = find_skill(task.text, work.names)
+    if known is not None and line.skill not in work.names and task.act in {Act.LOG, Act.ASK_LOG}:
         line = replace(line, skill=known, notes="")  # a sentence, of which the log line took another word for the name
-    return _with_correction(line if task.noted else replace(line, notes=""), right)
+    return replace(
+        line,
+        minutes=right.minutes or line.minutes,
+        skill=right.skill or line.skill,
+        day=right.day or line.day,
+        notes=line.notes if task.noted else "",
+    )
 
 
-def _log(work: Work, task: Task) -> str | Calls:
-    line, names = _line(work, task), _skill_names(work)
-    if line.skill not in names and not task.confirmed:
-        lacking = LogLineError(LogProblem.NO_SKILL, ", ".join(names))
-        raise CannotTell(explain_log(work.view.language, lacking, names))
-    done = work.change(RuleCall("log_practice", _log_arguments(line, work.today)))
-    return done if isinstance(done, tuple) else _change_words(work, done)
+def _log(work: Work, task: Task) -> str:
+    line = _line(work, task)
+    if line.skill not in work.names and not task.confirmed:
+        lacking = LogLineError(LogProblem.NO_SKILL, ", ".join(work.names))
+        raise CannotTell(explain_log(work.language, lacking, work.names))
+    day, notes = None if line.day == work.today else line.day.isoformat(), line.notes or None
+    return work.change_and_tell("log_practice", skill=line.skill, minutes=line.minutes, notes=notes, date=day)
 
 
 def _ask_log(work: Work, task: Task) -> str:
+    """Asks before it logs; a name that is no skill yet is only asked about where the whole sentence was a log."""
     line = _line(work, task)
-    if line.skill not in _skill_names(work):
-        return work.say("offline_not_sure")
-    return work.say("ask_log", what=_describe(work, line.minutes, line.skill, line.day))
-
-
-def _ask_new_skill(work: Work, task: Task) -> str:
-    line = _line(work, task)
-    if line.skill in _skill_names(work):
-        return _ask_log(work, task)
     described = _describe(work, line.minutes, line.skill, line.day)
-    return work.say("ask_new_skill", skill=escape(line.skill), what=described)
+    if line.skill in work.names:
+        return say(work.language, "ask.log", what=described)
+    if task.act is Act.ASK_NEW_SKILL:
+        return say(work.language, "ask.new_skill", skill=escape(line.skill), what=described)
+    return say(work.language, "offline.not_sure")
 
 
 def _describe(work: Work, minutes: int | None, skill: str | None, day: date | None) -> str:
     """What would be written: "45 min guitar, yesterday"."""
     parts = [] if minutes is None else [spell_minutes(minutes)]
     parts += [] if skill is None else [escape(skill)]
-    named = [] if day is None or day == work.today else [say_date(work.view.language, day, work.today)]
+    named = [] if day is None or day == work.today else [say_date(work.language, day, work.today)]
     return ", ".join([" ".join(parts), *named])
 
 
-def _with_correction(line: LogLine, right: Correction) -> LogLine:
-    return replace(
-        line, minutes=right.minutes or line.minutes, skill=right.skill or line.skill, day=right.day or line.day
-    )
-
-
-def _log_arguments(line: LogLine, today: date) -> dict[str, JsonValue]:
-    arguments: dict[str, JsonValue] = {"skill": line.skill, "minutes": line.minutes}
-    if line.notes:
-        arguments["notes"] = line.notes
-    if line.day != today:
-        arguments["date"] = line.day.isoformat()
-    return arguments
-
-
 def _right(work: Work, task: Task) -> Correction:
-    names = _skill_names(work)
     try:
-        return read_correction(task.text, work.today, names)
+        right = read_correction(task.text, work.today, work.names)
+        check_entry(1 if right.minutes is None else right.minutes, right.day or work.today, work.today)
     except LogLineError as error:
-        raise CannotTell(explain_log(work.view.language, error, names)) from None
+        raise CannotTell(explain_log(work.language, error, work.names)) from None
+    except PracticeRefused as refused:
+        raise CannotTell(explain(work.language, refused)) from None
+    return right
 
 
-def _correct(work: Work, task: Task) -> str | Calls:
+def _correct(work: Work, task: Task) -> str:
     right = _right(work, task)
-    changed = {
-        "minutes": right.minutes, "skill": right.skill, "session_id": task.session_id,
-        "date": None if right.day is None else right.day.isoformat(),
-    }  # fmt: skip
-    arguments: dict[str, JsonValue] = {name: value for name, value in changed.items() if value is not None}
-    done = work.change(RuleCall("edit_session", arguments))
-    return done if isinstance(done, tuple) else _change_words(work, done)
+    day = None if right.day is None else right.day.isoformat()
+    return work.change_and_tell(
+        "edit_session", minutes=right.minutes, skill=right.skill, session_id=task.session_id, date=day
+    )
 
 
 def _ask_correction(work: Work, task: Task) -> str:
     right = _right(work, task)
-    return work.say("ask_correction", what=_describe(work, right.minutes, right.skill, right.day))
+    return say(work.language, "ask.correction", what=_describe(work, right.minutes, right.skill, right.day))
 
 
-def _undo(work: Work, _: Task) -> str | Calls:
-    done = work.change(RuleCall("undo_last_log", {}))
-    return done if isinstance(done, tuple) else _change_words(work, done)
+def _create(work: Work, task: Task) -> str:
+    try:
+        return work.change_and_tell("create_skill", name=clean_name(task.name))
+    except PracticeRefused as refused:
+        raise CannotTell(explain(work.language, refused)) from None
 
 
-def _create(work: Work, task: Task) -> str | Calls:
-    done = work.change(RuleCall("create_skill", {"name": task.name}))
-    return done if isinstance(done, tuple) else _change_words(work, done)
-
-
-def _change_words(work: Work, done: Returned) -> str:
-    change = read_change(done.data)
-    if change is None:
-        return work.say("offline_no_tools")
-    return change_text(work.view.language, change, work.today)
-
-
-def _stats(work: Work, task: Task) -> str | Calls:
-    journey = work.read("get_journey_stats", JourneyReport)
-    patterns = work.read("analyze_practice_patterns", PatternsReport)
+def _stats(work: Work, task: Task) -> str:
+    journey, patterns = work.read(JourneyReport), work.read(PatternsReport)
     if journey is None:
-        return work.require_tools(RuleCall("get_journey_stats", {}), RuleCall("analyze_practice_patterns", {}))
+        raise work.needs(*(RuleCall(_TOOLS[report], {}) for report in (JourneyReport, PatternsReport)))
     words = f" {name_key(task.text[:MAX_LINE_CHARS])} "
     named = [skill for skill in journey.skills if f" {name_key(skill.skill.name)}" in words]
-    language = work.view.language
     if named:
-        return "\n\n".join(skill_stats_text(language, skill, journey.today) for skill in named)
-    return stats_text(language, journey, patterns)
+        return "\n\n".join(skill_stats_text(work.language, skill, journey.today) for skill in named)
+    return stats_text(work.language, journey, patterns)
 
 
-def _skills(work: Work, _: Task) -> str | Calls:
-    report = work.read("get_user_skills", SkillsReport)
-    if report is None:
-        return work.require_tools(RuleCall("get_user_skills", {}))
-    return skills_text(work.view.language, report)
+def _history(work: Work, _: Task) -> str:
+    skills, reports = work.require(SkillsReport).skills, work.read_each(SessionsReport)
+    if skills and reports is None:
+        tool, ids = _TOOLS[SessionsReport], [skill.id for skill in skills[:HISTORY_SKILLS]]
+        raise work.needs(*(RuleCall(tool, {"skill_id": skill_id, "days": HISTORY_DAYS}) for skill_id in ids))
+    return history_text(work.language, reports or ())
 
 
-def _history(work: Work, _: Task) -> str | Calls:
-    skills = work.read("get_user_skills", SkillsReport)
-    if skills is None:
-        return work.require_tools(RuleCall("get_user_skills", {}))
-    reports = work.reads("get_practice_sessions", SessionsReport)
-    if skills.skills and reports is None:
-        return work.require_tools(
-            *(
-                RuleCall("get_practice_sessions", {"skill_id": skill.id, "days": HISTORY_DAYS})
-                for skill in skills.skills[:HISTORY_SKILLS]
-            )
-        )
-    return history_text(work.view.language, reports or ())
-
-
-def _maybe_plan(work: Work, task: Task) -> str | Calls:
-    """A plan to look at; the one that is kept is not touched."""
-    done = _plan(work, task, keep=False)
-    return done if isinstance(done, tuple) else f"{done}\n\n{work.say('plan_not_kept')}"
-
-
-def _plan(work: Work, task: Task, *, keep: bool = True) -> str | Calls:
-    prefetched, language = read_prefetched(task.text), work.view.language
-    if prefetched is not None:
-        return plan_text(language, prefetched.journey, prefetched.patterns)
-    journey = work.read("get_journey_stats", JourneyReport)
-    patterns = work.read("analyze_practice_patterns", PatternsReport)
+def _plan(work: Work, task: Task) -> str:
+    """A plan; kept where one was asked for, else only to look at."""
+    journey, patterns = work.read(JourneyReport), work.read(PatternsReport)
     if journey is None or patterns is None:
-        names = ("get_user_skills", "get_journey_stats", "analyze_practice_patterns")
-        return work.require_tools(*(RuleCall(name, {}) for name in names))
-    text = plan_text(language, journey, patterns)
-    if not keep or not journey.overall.total_minutes or "save_weekly_plan" not in work.view.tools:
-        return text
-    insights: list[JsonValue] = [
-        {"type": found.type.value, "title": found.title, "description": found.description, "skill_id": found.skill_id}
-        for found in insights_of(language, journey, patterns)
-    ]
-    saved = work.change(RuleCall("save_weekly_plan", {"content": text, "insights": insights}))
-    return saved if isinstance(saved, tuple) else text
+        raise work.needs(*(RuleCall(_TOOLS[report], {}) for report in (SkillsReport, JourneyReport, PatternsReport)))
+    text = plan_text(work.language, journey, patterns)
+    if task.act is not Act.PLAN:
+        return f"{text}\n\n{say(work.language, 'plan.not_kept')}"
+    if journey.overall.total_minutes and "save_weekly_plan" in work.view.tools:
+        found: list[JsonValue] = [
+            {"type": each.type.value, "title": each.title, "description": each.description, "skill_id": each.skill_id}
+            for each in insights_of(work.language, journey, patterns)
+        ]
+        work.change("save_weekly_plan", content=text, insights=found)
+    return text
 
 
 def _words(key: str) -> Callable[[Work, Task], str]:
-    return lambda work, _: work.say(key)
+    return lambda work, _: say(work.language, key)
 
 
-def _guide(work: Work, _: Task) -> str:
-    return prompt_file(f"guide.{work.view.language}.md").strip()
-
-
-_DO: dict[Act | Intent, Callable[[Work, Task], str | Calls]] = {
+_DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.LOG: _log,
     Act.ASK_LOG: _ask_log,
-    Act.ASK_NEW_SKILL: _ask_new_skill,
+    Act.ASK_NEW_SKILL: _ask_log,
     Act.CORRECT: _correct,
     Act.ASK_CORRECTION: _ask_correction,
-    Act.UNDO: _undo,
-    Act.ASK_UNDO: _words("ask_undo"),
+    Act.UNDO: lambda work, _: work.change_and_tell("undo_last_log"),
+    Act.ASK_UNDO: _words("ask.undo"),
     Act.CREATE: _create,
-    Act.ASK_CREATE: lambda work, task: work.say("ask_create", skill=escape(task.name)),
+    Act.ASK_CREATE: lambda work, task: say(work.language, "ask.create", skill=escape(task.name)),
     Act.PLAN: _plan,
-    Act.DECLINED: _words("offline_declined"),
-    Act.NOT_SURE: _words("offline_not_sure"),
-    Intent.MAYBE_PLAN: _maybe_plan,
+    Act.DECLINED: _words("offline.declined"),
+    Act.NOT_SURE: _words("offline.not_sure"),
+    Intent.MAYBE_PLAN: _plan,
     Intent.HISTORY: _history,
     Intent.STATS: _stats,
-    Intent.SKILLS: _skills,
-    Intent.GUIDE: _guide,
-    Intent.HELP: _words("offline_help"),
-    Intent.THANKS: _words("offline_thanks"),
-    Intent.GREETING: _words("offline_greeting"),
-    Intent.UNKNOWN: _words("offline_unknown"),
+    Intent.SKILLS: lambda work, _: skills_text(work.language, work.require(SkillsReport)),
+    Intent.GUIDE: _words("offline.guide"),
+    Intent.HELP: _words("offline.help"),
+    Intent.THANKS: _words("offline.thanks"),
+    Intent.GREETING: _words("offline.greeting"),
+    Intent.UNKNOWN: _words("offline.unknown"),
 }

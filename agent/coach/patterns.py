@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from enum import StrEnum
 from itertools import pairwise
 
 from agent.coach.practice import PracticeSession
+from agent.coach.reports import Consistency, PatternsReport, Trend
 
 MAX_SESSIONS = 500
 """How many of the newest sessions are analysed."""
@@ -15,23 +15,6 @@ MAX_SESSIONS = 500
 TREND_DAYS = 28
 ACTIVE_DAYS = 30
 LONG_GAP_DAYS = 3
-
-
-class Trend(StrEnum):
-    """The last four weeks against the four before."""
-
-    IMPROVING = "improving"
-    STABLE = "stable"
-    DECLINING = "declining"
-
-
-class Consistency(StrEnum):
-    """How many of the last 30 days had practice."""
-
-    EXCELLENT = "excellent"
-    GOOD = "good"
-    REGULAR = "regular"
-    LOW = "low"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,24 +27,8 @@ class Gaps:
     current_days: int  # whole days without practice up to yesterday
 
 
-@dataclass(frozen=True, slots=True)
-class Patterns:
-    """What the last sessions show."""
-
-    sessions: int
-    minutes_by_weekday: tuple[int, ...]  # seven, Monday first
-    sessions_by_weekday: tuple[int, ...]  # seven, Monday first
-    trend: Trend
-    recent_minutes: int  # the last 28 days, today included
-    recent_weeks: int  # of the last four, those since the first of these sessions: 1 ... 4
-    before_minutes: int  # the 28 days before those
-    gaps: Gaps
-    active_days: int  # of the last 30, today included
-    consistency: Consistency
-
-
-def analyze_practice_patterns(sessions: Sequence[PracticeSession], today: date) -> Patterns:
-    """The patterns of these sessions, in any order."""
+def patterns_report(sessions: Sequence[PracticeSession], today: date, skill_id: str | None = None) -> PatternsReport:
+    """The patterns of these sessions, in any order; `skill_id` says of which skill they are, None of all."""
     minutes: Counter[int] = Counter()
     counts: Counter[int] = Counter()
     for session in sessions:
@@ -71,16 +38,21 @@ def analyze_practice_patterns(sessions: Sequence[PracticeSession], today: date) 
     before = _minutes_between(sessions, today - timedelta(days=2 * TREND_DAYS - 1), today - timedelta(days=TREND_DAYS))
     days = {session.day for session in sessions}
     active = sum(today - timedelta(days=ACTIVE_DAYS - 1) <= day <= today for day in days)
-    return Patterns(
-        sessions=len(sessions),
+    gaps = gaps_of(days, today)
+    return PatternsReport(
+        skill_id=skill_id,
+        sessions_analysed=len(sessions),
         minutes_by_weekday=tuple(minutes[weekday] for weekday in range(7)),
         sessions_by_weekday=tuple(counts[weekday] for weekday in range(7)),
         trend=trend_of(recent, before),
-        recent_minutes=recent,
-        recent_weeks=weeks_since(min(days, default=today), today),
-        before_minutes=before,
-        gaps=gaps_of(days, today),
-        active_days=active,
+        last_4_weeks_minutes=recent,
+        weeks_of_those_4=weeks_since(min(days, default=today), today),
+        the_4_before_minutes=before,
+        longest_gap_days=gaps.longest_days,
+        average_gap_days=gaps.average_days,
+        gaps_over_3_days=gaps.over_3_days,
+        current_gap_days=gaps.current_days,
+        active_days_of_30=active,
         consistency=consistency_of(active),
     )
 

@@ -8,20 +8,34 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from datetime import datetime
 
 import structlog
+from pydantic import BaseModel, ConfigDict
 
 from agent.answers import failure_text
 from agent.bounded import Deadline, Interrupted, run_bounded
-from agent.calendar import today_of, week_of
-from agent.coach.commands import SaveWeeklyPlan
-from agent.coach.insights import insights_of
-from agent.coach.language import detect
-from agent.coach.prefetch import Prefetched, plan_request, prefetch
-from agent.coach.reader import PracticeReader
+from agent.calendar import context_of, today_of, week_of
+from agent.coach.changes import SaveWeeklyPlan
+from agent.coach.journey import journey_report
+from agent.coach.patterns import MAX_SESSIONS, patterns_report
+from agent.coach.practice import PracticeReader
+from agent.coach.reports import JourneyReport, PatternsReport, SkillsReport, skills_report
+from agent.coach.rule_plan import insights_of
+from agent.coach.texts import detect
 from agent.errors import FailureKind
-from agent.language import language_of
-from agent.ports import ModelAtWork, ModelEvent, ModelFailure, ModelRequest, TextDelta, TextDiscarded, Turn, TurnPort
+from agent.language import NAMES, language_of
+from agent.ports import (
+    ModelAtWork,
+    ModelEvent,
+    ModelFailure,
+    ModelRequest,
+    Principal,
+    TextDelta,
+    TextDiscarded,
+    Turn,
+    TurnPort,
+)
 from agent.responses import Text, classify
 from agent.transcript import (
     AssistantItem,
@@ -47,6 +61,16 @@ SAVED = "save_weekly_plan"
 RunTurn = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
 
 
+class Prefetched(BaseModel):
+    """Everything a weekly plan is written from."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    skills: SkillsReport
+    journey: JourneyReport
+    patterns: PatternsReport
+
+
 async def run_plan_turn(
     turn: Turn, port: TurnPort, agent: Agent, reader: PracticeReader, run_turn: RunTurn
 ) -> EndReason:
@@ -66,7 +90,8 @@ async def run_plan_turn(
         data, response = await run_bounded(writing, deadline.remaining_s, port.until_stopped)
     except (ModelFailure, TimeoutError, Interrupted) as failure:
         if isinstance(failure, ModelFailure) and failure.kind is FailureKind.TIMEOUT and not failure.retryable:
-            await port.finish(EndReason.MODEL_ERROR, failure_text(failure, "", turn.principal.locale), None)
+            text = failure_text(agent.texts, failure, "", turn.principal.locale)
+            await port.finish(EndReason.MODEL_ERROR, text, None)
             return EndReason.MODEL_ERROR  # the server worked on it for as long as it may: it does not begin anew
         return await _hand_over(turn, port, agent, run_turn, failure)
     if not isinstance(classify(response), Text):
@@ -82,10 +107,12 @@ async def _write(
     now = agent.clock()
     data = await prefetch(reader, turn.principal, now)
     asked = _words_asked(turn)
+    language = _language(turn, asked)
     request = ModelRequest(
         system=agent.prompt(turn.principal, now, turn.hints),
-        items=(*_talk(turn), plan_request(data, _language(turn, asked), asked or "/plan")),
+        items=(*_talk(turn), plan_request(data, language, asked or "/plan")),
         max_output_tokens=agent.limits.max_output_tokens,
+        context=replace(context_of(turn.principal, now, data), locale=language),
     )
 
     def hear(event: ModelEvent) -> None:
@@ -171,3 +198,30 @@ def _talk(turn: Turn) -> list[Item]:
         elif isinstance(item, AssistantItem) and item.text.strip():
             talk.append(AssistantItem(item.text))
     return talk
+
+
+# ---------------------------------------------------------------- the data
+
+
+async def prefetch(reader: PracticeReader, principal: Principal, now: datetime) -> Prefetched:
+    """The three reports, read side by side."""
+    async with asyncio.TaskGroup() as reads:
+        reading_skills = reads.create_task(reader.skills(principal))
+        reading_days = reads.create_task(reader.days(principal))
+        reading_sessions = reads.create_task(reader.sessions(principal, limit=MAX_SESSIONS))
+    skills, today = reading_skills.result(), today_of(principal, now)
+    return Prefetched(
+        skills=skills_report(skills),
+        journey=journey_report(skills, reading_days.result(), today, principal.week_start),
+        patterns=patterns_report(reading_sessions.result(), today),
+    )
+
+
+def plan_request(prefetched: Prefetched, language: str, asked: str) -> UserItem:
+    """The one message of the plan's model call: what the person asked, what to write, and the data."""
+    return UserItem(
+        f"{asked}\n\n"
+        f"Write my weekly plan in {NAMES[language]}, in four sections: summary, plan, focus, goal. My data is below, "
+        "read just now; use no other numbers. You have no tools in this answer, and the plan is saved for me.\n\n"
+        f"```json\n{prefetched.model_dump_json()}\n```"
+    )

@@ -1,9 +1,15 @@
-"""What is practised, as plain data, and the rules one entry must keep. No analysis and no storage live here."""
+"""What is practised, as plain data, the port it is read through, the rules of one entry, and how a new skill looks.
 
+No analysis and no storage live here.
+"""
+
+import re
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
+from typing import Protocol
 
+from agent.ports import Principal
 from agent.wellformed import clean, normalize
 
 GOAL_MINUTES = 600_000
@@ -139,3 +145,65 @@ def clean_notes(notes: str) -> str:
 def name_key(name: str) -> str:
     """What a person's skills are unique by: the name without case, width or extra spaces."""
     return " ".join(normalize("NFKC", name).casefold().split())
+
+
+class PracticeReader(Protocol):
+    """Reads the principal's own data, and nobody else's. Undone sessions are never shown."""
+
+    async def skills(self, principal: Principal, *, include_archived: bool = False) -> tuple[Skill, ...]:
+        """The skills, the most practised first, then by name."""
+        ...
+
+    async def sessions(
+        self, principal: Principal, *, skill_id: str | None = None, since: date | None = None, limit: int = 500
+    ) -> tuple[PracticeSession, ...]:
+        """The newest sessions first, at most `limit`, from `since` on."""
+        ...
+
+    async def days(self, principal: Principal) -> tuple[DayTotal, ...]:
+        """All practice there is, summed by skill and date, the oldest date first."""
+        ...
+
+    async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
+        """The plan of the week that began on this day."""
+        ...
+
+
+# ---------------------------------------------------------------- how a new skill looks
+
+DEFAULT_EMOJI = "🎯"
+_EMOJIS = {
+    "🎸": "guitar guitarra bass bajo ukulele ukelele",
+    "🎹": "piano keyboard teclado organ",
+    "🎻": "violin violín viola cello violonchelo",
+    "🥁": "drums drum batería bateria percussion percusión",
+    "🎷": "saxophone saxofón sax clarinet clarinete",
+    "🎺": "trumpet trompeta trombone",
+    "🎤": "singing voice canto voz",
+    "💻": "programming coding python rust programación programar",
+    "✍️": "writing escritura escribir",
+    "🎨": "painting drawing pintura dibujo art arte",
+    "📷": "photography fotografía",
+    "🗣️": "english spanish french german japanese inglés español francés alemán japonés language idioma",
+    "♟️": "chess ajedrez",
+    "🏃": "running correr",
+    "🏊": "swimming natación",
+    "🧘": "yoga meditation meditación",
+    "🍳": "cooking cocina cocinar",
+    "💃": "dance dancing baile bailar",
+    "📐": "mathematics math maths matemáticas",
+}
+_BY_WORD = {word: emoji for emoji, words in _EMOJIS.items() for word in words.split()}
+
+COLOURS = ("#4f46e5", "#059669", "#d97706", "#dc2626", "#0891b2", "#7c3aed", "#65a30d", "#db2777")
+
+
+def emoji_for(name: str) -> str:
+    """The emoji of the first word that has one, else a target."""
+    words = re.findall(r"\w+", name_key(name))
+    return next((_BY_WORD[word] for word in words if word in _BY_WORD), DEFAULT_EMOJI)
+
+
+def colour_for(position: int) -> str:
+    """The colour of a person's n-th skill."""
+    return COLOURS[position % len(COLOURS)]

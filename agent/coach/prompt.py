@@ -21,13 +21,7 @@ _REMINDER = (
 @cache
 def static_prompt() -> str:
     """What is byte-stable in every request: a provider can cache it."""
-    return prompt_file("coach.md")
-
-
-@cache
-def prompt_file(name: str) -> str:
-    """A text of `agent/coach/prompts`, as it travels in the wheel."""
-    return files("agent.coach").joinpath("prompts", name).read_text(encoding="utf-8")
+    return files("agent.coach").joinpath("prompts", "coach.md").read_text(encoding="utf-8")
 
 
 def coach_prompt(principal: Principal, now: datetime, hints: str = "") -> str:

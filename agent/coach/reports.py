@@ -1,21 +1,37 @@
 """What the coach's tools answer, as models: the JSON a model reads, and what the templates are filled from. Pure.
 
 Every number a model may say is here already worked out, so that it has none to invent. Times are whole minutes beside
-the same as words ("12 h 15 min").
+the same as words ("12 h 15 min"). `journey` and `patterns` count what is more than a sum.
 """
 
 from collections.abc import Iterable, Sequence
 from datetime import date
+from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict
 
 from agent.coach.durations import spell_minutes
-from agent.coach.journey import Best, Journey, journey_of, minutes_by_day, project
 from agent.coach.mastery import level_of, next_level
-from agent.coach.patterns import Consistency, Patterns, Trend, analyze_practice_patterns
-from agent.coach.practice import DayTotal, PracticeSession, Skill
+from agent.coach.practice import PracticeSession, Skill
 
 MAX_SESSIONS_SHOWN = 200
+
+
+class Trend(StrEnum):
+    """The last four weeks against the four before."""
+
+    IMPROVING = "improving"
+    STABLE = "stable"
+    DECLINING = "declining"
+
+
+class Consistency(StrEnum):
+    """How many of the last 30 days had practice."""
+
+    EXCELLENT = "excellent"
+    GOOD = "good"
+    REGULAR = "regular"
+    LOW = "low"
 
 
 class _Report(BaseModel):
@@ -68,7 +84,7 @@ class SessionsReport(_Report):
 
 
 class BestReport(_Report):
-    """A best day or week."""
+    """The best day, or the week that began on this day."""
 
     date: date
     minutes: int
@@ -80,8 +96,8 @@ class GoalReport(_Report):
     goal_minutes: int
     minutes_left: int
     pace_minutes_a_week: int
-    weeks: int | None  # None: no practice in eight weeks
-    date: date | None
+    weeks: int | None  # None: no practice in eight weeks, so never
+    date: date | None  # None: never, or in more than a hundred years
 
 
 class JourneyNumbers(_Report):
@@ -124,14 +140,14 @@ class PatternsReport(_Report):
     minutes_by_weekday: tuple[int, ...]  # seven, Monday first
     sessions_by_weekday: tuple[int, ...]  # seven, Monday first
     trend: Trend
-    last_4_weeks_minutes: int
+    last_4_weeks_minutes: int  # the last 28 days, today included
     weeks_of_those_4: int = 4  # those since the first session; 4 where an older version wrote the report
-    the_4_before_minutes: int
-    longest_gap_days: int
-    average_gap_days: float
+    the_4_before_minutes: int  # the 28 days before those
+    longest_gap_days: int  # without practice between two practice days, or up to yesterday
+    average_gap_days: float  # of the gaps there are, one decimal; 0.0 without any
     gaps_over_3_days: int
-    current_gap_days: int
-    active_days_of_30: int
+    current_gap_days: int  # whole days without practice up to yesterday
+    active_days_of_30: int  # today included
     consistency: Consistency
 
 
@@ -173,75 +189,3 @@ def sessions_report(skill: Skill, sessions: Sequence[PracticeSession], days: int
         found=len(sessions),
         sessions=tuple(SessionRow(id=s.id, date=s.day, minutes=s.minutes, notes=s.notes) for s in shown),
     )
-
-
-def journey_report(skills: Sequence[Skill], totals: Sequence[DayTotal], today: date, week_start: int) -> JourneyReport:
-    """The journey overall (archived skills included) and of each skill given."""
-    by_skill: dict[str, list[DayTotal]] = {}
-    for total in totals:
-        by_skill.setdefault(total.skill_id, []).append(total)
-    return JourneyReport(
-        today=today,
-        overall=_numbers(journey_of(minutes_by_day(totals), today, week_start)),
-        skills=tuple(_skill_journey(skill, by_skill.get(skill.id, []), today, week_start) for skill in skills),
-    )
-
-
-def patterns_report(sessions: Sequence[PracticeSession], today: date, skill_id: str | None = None) -> PatternsReport:
-    """The patterns of the sessions given."""
-    return _patterns(analyze_practice_patterns(sessions, today), skill_id)
-
-
-def _patterns(found: Patterns, skill_id: str | None) -> PatternsReport:
-    return PatternsReport(
-        skill_id=skill_id,
-        sessions_analysed=found.sessions,
-        minutes_by_weekday=found.minutes_by_weekday,
-        sessions_by_weekday=found.sessions_by_weekday,
-        trend=found.trend,
-        last_4_weeks_minutes=found.recent_minutes,
-        weeks_of_those_4=found.recent_weeks,
-        the_4_before_minutes=found.before_minutes,
-        longest_gap_days=found.gaps.longest_days,
-        average_gap_days=found.gaps.average_days,
-        gaps_over_3_days=found.gaps.over_3_days,
-        current_gap_days=found.gaps.current_days,
-        active_days_of_30=found.active_days,
-        consistency=found.consistency,
-    )
-
-
-def _skill_journey(skill: Skill, totals: Sequence[DayTotal], today: date, week_start: int) -> SkillJourney:
-    days = minutes_by_day(totals)
-    goal = project(days, skill.goal_minutes, today)
-    return SkillJourney(
-        skill=skill_report(skill),
-        numbers=_numbers(journey_of(days, today, week_start)),
-        goal=GoalReport(
-            goal_minutes=skill.goal_minutes,
-            minutes_left=goal.minutes_left,
-            pace_minutes_a_week=goal.pace_minutes,
-            weeks=goal.weeks,
-            date=goal.day,
-        ),
-    )
-
-
-def _numbers(journey: Journey) -> JourneyNumbers:
-    return JourneyNumbers(
-        total_minutes=journey.total_minutes,
-        practice_days=journey.practice_days,
-        first_day=journey.first_day,
-        weekly_average_minutes=journey.weekly_average_minutes,
-        this_week_minutes=journey.this_week_minutes,
-        last_week_minutes=journey.last_week_minutes,
-        best_day=_best(journey.best_day),
-        best_week=_best(journey.best_week),
-        current_streak_days=journey.streaks.current_days,
-        longest_streak_days=journey.streaks.longest_days,
-        practised_today=journey.streaks.practised_today,
-    )
-
-
-def _best(best: Best | None) -> BestReport | None:
-    return None if best is None else BestReport(date=best.day, minutes=best.minutes)

@@ -1,31 +1,25 @@
 """A transcript as the rules see it: what the person said that is not answered yet, and which calls came back. Pure."""
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import TypeGuard
 
-from agent.coach.language import detect
-from agent.coach.prefetch import planned_language
-from agent.language import DEFAULT, NAMES
+from agent.coach.texts import detect
+from agent.language import DEFAULT, language_of
 from agent.ports import ModelRequest
 from agent.transcript import SKIPPED, AssistantItem, Item, ToolItem, UserItem
 
 CHANGES = frozenset({"log_practice", "edit_session", "undo_last_log", "create_skill"})
 """Calls after which what was read before is old."""
 
-_TODAY = re.compile(r"Today is \w+, (\d{4}-\d{2}-\d{2})")
-_LANGUAGE = re.compile(r"Answer in: (\w+)")
-
 
 @dataclass(frozen=True, slots=True)
 class Returned:
-    """One call and what came back."""
+    """What came back of a call."""
 
     name: str
-    arguments: Mapping[str, object]
     success: bool
     data: Mapping[str, object]  # {} where the result is no object
     error: str
@@ -53,7 +47,7 @@ class RequestView:
     earlier: tuple["Exchange", ...]  # the person's own answered messages before those, oldest first
     returned: tuple[Returned, ...]  # calls since the last answer, in order
     language: str
-    today: date | None  # as the prompt says it
+    today: date  # the person's; the last there is where nobody says for whom it is, so that nothing counts as future
     tools: frozenset[str]
     said: str  # all the assistant's text in the transcript
 
@@ -63,13 +57,13 @@ def listen(request: ModelRequest) -> RequestView:
     items = tuple(request.items)
     start = _first_pending(items)
     pending = tuple(_without_quotes(item.text) for item in items[start:] if _is_own(item)) or ("",)
-    today = _TODAY.search(request.system)
+    context = request.context
     return RequestView(
         pending=pending,
         earlier=_exchanges(items[:start]),
         returned=_results_of(items[start:]),
-        language=_language(pending, request.system),
-        today=date.fromisoformat(today[1]) if today else None,
+        language=_language(pending, DEFAULT if context is None else language_of(context.locale)),
+        today=date.max if context is None else context.now.date(),
         tools=frozenset(tool.name for tool in request.tools),
         said="\n".join(item.text for item in items if isinstance(item, AssistantItem)),
     )
@@ -107,32 +101,22 @@ def _first_pending(items: Sequence[Item]) -> int:
     return 0
 
 
-def _language(pending: Sequence[str], system: str) -> str:
-    for text in reversed(pending):
-        detected = planned_language(text) or detect(text)
-        if detected is not None:
-            return detected
-    named = _LANGUAGE.search(system)
-    return next((code for code, name in NAMES.items() if named and name == named[1]), DEFAULT)
+def _language(pending: Sequence[str], persons: str) -> str:
+    """That of the last words which tell one, else the person's."""
+    return next((told for text in reversed(pending) if (told := detect(text)) is not None), persons)
 
 
 def _results_of(items: Sequence[Item]) -> tuple[Returned, ...]:
-    calls = {call.id: call for item in items if isinstance(item, AssistantItem) for call in item.tool_calls}
-    found = []
-    for item in items:
-        if isinstance(item, ToolItem):
-            call = calls.get(item.call_id)
-            found.append(_read(item, call.arguments if call is not None else "{}"))
-    return tuple(found)
+    return tuple(_read(item) for item in items if isinstance(item, ToolItem))
 
 
-def _read(item: ToolItem, arguments: str) -> Returned:
+def _read(item: ToolItem) -> Returned:
     content = _object(item.content)
     data = content.get("data")
     data = data if isinstance(data, dict) else {}
     error = str(content.get("error") or data.get("message") or "")
     success = bool(content.get("success")) and not data.get("refused")
-    return Returned(item.name, _object(arguments), success, data, error, SKIPPED in item.content)
+    return Returned(item.name, success, data, error, SKIPPED in item.content)
 
 
 def _object(text: str) -> Mapping[str, object]:

@@ -13,6 +13,7 @@ from agent.coach.durations import find_duration
 from agent.coach.log_line import find_days
 from agent.coach.practice import name_key
 from agent.coach.vocabulary import CLASSES, CONTENT, NUMBER, PHRASES
+from agent.transcript import EDITED
 from agent.wellformed import clean
 
 MAX_CHARS = 400
@@ -22,9 +23,6 @@ MAX_WORDS = 60
 
 MAX_DURATIONS = 3
 """Of which shapes have two at most; the rest of the text is not searched."""
-
-EDITED = "(I changed my earlier message to:)"
-"""How an edit of an answered message begins."""
 
 
 class Reading(StrEnum):

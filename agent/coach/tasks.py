@@ -5,31 +5,29 @@ Only what is surely meant is written; a yes to a question of the last answer mak
 
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
-from datetime import date
 from enum import StrEnum
 
-from agent.coach.changes import read_change
-from agent.coach.correction import Correction, read_correction
+from agent.coach.changes import PracticeLogged, read_change
 from agent.coach.intents import Intent, read_request, untimed_request
-from agent.coach.language import TABLES
-from agent.coach.log_line import LogLineError
-from agent.coach.prefetch import read_prefetched
+from agent.coach.log_line import LogLineError, read_correction
 from agent.coach.request_view import Exchange, RequestView, Returned
-from agent.coach.sentences import EDITED, Reading, read_sentence
+from agent.coach.sentences import Reading, read_sentence
+from agent.coach.texts import in_any_language
+from agent.transcript import EDITED
 
 
 class Act(StrEnum):
     """What is done about a message that names a duration or changes something."""
 
     LOG = "log"
-    ASK_LOG = "ask_log"
-    ASK_NEW_SKILL = "ask_new_skill"
+    ASK_LOG = "ask.log"
+    ASK_NEW_SKILL = "ask.new_skill"
     CORRECT = "correct"
-    ASK_CORRECTION = "ask_correction"
+    ASK_CORRECTION = "ask.correction"
     UNDO = "undo"
-    ASK_UNDO = "ask_undo"
+    ASK_UNDO = "ask.undo"
     CREATE = "create"
-    ASK_CREATE = "ask_create"
+    ASK_CREATE = "ask.create"  # as the others that ask: the key of its question
     PLAN = "plan"
     DECLINED = "declined"
     NOT_SURE = "not_sure"
@@ -43,14 +41,6 @@ _CONFIRMED = {
     Act.ASK_CREATE: Act.CREATE,
 }
 """What a yes makes of a question."""
-
-_QUESTIONS = {
-    Act.ASK_LOG: "ask_log",
-    Act.ASK_NEW_SKILL: "ask_new_skill",
-    Act.ASK_CORRECTION: "ask_correction",
-    Act.ASK_UNDO: "ask_undo",
-    Act.ASK_CREATE: "ask_create",
-}
 
 _OF_READING = {
     Reading.LOG: Act.LOG,
@@ -87,8 +77,6 @@ def tasks_of(view: RequestView, names: Sequence[str]) -> list[Task]:
     """What to do, in order; a correction of a log that has not run yet is part of that log."""
     logs = [call for call in view.returned if call.name == "log_practice" and not call.skipped]
     tasks: list[Task] = []
-    if read_prefetched(view.pending[-1]) is not None:
-        return [Task(Act.PLAN, view.pending[-1])]
     answered = False  # the question of the last answer
     for text in view.pending:
         after_log = _last_log(tasks) is not None or _logged_lately(view)
@@ -126,15 +114,15 @@ def _task(text: str, earlier: Sequence[Exchange], names: Sequence[str], *, after
     return Task(_OF_INTENT.get(request.intent, request.intent) if known else Act.NOT_SURE, text, name=request.name)
 
 
-WHICH_SKILL = ("problem_no_skill", "problem_which_skill")
-LOGGED = ("logged", "edited")
+WHICH_SKILL = ("problem.no_skill", "problem.which_skill")
+LOGGED = ("change.logged", "change.edited")
 LATELY = 3
 """Answers back; what was logged before those is not what a correction means."""
 
 
 def _leads(answer: str, keys: Iterable[str]) -> bool:
     """Whether an answer says one of these texts, in any language: known by what stands before its first field."""
-    return any(table[key].split("{")[0] in answer for table in TABLES.values() for key in keys)
+    return any(opening in answer for key in keys for opening in in_any_language(key))
 
 
 def asked_last(earlier: Sequence[Exchange], keys: Iterable[str]) -> bool:
@@ -153,31 +141,31 @@ def _whole_text(text: str, earlier: Sequence[Exchange]) -> str:
 
 def _find_question(earlier: Sequence[Exchange], names: Sequence[str]) -> Task | None:
     """What the last answer asked to be allowed, as something to do; None where it asked nothing."""
-    if not earlier or not asked_last(earlier, _QUESTIONS.values()):
+    if not earlier or not asked_last(earlier, _CONFIRMED):
         return None
     *before, last = earlier
     task = _task(last.said, before, names, after_log=False)
-    if not isinstance(task.act, Act) or task.act not in _QUESTIONS:
+    if not isinstance(task.act, Act) or task.act not in _CONFIRMED:
         return None
     return replace(task, act=_CONFIRMED[task.act], confirmed=True)
 
 
 def asks(task: Task, answer: str) -> bool:
     """Whether this answer to a task is a question that a yes or a no answers."""
-    return task.act in _QUESTIONS and _leads(answer, _QUESTIONS.values())
+    return task.act in _CONFIRMED and _leads(answer, _CONFIRMED)
 
 
 def _holds(view: RequestView, text: str, ran: Returned, names: Sequence[str]) -> bool:
     """Whether what was logged is as a correction says: it was heard before the log ran."""
-    change, today = read_change(ran.data), view.today or date.max
+    change = read_change(ran.data)
+    if not isinstance(change, PracticeLogged):
+        return False
     try:
-        right = read_correction(text, today, () if change is None else (change.skill, *names))
+        right = read_correction(text, view.today, (change.skill, *names))
     except LogLineError:
         return False  # said when its turn comes
-    logged = None if change is None else Correction(change.minutes, change.skill, change.day)
-    return logged is not None and all(
-        wanted in (None, found) for wanted, found in zip(astuple(right), astuple(logged), strict=True)
-    )
+    logged = (change.minutes, change.skill, change.date)
+    return all(wanted in (None, found) for wanted, found in zip(astuple(right), logged, strict=True))
 
 
 def _last_log(tasks: Sequence[Task]) -> int | None:

@@ -10,20 +10,21 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agent.calendar import today_of, week_of, zone_of
 from agent.coach import reports
-from agent.coach.commands import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
-from agent.coach.language import explain
-from agent.coach.patterns import MAX_SESSIONS
+from agent.coach.changes import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
+from agent.coach.journey import journey_report
+from agent.coach.patterns import MAX_SESSIONS, patterns_report
 from agent.coach.practice import (
     MAX_GOAL_MINUTES,
     Insight,
     InsightType,
+    PracticeReader,
     PracticeRefused,
     Skill,
     check_entry,
     clean_name,
     name_key,
 )
-from agent.coach.reader import PracticeReader
+from agent.coach.texts import explain
 from agent.ports import LocalCommand, Principal
 from agent.tools.base import Effect, ToolContext, ToolError, tool
 
@@ -125,7 +126,7 @@ class CoachTools:
         today = today_of(context.principal, context.now)
         skills = await self._reader.skills(context.principal)
         totals = await self._reader.days(context.principal)
-        return _json(reports.journey_report(skills, totals, today, context.principal.week_start))
+        return _json(journey_report(skills, totals, today, context.principal.week_start))
 
     @tool(MaybeSkill, effect=Effect.NONE, concurrency_safe=True)
     async def analyze_practice_patterns(self, context: ToolContext, arguments: MaybeSkill) -> JsonValue:
@@ -133,7 +134,7 @@ class CoachTools:
         wanted = arguments.skill_id
         skill_id = None if wanted is None else (await self._skill(context.principal, wanted)).id
         sessions = await self._reader.sessions(context.principal, skill_id=skill_id, limit=MAX_SESSIONS)
-        return _json(reports.patterns_report(sessions, today_of(context.principal, context.now), skill_id))
+        return _json(patterns_report(sessions, today_of(context.principal, context.now), skill_id))
 
     @tool(NewPlan, effect=Effect.LOCAL)
     async def save_weekly_plan(self, context: ToolContext, arguments: NewPlan) -> LocalCommand:

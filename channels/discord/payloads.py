@@ -95,8 +95,10 @@ _LOCALES = {"es": ("es-ES", "es-419"), "de": ("de",), "fr": ("fr",), "pt": ("pt-
 def commands_of(menus: Menus) -> list[JsonObject]:
     """The whole list for Discord, in the order of the menus; languages are laid over "" or English."""
     base = menus.get("") or menus.get("en") or next(iter(menus.values()), ())
+    by_language = {language: {spec.name: spec for spec in menu} for language, menu in menus.items()}
     return [
-        _command(spec, {language: _summary_of(menu, spec.name) for language, menu in menus.items()}) for spec in base
+        _command(spec, {language: specs[spec.name] for language, specs in by_language.items() if spec.name in specs})
+        for spec in base
     ]
 
 
@@ -105,25 +107,32 @@ def shared_names(menus: Menus) -> frozenset[str]:
     return frozenset(spec.name for menu in menus.values() for spec in menu if spec.shared)
 
 
-def _summary_of(menu: Sequence[CommandSpec], name: str) -> str:
-    return next((spec.summary for spec in menu if spec.name == name), "")
+def _command(spec: CommandSpec, specs: Mapping[str, CommandSpec]) -> JsonObject:
+    """One command; `specs` are the same in each language that has it."""
+    options: list[JsonValue] = [
+        _option(
+            option, {language: each.options[at].description for language, each in specs.items() if each.options[at:]}
+        )
+        for at, option in enumerate(spec.options)
+    ]
+    described = _to_description(spec.summary, {language: each.summary for language, each in specs.items()})
+    return {"name": spec.name, "type": 1, **described, "options": options}
 
 
-def _command(spec: CommandSpec, summaries: Mapping[str, str]) -> JsonObject:
+def _to_description(text: str, texts: Mapping[str, str]) -> JsonObject:
+    """What says what something is, and in which languages it is said otherwise."""
     localized: JsonObject = {
-        locale: _short(text) for language, text in summaries.items() if text for locale in _LOCALES.get(language, ())
+        locale: _short(other)
+        for language, other in texts.items()
+        if other and other != text
+        for locale in _LOCALES.get(language, ())
     }
-    options: list[JsonValue] = [_option(option) for option in spec.options]
-    command: JsonObject = {"name": spec.name, "type": 1, "description": _short(spec.summary), "options": options}
-    if localized:
-        command["description_localizations"] = localized
-    return command
+    return {"description": _short(text)} | ({"description_localizations": localized} if localized else {})
 
 
-def _option(option: CommandOption) -> JsonObject:
-    made: JsonObject = {
-        "type": STRING, "name": option.name, "description": option.description, "required": option.required,
-    }  # fmt: skip
+def _option(option: CommandOption, descriptions: Mapping[str, str]) -> JsonObject:
+    described = _to_description(option.description, descriptions)
+    made: JsonObject = {"type": STRING, "name": option.name, **described, "required": option.required}
     if option.choices:
         made["choices"] = [{"name": choice, "value": choice} for choice in option.choices]
     return made
@@ -149,6 +158,7 @@ def _essence(command: JsonObject) -> tuple[object, ...]:
         (
             option.get("name"),
             option.get("description"),
+            option.get("description_localizations") or {},
             option.get("type"),
             bool(option.get("required")),
             _choices(option),

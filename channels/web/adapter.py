@@ -20,6 +20,7 @@ from channels.web.config import Guests, WebAccount
 from channels.web.frames import ACCOUNT, CHANNEL, message_frame
 from channels.web.limits import WEB_LIMITS
 from channels.web.open_pages import OpenPages
+from channels.web.page_files import PageTexts
 from channels.web.page_gate import PageGate, Seats
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes
@@ -41,6 +42,7 @@ class WebChannel:
         self,
         config: WebAccount,
         *,
+        texts: PageTexts,
         guests: Guests | None = None,
         key: bytes = KEY_OF_PROCESS,
         patience: Patience | None = None,
@@ -49,16 +51,17 @@ class WebChannel:
     ) -> None:
         """Nobody is heard before `run`. A browser is known again by a gateway that is given the same `key`.
 
-        `guests` None means that nobody is let in by name. `patience`, `now_s` and `clock` are for tests.
+        `texts` are the page's own words. `guests` None means that nobody is let in by name. `patience`, `now_s` and
+        `clock` are for tests.
         """
         guests = guests or Guests()
         self.renderer: Renderer = WebRenderer()
         self._clock = clock
         hub = ViewerHub(patience or Patience(most=config.views), now_s)
-        self._pages = OpenPages(hub, clock)
+        self._pages = OpenPages(hub, clock, texts)
         seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
         gate = PageGate(self._pages, seats, Bounds(config, now_s))
-        self._routes = PageRoutes(gate, Identities(key, guests.is_known), config.title or "Chat")
+        self._routes = PageRoutes(gate, Identities(key, guests.is_known), texts, config.title or "Chat")
 
     async def run(self, sink: Sink) -> None:
         """Hear pages until cancelled; then those that are open still see what is sent."""

@@ -46,28 +46,26 @@ class AttachedFiles:
             "picture": media.mime in PICTURES,
         }
 
-    def answer(self, chat: str, token: str) -> web.Response:
-        """The file, for the pages of its own chat.
-
-        Raises:
-            HTTPNotFound: it is gone, or somebody else's.
-        """
+    def get(self, chat: str, token: str) -> OutboundMedia | None:
+        """The file, for the pages of its own chat; None where it is gone, or somebody else's."""
         held = self._kept.get(token)
-        if held is None or held[0] != chat:
-            raise web.HTTPNotFound(text="this file is not here any more\n")
-        media = held[1]
-        picture = media.mime in PICTURES
-        how = "inline" if picture else "attachment"
-        return web.Response(
-            body=media.content,
-            content_type=media.mime if picture else "application/octet-stream",
-            headers={
-                "Content-Disposition": f"{how}; filename*=UTF-8''{quote(media.name, safe='')}",
-                "Content-Security-Policy": "default-src 'none'; sandbox",
-                "X-Content-Type-Options": "nosniff",
-                "Cache-Control": "private, max-age=86400, immutable",
-            },
-        )
+        return None if held is None or held[0] != chat else held[1]
+
+
+def to_response(media: OutboundMedia) -> web.Response:
+    """The file as a browser may have it: shown where it is a picture, else only saved."""
+    picture = media.mime in PICTURES
+    how = "inline" if picture else "attachment"
+    return web.Response(
+        body=media.content,
+        content_type=media.mime if picture else "application/octet-stream",
+        headers={
+            "Content-Disposition": f"{how}; filename*=UTF-8''{quote(media.name, safe='')}",
+            "Content-Security-Policy": "default-src 'none'; sandbox",
+            "X-Content-Type-Options": "nosniff",
+            "Cache-Control": "private, max-age=86400, immutable",
+        },
+    )
 
 
 def _weight(media: OutboundMedia) -> int:

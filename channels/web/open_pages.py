@@ -11,22 +11,24 @@ from channels.viewers.viewer_inbox import ViewerInbox
 from channels.web.attached import AttachedFiles
 from channels.web.frames import commands_frame, said_frame
 from channels.web.history import History
+from channels.web.page_files import PageTexts
 
 
 class OpenPages:
     """The pages of one account."""
 
-    def __init__(self, hub: ViewerHub, clock: Callable[[], datetime]) -> None:
+    def __init__(self, hub: ViewerHub, clock: Callable[[], datetime], texts: PageTexts) -> None:
         """Nobody is heard before `inbox.sink` is set."""
         self.inbox = ViewerInbox(hub, clock)
         self.hub = hub
+        self._texts = texts
         self.history = History()
         self.attached = AttachedFiles()
         self.menus: Menus = {}
 
     def welcome(self, viewer: Viewer, locale: str | None, epoch: str, seen: int) -> None:
         """Tell a page that has just come what there is, and what it has not seen."""
-        language = (locale or "").lower().split("-")[0]
+        language = self._texts.text(locale, "page.language")
         viewer.push(commands_frame(self.menus.get(language) or self.menus.get("", ())))
         viewer.push(self.history.since(viewer.chat, epoch, seen))
 

@@ -1,13 +1,23 @@
-"""Serves the page's own files, shipped with the package, with headers that forbid all else."""
+"""Serves the page's own files, shipped with the package, with headers that forbid all else; the page in its visitor's
+language.
+"""
 
 import hashlib
+import html
+import re
 from dataclasses import dataclass
 from importlib.resources import files
+from typing import Protocol
 
+import orjson
 from aiohttp import web
 
+from channels.web.visitor import locale_of
+
+PAGE = "index.html"
+
 _FILES = {
-    "/": ("index.html", "text/html"),
+    "/": (PAGE, "text/html"),
     "/web/chat.css": ("chat.css", "text/css"),
     "/web/chat.js": ("chat.js", "text/javascript"),
     "/web/link.js": ("link.js", "text/javascript"),
@@ -16,6 +26,13 @@ _FILES = {
     "/favicon.ico": ("icon.svg", "image/svg+xml"),
     "/web/icon.svg": ("icon.svg", "image/svg+xml"),
 }
+
+SCRIPT_TEXTS = (
+    "page.connecting", "page.deleted", "page.held_back", "page.message_to", "page.online", "page.reload", "page.today",
+    "page.sign_queued", "page.sign_refused", "page.sign_steered", "page.sign_working", "page.way_sent",
+    "page.way_unsent", "page.you",
+)  # fmt: skip
+"""Keys of what the scripts say: the page brings them along."""
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
@@ -30,7 +47,18 @@ _HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
     "Cache-Control": "no-cache",
+    "Vary": "Accept-Language",
 }
+
+_MARKED = re.compile(r"\{\{([a-z_.]+)\}\}")
+
+
+class PageTexts(Protocol):
+    """What visitors read beside what is said to them."""
+
+    def text(self, locale: str | None, key: str, /, **values: object) -> str:
+        """The words of a key for this BCP 47 locale, their fields filled in where there are values."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,19 +70,41 @@ class _File:
 class PageFiles:
     """The files by path."""
 
-    def __init__(self) -> None:
-        """Nothing is read yet."""
+    def __init__(self, texts: PageTexts, title: str) -> None:
+        """`title` is what the page calls the bot. Nothing is read yet."""
         self.paths = tuple(_FILES)
-        self._read: dict[str, _File] = {}
+        self._texts = texts
+        self._title = title
+        self._read: dict[tuple[str, str], _File] = {}
 
     async def answer(self, request: web.Request) -> web.Response:
         """The file of a path in the table, or 304 where the browser has it."""
         name, kind = _FILES[request.path]
-        held = self._read.get(name)
-        if held is None:
-            content = (files("channels.web") / "page" / name).read_bytes()
-            held = self._read[name] = _File(content, f'"{hashlib.sha256(content).hexdigest()[:20]}"')
+        language = self._texts.text(locale_of(request), "page.language")
+        held = self._read.get((name, language)) or self._keep(name, language)
         headers = _HEADERS | {"ETag": held.tag}
         if request.headers.get("If-None-Match") == held.tag:
             return web.Response(status=304, headers=headers)
         return web.Response(body=held.content, content_type=kind, charset="utf-8", headers=headers)
+
+    def _keep(self, name: str, language: str) -> _File:
+        content = (files("channels.web") / "page" / name).read_bytes()
+        if name == PAGE:
+            content = self._in_words(content.decode(), language).encode()
+        held = self._read[name, language] = _File(content, f'"{hashlib.sha256(content).hexdigest()[:20]}"')
+        return held
+
+    def _in_words(self, page: str, language: str) -> str:
+        """The page with its texts in it, and those of its scripts as JSON."""
+        starts = [html.escape(start) for start in self._texts.text(language, "page.starts").splitlines()]
+        scripts = orjson.dumps({key: self._texts.text(language, key) for key in SCRIPT_TEXTS}).decode()
+        own = {
+            "starts": "".join(f'<li><button type="button" data-say="{say}">{say}</button></li>' for say in starts),
+            "texts": html.escape(scripts),
+            "title": html.escape(self._title),
+        }
+
+        def words(mark: re.Match[str]) -> str:
+            return own.get(mark[1]) or html.escape(self._texts.text(language, mark[1], title=self._title))
+
+        return _MARKED.sub(words, page)

@@ -24,10 +24,11 @@ from channels.viewers.viewer_frames import (
 )
 from channels.viewers.viewer_hub import Frame, Viewer
 from channels.viewers.viewer_inbox import OFFER_AGAIN_S
+from channels.web.attached import to_response
 from channels.web.bounds import address_of
 from channels.web.frames import visitor_of
 from channels.web.limits import PING_S, WRITE_S
-from channels.web.page_files import PageFiles
+from channels.web.page_files import PageFiles, PageTexts
 from channels.web.page_gate import Caller, PageGate
 from channels.web.sockets import TOO_MANY, PageSocket
 from channels.web.visitor import Identities, locale_of
@@ -40,11 +41,12 @@ _NUMBER = re.compile(r"[0-9]{1,16}\Z")
 class PageRoutes:
     """The HTTP side of one web chat."""
 
-    def __init__(self, gate: PageGate, identities: Identities, title: str) -> None:
+    def __init__(self, gate: PageGate, identities: Identities, texts: PageTexts, title: str) -> None:
         self._gate = gate
         self._identities = identities
+        self._texts = texts
         self._title = title
-        self._files = PageFiles()
+        self._files = PageFiles(texts, title)
 
     def table(self) -> Sequence[HttpRoute]:
         """Every path."""
@@ -102,7 +104,11 @@ class PageRoutes:
         return Caller(visitor_of(chat, locale_of(request)), address_of(request.remote))
 
     async def _file(self, request: web.Request) -> web.Response:
-        return self._gate.pages.attached.answer(self._chat(request), request.query.get("id", ""))
+        chat = self._chat(request)
+        file = self._gate.pages.attached.get(chat, request.query.get("id", ""))
+        if file is None:
+            raise web.HTTPNotFound(text=f"{self._texts.text(locale_of(request), 'page.file_gone')}\n")
+        return to_response(file)
 
     # ------------------------------------------------------------ WebSocket, or server-sent events and POST
 

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 
 from pydantic import JsonValue
 
+from agent.language import language_of
 from gateway.access.ranks import rank_of
 from gateway.access.roles import Role
-from gateway.access.words import language_of
 from gateway.safety.names import KnownName, Lookalikes
 from gateway.store.invites import Invite
 from gateway.store.pairing import PairingRequest

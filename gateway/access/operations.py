@@ -8,7 +8,8 @@ or an error.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from math import ceil
 from typing import TypeVar
 
 import structlog
@@ -25,13 +26,15 @@ from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow
 from gateway.store.pairing import PairingRequest, PairingState
 from gateway.store.people import Connection, Person
+from gateway.texts import HARNESS
 
 T = TypeVar("T")
 
 LEAST_NUMBER_CHARS = 4
 
-Say = Callable[[Connection, Address, str, str], None]
-"""Put a message into the outbox: connection, where, Markdown, cause. The same cause again adds nothing."""
+Say = Callable[[Connection, Approved, str, str], None]
+"""Put a message for who was let in into the outbox: connection, they, Markdown, cause. The same cause again adds none.
+"""
 
 TakeUp = Callable[[Connection, Approved, datetime], InboxRow | None]
 """Take in what somebody said while they waited; the row, None where nothing is kept or it was taken in before."""
@@ -51,7 +54,16 @@ class AccessChange:
 
 
 class OperationRefused(GatewayError):
-    """Nothing was changed; the message says why and what to do."""
+    """Nothing was changed; the message says why and what to do, in English."""
+
+    def __init__(self, words: str, **values: object) -> None:
+        """The words, or a key of theirs where people in chats read them too."""
+        super().__init__(HARNESS.text(None, words, **values))
+        self._words, self._values = words, values
+
+    def text(self, locale: str | None) -> str:
+        """The message for a person with this locale."""
+        return HARNESS.text(locale, self._words, **self._values)
 
 
 def _nobody_listens(_: AccessChange) -> None:
@@ -122,7 +134,7 @@ class AccessOperations:
             done = _may_approve(connection, by) or job(connection, bool(ran))
             if isinstance(done, Approved):
                 ran.append(done)
-                self._say(connection, done.address, words.welcome_text(done), f"approved:{done.request.id}")
+                self._say(connection, done, words.welcome_text(done), f"approved:{done.request.id}")
                 taken[:] = [self._take_up(connection, done, now)]
             return done
 
@@ -133,7 +145,7 @@ class AccessOperations:
         done = await self._store.write(whole, after)
         if isinstance(done, NotApproved):
             log.warning("pairing_refused", why=done.why, approver=by)
-            raise OperationRefused(words.refusal(done, now))
+            raise _refusal(done, now)
         log.info("pairing_approved", request_id=done.request.id, user_id=done.person.user_id, approver=by)
         return await self._to_json(done.person)
 
@@ -156,7 +168,7 @@ class AccessOperations:
 
         denied = await self._store.write(whole)
         if not isinstance(denied, PairingRequest):
-            raise OperationRefused(words.refusal(denied or NotApproved(Why.UNKNOWN), now))
+            raise _refusal(denied or NotApproved(Why.UNKNOWN), now)
         log.info("pairing_denied", request_id=denied.id, approver=by)
         return {"request": denied.id, "sender": denied.sender}
 
@@ -227,22 +239,22 @@ class AccessOperations:
     async def _to_json(self, person: Person) -> dict[str, JsonValue]:
         return listing.person_shown(person, listing.lookalikes(await self._store.read(people.everybody)))
 
-    async def _change(self, job: Callable[[Connection], Person | str], event: str, by: str) -> dict[str, JsonValue]:
-        def after(person: Person | str) -> None:
+    async def _change(self, job: Callable[[Connection], Person | Why], event: str, by: str) -> dict[str, JsonValue]:
+        def after(person: Person | Why) -> None:
             if isinstance(person, Person):
                 self._changed(AccessChange(person))
 
         person = await self._store.write(job, after)
-        if isinstance(person, str):
+        if not isinstance(person, Person):
             log.warning("access_change_refused", change=event, why=person, approver=by)
-            raise OperationRefused(person)
+            raise _refusal(NotApproved(person), self._clock())
         log.info(event, user_id=person.user_id, role=person.role, approver=by)
         return await self._to_json(person)
 
     async def _pending(self, number: str) -> PairingRequest:
         asked = await self._store.read(lambda connection: rows.get(connection, number))
         if asked is not None and asked.state is not PairingState.PENDING:
-            raise OperationRefused(words.refusal(NotApproved(_why(asked)), self._clock()))
+            raise _refusal(NotApproved(_why(asked)), self._clock())
         pending = await self._store.read(rows.pending)
         return _one_of(number, [(request.id, request) for request in pending], "request")
 
@@ -262,8 +274,10 @@ class AccessOperations:
         return _one_of(who, asking + inside, "request or user")
 
 
-NOT_BELOW = "their role is not below yours, or only an operator decides that; `tenk users role` at the machine can"
-ONLY_OWNER = "that is the only owner; make somebody else an owner first"
+def _refusal(refused: NotApproved, now: datetime) -> OperationRefused:
+    """What whoever decided is told."""
+    left = timedelta(0) if refused.until is None else refused.until - now
+    return OperationRefused(f"access.why_{refused.why.name.lower()}", minutes=max(1, ceil(left.total_seconds() / 60)))
 
 
 def _may_approve(connection: Connection, by: str) -> NotApproved | None:
@@ -280,37 +294,37 @@ def _why(asked: PairingRequest | None) -> Why:
     return Why.UNKNOWN if asked is None else pairing.SETTLED.get(asked.state, Why.USED)
 
 
-def _block(connection: Connection, tenant: str, sender: str, name: str, by: str, now: datetime) -> Person | str:
+def _block(connection: Connection, tenant: str, sender: str, name: str, by: str, now: datetime) -> Person | Why:
     known = people.find_sender(connection, tenant, sender)
     if not ranks.may_touch(connection, by, *([known.role] if known else [])):
-        return NOT_BELOW
+        return Why.NOT_BELOW
     if known is not None and _last_owner(connection, known):
-        return ONLY_OWNER
+        return Why.ONLY_OWNER
     return pairing.block(connection, tenant, sender, name, by, now)
 
 
-def _block_waiting(connection: Connection, request_id: str, by: str, now: datetime) -> Person | str:
+def _block_waiting(connection: Connection, request_id: str, by: str, now: datetime) -> Person | Why:
     pairing.expire(connection, now)
     asked = rows.get(connection, request_id)
     if asked is None or asked.state is not PairingState.PENDING:
-        return words.refusal(NotApproved(_why(asked)), now)
+        return _why(asked)
     return _block(connection, asked.tenant, asked.sender, asked.display_name, by, now)
 
 
-def _set_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | str:
+def _set_role(connection: Connection, user_id: str, role: Role, by: str, now: datetime) -> Person | Why:
     person = people.person_of(connection, user_id)
     if person is None or not ranks.may_touch(connection, by, person.role, role):
-        return NOT_BELOW
+        return Why.NOT_BELOW
     if role is not Role.OWNER and _last_owner(connection, person):
-        return ONLY_OWNER
+        return Why.ONLY_OWNER
     people.set_role(connection, person, role, by, now)
     return people.person_of(connection, user_id) or person
 
 
-def _revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> Person | str:
+def _revoke(connection: Connection, person: Person, account: str, by: str, now: datetime) -> Person | Why:
     current = people.person_of(connection, person.user_id)
     if current is None or not ranks.may_touch(connection, by, current.role):
-        return NOT_BELOW
+        return Why.NOT_BELOW
     people.revoke(connection, person, account, by, now)
     return people.person_of(connection, person.user_id) or current
 

@@ -163,7 +163,7 @@ def expire(connection: Connection, now: datetime) -> int:
 
 
 class Why(StrEnum):
-    """Why an approval did not happen."""
+    """Why an approval, or another change of who may do what, did not happen."""
 
     WRONG = "wrong"  # nobody's code
     MALFORMED = "malformed"  # cannot be anybody's code; counted as wrong
@@ -176,6 +176,8 @@ class Why(StrEnum):
     UNKNOWN = "unknown"  # no such request
     NOT_ALLOWED = "not allowed"  # whoever decides is no operator
     NO_OWNER = "no owner"  # the first one let in becomes owner: not by an operator's word
+    NOT_BELOW = "not below"  # whoever it is about is not below whoever decides
+    ONLY_OWNER = "only owner"  # there would be none
 
 
 SETTLED = {PairingState.EXPIRED: Why.EXPIRED, PairingState.DISPLACED: Why.DISPLACED, PairingState.DENIED: Why.DENIED}

@@ -12,12 +12,13 @@ from pydantic import JsonValue
 
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
-from channels.messages import DEFAULT_TENANT, Address, Rendered
+from channels.messages import DEFAULT_TENANT, Rendered
 from gateway.access.calls import access_calls, invite_calls
 from gateway.access.codes import load_key
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
+from gateway.access.pairing import Approved
 from gateway.cli.prepare import prepare
 from gateway.config.settings import Settings
 from gateway.inbound.reception import take_up
@@ -104,10 +105,11 @@ async def upgrade_store(settings: Settings) -> None:
             await store.write(partial(bring_up, agent=product.name, tables=product.tables))
 
 
-def _say(connection: Connection, address: Address, markdown: str, cause: str) -> None:
+def _say(connection: Connection, approved: Approved, markdown: str, cause: str) -> None:
     """Leave the words for the next start of the gateway; without its channels they go as plain text."""
     text = plain_text(parse(markdown)).strip()
-    part = OutboxPart(cause, 0, 0, Action.SEND, address, Rendered(text), text)
+    locale = approved.person.locale
+    part = OutboxPart(cause, 0, 0, Action.SEND, approved.address, Rendered(text), text, locale=locale)
     outbox.put(connection, DEFAULT_TENANT, [part], _now())
 
 

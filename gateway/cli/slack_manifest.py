@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from agent.language import DEFAULT
 from channels.slack.manifest import AppDescription, build_manifest
 from gateway.cli.root import config_option
 from gateway.config.settings import Settings, load
@@ -31,6 +32,6 @@ def describe_app(product: AgentProduct, settings: Settings) -> AppDescription:
     """What people on Slack see of an agent: its own commands, the one that talks first, and `/stop`."""
     store = Store(engine_for(settings.database_url))  # never opened: commands are listed, not run
     own = {command.name for command in product.commands(store)}
-    menu = command_table(product, store).menus()["en"]
+    menu = command_table(product, store).menus()[DEFAULT]
     shown = [spec for spec in menu if spec.talks or spec.name in own or spec.name == OF_EVERY_AGENT]
-    return AppDescription(product.title, product.description, shown)
+    return AppDescription(product.title, product.catalogue.text(DEFAULT, product.description), shown)

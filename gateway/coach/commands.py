@@ -1,18 +1,19 @@
 """The coach's commands: answered at once, without a model. What they change and read is the principal's own."""
 
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from agent.calendar import today_of
-from agent.coach.changes import change_text, read_change
-from agent.coach.commands import LogPractice, UndoLastLog
-from agent.coach.export import practice_csv
-from agent.coach.language import explain_log, say
+from agent.coach.changes import ChangeResult, LogPractice, UndoLastLog, change_text
+from agent.coach.journey import journey_report
 from agent.coach.log_line import LogLineError, parse_log
-from agent.coach.patterns import MAX_SESSIONS
-from agent.coach.practice import Skill, name_key
+from agent.coach.patterns import MAX_SESSIONS, patterns_report
+from agent.coach.practice import PracticeReader, PracticeSession, Skill, name_key
 from agent.coach.prose import skill_stats_text, skills_text, stats_text
-from agent.coach.reader import PracticeReader
-from agent.coach.reports import journey_report, patterns_report, skills_report
+from agent.coach.reports import skills_report
+from agent.coach.texts import COACH_TEXTS, explain_log, say
 from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption
@@ -23,47 +24,26 @@ PLAN = "plan"
 """The kind of turn that writes a weekly plan."""
 
 MAX_EXPORTED = 100_000
+COLUMNS = ("date", "skill", "minutes", "notes")
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection, read 2026-11)."""
+
 MAX_WANTED_CHARS = 200
 """More than three times the longest name of a skill; the rest of what was written is not looked at."""
 
 
 def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
     """`/log /stats /skills /plan /export /undo` over what `reader` knows."""
+    practised = CommandOption("text", "menu.log.text", required=True)
+    one_skill, planned_skill = CommandOption("skill", "menu.stats.skill"), CommandOption("skill", "menu.plan.skill")
     return (
-        Command(
-            "log",
-            {"en": "Log practice: 45m guitar scales", "es": "Anotar práctica: 45m guitarra escalas"},
-            partial(_log, reader),
-            options=(CommandOption("text", "What you practised, and how long: guitar 30 min", required=True),),
-        ),
-        Command(
-            "stats",
-            {"en": "How it goes, overall or in one skill", "es": "Cómo vas, en todo o en una habilidad"},
-            partial(_stats, reader),
-            options=(CommandOption("skill", "One skill; without it, all of them"),),
-        ),
-        Command(
-            "skills",
-            {"en": "Your skills and their levels", "es": "Tus habilidades y sus niveles"},
-            partial(_skills, reader),
-        ),
-        Command(
-            "plan",
-            {"en": "A plan for your week", "es": "Un plan para tu semana"},
-            _plan,
-            turn=PLAN,
-            options=(CommandOption("skill", "What to plan for"),),
-        ),
-        Command(
-            "export",
-            {"en": "All your practice as a file", "es": "Toda tu práctica en un archivo"},
-            partial(_export, reader),
-        ),
-        Command(
-            "undo",
-            {"en": "Take back the last entry", "es": "Quitar la última anotación"},
-            _undo,
-        ),
+        Command("log", "menu.log", partial(_log, reader), options=(practised,)),
+        Command("stats", "menu.stats", partial(_stats, reader), options=(one_skill,)),
+        Command("skills", "menu.skills", partial(_skills, reader)),
+        Command("plan", "menu.plan", _plan, turn=PLAN, options=(planned_skill,)),
+        Command("export", "menu.export", partial(_export, reader)),
+        Command("undo", "menu.undo", _undo),
     )
 
 
@@ -85,9 +65,9 @@ async def _undo(asked: Invocation) -> Reply:
 
 def _change_words(asked: Invocation, results: Results) -> str:
     """What became of the one change."""
-    change = read_change(results[0])
-    if change is None:
-        raise ValueError("a practice change gave a result that is none")
+    change = results[0]
+    if not isinstance(change, ChangeResult):
+        raise TypeError(f"a practice change gave a {type(change).__name__}")
     return change_text(language_of(asked.principal.locale), change, today_of(asked.principal, asked.now))
 
 
@@ -103,7 +83,7 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
         return Reply(stats_text(language, journey, patterns_report(sessions, today)))
     skill = _find(skills, wanted)
     if skill is None:
-        return Reply(say(language, "problem_unknown_skill", detail=_quote(wanted)))
+        return Reply(say(language, "problem.unknown_skill", detail=_quote(wanted)))
     journey = journey_report((skill,), totals, today, principal.week_start)
     sessions = await reader.sessions(principal, skill_id=skill.id, limit=MAX_SESSIONS)
     return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, skill.id)))
@@ -120,10 +100,27 @@ async def _export(reader: PracticeReader, asked: Invocation) -> Reply:
     skills = await reader.skills(asked.principal, include_archived=True)
     sessions = await reader.sessions(asked.principal, limit=MAX_EXPORTED)
     if not sessions:
-        return Reply(say(language, "nothing_yet"))
+        return Reply(say(language, "stats.nothing_yet"))
     name = f"practice-{today_of(asked.principal, asked.now).isoformat()}.csv"
     file = OutboundMedia(AttachmentKind.DOCUMENT, name, "text/csv", practice_csv(skills, sessions))
-    return Reply(say(language, "exported", count=len(sessions)), files=(file,))
+    return Reply(COACH_TEXTS.plural(language, "export.done", len(sessions)), files=(file,))
+
+
+def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession]) -> bytes:
+    """UTF-8 with a byte order mark, one row a session, the oldest first; text that could be a formula is quoted."""
+    names = {skill.id: skill.name for skill in skills}
+    out = io.StringIO()
+    rows = csv.writer(out)
+    rows.writerow(COLUMNS)
+    for session in sorted(sessions, key=lambda logged: logged.day):
+        rows.writerow(
+            (session.day.isoformat(), _cell(names.get(session.skill_id, "")), session.minutes, _cell(session.notes))
+        )
+    return out.getvalue().encode("utf-8-sig")
+
+
+def _cell(value: str) -> str:
+    return f"'{value}" if value.startswith(_FORMULA) else value
 
 
 async def _plan(_: Invocation) -> Reply:

@@ -1,27 +1,35 @@
 """Changes of practice data, each applied once per key, and the coach's reader over the store.
 
 `apply` is a plain function over a connection: it belongs into the commit that journals its result. A change that
-breaks a rule changes nothing and gives `{"refused", "detail", "message"}`; that is a result too, and kept like one.
+breaks a rule changes nothing and gives `ChangeRefused`; that is a result too, and kept like one.
 """
 
 import json
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from typing import TypeVar
 
 import sqlalchemy as sa
-from pydantic import JsonValue
 
 from agent.calendar import today_of
-from agent.coach.commands import (
+from agent.coach.changes import (
+    CHANGE_RESULT,
     ArchiveSkill,
+    ChangeRefused,
+    ChangeResult,
     CreateSkill,
     EditSession,
+    EntryChanged,
     LogPractice,
+    LogUndone,
+    PlanSaved,
+    PracticeLogged,
     SaveWeeklyPlan,
+    SessionEdited,
+    SkillArchived,
+    SkillCreated,
     UndoLastLog,
 )
-from agent.coach.language import explain
-from agent.coach.looks import colour_for, emoji_for
 from agent.coach.practice import (
     DAY_MINUTES,
     MAX_GOAL_MINUTES,
@@ -34,8 +42,12 @@ from agent.coach.practice import (
     check_entry,
     clean_name,
     clean_notes,
+    colour_for,
+    emoji_for,
     name_key,
 )
+from agent.coach.texts import explain
+from agent.language import DEFAULT
 from agent.ports import LocalCommand, Principal
 from gateway.coach import practice_rows as rows
 from gateway.coach.tables import practice_effects, practice_sessions, skills, weekly_plans
@@ -43,7 +55,7 @@ from gateway.store.dialect import insert_new, upsert
 from gateway.store.engine import Store
 from gateway.store.tables.base import new_id
 
-Result = dict[str, JsonValue]
+Entry = TypeVar("Entry", bound=EntryChanged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,30 +68,28 @@ class _Scope:
     now: datetime
 
 
-def apply(connection: sa.Connection, principal: Principal, command: LocalCommand, key: str, now: datetime) -> Result:
+def apply(
+    connection: sa.Connection, principal: Principal, command: LocalCommand, key: str, now: datetime
+) -> ChangeResult:
     """Make one change for one person, once: the same key again changes nothing and gives the first result."""
     mine = rows.own(practice_effects, principal)
     query = sa.select(practice_effects.c.result).where(mine, practice_effects.c.key == key)
     before = connection.execute(query).scalar_one_or_none()
     if before is not None:
-        kept: Result = json.loads(before)
-        return kept
+        return CHANGE_RESULT.validate_json(before)
+    result: ChangeResult
     try:
         result = _change(_Scope(connection, principal, key, now), command)
     except PracticeRefused as refused:  # raised before anything is written
-        result = {
-            "refused": refused.refusal.value,
-            "detail": refused.detail,
-            "message": explain("en", refused),
-        }
+        result = ChangeRefused(refused=refused.refusal.value, detail=refused.detail, message=explain(DEFAULT, refused))
     connection.execute(
         practice_effects.insert(),
-        {**_owner(principal), "key": key, "result": json.dumps(result), "applied_at": now},
+        {**_owner(principal), "key": key, "result": result.model_dump_json(), "applied_at": now},
     )
     return result
 
 
-def _change(scope: _Scope, command: LocalCommand) -> Result:
+def _change(scope: _Scope, command: LocalCommand) -> ChangeResult:
     match command:
         case LogPractice():
             return _log(scope, command)
@@ -96,7 +106,7 @@ def _change(scope: _Scope, command: LocalCommand) -> Result:
     raise TypeError(f"no practice command: {type(command).__name__}")
 
 
-def _log(scope: _Scope, command: LogPractice) -> Result:
+def _log(scope: _Scope, command: LogPractice) -> PracticeLogged:
     _check_day(scope, command.minutes, command.day)
     known, skill = _take_up_skill(scope, command.skill)
     session = PracticeSession(new_id(), skill.id, command.minutes, command.day, clean_notes(command.notes))
@@ -108,10 +118,9 @@ def _log(scope: _Scope, command: LogPractice) -> Result:
             "effect_key": scope.key, "created_at": scope.now, "undone_at": None,
         },
     )  # fmt: skip
-    return _about(session, skill, skill.total_minutes + session.minutes) | {
-        "created_skill": known is None,
-        "brought_back": skill.archived,
-    }
+    total = skill.total_minutes + session.minutes
+    new, back = known is None, skill.archived
+    return _about(PracticeLogged, session, skill, total, created_skill=new, brought_back=back)
 
 
 def _take_up_skill(scope: _Scope, name_or_id: str) -> tuple[Skill | None, Skill]:
@@ -123,22 +132,22 @@ def _take_up_skill(scope: _Scope, name_or_id: str) -> tuple[Skill | None, Skill]
     return known, skill
 
 
-def _create(scope: _Scope, command: CreateSkill) -> Result:
+def _create(scope: _Scope, command: CreateSkill) -> SkillCreated:
     known = rows.find_skill(scope.connection, scope.principal, command.name)
     skill = known or _insert_skill(scope, command)
     if skill.archived:
         _set_archived(scope, skill, False)
-    return {
-        "skill_id": skill.id,
-        "skill": skill.name,
-        "emoji": skill.emoji,
-        "goal_minutes": skill.goal_minutes,
-        "created_skill": known is None,
-        "brought_back": skill.archived,
-    }
+    return SkillCreated(
+        skill_id=skill.id,
+        skill=skill.name,
+        emoji=skill.emoji,
+        goal_minutes=skill.goal_minutes,
+        created_skill=known is None,
+        brought_back=skill.archived,
+    )
 
 
-def _undo(scope: _Scope) -> Result:
+def _undo(scope: _Scope) -> LogUndone:
     session = rows.last_logged(scope.connection, scope.principal)
     if session is None:
         raise PracticeRefused(Refusal.NOTHING_TO_UNDO)
@@ -149,10 +158,10 @@ def _undo(scope: _Scope) -> Result:
     only_for_it = not left and _born_with(scope, session)
     if only_for_it:
         _set_archived(scope, skill, True)
-    return _about(session, skill, left) | {"archived_skill": only_for_it}
+    return _about(LogUndone, session, skill, left, archived_skill=only_for_it)
 
 
-def _edit(scope: _Scope, command: EditSession) -> Result:
+def _edit(scope: _Scope, command: EditSession) -> SessionEdited:
     connection, principal = scope.connection, scope.principal
     if command.session_id is None:
         session = rows.last_logged(connection, principal)
@@ -178,10 +187,10 @@ def _edit(scope: _Scope, command: EditSession) -> Result:
         .values(skill_id=skill.id, minutes=edited.minutes, local_date=edited.day, notes=edited.notes)
     )
     total = skill.total_minutes + edited.minutes - (session.minutes if skill.id == was.id else 0)
-    return _about(edited, skill, total) | {"minutes_before": session.minutes}
+    return _about(SessionEdited, edited, skill, total, minutes_before=session.minutes)
 
 
-def _save_plan(scope: _Scope, command: SaveWeeklyPlan) -> Result:
+def _save_plan(scope: _Scope, command: SaveWeeklyPlan) -> PlanSaved:
     mine = {skill.id for skill in rows.all_skills(scope.connection, scope.principal, include_archived=True)}
     insights = tuple(
         insight if insight.skill_id in mine else replace(insight, skill_id=None) for insight in command.insights
@@ -196,15 +205,15 @@ def _save_plan(scope: _Scope, command: SaveWeeklyPlan) -> Result:
             "saved_at": scope.now,
         },
     )  # fmt: skip
-    return {"week": command.week.isoformat(), "replaced": replaced, "content": command.content}
+    return PlanSaved(week=command.week, replaced=replaced, content=command.content)
 
 
-def _archive(scope: _Scope, command: ArchiveSkill) -> Result:
+def _archive(scope: _Scope, command: ArchiveSkill) -> SkillArchived:
     skill = rows.find_skill(scope.connection, scope.principal, command.skill)
     if skill is None:
         raise PracticeRefused(Refusal.UNKNOWN_SKILL, command.skill)
     _set_archived(scope, skill, command.archived)
-    return {"skill_id": skill.id, "skill": skill.name, "emoji": skill.emoji, "archived": command.archived}
+    return SkillArchived(skill_id=skill.id, skill=skill.name, emoji=skill.emoji, archived=command.archived)
 
 
 def _check_day(scope: _Scope, minutes: int, day: date, beside: str = "") -> None:
@@ -255,17 +264,19 @@ def _owner(principal: Principal) -> dict[str, str]:
     return {"tenant_id": principal.tenant, "user_id": principal.user_id}
 
 
-def _about(session: PracticeSession, skill: Skill, total_minutes: int) -> Result:
-    return {
+def _about(kind: type[Entry], session: PracticeSession, skill: Skill, total_minutes: int, **more: int) -> Entry:
+    """A result about this session; `more` are the fields that only this kind has."""
+    fields = {
         "session_id": session.id,
         "skill_id": skill.id,
         "skill": skill.name,
         "emoji": skill.emoji,
         "minutes": session.minutes,
-        "date": session.day.isoformat(),
+        "date": session.day,
         "notes": session.notes,
         "total_minutes": total_minutes,
     }
+    return kind.model_validate(fields | more)
 
 
 class StoredPractice:

@@ -1,6 +1,6 @@
 """What a command is: a pure plan of what to change and what to say, carried out by the router in one commit."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -41,8 +41,24 @@ class SaySuggested:
     index: int  # which of its suggestions
 
 
-Results = Sequence[Mapping[str, object]]
-"""What each local command of a reply gave back, in order."""
+@dataclass(frozen=True, slots=True)
+class SessionCleared:
+    """What `/stop` or `/new` took away."""
+
+    count: int  # of messages that wait no more
+    texts: Sequence[str]  # theirs, where they had words
+    was_running: bool  # something was being answered
+
+
+@dataclass(frozen=True, slots=True)
+class SuggestionTaken:
+    """Whether a suggested answer was said for whoever pressed its button."""
+
+    said: bool  # False: too late
+
+
+Results = Sequence[object]
+"""What each change of a reply gave back, in the agent's own type, and then what its session action did, if it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +103,10 @@ class Command:
     """One row of the command table."""
 
     name: str
-    summary: Mapping[str, str]  # by language: "en", "es"; what menus and /help show
+    summary: str  # what menus and /help show: a key of the catalogue, or the words
     handle: Callable[[Invocation], Awaitable[Reply]]
     least_role: Role = Role.MEMBER
     urgent: bool = False  # passes the backlog by (/stop)
     turn: str | None = None  # it starts a turn of this kind; its handle is not called
-    options: tuple[CommandOption, ...] = ()  # what its arguments are made of; empty: it takes none
+    options: tuple[CommandOption, ...] = ()  # its arguments, described like it; empty: it takes none
     shared: bool = False  # it is about what everybody in a group can read, and so is its answer

@@ -4,53 +4,63 @@ import asyncio
 from functools import partial
 
 from agent.calendar import zone_of
+from agent.catalogue import Catalogue
 from agent.language import escape
 from agent.wellformed import clean
 from channels.base import CommandOption
-from gateway.commands.base import Command, Invocation, Reply, Results, SessionAction, SetMode, SetTimezone
-from gateway.commands.texts import CommandTexts
+from gateway.commands.base import (
+    Command,
+    Invocation,
+    Reply,
+    Results,
+    SessionAction,
+    SessionCleared,
+    SetMode,
+    SetTimezone,
+)
 from gateway.commands.zones import find_zone, near_zones
+from gateway.texts import HARNESS
 
 MODES = ("steer", "followup")
 SHOWN_TEXTS = 5
 SHOWN_TEXT_CHARS = 60
 
 
-def session_commands(texts: CommandTexts | None = None) -> tuple[Command, ...]:
+def session_commands(texts: Catalogue = HARNESS) -> tuple[Command, ...]:
     """The commands that every agent has; they say what `texts` has for them."""
-    replies = _SessionReplies(texts or CommandTexts())
+    replies = _SessionReplies(texts)
     return (
         Command(
             "start",
-            {"en": "What I do", "es": "Qué hago"},
+            "menu.start",
             replies.start,
-            options=(CommandOption("code", "The code of an invitation, if you have one"),),
+            options=(CommandOption("code", "menu.start.code"),),
         ),
         Command(
             "new",
-            {"en": "Begin a new conversation", "es": "Empezar una conversación nueva"},
+            "menu.new",
             replies.new,
             shared=True,
         ),
         Command(
             "stop",
-            {"en": "Stop the answer and clear what waits", "es": "Parar la respuesta y quitar lo que espera"},
+            "menu.stop",
             replies.stop,
             urgent=True,
             shared=True,
         ),
         Command(
             "mode",
-            {"en": "Messages while I answer: steer or followup", "es": "Mensajes mientras respondo: steer o followup"},
+            "menu.mode",
             replies.mode,
-            options=(CommandOption("mode", "How messages are taken", choices=MODES),),
+            options=(CommandOption("mode", "menu.mode.mode", choices=MODES),),
             shared=True,
         ),
         Command(
             "timezone",
-            {"en": "Your time zone, like Europe/Madrid", "es": "Tu zona horaria, como Europe/Madrid"},
+            "menu.timezone",
             replies.timezone,
-            options=(CommandOption("zone", "Like Europe/Madrid", required=True),),
+            options=(CommandOption("zone", "menu.timezone.zone", required=True),),
         ),
     )
 
@@ -58,17 +68,14 @@ def session_commands(texts: CommandTexts | None = None) -> tuple[Command, ...]:
 class _SessionReplies:
     """What each of them answers."""
 
-    def __init__(self, texts: CommandTexts) -> None:
-        self._tell = texts.tell
+    def __init__(self, texts: Catalogue) -> None:
+        self._texts = texts
 
     async def start(self, asked: Invocation) -> Reply:
         """Who this is, and the person's zone."""
         name = escape(clean(asked.principal.display_name)[:64])
-        return Reply(
-            self._tell(
-                asked.principal, "start", name=f", {name}" if name else "", timezone=escape(asked.principal.timezone)
-            )
-        )
+        greeted, timezone = f", {name}" if name else "", escape(asked.principal.timezone)
+        return Reply(self._texts.text(asked.principal.locale, "commands.start", name=greeted, timezone=timezone))
 
     async def new(self, asked: Invocation) -> Reply:
         """A new generation of the conversation."""
@@ -83,54 +90,62 @@ class _SessionReplies:
         wanted = asked.arguments.strip().lower()
         if not wanted:
             shown = asked.session.mode if asked.session.mode in MODES else MODES[0]
-            return Reply(self._tell(asked.principal, f"mode_is_{shown}"))
+            return Reply(self._texts.text(asked.principal.locale, f"commands.mode_is_{shown}"))
         if wanted not in MODES:
-            return Reply(self._tell(asked.principal, "mode_unknown", mode=escape(clean(wanted)[:SHOWN_TEXT_CHARS])))
-        return Reply(self._tell(asked.principal, f"mode_is_{wanted}"), session=SetMode(wanted))
+            return Reply(
+                self._texts.text(
+                    asked.principal.locale, "commands.mode_unknown", mode=escape(clean(wanted)[:SHOWN_TEXT_CHARS])
+                )
+            )
+        return Reply(self._texts.text(asked.principal.locale, f"commands.mode_is_{wanted}"), session=SetMode(wanted))
 
     async def timezone(self, asked: Invocation) -> Reply:
         """Show the person's zone, or change it."""
         wanted = clean(asked.arguments)
         if not wanted:
-            return Reply(self._zone_text(asked, "timezone_is", asked.principal.timezone))
+            return Reply(self._zone_text(asked, "commands.timezone_is", asked.principal.timezone))
         zone = await asyncio.to_thread(find_zone, wanted)  # the first time it reads all there are from disk
         if zone is not None:
-            return Reply(self._zone_text(asked, "timezone_set", zone), session=SetTimezone(zone))
+            return Reply(self._zone_text(asked, "commands.timezone_set", zone), session=SetTimezone(zone))
         near = await asyncio.to_thread(near_zones, wanted)
         written = escape(wanted[:SHOWN_TEXT_CHARS])
         if not near:
-            return Reply(self._tell(asked.principal, "timezone_unknown", zone=written))
+            return Reply(self._texts.text(asked.principal.locale, "commands.timezone_unknown", zone=written))
         listed = ", ".join(escape(name) for name in near)
-        return Reply(self._tell(asked.principal, "timezone_nearest", zone=written, nearest=listed, first=near[0]))
+        return Reply(
+            self._texts.text(
+                asked.principal.locale, "commands.timezone_nearest", zone=written, nearest=listed, first=near[0]
+            )
+        )
 
     def _new_text(self, asked: Invocation, results: Results) -> str:
         cleared = self._cleared_text(asked, results)
-        return "\n\n".join(part for part in (self._tell(asked.principal, "new"), cleared) if part)
+        return "\n\n".join(part for part in (self._texts.text(asked.principal.locale, "commands.new"), cleared) if part)
 
     def _stop_text(self, asked: Invocation, results: Results) -> str:
         cleared = self._cleared_text(asked, results)
-        ran = any(result.get("was_running") for result in results)
-        first = self._tell(asked.principal, "stopped" if ran or cleared else "nothing_to_stop")
+        ran = any(result.was_running for result in results if isinstance(result, SessionCleared))
+        key = "commands.stopped" if ran or cleared else "commands.nothing_to_stop"
+        first = self._texts.text(asked.principal.locale, key)
         return " ".join(part for part in (first, cleared) if part)
 
     def _cleared_text(self, asked: Invocation, results: Results) -> str:
         """What no longer waits, in the person's own words; "" where nothing did."""
-        counted = next((result["cleared"] for result in results if "cleared" in result), 0)
-        cleared = counted if isinstance(counted, int) else 0
-        listed = next((result["texts"] for result in results if "texts" in result), ())
-        texts = [_quote(str(text)) for text in listed if str(text).strip()] if isinstance(listed, list | tuple) else []
-        if not cleared:
+        found = next((result for result in results if isinstance(result, SessionCleared)), None)
+        if found is None or not found.count:
             return ""
+        cleared, locale = found.count, asked.principal.locale
+        texts = [_quote(text) for text in found.texts if text.strip()]
         if not texts:
-            return self._tell(asked.principal, "cleared_silently", n=cleared)
+            return self._texts.text(locale, "commands.cleared_silently", n=cleared)
         shown = "; ".join(texts[:SHOWN_TEXTS])
         if cleared > SHOWN_TEXTS:
-            shown += f"; {self._tell(asked.principal, 'and_more', n=cleared - SHOWN_TEXTS)}"
-        return self._tell(asked.principal, "cleared_one" if cleared == 1 else "cleared_many", n=cleared, texts=shown)
+            shown += f"; {self._texts.plural(locale, 'commands.and_more', cleared - SHOWN_TEXTS)}"
+        return self._texts.plural(locale, "commands.cleared", cleared, texts=shown)
 
     def _zone_text(self, asked: Invocation, key: str, zone: str) -> str:
         time = f"{asked.now.astimezone(zone_of(zone)):%H:%M}"
-        return self._tell(asked.principal, key, timezone=escape(zone), time=time)
+        return self._texts.text(asked.principal.locale, key, timezone=escape(zone), time=time)
 
 
 def _quote(text: str) -> str:

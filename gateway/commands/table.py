@@ -1,41 +1,35 @@
 """The one table of commands: finds what a text calls, lists what there is, and says what it does not know."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
-from types import MappingProxyType
 
-from agent.language import NAMES, language_of
+from agent.catalogue import Catalogue
+from agent.language import NAMES
 from agent.ports import Principal
 from channels.base import CommandOption, CommandSpec, Menus
 from gateway.access.roles import Role
 from gateway.commands.base import Command, Invocation, Reply
-from gateway.commands.texts import CommandTexts
+from gateway.texts import HARNESS
 
 _COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:\s+(.*))?\Z", re.DOTALL)
 
-TALK_OPTIONS = (CommandOption("text", "What you want to say", required=True),)
+TALK_OPTIONS = (CommandOption("text", "menu.talk.text", required=True),)
 
 
 class CommandTable:
     """Commands by name, `/help` included, and the one whose text is a message like any other."""
 
-    def __init__(
-        self,
-        commands: Sequence[Command],
-        talk: str = "talk",
-        talk_summary: Mapping[str, str] = MappingProxyType({"en": "Talk with me"}),
-        texts: CommandTexts | None = None,
-    ) -> None:
+    def __init__(self, commands: Sequence[Command], talk: str = "talk", texts: Catalogue = HARNESS) -> None:
         """Names are lower case and unique; `talk` is not among them.
 
         Raises:
             ValueError: two commands have one name.
         """
-        listing = Command("help", {"en": "What I understand", "es": "Lo que entiendo"}, self._help)
+        listing = Command("help", "menu.help", self._help)
         self.talk = talk
-        self._talk_summary = talk_summary
-        self._tell = (texts or CommandTexts()).tell
+        self._texts = texts
         self._commands: dict[str, Command] = {}
         for command in (*commands, listing):
             if command.name in self._commands or command.name == talk:
@@ -56,13 +50,14 @@ class CommandTable:
     def menus(self) -> Menus:
         """What members can choose from, by language; what carries a message stands first."""
         shown = [command for command in self._commands.values() if Role.MEMBER.allows(command.least_role)]
-        return {
-            language: [self._talk_spec(language), *(_spec(command, language) for command in shown)]
-            for language in NAMES
-        }
+        talk = CommandSpec(self.talk, "menu.talk", TALK_OPTIONS, shared=True, talks=True)
+        specs = [talk, *(CommandSpec(each.name, each.summary, each.options, each.shared) for each in shown)]
+        return {language: [self._in_words(spec, language) for spec in specs] for language in NAMES}
 
-    def _talk_spec(self, language: str) -> CommandSpec:
-        return CommandSpec(self.talk, _in(self._talk_summary, language), TALK_OPTIONS, shared=True, talks=True)
+    def _in_words(self, spec: CommandSpec, language: str) -> CommandSpec:
+        said = self._texts.text
+        options = [replace(option, description=said(language, option.description)) for option in spec.options]
+        return replace(spec, summary=said(language, spec.summary), options=tuple(options))
 
     def nearest(self, name: str) -> str | None:
         """The command spelled most like it; None where none is close."""
@@ -73,25 +68,18 @@ class CommandTable:
         nearest = self.nearest(name)
         shown = re.sub(r"[^a-z0-9_]", "", name.lower())[:32].replace("_", "\\_")
         if nearest is None:
-            return self._tell(principal, "unknown_far", name=shown)
-        return self._tell(principal, "unknown", name=shown, nearest=nearest)
+            return self._texts.text(principal.locale, "commands.unknown", name=shown)
+        return self._texts.text(principal.locale, "commands.unknown_near", name=shown, nearest=nearest)
 
     def not_allowed(self, command: Command, principal: Principal) -> str:
         """What to say to somebody whose role is too low."""
-        return self._tell(principal, "not_allowed", name=command.name, role=command.least_role.value)
+        roles = self._texts.text(principal.locale, f"roles.{command.least_role.value}")
+        return self._texts.text(principal.locale, "commands.not_allowed", name=command.name, roles=roles)
 
     async def _help(self, asked: Invocation) -> Reply:
         """Every command this person may use, a line each."""
-        role, language = Role(asked.principal.role), language_of(asked.principal.locale)
+        role, said, locale = Role(asked.principal.role), self._texts.text, asked.principal.locale
         mine = [command for command in self._commands.values() if role.allows(command.least_role)]
-        lines = "\n".join(f"- /{command.name}: {_in(command.summary, language)}" for command in mine)
-        title, tail = self._tell(asked.principal, "help_title"), self._tell(asked.principal, "help_tail")
+        lines = "\n".join(f"- /{command.name}: {said(locale, command.summary)}" for command in mine)
+        title, tail = said(locale, "commands.help_title"), said(locale, "commands.help_tail")
         return Reply(f"{title}\n\n{lines}\n\n{tail}")
-
-
-def _spec(command: Command, language: str) -> CommandSpec:
-    return CommandSpec(command.name, _in(command.summary, language), command.options, command.shared)
-
-
-def _in(language_texts: Mapping[str, str], language: str) -> str:
-    return language_texts.get(language) or language_texts["en"]

@@ -75,7 +75,7 @@ class GrowingAnswer:
         self._read_chars = 0  # of the text when it was last read
         self._looked_at_chars = -1  # of the text when it was last compared with what is seen; -1: it is to be looked at
         self._look_due_s = float("-inf")
-        self._pages = AnswerPages(channel)
+        self._pages = AnswerPages(channel, locale=message.locale)
         self._shown: list[_Shown] = []
 
     @property

@@ -40,6 +40,7 @@ from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, OutboxPart, OutboxRow
 from gateway.supervision import care_of
 from gateway.telemetry import OUTBOUND, series
+from gateway.texts import HARNESS
 
 log = structlog.get_logger()
 
@@ -189,8 +190,8 @@ def _apology(channel: Channel, part: OutboxPart) -> list[OutboxPart]:
     """Said once about a reply that could not be delivered; about an apology nothing is said."""
     if part.source_id.startswith("dead:"):
         return []
-    text = "⚠️ A part of my answer could not be delivered. Ask me again and I will try anew."
-    return to_parts(channel, OutboundMessage(part.address, f"dead:{part.source_id}", text))
+    text = HARNESS.text(part.locale, "delivery.not_delivered")
+    return to_parts(channel, OutboundMessage(part.address, f"dead:{part.source_id}", text, locale=part.locale))
 
 
 def _commit(

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
-from channels.base import Channel, DeletesMessages, EditsMessages
+from agent.language import NAMES
+from channels.base import Channel, DeletesMessages, EditsMessages, TextUnit
 from channels.messages import Address, Button, Rendered
 from gateway.delivery.splitter import MAX_PARTS, SplitPart, split
 from gateway.store.outbox import Action, MediaRef, OutboxPart
-
-RECOVERED_MARK = "\n\n(↻ sent again: an interruption left it unclear whether this arrived)"
-"""Stands under a part that may have been said before; room for it is kept when splitting."""
+from gateway.texts import HARNESS
 
 WAITING_TEXT = "…"
 
@@ -29,6 +29,7 @@ class OutboundMessage:
     reply_route_of: int | None = None  # the inbox row whose own route may be used
     buttons: tuple[Button, ...] = ()  # under the last part of the text
     media: tuple[MediaRef, ...] = ()  # with the text, or behind it
+    locale: str | None = None  # BCP 47; of what delivery says about it
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def to_parts(
     away where the text did not come to it. Where the platform cannot tell a repeated send from a new one, an answer of
     several parts begins with a placeholder of its own, because an edit may be repeated.
     """
-    pieces = split_text(channel, message.text) if pieces is None else pieces
+    pieces = split_text(channel, message.text, locale=message.locale) if pieces is None else pieces
     parts = [_part(message, index, piece.rendered, piece.plain) for index, piece in enumerate(pieces)]
     if parts:
         parts[-1] = replace(parts[-1], buttons=message.buttons)
@@ -70,10 +71,23 @@ def to_parts(
     )
 
 
-def split_text(channel: Channel, text: str, most: int = MAX_PARTS) -> tuple[SplitPart, ...]:
+def split_text(
+    channel: Channel, text: str, most: int = MAX_PARTS, *, locale: str | None = None
+) -> tuple[SplitPart, ...]:
     """The text split for a channel, with room for the recovery mark in every part."""
-    reserve = channel.limits.unit.measure(RECOVERED_MARK)
-    return split(text, channel.renderer, channel.limits, reserve=reserve, most=most)
+    reserve = _room_for_mark(channel.limits.unit)
+    return split(text, channel.renderer, channel.limits, reserve=reserve, most=most, locale=locale)
+
+
+def recovered_mark(locale: str | None) -> str:
+    """What stands under a part that may have been said before."""
+    return f"\n\n{HARNESS.text(locale, 'delivery.sent_again')}"
+
+
+@cache
+def _room_for_mark(unit: TextUnit) -> int:
+    """The longest of them: an answer is cut in the same places in every language."""
+    return max(unit.measure(recovered_mark(language)) for language in NAMES)
 
 
 def _fill(part: OutboxPart, standing: Sequence[StandingPart]) -> list[OutboxPart]:
@@ -104,7 +118,8 @@ def _with_files(
 ) -> list[OutboxPart]:
     """Files go with the text where it is one short message of its own, else behind it as part `number` without text."""
     room = channel.limits.max_caption or channel.limits.max_text
-    length = channel.limits.unit.measure(parts[0].rendered.text + RECOVERED_MARK) if parts else 0
+    unit = channel.limits.unit
+    length = unit.measure(parts[0].rendered.text) + _room_for_mark(unit) if parts else 0
     if (
         captioned
         and parts[0].action is Action.SEND
@@ -119,7 +134,7 @@ def _part(message: OutboundMessage, number: int, rendered: Rendered, plain: str)
     reply_to = message.reply_to if number == 0 else None
     return OutboxPart(
         message.source_id, number, 0, Action.SEND, message.address, rendered, plain, reply_to, message.secret_ref,
-        reply_route_of=message.reply_route_of,
+        reply_route_of=message.reply_route_of, locale=message.locale,
     )  # fmt: skip
 
 

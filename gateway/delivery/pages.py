@@ -40,6 +40,7 @@ class AnswerPages:
     current: Rendered | None = None  # of the page behind them; None: nothing to see there yet
     before: str = ""  # the text up to the last cut between two blocks
     since: int = 0  # how many of the full pages are of the text behind that
+    locale: str | None = None  # BCP 47, of who reads it
 
     def wants(self, chars: int, read_chars: int) -> bool:
         """Whether an answer of so many characters, of which so many were read, should be read on."""
@@ -51,9 +52,8 @@ class AnswerPages:
         text = _plain(text)
         if not text.startswith(self.before):
             return replace(self, current=None)
-        parts = split_text(
-            self.channel, close_open_markup(text[len(self.before) :]), max(1, MAX_PARTS - len(self.full) + self.since)
-        )
+        most = max(1, MAX_PARTS - len(self.full) + self.since)
+        parts = self._split(close_open_markup(text[len(self.before) :]), most)
         sure = max(self.since, len(parts) - (1 if parts and self._is_enough(parts[-1]) else 2))
         current = parts[sure].rendered if sure < len(parts) else None
         return self._turn(parts[:sure], text, current)
@@ -72,6 +72,9 @@ class AnswerPages:
                 break
         return replace(self, full=full, current=current, before=before, since=since)
 
+    def _split(self, text: str, most: int) -> tuple[SplitPart, ...]:
+        return split_text(self.channel, text, most, locale=self.locale)
+
     def _is_enough(self, part: SplitPart) -> bool:
         return self.channel.limits.unit.measure(part.rendered.text) * ENOUGH_SHARE >= self.channel.limits.max_text
 
@@ -80,8 +83,8 @@ class AnswerPages:
         text = _plain(text)
         stand = self.full[: len(self.full) - self.since]
         if not stand or not text.startswith(self.before):
-            return split_text(self.channel, text, MAX_PARTS)
-        return stand + split_text(self.channel, text[len(self.before) :], MAX_PARTS - len(stand))
+            return self._split(text, MAX_PARTS)
+        return stand + self._split(text[len(self.before) :], MAX_PARTS - len(stand))
 
 
 def _plain(text: str) -> str:

@@ -13,7 +13,7 @@ from channels.base import Channel, DeletesMessages, EditsMessages, FindsSent
 from channels.errors import ChannelError, ConfigRefused, Permanent, Retryable, Unknown
 from channels.messages import OutboundMedia, OutboundPart, Receipt, Rendered
 from gateway.delivery.config import DeliveryConfig
-from gateway.delivery.message_parts import RECOVERED_MARK
+from gateway.delivery.message_parts import recovered_mark
 from gateway.failpoints import failpoint
 from gateway.store import inbox, outbox, reply_routes
 from gateway.store.engine import Store
@@ -99,7 +99,7 @@ class PartSender:
         if row.part.secret_ref is not None:
             rendered = replace(rendered, text=self._fill_secret(row.part.secret_ref, rendered.text))
         if row.maybe_duplicate and not channel.limits.idempotent_sends:
-            rendered = replace(rendered, text=rendered.text + RECOVERED_MARK)
+            rendered = replace(rendered, text=rendered.text + recovered_mark(row.part.locale))
         return rendered
 
 
@@ -123,7 +123,8 @@ def _add_mark(row: OutboxRow, channel: Channel, part: OutboundPart) -> OutboundP
     """The part under the mark, where it has none yet; a placeholder says nothing that could be doubled."""
     if row.part.action is Action.PLACEHOLDER or not channel.limits.idempotent_sends:
         return part
-    return replace(part, rendered=replace(part.rendered, text=part.rendered.text + RECOVERED_MARK))
+    marked = part.rendered.text + recovered_mark(row.part.locale)
+    return replace(part, rendered=replace(part.rendered, text=marked))
 
 
 @asynccontextmanager

@@ -13,6 +13,7 @@ from channels.markdown.parse import parse_placed
 from channels.markdown.tree import Paragraph, Span, Style, clean
 from channels.messages import Rendered
 from gateway.delivery.block_splitter import SPARE, Blocks, Cut, Room, hard_cut, take, weight
+from gateway.texts import HARNESS
 
 MAX_PARTS = 50  # of one answer; what goes beyond is left out, and the last part says so (A69)
 ORPHAN = 40  # a last part shorter than this takes over some of the part before it
@@ -34,17 +35,23 @@ class SplitPart:
 
 
 def split(
-    text: str, renderer: Renderer, limits: Limits, *, reserve: int = 0, most: int = MAX_PARTS
+    text: str,
+    renderer: Renderer,
+    limits: Limits,
+    *,
+    reserve: int = 0,
+    most: int = MAX_PARTS,
+    locale: str | None = None,
 ) -> tuple[SplitPart, ...]:
     """The parts of a Markdown answer, in order; () when there is nothing to see in it.
 
     `reserve` is room, in the platform's unit, left free in every part for what may be put before it later. Of more than
-    `most` parts the last says how much is missing.
+    `most` parts the last says how much is missing, for a reader with this locale.
 
     Raises:
         ValueError: the limit leaves less than 100 units a part.
     """
-    page = _Page(renderer, limits.unit, limits.max_text - reserve)
+    page = _Page(renderer, limits.unit, limits.max_text - reserve, locale)
     if page.limit < LEAST_LIMIT:
         raise ValueError(f"a part needs room for {LEAST_LIMIT} units, not {page.limit}")
     read, left_out = _readable(text, most * limits.max_text)
@@ -86,6 +93,7 @@ class _Page:
     renderer: Renderer
     unit: TextUnit
     limit: int
+    locale: str | None
 
     def part(self, blocks: Blocks) -> SplitPart:
         rendered = self.renderer.render(blocks)
@@ -98,6 +106,11 @@ class _Page:
     def size(self, blocks: Blocks) -> int:
         return self.length(self.part(blocks)) if blocks else 0
 
+    def notice(self, left_out: int) -> Paragraph:
+        """How much of a text is missing."""
+        count = f"{left_out:,}".replace(",", HARNESS.text(self.locale, "delivery.thousands"))
+        return Paragraph((Span(HARNESS.text(self.locale, "delivery.left_out", count=count), Style.ITALIC),))
+
     def room(self, limit: int, behind: Blocks = ()) -> Room:
         """The room of a fresh part that has `behind` at its end."""
         return Room(limit, lambda blocks: self.size((*blocks, *behind)), self.size)
@@ -105,7 +118,7 @@ class _Page:
 
 def _pack(blocks: Blocks, left_out: int, page: _Page, most: int) -> list[Cut]:
     """The blocks of each part, and those behind it; the last part says how much was left out, if anything was."""
-    rest = (*blocks, _notice(left_out)) if left_out else blocks
+    rest = (*blocks, page.notice(left_out)) if left_out else blocks
     packed: list[Cut] = []
     before: Blocks = ()  # what was left before the last part but one
     now: Blocks = ()
@@ -144,10 +157,6 @@ def _cut_short(blocks: Blocks, left_out: int, page: _Page) -> Blocks:
     """The last part there may be: what fits of the blocks, and how much does not."""
     if left_out:
         blocks = blocks[:-1]  # the notice of what was left out before
-    notice = _notice(left_out + len(plain_text(blocks)))
+    notice = page.notice(left_out + len(plain_text(blocks)))
     head, rest = _take(blocks, page.room(page.limit, behind=(notice,)))
-    return (*head, _notice(left_out + len(plain_text(rest))))
-
-
-def _notice(left_out: int) -> Paragraph:
-    return Paragraph((Span(f"[… {left_out:,} more characters were left out]", Style.ITALIC),))
+    return (*head, page.notice(left_out + len(plain_text(rest))))

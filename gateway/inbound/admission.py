@@ -149,7 +149,10 @@ class Admission:
 
     def _reply(self, event: InboundEvent, id_: int, text: str) -> None:
         answers = id_ if inbox.route_of(event) is not None else None
-        self._put(event.tenant, OutboundMessage(event.address, f"inbox:{id_}", text, reply_route_of=answers))
+        said = OutboundMessage(
+            event.address, f"inbox:{id_}", text, reply_route_of=answers, locale=getattr(event, "locale", None)
+        )
+        self._put(event.tenant, said)
 
     def _put(self, tenant: str, said: OutboundMessage) -> None:
         self.done.replies += outbox.put(self._connection, tenant, to_parts(self._channel, said), self._now)

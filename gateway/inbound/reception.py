@@ -39,13 +39,14 @@ from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.pairing import PairingRequest
 from gateway.store.people import Person
+from gateway.texts import HARNESS
 
 DECISIONS = (
-    ("Approve", "approve", ButtonStyle.PRIMARY),
-    ("Deny", "deny", ButtonStyle.SECONDARY),
-    ("Block", "block", ButtonStyle.DANGER),
+    ("access.button_approve", "approve", ButtonStyle.PRIMARY),
+    ("access.button_deny", "deny", ButtonStyle.SECONDARY),
+    ("access.button_block", "block", ButtonStyle.DANGER),
 )
-"""What an owner may press under a request; `gateway.commands.decisions` carries it out."""
+"""What an owner may press under a request, by the label's key; `gateway.commands.decisions` carries it out."""
 
 LATELY = timedelta(minutes=10)
 
@@ -133,11 +134,15 @@ class StrangerReception:
         if row.session_key is not None:
             self._done.admitted.append(InboxRow(id_, event.tenant, row.session_key, person.user_id, event, self._now))
 
-    def _reply(self, event: InboundEvent, id_: int, text: str, secret_ref: str | None = None) -> None:
+    def _reply(
+        self, event: InboundMessage | CommandInvoked, id_: int, text: str, secret_ref: str | None = None
+    ) -> None:
         answers = id_ if inbox.route_of(event) is not None else None
         self._put(
             event.tenant,
-            OutboundMessage(event.address, f"inbox:{id_}", text, secret_ref=secret_ref, reply_route_of=answers),
+            OutboundMessage(
+                event.address, f"inbox:{id_}", text, secret_ref=secret_ref, reply_route_of=answers, locale=event.locale
+            ),
         )
 
     # ------------------------------------------------------------ who is told
@@ -156,18 +161,19 @@ class StrangerReception:
         if not isinstance(self._channel, HasButtons):
             return
         names = lookalikes(people.holding(self._connection, asked.tenant, Role.OWNER, Role.OPERATOR))
-        text = words.asked_text(asked, names, self._doorway.tenk)
         for owner, request in self._owners(asked.tenant, asked.channel, asked.account):
             where = Address(asked.channel, asked.account, request.chat)
             cause = f"asked:{asked.id}:{request.id[-8:]}"
-            self._put(asked.tenant, OutboundMessage(where, cause, text, buttons=self._buttons(asked, owner)))
+            text = words.asked_text(asked, names, owner.locale, self._doorway.tenk)
+            buttons = self._buttons(asked, owner)
+            self._put(asked.tenant, OutboundMessage(where, cause, text, buttons=buttons, locale=owner.locale))
 
     def _buttons(self, asked: PairingRequest, owner: Person) -> tuple[Button, ...]:
         """Made for this owner, and for as long as the request holds."""
-        account = f"{asked.channel}:{asked.account}"
+        account, id_ = f"{asked.channel}:{asked.account}", short_id(asked.id)
         seal = SealedButtons(self._doorway.keys.buttons).seal
         return tuple(
-            Button(label, seal(verb, short_id(asked.id), owner.user_id, account, asked.expires_at), style)
+            Button(HARNESS.text(owner.locale, label), seal(verb, id_, owner.user_id, account, asked.expires_at), style)
             for label, verb, style in DECISIONS
         )
 
@@ -177,10 +183,11 @@ class StrangerReception:
             return
         self._done.crowded.add(account)
         place = hashlib.blake2s(account.encode(), digest_size=4).hexdigest()
-        text = words.crowd_text(account, self._doorway.tenk)
-        for _, request in self._owners(tenant, where.channel, where.account):
+        for owner, request in self._owners(tenant, where.channel, where.account):
             cause = f"crowd:{place}:{self._now:%Y%m%d%H}:{request.id[-8:]}"
-            self._put(tenant, OutboundMessage(Address(where.channel, where.account, request.chat), cause, text))
+            text, chat = words.crowd_text(account, owner.locale, self._doorway.tenk), request.chat
+            address = Address(where.channel, where.account, chat)
+            self._put(tenant, OutboundMessage(address, cause, text, locale=owner.locale))
 
     def _owners(self, tenant: str, channel: str, account: str) -> Sequence[tuple[Person, PairingRequest]]:
         """Owners with the last request that let them in to an account: it says where they can be reached."""

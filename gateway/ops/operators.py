@@ -12,13 +12,14 @@ from pydantic import JsonValue
 from channels.base import LinksInvites
 from channels.clocks import steady_now
 from channels.errors import ChannelError
-from channels.messages import DEFAULT_TENANT, Address
+from channels.messages import DEFAULT_TENANT
 from gateway.access.calls import access_calls, invite_calls
 from gateway.access.config import AccessConfig, Policy
 from gateway.access.invites import FOUNDING_VALID, Terms
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessChange, AccessOperations
+from gateway.access.pairing import Approved
 from gateway.access.policy import AccessSnapshot
 from gateway.access.ranks import BY_CLI
 from gateway.access.roles import Role
@@ -50,11 +51,13 @@ def access_operations(
 ) -> AccessOperations:
     """The operations, each of which sessions and lanes hear of after its commit."""
 
-    def say(connection: Connection, address: Address, text: str, cause: str) -> None:
+    def say(connection: Connection, approved: Approved, text: str, cause: str) -> None:
+        address, locale = approved.address, approved.person.locale
         channel = manager.now_loaded(address)
         if channel is None:
             raise GatewayError(f"the channel {address.channel}:{address.account} is not running; see `tenk status`")
-        outbox.put(connection, DEFAULT_TENANT, to_parts(channel, OutboundMessage(address, cause, text)), steady_now())
+        parts = to_parts(channel, OutboundMessage(address, cause, text, locale=locale))
+        outbox.put(connection, DEFAULT_TENANT, parts, steady_now())
 
     def on_change(change: AccessChange) -> None:
         if change.person is not None:

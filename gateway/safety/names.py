@@ -7,13 +7,14 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from gateway.texts import HARNESS
+
 MAX_READ_CHARS = 512
 """Of a name; no platform lets one be longer than a quarter of that."""
 
 MAX_MARKS = 3
 """Combining marks on one letter that writing needs; more are a stack that runs into the lines above."""
 
-NO_NAME = "⟨no name⟩"
 
 _MARKS = ("Mn", "Me")
 _EMOJI_LOOK, _EMOJI_JOINER = "\ufe0f", "\u200d"
@@ -169,25 +170,26 @@ class Lookalikes:
         for person in known:
             self._by_look.setdefault(skeleton(person.name), []).append(person)
 
-    def introduce(self, name: str, own_id: str = "") -> str:
+    def introduce(self, name: str, own_id: str = "", *, locale: str | None = None) -> str:
         """The name as a list shows it, what to know of it behind: `Аda (looks like Ada, an owner)`.
 
-        `own_id` is the user who has the name: nobody looks like themselves.
+        `own_id` is the user who has the name: nobody looks like themselves. `locale` is whose list it is.
         """
-        shown = shown_name(name) or NO_NAME
-        said = "; ".join(self._remarks(name, own_id))
+        shown = shown_name(name) or HARNESS.text(locale, "names.none")
+        said = "; ".join(self._remarks(name, own_id, locale))
         return f"{shown} ({said})" if said else shown
 
-    def _remarks(self, name: str, own_id: str) -> Iterator[str]:
+    def _remarks(self, name: str, own_id: str, locale: str | None) -> Iterator[str]:
         look = skeleton(name)
         alike = next(
             (person for person in self._by_look.get(look, ()) if look and (not own_id or person.id != own_id)), None
         )
         if alike is not None:
-            yield f"looks like {shown_name(alike.name)}, {'an' if alike.role[:1] in 'aeiou' else 'a'} {alike.role}"
+            yield HARNESS.text(locale, f"names.like_{alike.role}", name=shown_name(alike.name))
         mixed = sorted({script for word in name[:MAX_READ_CHARS].split() for script in _mixed_scripts(word)})
         if mixed:
-            yield f"mixes {' and '.join(script.title() for script in mixed)} letters"
+            scripts = HARNESS.text(locale, "names.and").join(script.title() for script in mixed)
+            yield HARNESS.text(locale, "names.mixed", scripts=scripts)
 
 
 def _mixed_scripts(word: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ from functools import partial
 
 import structlog
 
+from agent.catalogue import Catalogue
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
 from channels.base import SendsMedia
@@ -18,7 +19,17 @@ from channels.messages import ButtonPressed
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.roles import Role
-from gateway.commands.base import Command, Invocation, Reply, SaySuggested, SessionAction, SetMode, SetTimezone
+from gateway.commands.base import (
+    Command,
+    Invocation,
+    Reply,
+    SaySuggested,
+    SessionAction,
+    SessionCleared,
+    SetMode,
+    SetTimezone,
+    SuggestionTaken,
+)
 from gateway.commands.decisions import Decision
 from gateway.commands.table import CommandTable
 from gateway.delivery.delivery import Delivery
@@ -43,8 +54,8 @@ from gateway.supervision import care_of
 
 log = structlog.get_logger()
 
-ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], Mapping[str, object]]
-"""Apply a local command within a commit, once a key; what it did."""
+ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], object]
+"""Apply a local command within a commit, once a key; what it did, in the agent's own type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +114,7 @@ class CommandDeps:
     decisions: Mapping[str, Decision]  # by the word that a button carries
     trials: Trials  # what every command passes
     clock: Callable[[], datetime]
+    texts: Catalogue  # what people read
     buttons: SealedButtons = field(default_factory=lambda: SealedButtons(AccessKeys.fresh().buttons))
     """Opens what comes back with a press; by default no button holds."""
     dates: Callable[[], datetime] | None = None  # the wall clock, for people's days; None: the same clock
@@ -122,7 +134,8 @@ class CommandRunner:
         self._apply = deps.apply
         self._trials = deps.trials
         self._clock = deps.clock
-        self._presses = PressHandler(deps.buttons, deps.decisions)
+        self._texts = deps.texts
+        self._presses = PressHandler(deps.buttons, deps.decisions, deps.texts)
         self._dates = deps.dates or deps.clock
         self._tasks = tasks
         self._lanes: dict[_Lane, SerialWorker[_Queued]] = {}
@@ -181,7 +194,8 @@ class CommandRunner:
             await run(session, row)
 
     async def _apologise(self, session: Session, row: InboxRow) -> None:
-        text = "Something went wrong with that command; nothing was changed. The operator can see it in the log."
+        person = self._people.principal(row.user_id)
+        text = self._texts.text(person.locale if person else None, "commands.broken")
         await self._commit(session, row, Reply(text), Outcome.FAILED)
 
     async def _execute(self, session: Session, row: InboxRow) -> None:
@@ -193,7 +207,7 @@ class CommandRunner:
             await self._decide(session, row, row.event, principal)
             return
         if session.is_missed(row):
-            await self._tell_missed(session, row)
+            await self._tell_missed(session, row, principal)
             return
         command, name, arguments = self._parse(row)
         if command is None:
@@ -235,11 +249,13 @@ class CommandRunner:
             ]
             done = self._act(connection, session, state, row, reply, _Stop(whose, stopped), results, now)
             text = reply.text if isinstance(reply.text, str) else reply.text(results)
-            said = OutboundMessage(row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row))
+            said = OutboundMessage(
+                row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row), locale=principal.locale
+            )
             if isinstance(channel, SendsMedia):
                 said = replace(said, media=_keep_files(connection, row, reply, now))
             elif reply.files:
-                said = replace(said, text=f"{text}\n\nThis channel takes no files; ask on another one.")
+                said = replace(said, text=f"{text}\n\n{self._texts.text(principal.locale, 'commands.no_files')}")
             parts = to_parts(channel, said)
             if reply.redact:
                 inbox.redact(connection, row.id)
@@ -257,7 +273,7 @@ class CommandRunner:
         row: InboxRow,
         reply: Reply,
         stop: _Stop,
-        results: list[Mapping[str, object]],
+        results: list[object],
         now: datetime,
     ) -> _Done:
         """Carry out what the command does to its session or its person, and add what came of it to the results."""
@@ -267,7 +283,7 @@ class CommandRunner:
                 cleared = inbox.clear_session(connection, session.key, row.id, now, why, stop.whose)
                 running = inbox.clear_claimed(connection, session.key, row.id, now, why, stop.whose) > 0 or stop.stopped
                 texts = [text for other in cleared if (text := words_of(other.event, self._table.talk))]
-                results.append({"cleared": len(cleared), "texts": texts, "was_running": running})
+                results.append(SessionCleared(len(cleared), texts, running))
                 done = _Done([], cleared=tuple(other.id for other in cleared))
                 if reply.session is SessionAction.STOP:
                     return done
@@ -276,15 +292,13 @@ class CommandRunner:
                 return replace(done, state=begun)
             case SetMode(mode):
                 journal.set_mode(connection, state.id, mode)
-                results.append({})
                 return _Done([], replace(state, mode=mode))
             case SaySuggested():
                 said = take_press(connection, row, reply.session, self._table.talk)
-                results.append({"said": said is not None})
+                results.append(SuggestionTaken(said is not None))
                 return _Done([], said=said)
             case SetTimezone(timezone):
                 people.set_timezone(connection, row.user_id, timezone)
-                results.append({})
                 return _Done([], person=people.person_of(connection, row.user_id))
         return _Done([])
 
@@ -302,12 +316,13 @@ class CommandRunner:
             self._people.put(done.person)
         self._delivery.publish(done.replies)
 
-    async def _tell_missed(self, session: Session, row: InboxRow) -> None:
+    async def _tell_missed(self, session: Session, row: InboxRow, principal: Principal) -> None:
         """Tell the person that a message waited too long; at most once a minute, for all that did."""
         now = self._clock()
         told_at = self._told_missed_at.get(session.where)
         told = told_at is not None and now - told_at < TELL_MISSED_EVERY
-        await self._commit(session, row, Reply("" if told else missed_text(now - row.admitted_at)), Outcome.FAILED)
+        text = "" if told else missed_text(self._texts, now - row.admitted_at, principal.locale)
+        await self._commit(session, row, Reply(text), Outcome.FAILED)
         if not told:
             self._told_missed_at[session.where] = now
 

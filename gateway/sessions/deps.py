@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+from agent.catalogue import Catalogue
 from agent.loop import Agent
 from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.transcript import EndReason, JournalEvent
@@ -56,6 +57,7 @@ class TurnDeps:
     clock: Callable[[], datetime]
     on_journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable
     replies: SuggestedReplies
+    texts: Catalogue  # what people read
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,6 @@ class SessionDeps:
     kind_of: KindOf
     trials: Trials  # what every turn passes before it begins
     epoch: int
-    sorry: Callable[[Principal], str]  # what a person reads when a turn failed for good
 
 
 class StatusReactions:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from agent.catalogue import Catalogue
 from channels.base import Limits
 from channels.messages import ButtonPressed, ChatKind, CommandInvoked, InboundEvent, InboundMessage, MessageDeleted
 from gateway.commands.base import Command
@@ -94,10 +95,9 @@ def is_missed(at: datetime, now: datetime, config: SessionsConfig) -> bool:
     return now - at > timedelta(seconds=config.missed_after_s)
 
 
-def missed_text(waited: timedelta) -> str:
+def missed_text(texts: Catalogue, waited: timedelta, locale: str | None) -> str:
     """What a person reads whose message waited too long."""
-    hours = waited.total_seconds() / 3600
-    return f"I was away for {hours:.0f} hours and missed what you wrote; please send it again."
+    return texts.plural(locale, "answer.missed", round(waited.total_seconds() / 3600))
 
 
 def own_route_id(row: InboxRow) -> int | None:

@@ -37,9 +37,6 @@ from gateway.telemetry import TURN_SECONDS, TURNS, series
 
 WITHHELD = UserItem("(The input guard withheld a message here.)")
 
-NOTHING_LEFT = "My answer came out empty. Please ask me again."
-"""Said where the last look at an answer left nothing of it: nobody waits for silence."""
-
 EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolReturned: "result", Steered: "steer"}
 
 
@@ -166,20 +163,28 @@ class JournaledTurn:
         self, reason: EndReason, text: str, settled: LiveOutcome, buttons: tuple[Button, ...]
     ) -> tuple[str, list[OutboxPart]]:
         """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
+        locale = self._principal.locale
+        nothing_left = self._deps.texts.text(locale, "answer.nothing_left")  # nobody waits for silence
         text = self._deps.clean(text).strip()
         if reason is EndReason.STOPPED:
             quiet = not settled.standing and not self._has_streamed  # the command tells whoever stopped it
             text = "" if quiet else text or "⏹"
         else:
-            text = text or NOTHING_LEFT
+            text = text or nothing_left
         if not text:
             return "", []
         turn = self._turn
         pieces = settled.pages.all_of(text)
-        if text == NOTHING_LEFT or not pieces:
-            pieces, buttons = settled.pages.all_of(NOTHING_LEFT), ()
+        if text == nothing_left or not pieces:
+            pieces, buttons = settled.pages.all_of(nothing_left), ()
         said = OutboundMessage(
-            turn.address, turn.id, text, turn.reply_to, reply_route_of=self._claimed.answers, buttons=buttons
+            turn.address,
+            turn.id,
+            text,
+            turn.reply_to,
+            reply_route_of=self._claimed.answers,
+            buttons=buttons,
+            locale=locale,
         )
         return text, to_parts(self._channel, said, pieces=pieces, standing=settled.standing)
 

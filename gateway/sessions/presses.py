@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from agent.catalogue import Catalogue
 from agent.ports import Principal
 from agent.transcript import JournalEvent, suggested_replies
 from channels.base import Channel, HasButtons
@@ -19,7 +20,7 @@ from channels.errors import ChannelError
 from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
 from gateway.access.buttons import Meant, SealedButtons, Void, short_id
 from gateway.commands.base import Reply, SaySuggested
-from gateway.commands.decisions import GONE, SAY, Decision
+from gateway.commands.decisions import SAY, VOID, Decision
 from gateway.store import inbox, journal
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow
@@ -63,6 +64,7 @@ class PressHandler:
 
     seals: SealedButtons
     decisions: Mapping[str, Decision]  # by the word that a button carries
+    texts: Catalogue  # what people read
 
     async def decide(self, pressed: ButtonPressed, principal: Principal, now: datetime) -> tuple[Reply, bool]:
         """What is done and said about it, and whether the buttons go: not where they may be somebody else's."""
@@ -71,7 +73,7 @@ class PressHandler:
         decide = self.decisions.get(meant.word) if isinstance(meant, Meant) else None
         if decide is None or not isinstance(meant, Meant):
             log.warning("button_void", event_id=pressed.event_id, user_id=principal.user_id, why=str(meant))
-            return GONE, meant is not Void.FORGED
+            return Reply(self.texts.text(principal.locale, VOID)), meant is not Void.FORGED
         return await decide(meant.subject, principal), True
 
 

@@ -11,7 +11,6 @@ from functools import partial
 import structlog
 
 from agent.errors import Fenced
-from agent.ports import Principal
 from agent.transcript import EndReason, TurnStarted
 from channels.base import Sign
 from channels.messages import MessageDeleted
@@ -43,8 +42,6 @@ from gateway.store.journal import Fence, OpenTurn, SessionState
 log = structlog.get_logger()
 
 GATHER_EVERY_S = 0.1
-
-GUARDED = "I do not take messages that give me orders like this one."
 
 
 class Session:
@@ -195,14 +192,14 @@ class Session:
         while rows := list(self._turn.rows):
             row = join_rows(rows)
             if not self._context.may_command(row.user_id):
-                await self._refuse(rows, "the sender may not command the bot any more", "")
+                await self._refuse(rows, "the sender may not command the bot any more")
                 return None
             channel = await self._deps.channels.when_loaded(row.event.address)
             item = await self._deps.turns.user_items.build(row.event, channel)
             if rows != self._turn.rows:  # edited while its files were read
                 continue
             if item is None:
-                await self._refuse(rows, "the input guard", GUARDED)
+                await self._refuse(rows, "the input guard", "answer.guarded")
                 return None
             turn = new_turn(row, state.id, self._deps.kind_of(row) or CHAT, self._clock())
             started = TurnStarted((item,))
@@ -221,20 +218,23 @@ class Session:
     async def give_up(self, rows: Sequence[InboxRow]) -> None:
         """What cannot begin ends here and the person is told; it ends all the same where nobody can be."""
         try:
-            person = self._deps.people.principal(rows[0].user_id)
-            text = self._deps.sorry(person or Principal(rows[0].user_id, rows[0].tenant))
-            await self._refuse(rows, "it could not begin", text, Outcome.FAILED)
+            await self._refuse(rows, "it could not begin", "answer.broken", Outcome.FAILED)
         except Exception:  # noqa: BLE001  one turn that cannot even begin: recorded; those behind it go on
             log.exception("apology_broken", inbox_id=rows[0].id, session=self.key)
-            await self._refuse(rows, "it could not begin, and nobody could be told", "", Outcome.FAILED)
+            await self._refuse(rows, "it could not begin, and nobody could be told", None, Outcome.FAILED)
 
     async def _refuse(
-        self, rows: Sequence[InboxRow], detail: str, text: str, outcome: Outcome = Outcome.REFUSED
+        self, rows: Sequence[InboxRow], detail: str, key: str | None = None, outcome: Outcome = Outcome.REFUSED
     ) -> None:
+        """End rows without a turn; the person reads the text of this key, or nothing."""
         row = rows[0]
+        person = self._deps.people.principal(row.user_id) if key else None
+        locale = person.locale if person else None
+        text = self._deps.turns.texts.text(locale, key) if key else ""
         channel = await self._deps.channels.when_loaded(row.event.address)
-        parts = to_parts(
-            channel, OutboundMessage(row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row))
+        said = OutboundMessage(
+            row.event.address, f"inbox:{row.id}", text, reply_route_of=own_route_id(row), locale=locale
         )
+        parts = to_parts(channel, said)
         refuse = partial(commits.refuse, rows=rows, parts=parts, outcome=outcome, detail=detail, clock=self._clock)
         await self._store.write(refuse, then=self._deps.turns.delivery.publish)

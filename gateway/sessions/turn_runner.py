@@ -9,7 +9,6 @@ from functools import partial
 
 import structlog
 
-from agent.answers import still_working
 from agent.errors import Fenced
 from agent.ports import Principal, Turn
 from agent.transcript import EndReason, answer_text
@@ -92,19 +91,22 @@ class TurnRunner:
         if not claimed.resumed:
             failpoint("claim_post")
         deps, turn, conversation = self._deps, claimed.turn, self._session.conversation
+        texts = deps.turns.texts
         principal = deps.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
         channel = await deps.channels.when_loaded(turn.address)
-        answer = OutboundMessage(turn.address, turn.id, "", turn.reply_to, reply_route_of=claimed.answers)
-        live = LiveAnswer(deps.live, channel, turn.tenant, answer, still_working(principal.locale))
+        locale = principal.locale
+        route_of = claimed.answers
+        answer = OutboundMessage(turn.address, turn.id, "", turn.reply_to, reply_route_of=route_of, locale=locale)
+        live = LiveAnswer(deps.live, channel, turn.tenant, answer, texts.text(locale, "answer.still_working"))
         steers = conversation.mode == "steer" and admitted is Admitted.BESIDE
         port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)
         try:
             live.start(claimed.message_id, await self._standing(claimed))
             live.go_on_from(answer_text(claimed.events))
             if turn.attempts > MAX_ATTEMPTS or admitted is Admitted.GIVEN_UP:
-                await port.finish(EndReason.MODEL_ERROR, deps.sorry(principal), None)
+                await port.finish(EndReason.MODEL_ERROR, texts.text(locale, "answer.broken"), None)
             elif is_missed(turn.started_at, now := deps.turns.clock(), deps.config):
-                await port.finish(EndReason.TIMEOUT, missed_text(now - turn.started_at), None)
+                await port.finish(EndReason.TIMEOUT, missed_text(texts, now - turn.started_at, locale), None)
             else:
                 failpoint("model_asked")
                 hints = deps.channels.hints(turn.address)

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
-from agent.transcript import UserItem
+from agent.transcript import EDITED, UserItem
 from channels.base import Channel, FetchesMedia
 from channels.errors import ChannelError, Permanent
 from channels.messages import (
@@ -71,7 +71,7 @@ class UserItemBuilder:
         files = await _read_files(channel, event.attachments) if event.attachments else ()
         text = verdict.text.strip()
         if event.edited:
-            text = f"(I changed my earlier message to:) {text}".strip()
+            text = f"{EDITED} {text}".strip()
         sender = event.sender.display_name if event.kind is ChatKind.GROUP else None
         return UserItem(text, sender, at, "\n".join([*frames, *files]))
 

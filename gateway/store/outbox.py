@@ -15,6 +15,7 @@ from pydantic import TypeAdapter
 
 from channels.messages import Address, AttachmentKind, Button, Rendered
 from gateway.store.dialect import insert_new
+from gateway.store.people import tag_of
 from gateway.store.tables.traffic import outbox
 from gateway.store.tables.traffic import parked_lanes as parked
 from gateway.store.tables.turns import blobs
@@ -82,6 +83,7 @@ class OutboxPart:
     reply_route_of: int | None = None  # the inbox row whose own way to answer it may use
     buttons: tuple[Button, ...] = ()
     media: tuple[MediaRef, ...] = ()
+    locale: str | None = None  # BCP 47: in which language whoever reads it is told what became of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +151,7 @@ def _to_values(row: OutboxRow) -> dict[str, object]:
         "answers": part.reply_route_of,
         "buttons": _BUTTONS.dump_json(part.buttons).decode() if part.buttons else None,
         "media": _MEDIA.dump_json(part.media).decode() if part.media else None,
+        "locale": tag_of(part.locale),
         "idem_key": row.idem_key,
         "state": row.state,
         "not_before": None,
@@ -173,6 +176,7 @@ def _to_row(found: sa.Row[tuple[object, ...]]) -> OutboxRow:
         reply_route_of=found.answers,
         buttons=_BUTTONS.validate_json(found.buttons) if found.buttons else (),
         media=_MEDIA.validate_json(found.media) if found.media else (),
+        locale=found.locale,
     )
     return OutboxRow(
         found.id, found.tenant_id, part, found.idem_key, PartState(found.state), found.attempts, found.marked,

@@ -4,14 +4,14 @@ from contextlib import suppress
 from datetime import UTC, date, datetime
 
 from agent import answers, context, recovery, responses
-from agent.coach import correction, intents, language, log_line, looks, practice, prefetch, sentences
+from agent.coach import intents, log_line, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
 from agent.coach.request_view import listen
 from agent.language import escape, language_of
 from agent.models import failures, openai, openai_format
 from agent.models.sse import EventParser
-from agent.ports import ModelFailure, ModelRequest, ToolSpec
+from agent.ports import ModelFailure, ModelRequest, RequestContext, ToolSpec
 from agent.tools import arguments, results
 from agent.tools.pipeline import ToolBox
 from agent.transcript import (
@@ -30,13 +30,14 @@ from agent.transcript import (
     open_calls,
 )
 from agent.wellformed import clean, well_formed
+from gateway.texts import HARNESS
 from tests.attacks.entries import Entry
 from tests.fakes.agents import Number
 
 TODAY = date(2026, 3, 4)
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 SKILLS = ("Guitar", "Piano", "Guitar scales", "a", "my")
-SYSTEM = "Today is Wednesday, 2026-03-04. Answer in: English"
+CONTEXT = RequestContext("en", datetime(2026, 3, 4, 12, tzinfo=UTC))
 READ = '{"success":true,"data":{"skills":[]},"error":null}'
 TOOLS = tuple(ToolSpec(name, name, {}) for name in ("get_user_skills", "log_practice", "create_skill", "edit_session"))
 PIECE_CHARS = 8
@@ -57,7 +58,7 @@ def log_then_text(text: str) -> None:
 def read_correction(text: str) -> None:
     """As the offline coach does."""
     with suppress(LogLineError):
-        correction.read_correction(text, TODAY, SKILLS)
+        log_line.read_correction(text, TODAY, SKILLS)
 
 
 def find_day(text: str) -> None:
@@ -90,7 +91,7 @@ def offline(text: str) -> None:
     """The offline coach, asked this first, and then once its tool has come back."""
     call = ToolCall("c1", "get_user_skills", "{}")
     for more in ((), (AssistantItem("", (call,)), ToolItem("c1", "get_user_skills", READ))):
-        OfflineCoach().answer(ModelRequest(SYSTEM, (UserItem(text), *more), TOOLS, 100))
+        OfflineCoach().answer(ModelRequest("", (UserItem(text), *more), TOOLS, 100, context=CONTEXT))
 
 
 def pieces(text: str) -> list[str]:
@@ -194,19 +195,16 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:find_day": Entry(find_day),
     "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
-    "agent.coach.correction:read_correction": Entry(read_correction),
+    "agent.coach.log_line:read_correction": Entry(read_correction),
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
     "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
     "agent.coach.offline:OfflineCoach.answer": Entry(offline),
-    "agent.coach.language:detect": Entry(language.detect),
+    "agent.coach.texts:detect": Entry(texts.detect),
     "agent.language:language_of": Entry(language_of),
     "agent.language:escape": Entry(escape),
-    "agent.coach.looks:emoji_for": Entry(looks.emoji_for),
+    "agent.coach.practice:emoji_for": Entry(practice.emoji_for),
     "agent.wellformed:clean": Entry(clean),
     "agent.coach.practice:clean_name": Entry(clean_name),
-    "agent.coach.prefetch:read_prefetched": Entry(
-        lambda text: (prefetch.read_prefetched(text), prefetch.planned_language(text))
-    ),
     "agent.models.openai_format:Assembly": Entry(streamed),
     "agent.models.openai_format:request_body": Entry(prompted),
     "agent.models.openai:_read_whole": Entry(answered),
@@ -214,7 +212,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.failures:from_answer": Entry(refused),
     "agent.responses:classify": Entry(classified),
     "agent.responses:with_own_ids": Entry(with_own_ids),
-    "agent.answers:end_text": Entry(lambda text: answers.end_text(EndReason.TIMEOUT, text, text)),
+    "agent.answers:end_text": Entry(lambda text: answers.end_text(HARNESS, EndReason.TIMEOUT, text, text)),
     "agent.recovery:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
@@ -223,7 +221,6 @@ ENTRIES: dict[str, Entry] = {
 }
 
 EXCUSED: dict[str, str] = {
-    "agent.coach.insights": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
@@ -231,7 +228,8 @@ EXCUSED: dict[str, str] = {
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
     "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
-    "agent.coach.offline_work:Work.reads": "loops over results of one turn, by the names of tools",
+    "agent.coach.offline:Work.change": "leaves out what one call, of five arguments at most, does not say",
+    "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
     "agent.coach.plan:_command": "loops over a person's skills, by their ids",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",

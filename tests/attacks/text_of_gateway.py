@@ -99,7 +99,7 @@ EXCUSED: dict[str, str] = {
     "gateway.extensions": "names in the operator's configuration and in entry points, read once at the start",
     "gateway.product": "names in the operator's configuration, read once at the start",
     "gateway.commands.table:CommandTable.__init__": "our own commands and their own texts",
-    "gateway.commands.texts:CommandTexts.__init__": "our own texts, read once at the start",
+    "gateway.commands.table:CommandTable._in_words": "our own commands and their options, at the start",
     "gateway.coach.practice_rows": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.app:Gateway._accounts": "the operator's own configuration, read once at the start",
     "gateway.invocation": "the command line this process was started with, read once at the start",

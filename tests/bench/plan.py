@@ -18,8 +18,7 @@ from statistics import median
 
 from sqlalchemy import Connection
 
-from agent.coach.changes import change_content
-from agent.coach.commands import LogPractice
+from agent.coach.changes import LogPractice, change_content
 from agent.coach.plan import run_plan_turn
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
@@ -42,6 +41,7 @@ from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.people import Newcomer, enrol
+from gateway.texts import HARNESS
 from tests.bench.world import LONG_ANSWER
 
 DELAY_S = 0.3
@@ -156,7 +156,7 @@ async def _one(
     """
     model = ScriptedModel([replace(says, delay_s=DELAY_S) for says in script])
     tools = tools_of(CoachTools(reader))
-    agent = Agent(model=model, prompt=coach_prompt, tools=tools, limits=COACH.limits)
+    agent = Agent(model=model, prompt=coach_prompt, texts=HARNESS, tools=tools, limits=COACH.limits)
     turn = Turn(turn_id, port.principal, (), (TurnStarted((UserItem("/plan"),)),), datetime.now(UTC))
     begun_s = time.monotonic()
     ended = await way(turn, port, agent)

@@ -1,8 +1,10 @@
 """The web chat over real HTTP: who a browser is, both ways of talking, what comes back after an absence."""
 
 import asyncio
+import html
 import io
 import json
+import re
 
 import aiohttp
 import pytest
@@ -33,6 +35,8 @@ from channels.messages import (
 from channels.viewers.viewer_frames import MAX_FRAME_BYTES
 from channels.web.adapter import WebChannel
 from channels.web.config import WebAccount
+from channels.web.page_files import SCRIPT_TEXTS
+from gateway.texts import HARNESS
 from tests.fakes.http import Loaded, served
 from tests.fakes.views import FakePage
 from tests.fakes.web import QUICK, house, part
@@ -40,14 +44,14 @@ from tests.fakes.web import QUICK, house, part
 
 def test_abilities():
     """What the gateway finds it can do."""
-    channel = WebChannel(WebAccount())
+    channel = WebChannel(WebAccount(), texts=HARNESS)
     abilities = (EditsMessages, ShowsTyping, Reacts, DeletesMessages, HasButtons, HasCommands, SendsMedia, ServesHttp)
     assert [] == [ability for ability in abilities if not isinstance(channel, ability)]
 
 
 async def test_nothing_is_taken_before_the_channel_runs():
     """503, with when to ask again; the page itself can be looked at."""
-    async with served(Loaded([WebChannel(WebAccount())])) as url, aiohttp.ClientSession() as session:
+    async with served(Loaded([WebChannel(WebAccount(), texts=HARNESS)])) as url, aiohttp.ClientSession() as session:
         for method, path in [
             ("POST", "web/session"),
             ("GET", "web/ws"),
@@ -77,6 +81,26 @@ async def test_page_loads_nothing_from_elsewhere():
                 assert (200, "nosniff") == (answer.status, answer.headers["X-Content-Type-Options"]), path
         async with session.get(rig.url, headers={"If-None-Match": tag}) as answer:
             assert 304 == answer.status
+
+
+async def test_page_speaks_its_visitors_language():
+    """The page and what its scripts say; another language is another page to the browser's cache."""
+    async with house(title="La casa <b>") as rig, aiohttp.ClientSession() as session:
+        pages, tags = {}, set()
+        for language in ("en-GB,en;q=0.9", "es-MX,es;q=0.9", "de"):
+            async with session.get(rig.url, headers={"Accept-Language": language}) as answer:
+                pages[language[:2]] = await answer.text()
+                tags.add(answer.headers["ETag"])
+                assert "Accept-Language" == answer.headers["Vary"]
+        assert (2, pages["en"]) == (len(tags), pages["de"])
+        assert '<html lang="es">' in pages["es"]
+        assert "La casa &lt;b&gt; está escribiendo" in pages["es"]
+        assert "La casa <b>" not in pages["es"]
+        for page, online in ((pages["en"], "Online"), (pages["es"], "En línea")):
+            assert "{{" not in page
+            texts = json.loads(html.unescape(re.search(r'data-texts="([^"]*)"', page)[1]))
+            assert online == texts["page.online"]
+            assert set(SCRIPT_TEXTS) == texts.keys()
 
 
 async def test_browser_is_known_by_a_cookie_that_scripts_cannot_read():

@@ -14,6 +14,7 @@ from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import CallStreamed, ModelRequest, TextDelta, ToolSpec
 from agent.transcript import EndReason, StopReason, ToolCall, UserItem
+from gateway.texts import HARNESS
 from tests.fakes.model_server import Call, ModelServer, Reply
 from tests.fakes.turn_port import NOW, FakeTurnPort, a_turn
 
@@ -112,6 +113,7 @@ async def test_f55_a_stop_closes_the_connection_at_once(how):
     async with ModelServer(reply=endless) as server:
         model = OpenAIModel("test", ModelConfig(base_url=server.base_url))
         agent = Agent(
+            texts=HARNESS,
             model=model,
             prompt=lambda *_: "",
             limits=AgentConfig(deadline_s=0.3 if how == "deadline" else 60.0),

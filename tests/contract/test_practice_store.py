@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 import sqlalchemy as sa
 
-from agent.coach.commands import (
+from agent.coach.changes import (
     ArchiveSkill,
     CreateSkill,
     EditSession,
@@ -99,7 +99,7 @@ class TestOnce:
         """Keys are a person's own: nobody reads another's result through a key."""
         await ledger.change(CreateSkill("Guitar"), ANA, "turn/1/1")
         result = await ledger.change(CreateSkill("Piano"), BEA, "turn/1/1")
-        assert "Piano" == result["skill"]
+        assert "Piano" == result.skill
 
     async def test_a_job_that_fails_leaves_nothing(self, ledger: Ledger, reader: StoredPractice):
         """The effect and whatever commits with it are one."""
@@ -111,7 +111,7 @@ class TestOnce:
         with pytest.raises(LookupError):
             await ledger.store.write(job)
         assert {} == await totals(reader)
-        assert "refused" not in await ledger.log("Guitar", 45, key="turn/9/9")
+        assert 45 == (await ledger.log("Guitar", 45, key="turn/9/9")).minutes
 
 
 class TestLogging:
@@ -119,18 +119,18 @@ class TestLogging:
         """With everything the reply needs."""
         await ledger.log("Guitar", 30)
         result = await ledger.change(LogPractice("guitar", 45, YESTERDAY, "scales\x00"))
-        assert ("Guitar", 45, "2026-03-03", "scales", 75, False) == (
-            result["skill"],
-            result["minutes"],
-            result["date"],
-            result["notes"],
-            result["total_minutes"],
-            result["created_skill"],
+        assert ("Guitar", 45, YESTERDAY, "scales", 75, False) == (
+            result.skill,
+            result.minutes,
+            result.date,
+            result.notes,
+            result.total_minutes,
+            result.created_skill,
         )
 
     async def test_an_unknown_skill_is_created_with_it(self, ledger: Ledger, reader: StoredPractice):
         """Named as written, with an emoji of its own."""
-        assert (await ledger.log("Bass Guitar", 45))["created_skill"]
+        assert (await ledger.log("Bass Guitar", 45)).created_skill
         assert [("Bass Guitar", "🎸", 600_000)] == [
             (skill.name, skill.emoji, skill.goal_minutes) for skill in await reader.skills(ANA)
         ]
@@ -141,7 +141,7 @@ class TestLogging:
         await ledger.change(ArchiveSkill("Guitar"))
         assert () == await reader.skills(ANA)
         result = await ledger.log("GUITAR", 15)
-        assert (True, False, 45) == (result["brought_back"], result["created_skill"], result["total_minutes"])
+        assert (True, False, 45) == (result.brought_back, result.created_skill, result.total_minutes)
 
     @pytest.mark.parametrize(
         ("command", "refused"),
@@ -162,14 +162,15 @@ class TestLogging:
         """The result says why, in words."""
         await ledger.log("Guitar", 30)
         result = await ledger.change(command)
-        assert refused == result["refused"]
-        assert result["message"]
+        assert refused == result.refused
+        assert result.message
         assert {"Guitar": 30} == await totals(reader)
 
     async def test_a_future_day_is_that_of_the_persons_zone(self, ledger: Ledger):
         """It is already tomorrow on Kiritimati."""
         tomorrow = LogPractice("Guitar", 30, TODAY + timedelta(days=1))
-        assert "refused" not in await ledger.change(tomorrow, replace(ANA, timezone="Pacific/Kiritimati"))
+        changed = await ledger.change(tomorrow, replace(ANA, timezone="Pacific/Kiritimati"))
+        assert tomorrow.day == changed.date
 
     async def test_sql_in_words_is_words(self, ledger: Ledger, reader: StoredPractice):
         """A50."""
@@ -185,17 +186,17 @@ class TestUndo:
         await ledger.log("Guitar", 30, TODAY)
         await ledger.log("Guitar", 45, YESTERDAY)
         first = await ledger.change(UndoLastLog())
-        assert (45, 30) == (first["minutes"], first["total_minutes"])
+        assert (45, 30) == (first.minutes, first.total_minutes)
         second = await ledger.change(UndoLastLog())
-        assert (30, 0, True) == (second["minutes"], second["total_minutes"], second["archived_skill"])
-        assert "nothing_to_undo" == (await ledger.change(UndoLastLog()))["refused"]
+        assert (30, 0, True) == (second.minutes, second.total_minutes, second.archived_skill)
+        assert "nothing_to_undo" == (await ledger.change(UndoLastLog())).refused
         assert () == await reader.sessions(ANA)
 
     async def test_a_skill_of_its_own_stays(self, ledger: Ledger, reader: StoredPractice):
         """Only one that the undone log had created goes with it."""
         await ledger.change(CreateSkill("Piano"))
         await ledger.log("Piano", 30)
-        assert not (await ledger.change(UndoLastLog()))["archived_skill"]
+        assert not (await ledger.change(UndoLastLog())).archived_skill
         assert ["Piano"] == [skill.name for skill in await reader.skills(ANA)]
 
     async def test_nothing_is_deleted(self, ledger: Ledger):
@@ -214,10 +215,10 @@ class TestEditing:
         await ledger.change(LogPractice("Guitar", 45, YESTERDAY, "scales"))
         result = await ledger.change(EditSession(None, 60))
         assert (45, 60, "scales", 60) == (
-            result["minutes_before"],
-            result["minutes"],
-            result["notes"],
-            result["total_minutes"],
+            result.minutes_before,
+            result.minutes,
+            result.notes,
+            result.total_minutes,
         )
         (session,) = await reader.sessions(ANA)
         assert (60, YESTERDAY) == (session.minutes, session.day)
@@ -227,16 +228,16 @@ class TestEditing:
         await ledger.log("Guitar", 30)
         await ledger.log("Pinao", 45)
         result = await ledger.change(EditSession(None, 40, skill="Piano"))
-        assert ("Piano", 40, 40) == (result["skill"], result["minutes"], result["total_minutes"])
+        assert ("Piano", 40, 40) == (result.skill, result.minutes, result.total_minutes)
         assert [("Piano", 40), ("Guitar", 30)] == [(one.name, one.total_minutes) for one in await reader.skills(ANA)]
         result = await ledger.change(EditSession(None, skill="guitar"))
-        assert ("Guitar", 70) == (result["skill"], result["total_minutes"])
+        assert ("Guitar", 70) == (result.skill, result.total_minutes)
 
     async def test_an_undone_session_cannot_be_edited(self, ledger: Ledger):
         """It is not there any more."""
-        session_id = (await ledger.log("Guitar", 45))["session_id"]
+        session_id = (await ledger.log("Guitar", 45)).session_id
         await ledger.change(UndoLastLog())
-        assert "unknown_session" == (await ledger.change(EditSession(session_id, 60)))["refused"]
+        assert "unknown_session" == (await ledger.change(EditSession(session_id, 60))).refused
 
 
 class TestPlans:
@@ -246,7 +247,7 @@ class TestPlans:
         await ledger.change(SaveWeeklyPlan(TODAY, "first"))
         await ledger.change(SaveWeeklyPlan(YESTERDAY, "other"))
         result = await ledger.change(SaveWeeklyPlan(TODAY, "second", (insight,)))
-        assert result["replaced"]
+        assert result.replaced
         kept = await reader.plan(ANA, TODAY)
         assert kept is not None
         assert ("second", (insight,)) == (kept.content, kept.insights)
@@ -254,8 +255,8 @@ class TestPlans:
 
     async def test_only_own_skills_are_kept_in_it(self, ledger: Ledger, reader: StoredPractice):
         """A49: another's id from a model is dropped."""
-        mine = (await ledger.log("Guitar", 30))["skill_id"]
-        theirs = (await ledger.log("Chess", 30, who=BEA))["skill_id"]
+        mine = (await ledger.log("Guitar", 30)).skill_id
+        theirs = (await ledger.log("Chess", 30, who=BEA)).skill_id
         insight = Insight(InsightType.PROGRESS, "t", "d", theirs)
         await ledger.change(SaveWeeklyPlan(TODAY, "plan", (insight,), (mine, theirs)))
         kept = await reader.plan(ANA, TODAY)
@@ -269,7 +270,7 @@ class TestIsolation:
     @pytest.mark.parametrize("stranger", [BEA, ELSEWHERE, replace(ANA, tenant="t2"), replace(BEA, tenant="t2")])
     async def test_nothing_of_another_is_read(self, ledger: Ledger, reader: StoredPractice, stranger: Principal):
         """Not in the same tenant, not with the same user id in another."""
-        skill_id = (await ledger.log("Guitar", 30))["skill_id"]
+        skill_id = (await ledger.log("Guitar", 30)).skill_id
         await ledger.change(SaveWeeklyPlan(TODAY, "plan"))
         found: Sequence[object] = (
             await reader.skills(stranger, include_archived=True),
@@ -285,12 +286,12 @@ class TestIsolation:
         """Also with the right ids."""
         logged = await ledger.log("Guitar", 30)
         refusals = [
-            await ledger.change(EditSession(logged["session_id"], 60), stranger),
-            await ledger.change(ArchiveSkill(logged["skill_id"]), stranger),
+            await ledger.change(EditSession(logged.session_id, 60), stranger),
+            await ledger.change(ArchiveSkill(logged.skill_id), stranger),
             await ledger.change(UndoLastLog(), stranger),
         ]
-        assert ["unknown_session", "unknown_skill", "nothing_to_undo"] == [one["refused"] for one in refusals]
-        await ledger.log(logged["skill_id"], 15, who=stranger)  # an id of another's is only a name
+        assert ["unknown_session", "unknown_skill", "nothing_to_undo"] == [one.refused for one in refusals]
+        await ledger.log(logged.skill_id, 15, who=stranger)  # an id of another's is only a name
         assert {"Guitar": 30} == await totals(reader)
 
 
@@ -315,7 +316,7 @@ class TestReading:
 
     async def test_days_are_summed_by_skill(self, ledger: Ledger, reader: StoredPractice):
         """The oldest first, without what was undone."""
-        guitar = (await ledger.log("Guitar", 10))["skill_id"]
+        guitar = (await ledger.log("Guitar", 10)).skill_id
         await ledger.log("Guitar", 20)
         await ledger.log("Guitar", 5, YESTERDAY)
         await ledger.log("Guitar", 100)

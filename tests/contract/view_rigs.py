@@ -14,6 +14,7 @@ from channels.web.adapter import WebChannel
 from channels.web.config import WebAccount
 from gateway.ops.unix_socket import listening
 from gateway.store.engine import Store
+from gateway.texts import HARNESS
 from tests.contract.channel_rig import Rig, Trouble
 from tests.fakes.http import Loaded, served
 from tests.fakes.views import FakePage, FakeTerminal, FakeView
@@ -73,7 +74,7 @@ class WebRig(_ViewRig):
         self._people.append(self._tasks.create_task(self.view.run()))
 
     async def make(self) -> Channel:
-        channel = WebChannel(WebAccount(), patience=PATIENCE, now_s=lambda: self.now_s)
+        channel = WebChannel(WebAccount(), texts=HARNESS, patience=PATIENCE, now_s=lambda: self.now_s)
         self.loaded.channels[:] = [channel]
         return channel
 

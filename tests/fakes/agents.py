@@ -6,6 +6,7 @@ from agent.config import AgentConfig
 from agent.loop import Agent
 from agent.tools.base import Effect, Tool
 from agent.transcript import ToolReturned
+from gateway.texts import HARNESS
 from tests.fakes.turn_port import NOW
 
 
@@ -25,7 +26,14 @@ async def double(_context, arguments):
 
 
 def an_agent(model, *tools, **limits):
-    return Agent(model=model, tools=tools, prompt=lambda *_: "be kind", limits=AgentConfig(**limits), clock=lambda: NOW)
+    return Agent(
+        model=model,
+        tools=tools,
+        prompt=lambda *_: "be kind",
+        texts=HARNESS,
+        limits=AgentConfig(**limits),
+        clock=lambda: NOW,
+    )
 
 
 def returned(port):

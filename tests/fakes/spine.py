@@ -21,7 +21,7 @@ from gateway.access.buttons import SealedButtons
 from gateway.coach.product import COACH
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.commands.base import Command
-from gateway.commands.decisions import Decision, reply_decisions
+from gateway.commands.decisions import Decision
 from gateway.config.settings import AgentSettings, Settings
 from gateway.delivery.config import DeliveryConfig
 from gateway.inbound.session_key import session_key
@@ -244,7 +244,7 @@ class Spine:
                 dates=clock,
                 buttons=self.buttons,
                 reveal=lambda _ref, text: text,
-                decisions=lambda _delivery, _bus: {**reply_decisions(), **self.decisions},
+                decisions=lambda _delivery, _bus: self.decisions,
                 clean=self.clean,
                 reader=self.reader,
                 sleep=self.pause,

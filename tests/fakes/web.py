@@ -12,6 +12,7 @@ from channels.viewers.viewer_hub import Patience
 from channels.web.adapter import WebChannel
 from channels.web.config import Guests, WebAccount
 from channels.web.visitor import COOKIE, Identities, Identity
+from gateway.texts import HARNESS
 from tests.fakes.http import Loaded, served
 from tests.fakes.sink import RecordingSink
 from tests.fakes.views import FakePage
@@ -64,7 +65,8 @@ async def house(
     """A web chat behind the gateway's own server; `more` goes into its configuration."""
     clock = Clock()
     config = WebAccount.model_validate({"title": "Coach"} | more)
-    channel, sink = WebChannel(config, guests=guests, key=KEY, patience=QUICK, now_s=clock), RecordingSink()
+    channel = WebChannel(config, texts=HARNESS, guests=guests, key=KEY, patience=QUICK, now_s=clock)
+    sink = RecordingSink()
     async with served(Loaded([channel]), trusted_proxies=trusted_proxies) as url, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(channel.run(sink))
         await sink.until(lambda: bool(sink.states))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from channels.simulators.telegram.faults import Fault
-from gateway.delivery.message_parts import RECOVERED_MARK
+from gateway.delivery.message_parts import recovered_mark
 from tests.fakes.model_server import Reply
 from tests.journeys.house import house, slow
 
@@ -32,7 +32,7 @@ async def test_a_send_that_may_have_arrived_goes_again_marked(tmp_path: Path) ->
         here.model.script(Reply("Only once, please."))
         here.sim.say(1, "hello")
         await here.until(lambda: len(here.texts(1)) == 2, "both sends")
-        assert ["Only once, please.", "Only once, please." + RECOVERED_MARK] == here.texts(1)
+        assert ["Only once, please.", "Only once, please." + recovered_mark(None)] == here.texts(1)
 
 
 async def test_a_send_that_never_left_goes_again_unmarked(tmp_path: Path) -> None:

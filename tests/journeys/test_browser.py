@@ -28,6 +28,7 @@ from channels.messages import (
 )
 from channels.web.adapter import WebChannel
 from channels.web.config import WebAccount
+from gateway.texts import HARNESS
 from tests.fakes.browser import Page, browser, chromium
 from tests.fakes.http import Loaded, served
 from tests.fakes.sink import RecordingSink
@@ -221,7 +222,7 @@ async def test_nothing_is_lost_or_doubled_over_a_kill(page: Page, gateway: Gatew
 @asynccontextmanager
 async def alone(**more: object) -> AsyncIterator[tuple[WebChannel, RecordingSink, str]]:
     """The channel without a gateway behind it: this test says what it shows; `more` goes into its configuration."""
-    channel, sink = WebChannel(WebAccount.model_validate(more)), RecordingSink()
+    channel, sink = WebChannel(WebAccount.model_validate(more), texts=HARNESS), RecordingSink()
     async with served(Loaded([channel])) as url, asyncio.TaskGroup() as tasks:
         running = tasks.create_task(channel.run(sink))
         yield channel, sink, url

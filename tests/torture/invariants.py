@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnEnded, UserItem, fold
-from gateway.delivery.message_parts import RECOVERED_MARK, WAITING_TEXT
+from gateway.delivery.message_parts import WAITING_TEXT, recovered_mark
 from tests.torture.gateway_process import API_KEY
 from tests.torture.platforms import Answer
 from tests.torture.script import PARAGRAPHS, flaws_in_transcript
 from tests.torture.script import TOKEN as MESSAGE
 from tests.torture.world import COMMANDS, OWN_COMMANDS, Said, World, take
 
-MARK = RECOVERED_MARK.strip()
+MARK = recovered_mark(None).strip()
 
 
 @dataclass(slots=True)

@@ -2,7 +2,7 @@
 
 import { Link } from "/web/link.js";
 import { Store, newId } from "/web/store.js";
-import { View } from "/web/view.js";
+import { View, textOf } from "/web/view.js";
 
 const form = document.getElementById("form");
 const text = document.getElementById("text");
@@ -26,7 +26,7 @@ async function begin() {
   document.title = session.title;
   document.getElementById("title").textContent = session.title;
   text.maxLength = session.max_chars;
-  text.placeholder = `Message ${session.title}`;
+  text.placeholder = textOf("page.message_to", { title: session.title });
   store = new Store(session.chat);
   view = new View({ onPress: press, title: session.title });
   for (const message of store.messages.values()) view.show(message);
@@ -54,7 +54,7 @@ function acceptInvite() {
 async function known() {
   const session = await enter();
   if (session.chat === store.chat) return true;
-  state.textContent = "Reload this page; it needs its cookie";
+  state.textContent = textOf("page.reload");
   return false;
 }
 
@@ -63,7 +63,7 @@ function hello() {
 }
 
 function onState(now) {
-  state.textContent = now === "on" ? "Online" : "Connecting…";
+  state.textContent = textOf(now === "on" ? "page.online" : "page.connecting");
   state.classList.toggle("on", now === "on");
   if (now === "on") offer();
 }
@@ -72,7 +72,7 @@ function onState(now) {
 function offer() {
   clearTimeout(held);
   held = null;
-  if (link.open) state.textContent = "Online";
+  if (link.open) state.textContent = textOf("page.online");
   if (store.unsent.length) link.send(store.unsent);
 }
 
@@ -80,7 +80,7 @@ function offer() {
 function offerLater(seconds, why) {
   clearTimeout(held);
   held = setTimeout(offer, seconds * 1000);
-  if (why) state.textContent = `Too many messages at once: the rest follows in ${seconds} s`;
+  if (why) state.textContent = textOf("page.held_back", { seconds });
 }
 
 function submitFrame(frame) {
@@ -246,7 +246,7 @@ addEventListener("pagehide", () => store?.saveDraft(text.value));
 
 function start() {
   begin().catch((error) => {
-    state.textContent = "Connecting…";
+    state.textContent = textOf("page.connecting");
     setTimeout(start, (error.waitS || 1.5) * 1000);
   });
 }

@@ -1,11 +1,18 @@
 // How the conversation looks. The HTML of our messages comes from the gateway, which escapes every character of them;
 // what the person said is only ever set as text.
 
+const TEXTS = JSON.parse(document.body.dataset.texts);
+
+// What the person reads, in the page's language, which the gateway chose; `{name}` stands for a value.
+export function textOf(key, values = {}) {
+  return TEXTS[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+}
+
 const SIGNS = {
-  working: ["✍️", "being worked on"],
-  queued: ["👀", "waiting its turn"],
-  steered: ["👌", "taken into the running answer"],
-  refused: ["🤷", "not accepted"],
+  working: ["✍️", textOf("page.sign_working")],
+  queued: ["👀", textOf("page.sign_queued")],
+  steered: ["👌", textOf("page.sign_steered")],
+  refused: ["🤷", textOf("page.sign_refused")],
 };
 
 const scroller = document.getElementById("scroller");
@@ -77,7 +84,7 @@ export class View {
       this.lastDay = day.format(at);
       const line = document.createElement("li");
       line.className = "day";
-      line.textContent = this.lastDay === day.format(new Date()) ? "Today" : this.lastDay;
+      line.textContent = this.lastDay === day.format(new Date()) ? textOf("page.today") : this.lastDay;
       log.append(line);
     }
     const item = document.createElement("li");
@@ -85,7 +92,7 @@ export class View {
     item.innerHTML =
       '<span class="unseen"></span><div class="bubble"></div><div class="presses" hidden></div>' +
       '<div class="meta"><time></time><span class="sign"></span><span class="way"></span></div>';
-    item.querySelector(".unseen").textContent = message.type === "said" ? "You:" : `${this.title}:`;
+    item.querySelector(".unseen").textContent = message.type === "said" ? `${textOf("page.you")}:` : `${this.title}:`;
     item.querySelector("time").dateTime = at.toISOString();
     item.querySelector("time").textContent = time.format(at);
     log.append(item);
@@ -101,7 +108,7 @@ export class View {
     shown.setAttribute("role", "img");
     shown.setAttribute("aria-label", means);
     const way = item.querySelector(".way");
-    const [mark, words] = message.unsent ? ["◌", "waiting to be sent"] : ["✓", "sent"];
+    const [mark, words] = message.unsent ? ["◌", textOf("page.way_unsent")] : ["✓", textOf("page.way_sent")];
     way.textContent = mark;
     way.title = words;
     way.setAttribute("role", "img");
@@ -142,7 +149,7 @@ export class View {
 
   fillDeleted(item) {
     item.classList.add("gone");
-    item.querySelector(".bubble").textContent = "This message was deleted.";
+    item.querySelector(".bubble").textContent = textOf("page.deleted");
     item.querySelector(".presses").replaceChildren();
   }
 

@@ -106,6 +106,7 @@ outbox = sa.Table(
     sa.Column("error", sa.Text),
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("done_at", Instant),
+    sa.Column("locale", sa.String(35)),  # of whoever reads it, for what is said about it
     sa.UniqueConstraint("cause", "part", "op"),
 )
 sa.Index(

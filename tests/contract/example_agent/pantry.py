@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 
 import sqlalchemy as sa
 from pydantic import BaseModel, Field
 
+from agent.catalogue import Catalogue
 from agent.config import ModelConfig
 from agent.context import compose
 from agent.ports import LocalCommand, ModelRequest, OnModelEvent, Principal, TextDelta
@@ -23,6 +25,8 @@ from gateway.store.agent_tables import AgentTables, agent_metadata
 from gateway.store.engine import Connection, Store
 from gateway.store.tables.base import Id, Instant, tenant_column
 from gateway.store.tables.people import users
+
+TEXTS = Catalogue(Path(__file__).parent / "pantry_locale", "pantry")
 
 metadata = agent_metadata()
 items = sa.Table(
@@ -80,12 +84,13 @@ async def _list(store: Store, asked: Invocation) -> Reply:
     mine = sa.select(items.c.item).filter_by(tenant_id=person.tenant, user_id=person.user_id).order_by(items.c.item)
     there = await store.read(lambda connection: list(connection.execute(mine).scalars()))
     chosen = [item for item in there if item.startswith(asked.arguments)]
-    return Reply(f"In the pantry: {', '.join(chosen) or 'nothing'}.")
+    locale = person.locale
+    return Reply(TEXTS.text(locale, "pantry.listed", items=", ".join(chosen) or TEXTS.text(locale, "pantry.nothing")))
 
 
 def _commands(store: Store) -> Sequence[Command]:
-    option = CommandOption("beginning", "Only what begins like this")
-    return (Command("list", {"en": "What is in the pantry"}, partial(_list, store), options=(option,)),)
+    option = CommandOption("beginning", "menu.list.beginning")
+    return (Command("list", "menu.list", partial(_list, store), options=(option,)),)
 
 
 def _prompt(principal: Principal, now: datetime, hints: str = "") -> str:
@@ -101,7 +106,7 @@ PANTRY = AgentProduct(
     commands=_commands,
     tables=AgentTables(metadata),
     apply=apply,
-    texts={"en": {"start": "Hello{name}! I keep your pantry. ({timezone})"}},
+    texts=TEXTS,
 )
 
 

@@ -11,6 +11,7 @@ from agent.loop import Agent, run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
 from agent.tools.base import Effect, Tool, ToolContext
 from agent.transcript import CallOutcome, EndReason, ToolIntended, ToolItem, ToolReturned, fold
+from gateway.texts import HARNESS
 from tests.fakes.turn_port import NOW, Died, FakeTurnPort, a_turn
 from tests.unit.agent.test_transcript import refuse
 
@@ -59,7 +60,14 @@ def an_agent(world):
         return Says("The end.") if done >= 10 else ALL
 
     limits = AgentConfig(allow_tools=("*",))
-    return Agent(model=ScriptedModel(answer), tools=world.tools, prompt=lambda *_: "", limits=limits, clock=lambda: NOW)
+    return Agent(
+        model=ScriptedModel(answer),
+        tools=world.tools,
+        prompt=lambda *_: "",
+        texts=HARNESS,
+        limits=limits,
+        clock=lambda: NOW,
+    )
 
 
 async def live(port, world):

@@ -38,6 +38,18 @@ def test_an_option_is_as_its_command_says():
     assert [] == options["stats"]
 
 
+def test_an_option_is_described_in_every_language():
+    """Where it is said otherwise there."""
+    spanish = {"es": [CommandSpec("log", "Anota", (CommandOption("text", "Qué practicaste", required=True),))]}
+    (log,) = [command for command in commands_of(MENUS | spanish) if command["name"] == "log"]
+    there = {"es-ES": "Qué practicaste", "es-419": "Qué practicaste"}
+    assert [("What you practised", there)] == [
+        (option["description"], option["description_localizations"]) for option in log["options"]
+    ]
+    assert [log] == check_commands([log])
+    assert not same_commands(commands_of(MENUS), commands_of(MENUS | spanish))
+
+
 def test_what_is_shared_is_known_by_its_name():
     """In whatever language; nothing else is."""
     assert {"coach", "mode"} == shared_names(MENUS)

@@ -2,8 +2,8 @@
 
 from datetime import date
 
-from agent.coach.export import practice_csv
 from agent.coach.practice import PracticeSession, Skill
+from gateway.coach.commands import practice_csv
 
 GUITAR = Skill("s1", "guitar", "🎸", "#112233", 600_000, archived=False, total_minutes=75)
 

@@ -2,9 +2,10 @@
 
 from datetime import timedelta
 
-from agent.coach.insights import insights_of
+from agent.coach.journey import journey_report
+from agent.coach.patterns import patterns_report
 from agent.coach.practice import InsightType
-from agent.coach.reports import journey_report, patterns_report
+from agent.coach.rule_plan import insights_of
 from tests.fakes.practice_reader import ANA, TODAY, FakePractice
 
 

@@ -6,16 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.coach.patterns import (
-    Consistency,
-    Gaps,
-    Trend,
-    analyze_practice_patterns,
-    consistency_of,
-    gaps_of,
-    trend_of,
-)
+from agent.coach.patterns import Gaps, consistency_of, gaps_of, patterns_report, trend_of
 from agent.coach.practice import PracticeSession
+from agent.coach.reports import Consistency, Trend
 from tests.fakes.practice_reader import TODAY
 
 
@@ -47,8 +40,8 @@ class TestTrend:
 
     def test_four_weeks_are_28_days_with_today(self):
         """Day 27 is recent, day 28 before, day 55 before, day 56 neither."""
-        patterns = analyze_practice_patterns(sessions((0, 1), (27, 10), (28, 100), (55, 1000), (56, 1440)), TODAY)
-        assert (11, 1100) == (patterns.recent_minutes, patterns.before_minutes)
+        patterns = patterns_report(sessions((0, 1), (27, 10), (28, 100), (55, 1000), (56, 1440)), TODAY)
+        assert (11, 1100) == (patterns.last_4_weeks_minutes, patterns.the_4_before_minutes)
 
 
 class TestConsistency:
@@ -71,7 +64,7 @@ class TestConsistency:
 
     def test_thirty_days_are_counted_with_today(self):
         """Day 29 is in, day 30 is not; two sessions on a day are one."""
-        assert 2 == analyze_practice_patterns(sessions((0, 5), (0, 5), (29, 5), (30, 5)), TODAY).active_days
+        assert 2 == patterns_report(sessions((0, 5), (0, 5), (29, 5), (30, 5)), TODAY).active_days_of_30
 
 
 class TestGaps:
@@ -107,6 +100,6 @@ class TestGaps:
 class TestDays:
     def test_minutes_fall_on_their_weekday(self):
         """Today is a Wednesday."""
-        patterns = analyze_practice_patterns(sessions((0, 10), (7, 20), (1, 5)), TODAY)
+        patterns = patterns_report(sessions((0, 10), (7, 20), (1, 5)), TODAY)
         assert (0, 5, 30, 0, 0, 0, 0) == patterns.minutes_by_weekday
         assert (0, 1, 2, 0, 0, 0, 0) == patterns.sessions_by_weekday

@@ -7,17 +7,16 @@ from datetime import timedelta
 
 import pytest
 
-from agent.coach.commands import LogPractice
+from agent.coach.changes import LogPractice
 from agent.coach.offline import OfflineCoach
-from agent.coach.plan import run_plan_turn
-from agent.coach.prefetch import plan_request, prefetch, read_prefetched
+from agent.coach.plan import prefetch, run_plan_turn
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
 from agent.errors import FailureKind
 from agent.loop import Agent, run_turn
 from agent.models.offline import OfflineModel
 from agent.models.scripted import Says, ScriptedModel
-from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal
+from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal, RequestContext
 from agent.tools.base import tools_of
 from agent.transcript import (
     AssistantItem,
@@ -32,6 +31,7 @@ from agent.transcript import (
     UserItem,
 )
 from gateway.coach.product import COACH
+from gateway.texts import HARNESS
 from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, FakePractice, connected_practice
 from tests.fakes.turn_port import Died, FakeTurnPort, a_turn
 
@@ -68,7 +68,7 @@ def practice() -> Iterator[ConnectedPractice]:
 def agent_of(model: ChatModel, practice: ConnectedPractice) -> Agent:
     """The coach on this model."""
     tools = tools_of(CoachTools(practice))
-    return Agent(model=model, prompt=coach_prompt, tools=tools, limits=COACH.limits, clock=lambda: NOW)
+    return Agent(model=model, prompt=coach_prompt, texts=HARNESS, tools=tools, limits=COACH.limits, clock=lambda: NOW)
 
 
 async def run(model: ChatModel, practice: ConnectedPractice, port: FakeTurnPort, text: str = "/plan", history=()):
@@ -101,12 +101,15 @@ class TestPrefetch:
         async with asyncio.timeout(5):
             assert 0 == (await prefetch(Slow(), ANA, NOW)).journey.overall.total_minutes
 
-    async def test_the_data_can_be_read_back(self, practice: ConnectedPractice):
-        """The offline coach answers from the same message a model gets."""
-        data = await prefetch(practice, ANA, NOW)
-        assert data == read_prefetched(plan_request(data, "es", "/plan").text)
-        assert read_prefetched("just words") is None
-        assert read_prefetched('```json\n{"skills": broken}\n```') is None
+    async def test_the_offline_coach_plans_from_what_a_model_is_shown(self, practice: ConnectedPractice):
+        """The same data, as it is and in words; words that look like it are no data."""
+        model, data = Script(PLAN), await prefetch(practice, ANA, NOW)
+        await run(model, practice, FakeTurnPort(apply_command=practice.as_result), "/plan mi semana, por favor")
+        (request,) = model.requests
+        assert RequestContext("es", NOW, data) == request.context
+        assert data.model_dump_json() in request.items[-1].text
+        assert "## Resumen" in OfflineCoach().answer(request).text
+        assert "## " not in OfflineCoach().answer(replace(request, context=None)).text
 
 
 class TestPlanTurn:

@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agent.coach.commands import LogPractice
+from agent.coach.changes import LogPractice
 from tests.fakes.practice_reader import ANA, BEA, TODAY, FakePractice, connected_practice
 
 _logs = st.lists(

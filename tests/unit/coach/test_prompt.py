@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 import orjson
 import pytest
 
-from agent.coach.prompt import coach_prompt, prompt_file, static_prompt
+from agent.coach.prompt import coach_prompt, static_prompt
+from agent.coach.texts import say
 from agent.coach.tools import CoachTools
 from agent.context import BOUNDARY
 from agent.models.openai_format import request_body
@@ -65,5 +66,6 @@ class TestPrompt:
 
     def test_the_texts_travel_with_the_package(self):
         """Found as package data, in every language."""
-        assert prompt_file("guide.en.md").startswith("## How deliberate practice works")
-        assert prompt_file("guide.es.md").startswith("## Cómo funciona la práctica deliberada")
+        assert static_prompt().startswith("You are TenK Coach")
+        assert say("en", "offline.guide").startswith("## How deliberate practice works")
+        assert say("es", "offline.guide").startswith("## Cómo funciona la práctica deliberada")

@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from agent.coach.patterns import patterns_report
 from agent.coach.practice import PracticeSession
-from agent.coach.reports import patterns_report
 from agent.coach.rule_plan import weekly_minutes
 from tests.fakes.practice_reader import TODAY
 

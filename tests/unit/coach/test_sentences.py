@@ -1,5 +1,6 @@
 """Which sentences the offline coach writes down, and which it never does."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -11,12 +12,13 @@ from agent.coach.reports import SkillsReport
 from agent.coach.request_view import CHANGES
 from agent.coach.sentences import MAX_CHARS, Reading, read_sentence
 from agent.coach.vocabulary import CLASSES
-from agent.ports import ModelRequest, ToolSpec
+from agent.ports import ModelRequest, RequestContext, ToolSpec
 from agent.tools.results import success_result
 from agent.transcript import AssistantItem, ToolCall, ToolItem, UserItem
 
 GOLDEN = Path(__file__).parents[2] / "golden"
 SKILLS = {"en": ("guitar", "piano"), "es": ("guitarra", "piano")}
+CONTEXT = RequestContext(None, datetime(2026, 11, 21, 12, tzinfo=UTC))  # a Saturday
 WRITES = {*CHANGES, "save_weekly_plan"}
 
 
@@ -45,7 +47,7 @@ def _calls(text: str, names: tuple[str, ...]) -> list[str]:
         AssistantItem("", (ToolCall("c1", "get_user_skills", "{}"),)),
         ToolItem("c1", "get_user_skills", _report(names)),
     )
-    answer = OfflineCoach().answer(ModelRequest("Today is Saturday, 2026-11-21.", items, tools))
+    answer = OfflineCoach().answer(ModelRequest("", items, tools, context=CONTEXT))
     return [call.name for call in answer.calls]
 
 

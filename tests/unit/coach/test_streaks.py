@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.coach.streaks import Streaks, streaks_of
+from agent.coach.journey import Streaks, streaks_of
 from tests.fakes.practice_reader import TODAY
 
 

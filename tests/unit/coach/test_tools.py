@@ -6,7 +6,7 @@ from datetime import date, timedelta
 import pytest
 from pydantic import ValidationError
 
-from agent.coach.commands import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
+from agent.coach.changes import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
 from agent.coach.practice import Insight, InsightType
 from agent.coach.tools import CoachTools
 from agent.tools.base import Effect, ToolContext, ToolError, tools_of

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from agent.coach.commands import LogPractice
+from agent.coach.changes import LogPractice
 from agent.ports import Principal
 from gateway.coach.commands import coach_commands
 from gateway.commands.base import Invocation, Reply

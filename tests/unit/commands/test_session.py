@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from gateway.coach.product import COACH
-from gateway.commands.base import Invocation, Reply, SessionAction, SetMode, SetTimezone
+from gateway.commands.base import Invocation, Reply, SessionAction, SessionCleared, SetMode, SetTimezone
 from gateway.commands.session import session_commands
 from gateway.commands.zones import find_zone, near_zones
 from tests.fakes.practice_reader import ANA, NOW
@@ -27,7 +27,7 @@ async def reply(name: str, arguments: str = "", who=ANA, session: Session | None
     return await command.handle(Invocation(name, arguments, who, NOW, session or Session(), "inbox:1"))
 
 
-def text(answer: Reply, *results: dict[str, object]) -> str:
+def text(answer: Reply, *results: object) -> str:
     """Its words, once it was carried out."""
     return answer.text if isinstance(answer.text, str) else answer.text(results)
 
@@ -40,15 +40,15 @@ class TestStop:
     @pytest.mark.parametrize(
         ("result", "words"),
         [
-            ({"cleared": 0, "texts": [], "was_running": False}, "Nothing is running."),
-            ({"cleared": 0, "texts": [], "was_running": True}, "Stopped."),
-            ({"cleared": 1, "texts": ["and the left hand?"], "was_running": True},
+            (SessionCleared(0, [], False), "Nothing is running."),
+            (SessionCleared(0, [], True), "Stopped."),
+            (SessionCleared(1, ["and the left hand?"], True),
              "Stopped. Cleared 1 waiting message: “and the left hand?”"),
-            ({"cleared": 2, "texts": ["a", "b"], "was_running": False},
+            (SessionCleared(2, ["a", "b"], False),
              "Stopped. Cleared 2 waiting messages: “a”; “b”"),
-            ({"cleared": 7, "texts": list("abcdefg"), "was_running": True},
+            (SessionCleared(7, list("abcdefg"), True),
              "Stopped. Cleared 7 waiting messages: “a”; “b”; “c”; “d”; “e”; and 2 more"),
-            ({"cleared": 1, "texts": [""], "was_running": True}, "Stopped. Cleared what was waiting (1)."),
+            (SessionCleared(1, [""], True), "Stopped. Cleared what was waiting (1)."),
         ],
     )  # fmt: skip
     async def test_it_says_what_it_cleared(self, result, words):
@@ -59,13 +59,13 @@ class TestStop:
 
     async def test_long_and_odd_texts_are_quoted_short_and_literal(self):
         """One line, no Markdown, sixty characters."""
-        said = text(await reply("stop"), {"cleared": 1, "texts": ["**x**\n" + "y" * 500], "was_running": True})
+        said = text(await reply("stop"), SessionCleared(1, ["**x**\n" + "y" * 500], True))
         assert "“\\*\\*x\\*\\* yyy" in said
         assert len(said) < 150
 
     async def test_it_speaks_spanish(self):
         """As all of them."""
-        said = text(await reply("stop", who=SPANISH), {"cleared": 1, "texts": ["hola"], "was_running": True})
+        said = text(await reply("stop", who=SPANISH), SessionCleared(1, ["hola"], True))
         assert "Parado. Quitado 1 mensaje que esperaba: “hola”" == said
 
 
@@ -74,7 +74,7 @@ class TestNew:
         """Practice data stay."""
         answer = await reply("new")
         assert SessionAction.NEW == answer.session
-        said = text(answer, {"cleared": 1, "texts": ["x"], "was_running": False})
+        said = text(answer, SessionCleared(1, ["x"], False))
         assert "A new conversation." in said
         assert "Cleared 1 waiting message: “x”" in said
 
@@ -85,7 +85,7 @@ class TestMode:
         assert "**followup**" in text(await reply("mode", session=Session("followup")))
         answer = await reply("mode", " FollowUp ")
         assert SetMode("followup") == answer.session
-        assert "**followup**" in text(answer, {})
+        assert "**followup**" in text(answer)
 
     async def test_an_unknown_one_is_explained(self):
         """With those there are."""
@@ -110,11 +110,11 @@ class TestTimezone:
         """In any case, with spaces."""
         answer = await reply("timezone", written)
         assert SetTimezone(zone) == answer.session
-        assert zone.replace("_", "\\_") in text(answer, {})
+        assert zone.replace("_", "\\_") in text(answer)
 
     async def test_the_time_there_is_told(self):
         """So that a wrong one is seen at once."""
-        assert "it is 13:00 there" in text(await reply("timezone", "Europe/Madrid"), {})
+        assert "it is 13:00 there" in text(await reply("timezone", "Europe/Madrid"))
 
     async def test_without_an_argument_it_tells(self):
         """And says how to change it."""
@@ -150,7 +150,7 @@ class TestStart:
 
     async def test_an_agent_says_it_in_its_own_words(self):
         """In each language; what it has no words for, everybody's are said for it."""
-        commands = {command.name: command for command in session_commands(COACH.command_texts)}
+        commands = {command.name: command for command in session_commands(COACH.catalogue)}
         for who, hello in ((ANA, "/log 45m guitar scales"), (SPANISH, "/log 45m guitarra escalas")):
             asked = Invocation("start", "", who, NOW, Session(), "inbox:1")
             assert hello in text(await commands["start"].handle(asked))

@@ -6,6 +6,7 @@ import pytest
 
 from gateway.access.roles import Role
 from gateway.coach.commands import coach_commands
+from gateway.coach.product import COACH
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
@@ -24,8 +25,10 @@ class Session:
     running: bool = False
 
 
-PAIR = Command("pair", {"en": "Let somebody in"}, _nothing, least_role=Role.OPERATOR)
-TABLE = CommandTable((*coach_commands(FakePractice()), *session_commands(), PAIR), "coach")
+PAIR = Command("pair", "Let somebody in", _nothing, least_role=Role.OPERATOR)
+TABLE = CommandTable(
+    (*coach_commands(FakePractice()), *session_commands(COACH.catalogue), PAIR), "coach", COACH.catalogue
+)
 
 
 class TestParsing:

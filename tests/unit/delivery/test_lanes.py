@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
-from gateway.delivery.message_parts import RECOVERED_MARK, OutboundMessage, to_parts
+from gateway.delivery.message_parts import OutboundMessage, recovered_mark, to_parts
 from gateway.store import chats, outbox
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
@@ -70,8 +70,8 @@ async def test_a_crash_resumes_at_the_part_that_is_missing(spine: Spine) -> None
     await spine.begin()
     await spine.quiet()
     assert ["a0", "a1", "a2"] == names(spine)
-    assert RECOVERED_MARK.strip()[:20] in spine.channel.shown()[1]
-    assert RECOVERED_MARK.strip()[:20] not in spine.channel.shown()[2]
+    assert recovered_mark(None).strip()[:20] in spine.channel.shown()[1]
+    assert recovered_mark(None).strip()[:20] not in spine.channel.shown()[2]
 
 
 async def test_an_edit_that_was_in_flight_at_a_crash_is_made_again(spine: Spine) -> None:
@@ -271,7 +271,7 @@ async def test_a_chat_moves_while_something_is_sent_to_it(
     in_flight.release.set()
     await spine.quiet()
     assert (old, new) == (names(spine), names(spine, "c9"))
-    assert not any(RECOVERED_MARK in call.text for call in spine.channel.calls)
+    assert not any(recovered_mark(None) in call.text for call in spine.channel.calls)
 
 
 async def test_what_is_said_to_the_old_chat_while_it_moves_comes_last(spine: Spine) -> None:

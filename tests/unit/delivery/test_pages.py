@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from channels.base import Limits, Renderer, TextUnit
 from channels.telegram.render import TelegramRenderer
-from gateway.delivery.message_parts import RECOVERED_MARK
+from gateway.delivery.message_parts import recovered_mark
 from gateway.delivery.pages import AnswerPages
 from gateway.delivery.splitter import ORPHAN
 from tests.fakes.chat import FakeChannel
@@ -16,7 +16,7 @@ from tests.fakes.markdown_documents import Document, documents
 from tests.fakes.telegram_entities import faults
 
 GENERATED = settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
-RESERVE = len(RECOVERED_MARK)
+RESERVE = len(recovered_mark(None))
 
 
 def pages(max_text: int) -> AnswerPages:

@@ -8,12 +8,13 @@ import pytest
 from agent.transcript import EndReason, ModelResponded, SuggestedReply, TurnEnded, UserItem, suggested_replies
 from channels.messages import ChatKind, CommandInvoked, Route
 from gateway.access.buttons import MAX_DATA_BYTES
-from gateway.commands.decisions import GONE_TEXT
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.presses import HOLDS, LABEL_CHARS, MAX_REPLIES
 from tests.fakes.chat import FakeChannel
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import KEY, QuickStore, Spine, quick_store
+
+GONE = "That button means nothing any more."
 
 ASKED = ModelResponded(0, "Shall I?", replies=(SuggestedReply("Yes", "yes, do it"), SuggestedReply("No", "no")))
 
@@ -64,7 +65,7 @@ async def test_buttons_are_pressed_once(spine: Spine) -> None:
     await spine.quiet()
     await answer(spine)
     assert ["hello", "yes, do it"] == said(spine)
-    assert ["Shall I?", GONE_TEXT, GONE_TEXT, "Done."] == spine.channel.shown()
+    assert ["Shall I?", GONE, GONE, "Done."] == spine.channel.shown()
 
 
 async def test_the_same_press_delivered_twice_at_once_is_said_once(spine: Spine) -> None:
@@ -74,7 +75,7 @@ async def test_the_same_press_delivered_twice_at_once_is_said_once(spine: Spine)
         await spine.press(buttons["No"])
     await answer(spine)
     assert ["hello", "no"] == said(spine)
-    assert ["Done.", *[GONE_TEXT] * 4] == sorted(spine.channel.shown()[1:])
+    assert ["Done.", *[GONE] * 4] == sorted(spine.channel.shown()[1:])
 
 
 @pytest.mark.parametrize("chat", ["c1", "g1"])
@@ -83,7 +84,7 @@ async def test_a34_another_persons_press_says_nothing_for_them_nor_for_the_asker
     buttons = await question(spine, chat=chat)
     await spine.press(buttons["Yes"], "p2", chat)
     await spine.quiet()
-    assert ["Shall I?", GONE_TEXT] == spine.channel.shown(chat)
+    assert ["Shall I?", GONE] == spine.channel.shown(chat)
     assert ([], 1) == (spine.channel.unbuttoned, len(spine.model.requests))
     await spine.press(buttons["Yes"], "p1", chat)
     await answer(spine)
@@ -105,7 +106,7 @@ async def test_a_question_of_one_conversation_is_not_answered_in_another(spine: 
     buttons = await question(spine, chat="g2")
     await spine.press(buttons["Yes"], chat=chat)
     await spine.quiet()
-    assert [GONE_TEXT] == spine.channel.shown(chat)
+    assert [GONE] == spine.channel.shown(chat)
     assert 1 == len(spine.model.requests)
 
 
@@ -115,7 +116,7 @@ async def test_a_question_that_was_passed_over_is_not_answered_any_more(spine: S
     new = await question(spine)
     await spine.press(old["Yes"])
     await spine.quiet()
-    assert (GONE_TEXT, ["m1"], 2) == (spine.channel.shown()[-1], spine.channel.unbuttoned, len(spine.model.requests))
+    assert (GONE, ["m1"], 2) == (spine.channel.shown()[-1], spine.channel.unbuttoned, len(spine.model.requests))
     await spine.press(new["Yes"])
     await answer(spine)
     assert ["hello", "hello", "yes, do it"] == said(spine)
@@ -128,7 +129,7 @@ async def test_a_new_conversation_has_no_questions(spine: Spine) -> None:
     await spine.quiet()
     await spine.press(buttons["Yes"])
     await spine.quiet()
-    assert GONE_TEXT == spine.channel.shown()[-1]
+    assert GONE == spine.channel.shown()[-1]
     assert 1 == len(spine.model.requests)
 
 
@@ -138,7 +139,7 @@ async def test_a_button_holds_for_a_week(spine: Spine) -> None:
     spine.later(days=HOLDS.days)
     await spine.press(buttons["Yes"])
     await spine.quiet()
-    assert GONE_TEXT == spine.channel.shown()[-1]
+    assert GONE == spine.channel.shown()[-1]
     spine.later(days=-1)
     await spine.press(buttons["Yes"])
     await answer(spine)
@@ -204,7 +205,7 @@ async def test_a_press_outlives_the_process_and_is_said_once(spine: Spine) -> No
     await spine.press(buttons["Yes"])
     await answer(spine)
     assert ["hello", "yes, do it"] == said(spine)
-    assert ["Shall I?", GONE_TEXT, "Done."] == spine.channel.shown()
+    assert ["Shall I?", GONE, "Done."] == spine.channel.shown()
 
 
 async def test_a_press_whose_commit_held_unheard_is_said_once(tmp_path: Path) -> None:

@@ -259,4 +259,4 @@ def test_a_command_that_kills_the_process_is_given_up(tmp_path: Path) -> None:
         assert {row: "failed", after: "answered"} == await spine.outcomes()
         assert ["done: hello"] == shown(spine, "c1")[1:]
 
-    scene(tmp_path, play, more_commands=(Command("deadly", {"en": "Kills"}, deadly),))
+    scene(tmp_path, play, more_commands=(Command("deadly", "Kills", deadly),))

@@ -1,0 +1,71 @@
+"""Finds what people read, by language and key; there is no other way. Nothing here can fail in front of a person.
+
+The words stand in `.po` files beside whoever says them; `make texts` compiles each to the `.mo` that is read here.
+"""
+
+import gettext
+from pathlib import Path
+
+from agent.language import DEFAULT, language_of
+
+
+class Catalogue:
+    """The texts of one owner, by key: "commands.start". Laid over those of another, its own go before them.
+
+    A language is read from disk when it is first asked for: the menus ask for each as the gateway starts.
+    """
+
+    def __init__(self, folder: Path, domain: str, below: "Catalogue | None" = None) -> None:
+        """`folder` holds `LANGUAGE/LC_MESSAGES/DOMAIN.mo`. Nothing is read yet."""
+        self._folder = folder
+        self._domain = domain
+        self._below = below
+        self._by_language: dict[str, gettext.NullTranslations] = {}
+
+    def over(self, below: "Catalogue") -> "Catalogue":
+        """These texts in place of those of `below` that have their keys, and all the others of `below`."""
+        return Catalogue(self._folder, self._domain, below)
+
+    def text(self, locale: str | None, key: str, /, **values: object) -> str:
+        """The words of a key for this BCP 47 locale, their fields filled in: in English where its language has none.
+
+        Where nobody has the key, it is the words: whoever has few of them may do without a file.
+        """
+        return self._find(locale, key, None, values)
+
+    def plural(self, locale: str | None, key: str, n: int, /, **values: object) -> str:
+        """As `text`, in the form that the language has for `n`, which is a field too."""
+        return self._find(locale, key, n, {"n": n, **values})
+
+    def _find(self, locale: str | None, key: str, n: int | None, values: dict[str, object]) -> str:
+        for language in dict.fromkeys((language_of(locale), DEFAULT)):
+            messages = self.messages(language)
+            found = messages.gettext(key) if n is None else messages.ngettext(key, key, n)
+            if found != key and key:  # under "" there is a header
+                return found.format_map(_Fields(values)) if values else found
+        return key
+
+    def messages(self, language: str) -> gettext.NullTranslations:
+        """What gettext has of a language, with those below behind; none where nothing can be read."""
+        known = self._by_language.get(language)
+        if known is not None:
+            return known
+        lasting = True
+        try:
+            with (self._folder / language / "LC_MESSAGES" / f"{self._domain}.mo").open("rb") as file:
+                found: gettext.NullTranslations = gettext.GNUTranslations(file)
+        except OSError as error:
+            found = gettext.NullTranslations()
+            lasting = isinstance(error, FileNotFoundError)  # else it is tried again: too many files may be open
+        if self._below is not None:
+            found.add_fallback(self._below.messages(language))
+        if lasting:
+            self._by_language[language] = found
+        return found
+
+
+class _Fields(dict[str, object]):
+    """Values by name; one that nobody gave is shown as its name, and does not take the sentence with it."""
+
+    def __missing__(self, name: str) -> str:
+        return f"{{{name}}}"

@@ -1,0 +1,79 @@
+"""The coach's words, in English and Spanish, and in which of them somebody writes. They stand in `agent/coach/locale`.
+
+What a model is told, its prompt and its tools' errors, is in English and stands where it is said.
+"""
+
+import re
+from datetime import date, timedelta
+from pathlib import Path
+
+from agent.catalogue import Catalogue
+from agent.coach.log_line import LogLineError, LogProblem
+from agent.coach.mastery import Level
+from agent.coach.practice import PracticeRefused
+from agent.language import NAMES, escape
+
+COACH_TEXTS = Catalogue(Path(__file__).parent / "locale", "coach")
+"""They go before the harness's."""
+
+_ENGLISH = """
+the is are was were of my i you how what and do did does it hello hi hey thanks please practice practiced practised
+yesterday today minutes hours show me give help undo actually log with for skills week guide
+"""
+_SPANISH = """
+el la los las es son fue fueron de mi yo tu cómo como qué que y hola gracias por favor práctica practica practiqué
+practicar ayer hoy minutos horas muestra dame ayuda deshacer en realidad anota con para habilidades semana guía guia
+voy una un estadísticas estadisticas guitarra media historial
+"""
+_MARKS = {"en": frozenset(_ENGLISH.split()), "es": frozenset(_SPANISH.split())}
+_ACCENTS = re.compile(r"[¿¡ñáéíóú]")
+
+
+def detect(text: str) -> str | None:
+    """The language a text is probably in; None where nothing tells. Counts a few common words, no more."""
+    words = re.findall(r"\w+", text[:500].lower())
+    score = {language: sum(word in marks for word in words) for language, marks in _MARKS.items()}
+    score["es"] += len(_ACCENTS.findall(text[:500].lower()))
+    best = max(score, key=lambda language: score[language])
+    return best if list(score.values()).count(score[best]) == 1 else None
+
+
+say = COACH_TEXTS.text
+"""The words of a key in a language, the fields filled in; without values, the fields stay."""
+
+
+def in_any_language(key: str) -> list[str]:
+    """What stands in a text before its first field, for each language."""
+    return [say(language, key).split("{")[0] for language in NAMES]
+
+
+def say_days(language: str, days: int) -> str:
+    """A count of days: "1 day", "12 days"."""
+    return COACH_TEXTS.plural(language, "units.days", days)
+
+
+def say_level(language: str, level: Level) -> str:
+    """A level with its emoji: "🌱 Seed"."""
+    return f"{level.emoji} {say(language, f'level.{level.key}')}"
+
+
+def say_date(language: str, day: date, today: date) -> str:
+    """A date as people say it: today, yesterday, else ISO."""
+    if day == today:
+        return say(language, "day.today")
+    return say(language, "day.yesterday") if day == today - timedelta(days=1) else day.isoformat()
+
+
+def explain(language: str, refused: PracticeRefused) -> str:
+    """What is wrong with a change, and what to do."""
+    key = f"problem.{refused.refusal.value}"
+    return say(language, key, detail=escape(refused.detail))
+
+
+def explain_log(language: str, error: LogLineError, skills: tuple[str, ...] = ()) -> str:
+    """What is wrong with a log line, and what to do."""
+    example = escape(skills[0]) if skills else say(language, "problem.example")
+    key = f"problem.{error.problem.value}"
+    if error.problem is LogProblem.NO_SKILL and skills:
+        key = "problem.which_skill"
+    return say(language, key, detail=escape(error.detail), example=example)

@@ -1,0 +1,7 @@
+"""The harness's own texts, in English and Spanish: `gateway/locale`. An agent's own may stand before them."""
+
+from pathlib import Path
+
+from agent.catalogue import Catalogue
+
+HARNESS = Catalogue(Path(__file__).parent / "locale", "harness")

@@ -1,0 +1,105 @@
+"""No sentence for people stands in the code: whatever looks like one is for the model or for who runs the gateway."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+from tests.house.tree import PACKAGES, is_migration, named, parsed, python_files
+
+ROOMS = (
+    "agent/", "channels/", "gateway/access/", "gateway/coach/", "gateway/commands/", "gateway/delivery/",
+    "gateway/inbound/", "gateway/safety/", "gateway/sessions/", "gateway/wiring.py",
+)  # fmt: skip
+"""Where something that a person in a chat or on the page reads is made."""
+
+APART = ("agent/coach/", "channels/simulators/")
+"""The coach's tools and prompts speak to the model throughout, simulators to whoever tests."""
+
+FOR_THE_MODEL = {
+    "agent/models/openai_format.py", "agent/recovery.py", "agent/tools/executor.py",
+    "agent/tools/pipeline.py", "agent/tools/results.py", "agent/transcript.py", "channels/console/limits.py",
+    "channels/discord/limits.py", "channels/slack/limits.py", "channels/telegram/limits.py", "channels/web/limits.py",
+    "gateway/safety/guard.py", "gateway/sessions/journaled_turn.py", "gateway/sessions/user_items.py",
+}  # fmt: skip
+"""Notes, results of tools, how a platform shows text: models read it, and answer in the person's language."""
+
+FOR_OPERATORS = {
+    "channels/discord/connection.py", "channels/discord/error_mapping.py", "channels/slack/sockets.py",
+    "channels/telegram/error_mapping.py", "channels/telegram/polling.py", "channels/telegram/webhook.py",
+}  # fmt: skip
+"""The state of a channel, as logs and `tenk status` show it: in English."""
+
+IS_CODE = re.compile(r"\A\w+\[.*\]\Z|\(\?")
+"""A type in quotes, a pattern."""
+
+SAID = {"Reply": 0, "Button": 0, "SuggestedReply": 0, "OutboundMessage": 2, "Command": 1, "CommandOption": 1}
+"""What carries words to people, and which of its arguments they are."""
+
+
+def name_of(call: ast.Call) -> str:
+    """What is called, without whose it is."""
+    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+
+
+def is_for_nobody_in_a_chat(node: ast.AST) -> bool:
+    """An error, a line of the log, a pattern, what a setting means."""
+    if isinstance(node, ast.Raise) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)):
+        return True
+    if not isinstance(node, ast.Call):
+        return False
+    logs = (
+        isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == "log"
+    )
+    errors = {"Permanent", "Retryable", "Unknown", "CallFailure", "ConfigRefused"}
+    return logs or name_of(node) in errors | {"Field", "compile"}
+
+
+def texts_in(node: ast.AST) -> Iterator[tuple[int, str]]:
+    """Literals below a node with their lines; what is put into one counts as a word."""
+    for child in ast.iter_child_nodes(node):
+        if is_for_nobody_in_a_chat(child):
+            continue
+        if isinstance(child, ast.Constant) and isinstance(child.value, str):
+            yield child.lineno, child.value
+        elif isinstance(child, ast.JoinedStr):
+            parts = [part.value if isinstance(part, ast.Constant) else "it" for part in child.values]
+            yield child.lineno, "".join(map(str, parts))
+        else:
+            yield from texts_in(child)
+
+
+def is_sentence(text: str) -> bool:
+    """Three words or more that begin or end like something that is said."""
+    several = re.search(r"[^\W\d_]{2,}\W*\s\W*[^\W\d_]+\W*\s\W*[^\W\d_]{2,}", text) is not None
+    return several and re.search(r"\A\W*[A-ZÁÉÍÓÚÑ¡¿]|[.!?…]\W*\Z", text) is not None
+
+
+def test_a_sentence_is_for_the_model_or_for_who_runs_the_gateway() -> None:
+    """Each file that has one says to whom; a file without one leaves the list."""
+    found = {
+        f"{named(path)}:{line}": text
+        for path in python_files(*PACKAGES)
+        if named(path).startswith(ROOMS) and not named(path).startswith(APART) and not is_migration(path)
+        for line, text in texts_in(parsed(path))
+        if is_sentence(text) and not IS_CODE.search(text)
+    }
+    allowed = FOR_THE_MODEL | FOR_OPERATORS
+    assert {} == {place: text for place, text in found.items() if place.partition(":")[0] not in allowed}
+    assert set() == allowed - {place.partition(":")[0] for place in found}
+
+
+def test_what_carries_words_to_people_carries_none_of_the_code() -> None:
+    """A reply, a button, a command's description: a key, or what was looked up."""
+    wrong = []
+    for path in python_files(*PACKAGES):
+        if "simulators" in path.parts or "demo" in path.parts:
+            continue
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Call) and (place := SAID.get(name_of(node))) is not None and node.args[place:]:
+                said = [part.value for part in ast.walk(node.args[place]) if isinstance(part, ast.Constant)]
+                wrong += [
+                    f"{named(path)}:{node.lineno}: {text}"
+                    for text in said
+                    if isinstance(text, str) and re.search(r"[A-ZÁÉÍÓÚÑ¡¿]|\w\s+\w", text)
+                ]
+    assert [] == wrong

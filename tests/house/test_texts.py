@@ -1,0 +1,239 @@
+"""What people read stands in the catalogues, whole in each language, and nowhere else."""
+
+import ast
+import gettext
+import re
+from collections.abc import Iterator
+from functools import cache
+from io import BytesIO
+from pathlib import Path
+from string import Formatter
+
+import pytest
+from babel.messages.catalog import Catalog, Message
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from agent.language import NAMES
+from agent.transcript import EndReason
+from channels.web.page_files import SCRIPT_TEXTS
+from gateway.access.pairing import Why
+from gateway.access.roles import Role
+from tests.house.tree import PACKAGES, ROOT, files, is_migration, named, parsed, python_files
+
+HARNESS = "gateway/locale"
+OWNERS = {
+    HARNESS: (),
+    "agent/coach/locale": ("agent/coach/", "gateway/coach/"),
+    "tests/contract/example_agent/pantry_locale": ("tests/contract/example_agent/",),
+}
+"""Where each catalogue stands, and whose code says its keys; the harness's are said by all the rest."""
+
+KEY = re.compile(r"[a-z][a-z0-9_]*(\.[a-z0-9_]+)+\Z")
+
+
+def sources() -> list[Path]:
+    """Every `.po` file."""
+    return [path for path in files() if path.suffix == ".po"]
+
+
+@cache
+def read(path: Path) -> Catalog:
+    """A catalogue as its source has it."""
+    with path.open("rb") as file:
+        return read_po(file)
+
+
+@cache
+def texts_of(folder: str, language: str) -> dict[str, Message]:
+    """The entries of a catalogue by key."""
+    (path,) = (path for path in sources() if named(path).startswith(f"{folder}/{language}/"))
+    return {key_of(message): message for message in read(path) if message.id}
+
+
+def key_of(message: Message) -> str:
+    """Its key; both ids of an entry with plural forms are the key."""
+    return message.id if isinstance(message.id, str) else message.id[0]
+
+
+def forms_of(message: Message) -> tuple[str, ...]:
+    """What stands for it: one text, or one for each plural form."""
+    return (message.string,) if isinstance(message.string, str) else tuple(message.string)
+
+
+def fields_of(message: Message) -> frozenset[str]:
+    """The fields of all its forms."""
+    parsed_forms = [piece for form in forms_of(message) for piece in Formatter().parse(form)]
+    return frozenset(name for _, name, _, _ in parsed_forms if name is not None)
+
+
+def test_every_catalogue_is_known_here() -> None:
+    """Each has an owner, and one file for each language we speak."""
+    expected = {f"{folder}/{language}" for folder in OWNERS for language in NAMES}
+    assert expected == {named(path).partition("/LC_MESSAGES/")[0] for path in sources()}
+
+
+@pytest.mark.parametrize("path", sources(), ids=named)
+def test_what_is_read_is_what_was_written(path: Path) -> None:
+    """Each `.mo` is made from its `.po` as it stands: `make texts`."""
+    made = BytesIO()
+    write_mo(made, read(path))
+    made.seek(0)
+    expected = gettext.GNUTranslations(made)
+    with path.with_suffix(".mo").open("rb") as file:
+        there = gettext.GNUTranslations(file)
+    assert entries_of(expected) == entries_of(there)
+    assert [expected.plural(n) for n in range(200)] == [there.plural(n) for n in range(200)]
+
+
+def entries_of(read_back: gettext.GNUTranslations) -> dict[object, str]:
+    """What gettext finds, without the header, where whoever compiled it has left their name."""
+    return {key: text for key, text in vars(read_back)["_catalog"].items() if key}
+
+
+@pytest.mark.parametrize("folder", OWNERS)
+def test_every_language_has_every_text(folder: str) -> None:
+    """The same keys, with the same fields, in the same number of forms, none empty and none in doubt."""
+    english = texts_of(folder, "en")
+    for language in NAMES:
+        texts = texts_of(folder, language)
+        assert english.keys() == texts.keys()
+        assert [] == [key for key in texts if fields_of(texts[key]) != fields_of(english[key])]
+        assert [] == [key for key in texts if isinstance(texts[key].id, str) != isinstance(english[key].id, str)]
+        assert [] == [key for key, text in texts.items() if not all(form.strip() for form in forms_of(text))]
+        assert [] == [key for key, text in texts.items() if not isinstance(text.id, str) and len(forms_of(text)) != 2]
+        assert [] == [key for key, text in texts.items() if text.fuzzy]
+
+
+@pytest.mark.parametrize("folder", OWNERS)
+def test_a_field_is_a_name(folder: str) -> None:
+    """Values come as they are to be read: no format, no attribute; and braces stand for nothing else."""
+    for language in NAMES:
+        for key, text in texts_of(folder, language).items():
+            for form in forms_of(text):
+                pieces = [piece[1:] for piece in Formatter().parse(form) if piece[1] is not None]
+                assert [] == [piece for piece in pieces if not re.fullmatch(r"[a-z_]+", piece[0] or "")], key
+                assert {("", None)} >= {piece[1:] for piece in pieces}, key
+
+
+@pytest.mark.parametrize("folder", [folder for folder in OWNERS if folder != HARNESS])
+def test_an_agents_text_in_place_of_the_harness_s_has_its_fields(folder: str) -> None:
+    """It may leave some out, and has no others: nobody would fill them."""
+    ours, theirs = texts_of(HARNESS, "en"), texts_of(folder, "en")
+    assert [] == [key for key in theirs.keys() & ours.keys() if not fields_of(theirs[key]) <= fields_of(ours[key])]
+
+
+@pytest.mark.parametrize("folder", [folder for folder in OWNERS if folder != HARNESS])
+def test_what_access_and_delivery_say_is_the_harness_s_alone(folder: str) -> None:
+    """They say it without an agent: `tenk pairing approve` loads none, and a lane has none."""
+    alone = {"access", "delivery", "names"}
+    assert [] == [key for key in texts_of(folder, "en") if key.partition(".")[0] in alone]
+
+
+def test_whatever_happens_has_words() -> None:
+    """However a turn ends, with an answer or without; whatever is refused; whichever role a command takes."""
+    keys = texts_of(HARNESS, "en").keys()
+    ends = {f"answer.alone_{reason.value}" for reason in EndReason}
+    ends |= {f"answer.note_{reason.value}" for reason in EndReason if reason is not EndReason.COMPLETED}
+    refusals = {f"access.why_{why.name.lower()}" for why in Why}
+    roles = {f"roles.{role.value}" for role in Role if role is not Role.BLOCKED}
+    assert set() == (ends | refusals | roles) - keys
+
+
+def test_the_scripts_of_the_page_are_given_what_they_say() -> None:
+    """No more and no less."""
+    said = {
+        key for path in page_files() if path.suffix == ".js" for key in re.findall(r"\bpage\.[a-z_]+", path.read_text())
+    }
+    assert said == set(SCRIPT_TEXTS)
+
+
+# ------------------------------------------------------------ keys in the code
+
+
+def owner_of(path: Path) -> str:
+    """The catalogue whose keys a file says."""
+    name = named(path)
+    return next((folder for folder, places in OWNERS.items() if name.startswith(places or ("//",))), HARNESS)
+
+
+@cache
+def code_files() -> tuple[Path, ...]:
+    """Whatever may say a key."""
+    found = [path for path in python_files(*PACKAGES) if not is_migration(path)]
+    return (*found, *page_files(), ROOT / "tests/contract/example_agent/pantry.py")
+
+
+def patterns_in(node: ast.expr) -> list[str]:
+    """Patterns of the keys that an expression may stand for; of a composed one, what is put in is any word."""
+    if isinstance(node, ast.IfExp):
+        return [*patterns_in(node.body), *patterns_in(node.orelse)]
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return [re.escape(node.value)] if KEY.match(node.value) else []
+    if isinstance(node, ast.JoinedStr):
+        parts = [part.value if isinstance(part, ast.Constant) else "*" for part in node.values]
+        composed = "".join(map(str, parts))
+        return [re.escape(composed).replace(r"\*", "[a-z0-9_]+")] if KEY.match(composed.replace("*", "x")) else []
+    return []
+
+
+def page_files() -> list[Path]:
+    """The web page and its scripts, which say keys too."""
+    return [
+        path for path in files() if named(path).startswith("channels/web/page/") and path.suffix in {".html", ".js"}
+    ]
+
+
+def said_in(path: Path) -> Iterator[str]:
+    """The patterns of all keys that a file says, of those whose first word is one of ours."""
+    if path.suffix != ".py":
+        yield from map(re.escape, re.findall(r"\bpage\.[a-z_]+", path.read_text(encoding="utf-8")))
+        return
+    rooms = {key.partition(".")[0] for folder in OWNERS for key in texts_of(folder, "en")}
+    inner = {id(part) for node in ast.walk(parsed(path)) if isinstance(node, ast.JoinedStr) for part in node.values}
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in inner:
+            yield from (each for each in patterns_in(node) if each.partition("\\.")[0] in rooms)
+
+
+def test_every_key_that_is_said_is_there() -> None:
+    """In the catalogue of whoever says it."""
+    missing = []
+    for path in code_files():
+        keys = texts_of(owner_of(path), "en").keys() | texts_of(HARNESS, "en").keys()
+        missing += [
+            f"{named(path)}: {pattern}"
+            for pattern in said_in(path)
+            if not any(re.fullmatch(pattern, key) for key in keys)
+        ]
+    assert [] == missing
+
+
+@pytest.mark.parametrize("folder", OWNERS)
+def test_every_key_is_said(folder: str) -> None:
+    """By its owner; an agent's may also stand in place of one of the harness's."""
+    said = {pattern for path in code_files() if owner_of(path) == folder for pattern in said_in(path)}
+    keys = texts_of(folder, "en").keys() - (set() if folder == HARNESS else texts_of(HARNESS, "en").keys())
+    assert [] == sorted(key for key in keys if not any(re.fullmatch(pattern, key) for pattern in said))
+
+
+def test_every_field_is_filled() -> None:
+    """Where a key stands in the call, so do the values of all its fields, and no others."""
+    wrong = []
+    for path in code_files():
+        texts = texts_of(HARNESS, "en") | texts_of(owner_of(path), "en")
+        for node in ast.walk(parsed(path)) if path.suffix == ".py" else ():
+            if not isinstance(node, ast.Call) or len(node.args) < 2:
+                continue
+            called = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            if called not in {"text", "plural", "say"} or any(keyword.arg is None for keyword in node.keywords):
+                continue
+            given = {str(keyword.arg) for keyword in node.keywords} | ({"n"} if called == "plural" else set())
+            for pattern in patterns_in(node.args[1]):
+                for key, text in texts.items():
+                    several = not isinstance(text.id, str)
+                    if re.fullmatch(pattern, key) and (
+                        several != (called == "plural") or fields_of(text) - {"n"} != given - {"n"}
+                    ):
+                        wrong.append(f"{named(path)}:{node.lineno}: {key}")
+    assert [] == wrong
