@@ -9,7 +9,7 @@ from dataclasses import replace
 from agent.bounded import Interrupted
 from agent.ports import ModelFailure, Turn, TurnPort
 from agent.recovery import after_calls, force_answer, forced_end, recover
-from agent.responses import Empty, Malformed, Refused, Text, ToolCalls, Truncated, classify
+from agent.responses import Empty, Malformed, Refused, ToolCalls, Truncated, classify
 from agent.transcript import EndReason, ModelResponded, TurnEnded
 from agent.turn_run import Agent, TurnRun
 
@@ -63,16 +63,11 @@ async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
         case ToolCalls():
             await run.journal.record(response)
             return None
-        case Text():
-            return await _answer(run, response)
-        case Refused():
-            return await _answer(run, replace(response, tool_calls=()) if response.tool_calls else response)
         case (Empty() | Truncated() | Malformed()) as other:
             return await recover(run, other)
-
-
-async def _answer(run: TurnRun, response: ModelResponded) -> EndReason | None:
-    """End with this answer, unless the person said something meanwhile: then it stands, and the loop reads on."""
+        case Refused() if response.tool_calls:
+            response = replace(response, tool_calls=())
+    # An answer: the end, unless the person said something meanwhile. Then it stands, and the loop reads on.
     if not run.port.steering_waits():
         ended = await run.end(EndReason.COMPLETED, run.answer(response), response)
         if ended is not None:

@@ -78,14 +78,28 @@ class ModelCaller:
         """
         self._streamed.clear()
         self._separator = answer_separator(self._journal.events)
-        tools: tuple[ToolSpec, ...] = self._pipeline.tools.specs if with_tools else ()
         self._drop_begun()  # of a response before this one that came to nothing
         self._reads = 0 if with_tools else NO_CALLS
+        tools: tuple[ToolSpec, ...] = self._pipeline.tools.specs if with_tools else ()
+        request = replace(
+            self._request,
+            items=self._items(),
+            tools=tools,
+            max_output_tokens=self._cap,
+            retry_budget_s=self._retry_budget_s,
+        )
+        response: ModelResponded | None = None
         try:
-            response = await self._respond(tools)
+            responding = self._model.respond(request, self._hear)
+            response = await run_bounded(responding, self._deadline.remaining_s, self._port.until_stopped)
+        except TimeoutError:
+            raise Interrupted(EndReason.TIMEOUT) from None
         except ModelFailure as failure:
             if not self._apply_remedy(failure):
                 raise
+        finally:
+            self._deadline.hold(False)
+        if response is None:
             self._discard_streamed()
             return await self.ask(with_tools=with_tools)
         if response.tool_calls:
@@ -108,22 +122,6 @@ class ModelCaller:
         self._cap_was_raised, self._cap = True, self._limits.raised_output_tokens
         self._port.progress(TextDiscarded())
         return True
-
-    async def _respond(self, tools: tuple[ToolSpec, ...]) -> ModelResponded:
-        request = replace(
-            self._request,
-            items=self._items(),
-            tools=tools,
-            max_output_tokens=self._cap,
-            retry_budget_s=self._retry_budget_s,
-        )
-        try:
-            responding = self._model.respond(request, self._hear)
-            return await run_bounded(responding, self._deadline.remaining_s, self._port.until_stopped)
-        except TimeoutError:
-            raise Interrupted(EndReason.TIMEOUT) from None
-        finally:
-            self._deadline.hold(False)
 
     def _apply_remedy(self, failure: ModelFailure) -> bool:
         """Whether something was changed that makes it worth asking again; each remedy serves once a turn."""

@@ -21,11 +21,10 @@ from agent.context import PromptBuilder
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.model_caller import ModelCaller
-from agent.permissions import Permissions
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.tools.executor import Executor
-from agent.tools.pipeline import CallResult, Pipeline, ToolBox
+from agent.tools.pipeline import CallResult, Permissions, Pipeline, ToolBox
 from agent.transcript import (
     CallOutcome,
     EndReason,
@@ -127,8 +126,10 @@ class TurnRun:
         """End the turn with an answer the person can read; None when it should read on instead."""
         if len(said) > self.limits.max_answer_chars:
             said, reason = said[: self.limits.max_answer_chars], EndReason.MAX_TOKENS
-        text = answers.end_text(self._texts, reason, said, self._turn.principal.locale)
-        return await self._finish(reason, text, response)
+        text = self._with_unknown_calls(answers.end_text(self._texts, reason, said, self._turn.principal.locale))
+        if response is not None:
+            response = None if response is self.journal.last else replace(response, tool_calls=())
+        return reason if await self.port.finish(reason, text, response) else None
 
     async def end_failed(self, failure: ModelFailure) -> EndReason | None:
         """End the turn because the model failed; what was said before stands."""
@@ -136,16 +137,14 @@ class TurnRun:
         context = failure.kind is FailureKind.CONTEXT
         reason = EndReason.CONTEXT_EXHAUSTED if context else EndReason.MODEL_ERROR
         text = answers.failure_text(self._texts, failure, self.said_so_far(), self._turn.principal.locale)
-        return await self._finish(reason, text, None)
+        return reason if await self.port.finish(reason, self._with_unknown_calls(text), None) else None
 
-    async def _finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> EndReason | None:
+    def _with_unknown_calls(self, text: str) -> str:
+        """The text, with the calls of which nobody knows whether they happened."""
         unknown = sorted({event.name for event in self.journal.events if _is_unknown(event)})
-        if unknown:
-            text = f"{text}\n\n{answers.unknown_calls_text(self._texts, unknown, self._turn.principal.locale)}"
-        if response is not None:
-            journaled = response is self.journal.last
-            response = None if journaled else replace(response, tool_calls=())
-        return reason if await self.port.finish(reason, text, response) else None
+        if not unknown:
+            return text
+        return f"{text}\n\n{answers.unknown_calls_text(self._texts, unknown, self._turn.principal.locale)}"
 
 
 def _is_unknown(event: JournalEvent) -> TypeGuard[ToolReturned]:

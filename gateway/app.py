@@ -7,6 +7,7 @@ import asyncio
 import gc
 import hmac
 import os
+import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,7 +26,7 @@ from channels.clocks import steady_now, wall_now
 from channels.messages import DEFAULT_TENANT
 from channels.registry import load_channel
 from channels.web.config import Guests
-from gateway import descriptors, invocation
+from gateway import invocation
 from gateway.access import codes, invites, pairing
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
@@ -51,7 +52,7 @@ from gateway.ops.status import GatewayStatus, usage_calls
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.router import Router
-from gateway.store import journal, moves, people
+from gateway.store import chats, journal, people
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Connection, Store
 from gateway.supervision import Faults, Supervised
@@ -77,8 +78,8 @@ async def serve(
     Raises:
         GatewayError: it cannot start; the message says what to do.
     """
-    limit = descriptors.raise_soft_limit()
-    settings = fit_to_descriptors(settings, descriptors.free(limit))
+    limit = raise_soft_limit()
+    settings = fit_to_descriptors(settings, free_descriptors(limit))
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
@@ -141,7 +142,7 @@ class Gateway:
         if self._product.tables is not None:
             await self._store.write(partial(bring_up, agent=self._product.name, tables=self._product.tables))
         self._snapshot.replace(await self._store.read(people.everybody))
-        for channel, old_chat, new_chat in await self._store.read(moves.load_moves):
+        for channel, old_chat, new_chat in await self._store.read(chats.load_moves):
             self._snapshot.chat_moved(channel, old_chat, new_chat)
         owner = f"{socket.gethostname()}:{os.getpid()}"
         epoch = await self._store.write(partial(journal.take_all_shards, owner=owner))
@@ -225,7 +226,7 @@ class Gateway:
         routing.cancel()
         router.close()
         with suppress(StoreUnavailable):  # then this end counts as a death, which harms nobody
-            await self._store.enqueue(partial(journal.let_go, epoch=epoch))
+            await self._store.write(partial(journal.let_go, epoch=epoch), lasting=False)
         await wait_until_idle(
             lambda deadline: router.busy or delivery.works_before(deadline),
             utc_now,
@@ -311,3 +312,38 @@ def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
     return found if isinstance(found, GatewayError) else GatewayError(str(found))
+
+
+WANTED_DESCRIPTORS = 65_536
+"""Enough for everything the gateway can open at its largest settings; a hard limit may be a thousand times that."""
+
+MACOS_MOST = 10_240
+"""What macOS takes at most whatever its hard limit says (OPEN_MAX in sys/syslimits.h)."""
+
+
+USUALLY_OPEN = 32
+"""What a gateway that begins has open, generously."""
+
+
+def raise_soft_limit() -> int:
+    """Raise the soft limit to what the hard one allows, as far as it is wanted; the limit in force."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    allowed = WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, WANTED_DESCRIPTORS)
+    for wanted in (allowed, min(allowed, MACOS_MOST)):
+        if soft == resource.RLIM_INFINITY or wanted <= soft:
+            break
+        try:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+        except (OSError, ValueError):
+            continue
+        return wanted
+    return WANTED_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
+
+
+def free_descriptors(limit: int) -> int:
+    """How many more could be opened under this limit."""
+    try:
+        used = len(os.listdir("/dev/fd"))  # noqa: PTH208  names alone
+    except OSError:  # a machine that does not tell
+        used = USUALLY_OPEN
+    return max(0, limit - used)

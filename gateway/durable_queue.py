@@ -36,6 +36,7 @@ class QueueHead(Generic[T]):
         self._size = size
         self._load = load
         self._rows: deque[T] = deque()
+        self.offered_id = 0  # the last row that was offered
         self._last_id = 0
         self._has_unread = has_unread
         self._unseen = 0  # rows offered that are in the store alone
@@ -43,6 +44,7 @@ class QueueHead(Generic[T]):
 
     def offer(self, row: T) -> None:
         """Take a row that was just committed; remember only that there is one when the head is full."""
+        self.offered_id = max(row.id, self.offered_id)
         if self._has_unread or len(self._rows) >= self._size:
             self._has_unread = True
             self._unseen += 1
@@ -203,29 +205,22 @@ class SerialWorker(Generic[T]):
         try:
             while not self._held:
                 try:
-                    more = await self._handle_next()
+                    row = self.handled = await self.head.next()
+                    if row is not None:
+                        await self._handle(row)
                 except Exception as error:  # noqa: BLE001  one queue: recorded, told, and tried again after a rest
                     if self._care is None or isinstance(error, GatewayError):
                         raise
                     failures += 1
                     await self._rest(self._care, error, failures)
                     continue
+                self.handled = None
                 failures = self._forgive(failures)
-                if not more:
+                if row is None:
                     return
         finally:
             self._running = self._resting = False
             self.handled = None
-
-    async def _handle_next(self) -> bool:
-        """Work off the next row; False where there is none."""
-        row = await self.head.next()
-        if row is None:
-            return False
-        self.handled = row
-        await self._handle(row)
-        self.handled = None
-        return True
 
     async def _rest(self, care: Care, error: Exception, failures: int) -> None:
         """Wait; afterwards the store says what is still to be done."""

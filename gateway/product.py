@@ -3,23 +3,22 @@
 Another agent is another description, found by its name through the entry point `tenk.agents`; see `gateway.coach`.
 """
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context import PromptBuilder
-from agent.loop import Agent
 from agent.models.offline import OfflineRules
-from agent.ports import LocalCommand, Principal, Turn, TurnPort
+from agent.ports import LocalCommand, Principal
 from agent.tools.base import Tool, tools_of
 from agent.tools.results import success_result
-from agent.transcript import EndReason
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, load_extension
+from gateway.sessions.deps import RunTurn
 from gateway.store.agent_tables import AgentTables
 from gateway.store.engine import Connection, Store
 from gateway.texts import HARNESS
@@ -28,9 +27,6 @@ ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], obj
 """Make a change within a commit, once a key: (connection, whose it is, the change, the key, the wall clock's now).
 
 What it did comes back in a type of the agent's own, for `content` and for the words of its commands."""
-
-RunAgent = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
-"""What takes one kind of turn to its end; `agent.loop.run_turn` is one."""
 
 
 def _changes_nothing(
@@ -53,7 +49,7 @@ class AgentProduct:
     tools: Callable[[Store], Sequence[Tool]] = lambda _store: ()
     commands: Callable[[Store], Sequence[Command]] = lambda _store: ()
     """Its own, beside `/help /start /new /stop /mode /timezone`, before which they are listed."""
-    turns: Callable[[Store], Mapping[str, RunAgent]] = lambda _store: {}
+    turns: Callable[[Store], Mapping[str, RunTurn]] = lambda _store: {}
     """Kinds of turns that its commands start (`Command.turn`), beside a chat's."""
     tables: AgentTables | None = None
     """Where its data is kept; None: nowhere."""

@@ -5,7 +5,7 @@ about errors it expects is not decided here. A `GatewayError` travels up: who ra
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextvars import Context
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 import structlog
 
 from channels.bounded_dict import BoundedDict
+from channels.clocks import Sleep
 from channels.foreign import words_of
 from gateway.errors import GatewayError
 from gateway.telemetry import FAULTS, series
@@ -30,7 +31,6 @@ STEADY_S = 60.0
 MOST_SHOWN = 100
 MAX_WORDS = 300
 
-Pause = Callable[[float], Awaitable[object]]
 Run = Callable[[], Coroutine[Any, Any, None]]
 
 
@@ -65,7 +65,7 @@ class Care:
     """What becomes of one named piece of work when it breaks."""
 
     faults: Faults
-    pause: Pause
+    sleep: Sleep
     kind: str
     name: str
 
@@ -74,7 +74,7 @@ class Care:
         for_s = REST_S[min(failures, len(REST_S)) - 1]
         self.faults.note(self.kind, self.name, error)
         self.faults.rests(self.kind, self.name, error, for_s)
-        await self.pause(for_s)
+        await self.sleep(for_s)
 
     def note_mended(self) -> None:
         """It works again."""
@@ -84,11 +84,11 @@ class Care:
 class Supervised(asyncio.TaskGroup):
     """A task group in which an unexpected error ends its own task alone."""
 
-    def __init__(self, faults: Faults, pause: Pause = asyncio.sleep) -> None:
-        """`pause` is for tests."""
+    def __init__(self, faults: Faults, sleep: Sleep = asyncio.sleep) -> None:
+        """`sleep` is for tests."""
         super().__init__()
         self.faults = faults
-        self._pause = pause
+        self._sleep = sleep
 
     def create_task(  # type: ignore[override]  # a coroutine is all anybody gives
         self, coro: Coroutine[Any, Any, T], *, name: str | None = None, context: Context | None = None
@@ -115,7 +115,7 @@ class Supervised(asyncio.TaskGroup):
 
     def care_of(self, kind: str, name: str) -> Care:
         """What becomes of a piece of work when it breaks."""
-        return Care(self.faults, self._pause, kind, name)
+        return Care(self.faults, self._sleep, kind, name)
 
     def keep(self, name: str, run: Run) -> None:
         """As `kept`, as long as the group lives."""

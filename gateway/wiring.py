@@ -4,16 +4,15 @@ What differs between the two is in `RuntimeDeps`. Nothing is decided here, and n
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
-from typing import Protocol
 
 from agent.loop import Agent, run_turn
-from agent.ports import ChatModel, LocalCommand, Principal, Turn, TurnPort
+from agent.ports import ChatModel, LocalCommand, Principal
 from agent.tools.base import Tool
-from agent.transcript import EndReason
+from channels.clocks import Clock, Sleep
 from channels.messages import InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.commands.decisions import Decision, reply_decisions
@@ -22,15 +21,15 @@ from gateway.commands.table import CommandTable
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
-from gateway.delivery.lane_worker import DeliveryChannels
+from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
 from gateway.inbound.bus import Bus
 from gateway.ops.instrumentation import ToolCounter
-from gateway.product import AgentProduct, RunAgent
+from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
 from gateway.sessions.commands import CommandDeps, CommandRunner
-from gateway.sessions.deps import ChannelDirectory, PeopleDirectory, RunTurn, SessionDeps, TurnDeps
+from gateway.sessions.deps import PeopleDirectory, SessionDeps, TurnDeps
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.presses import SuggestedReplies
@@ -40,13 +39,6 @@ from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import earlier
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
-
-
-class RuntimeChannels(DeliveryChannels, ChannelDirectory, Protocol):
-    """What sessions, commands and lanes need of the channels."""
-
-
-Clock = Callable[[], datetime]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +52,7 @@ class RuntimeDeps:
     tools: tuple[Tool, ...]
     """All that the model may call: the product's, and more."""
     model: ChatModel
-    channels: RuntimeChannels
+    channels: ChannelDirectory
     people: PeopleDirectory
     tasks: asyncio.TaskGroup
     """The parent of whatever runs."""
@@ -79,7 +71,7 @@ class RuntimeDeps:
     """A model's text to what a person may see; None: without the secrets of the settings."""
     reader: UserItemBuilder | None = None
     """What somebody said to what the model reads; None: as the settings guard it."""
-    pause: Callable[[float], Awaitable[None]] | None = None
+    sleep: Sleep | None = None
     """Waits between the trials of those that are suspected; None: by the loop's clock."""
 
 
@@ -130,26 +122,19 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
         live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, deps.tasks),
         channels=deps.channels,
         people=deps.people,
-        agents=_agents(deps),
+        agent=Agent(
+            model=deps.model,
+            prompt=deps.product.prompt,
+            texts=deps.product.catalogue,
+            tools=deps.tools,
+            limits=settings.agent,
+            clock=deps.dates,
+        ),
+        turns_of={CHAT: run_turn, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
-        trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.pause or asyncio.sleep),
+        trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,
     )
-
-
-def _agents(deps: RuntimeDeps) -> Mapping[str, RunTurn]:
-    """What runs a turn, by its kind."""
-    product = deps.product
-    agent = Agent(
-        model=deps.model, prompt=product.prompt, texts=product.catalogue, tools=deps.tools,
-        limits=deps.settings.agent, clock=deps.dates,
-    )  # fmt: skip
-    kinds = {CHAT: run_turn, **product.turns(deps.store)}
-    return {kind: partial(_run_as, agent, run) for kind, run in kinds.items()}
-
-
-async def _run_as(agent: Agent, run: RunAgent, turn: Turn, port: TurnPort) -> EndReason:
-    return await run(turn, port, agent)
 
 
 def _apply_change(

@@ -10,7 +10,6 @@ from pydantic import JsonValue
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_error
 from agent.ports import ALIVE, PINGED, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ToolSpec
-from agent.speech import spoken_text
 from agent.transcript import (
     AssistantItem,
     Item,
@@ -281,3 +280,23 @@ def _usage(usage: dict[str, Any]) -> Usage:
 def _count(value: object) -> int | None:
     """A count of tokens as a database takes it; None for what cannot be one."""
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+
+
+MAX_NAME_CHARS = 64
+
+
+def spoken_text(item: UserItem) -> str:
+    """The item for a model. A name cannot be mistaken for words, nor another member's words for the person's own."""
+    words = "\n".join(part for part in (item.text, item.data) if part)
+    name = _in_one_line(item.sender or "")
+    if not item.own:
+        return f"[{name or 'Somebody'}, another person here and not the one you answer now:] {words}"
+    return f"{name}: {words}" if name else words
+
+
+def _in_one_line(name: str) -> str:
+    shown = "".join(character if character.isprintable() else " " for character in name.replace(":", " "))
+    return " ".join(shown.translate(_BRACKETS).split())[:MAX_NAME_CHARS]
+
+
+_BRACKETS = str.maketrans("[]", "()")

@@ -33,10 +33,6 @@ class ToolError(Exception):
     """A tool refuses or fails in a way the model should read; the message is shown to it."""
 
 
-ToolFunction = Callable[[Any, ToolContext, Any], Awaitable[object]]
-"""`async def name(self, context, arguments: SomeModel)`: JSON-able data, or a LocalCommand when `effect` is local."""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
     """One declared tool, bound to what it reads from."""

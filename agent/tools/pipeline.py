@@ -8,17 +8,43 @@ import difflib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from enum import StrEnum
+from fnmatch import fnmatchcase
 
 import structlog
 
 from agent.bounded import run_bounded
 from agent.journal import Journal
-from agent.permissions import Decision, Permissions
 from agent.ports import Principal, ToolEnded, ToolStarted, TurnPort
 from agent.tools.arguments import BadArguments, NotJson, read
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
 from agent.tools.results import failure_result, fit_result, success_result
 from agent.transcript import CallOutcome, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
+
+
+class Decision(StrEnum):
+    """What the rules say of a call."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    ASK = "ask"  # a person would have to confirm
+
+
+@dataclass(frozen=True, slots=True)
+class Permissions:
+    """Rules by tool name pattern (`mcp__*`, `save_?`), case-sensitive."""
+
+    deny: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+
+    def decide(self, tool_name: str, *, contained: bool) -> Decision:
+        """Deny before allow; what no rule names is allowed where it is contained (reads, own data), else asked for."""
+        if any(fnmatchcase(tool_name, pattern) for pattern in self.deny):
+            return Decision.DENY
+        if any(fnmatchcase(tool_name, pattern) for pattern in self.allow):
+            return Decision.ALLOW
+        return Decision.ALLOW if contained else Decision.ASK
+
 
 log = structlog.get_logger()
 

@@ -4,28 +4,35 @@ No retry, no splitting and no pacing live here; a call is made once and ends in 
 """
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeVar
 
 from pydantic import JsonValue
 
 from channels.base import ChannelState, Menus, Renderer, Sign, Sink
 from channels.bounded_dict import BoundedDict
-from channels.clocks import Sleep, steady_now
-from channels.discord.commands import commands_of, same_commands, shared_names
+from channels.clocks import Clock, Sleep, steady_now
 from channels.discord.config import DiscordAccount
 from channels.discord.connection import GatewayConnection
-from channels.discord.consumer import Clock, DispatchConsumer
+from channels.discord.consumer import DispatchConsumer
 from channels.discord.cursor import read_cursor
 from channels.discord.ephemeral_replies import EphemeralReplies, Untold, is_ephemeral, is_private
-from channels.discord.error_mapping import ApiRefusal, to_channel_error
+from channels.discord.error_mapping import ApiRefusal, as_channel_errors
 from channels.discord.identity import identify
 from channels.discord.ingest import Ingest
 from channels.discord.interaction_replies import InteractionReplies
 from channels.discord.limits import DISCORD_LIMITS, MAX_MEDIA_BYTES
-from channels.discord.payloads import body_of, id_of, message_of, safe_media, target_of
+from channels.discord.payloads import (
+    body_of,
+    commands_of,
+    id_of,
+    message_of,
+    safe_media,
+    same_commands,
+    shared_names,
+    target_of,
+)
 from channels.discord.render import DiscordRenderer
 from channels.discord.reply_route import ReplyRoute
 from channels.discord.sent_lookup import Echoes, SentLookup
@@ -34,8 +41,6 @@ from channels.discord.wire import MESSAGE, MESSAGES, NOWHERE, DiscordWire
 from channels.errors import ConfigRefused, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject
 from channels.messages import Address, Attachment, OutboundPart, Receipt
-
-T = TypeVar("T")
 
 REACTIONS: Mapping[Sign, str] = {
     Sign.WORKING: "✍️",
@@ -55,8 +60,8 @@ class DiscordChannel:
     limits = DISCORD_LIMITS
     max_media_bytes = MAX_MEDIA_BYTES
 
-    def __init__(self, config: DiscordAccount, *, pause: Sleep = asyncio.sleep, clock: Clock = steady_now) -> None:
-        """Nothing is connected yet. `pause` and `clock` are for tests."""
+    def __init__(self, config: DiscordAccount, *, sleep: Sleep = asyncio.sleep, clock: Clock = steady_now) -> None:
+        """Nothing is connected yet. `sleep` and `clock` are for tests."""
         self.account = config.name
         self.renderer: Renderer = DiscordRenderer()
         self._config = config
@@ -66,7 +71,7 @@ class DiscordChannel:
         self._sent_lookup = SentLookup(self._wire, self._replies, self._echoes)
         self._ephemeral = EphemeralReplies(self._wire, self._replies, self._echoes)
         self._reactions: BoundedDict[str, str] = BoundedDict(MOST_REACTIONS)  # message -> the emoji we set
-        self._pause = pause
+        self._sleep = sleep
         self._clock = clock
         self.shared_commands: frozenset[str] = frozenset()  # answered to everybody in a server; from the menus
 
@@ -82,13 +87,13 @@ class DiscordChannel:
             ConfigRefused: Discord refuses the token or an intent.
         """
         sink.report(ChannelState.STARTING)
-        bot = await identify(self._config, self._wire, sink, self._pause)
+        bot = await identify(self._config.name, self._wire.identify, sink, self._sleep)
         context = TranslationContext(bot, self._config, is_shared=lambda name: name in self.shared_commands)
         ingest = Ingest(context, read_cursor(await sink.cursor()))
         consumer = DispatchConsumer(
-            ingest, context, self._wire, sink, self._replies, self._echoes, pause=self._pause, clock=self._clock
+            ingest, context, self._wire, sink, self._replies, self._echoes, sleep=self._sleep, clock=self._clock
         )
-        connection = GatewayConnection(self._config, self._wire, sink, ingest, consumer, self._pause)
+        connection = GatewayConnection(self._config, self._wire, sink, ingest, consumer, self._sleep)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(consumer.run())
@@ -109,16 +114,14 @@ class DiscordChannel:
             Permanent: it is larger than `max_bytes`, or gone.
             Retryable: not now.
         """
-        return await _or_channel_error(self._fetch(attachment, max_bytes))
-
-    async def _fetch(self, attachment: Attachment, max_bytes: int) -> bytes:
         if (attachment.size_bytes or 0) > max_bytes:
             raise Permanent(f"the file is larger than {max_bytes} bytes")
         channel, message_id, file_id = (*attachment.handle.split("/"), "", "")[:3]
-        message = await self._wire.call("GET", MESSAGE, at={"channel_id": channel, "message_id": message_id})
-        for file in _files_of(message):
-            if file.get("id") == file_id:
-                return await self._wire.download(str(file.get("url")), max_bytes)
+        with as_channel_errors():
+            message = await self._wire.call("GET", MESSAGE, at={"channel_id": channel, "message_id": message_id})
+            for file in _files_of(message):
+                if file.get("id") == file_id:
+                    return await self._wire.download(str(file.get("url")), max_bytes)
         raise Permanent("the file is gone")
 
     # ------------------------------------------------------------ out
@@ -133,7 +136,8 @@ class DiscordChannel:
         now = self._clock()
         if is_private(part.route):
             return Receipt(await self._ephemeral.say(part, now))
-        return Receipt(await _or_channel_error(self._say(part, now)))
+        with as_channel_errors():
+            return Receipt(await self._say(part, now))
 
     async def _say(self, part: OutboundPart, now: datetime) -> str:
         """The answer to an interaction, else a message; where the bot may not write, what follows the answer."""
@@ -162,17 +166,15 @@ class DiscordChannel:
         if is_ephemeral(platform_id):
             await self._ephemeral.change(platform_id, body, self._clock(), part.route)
             return Receipt(platform_id)
-        await _or_channel_error(self._edit(part, platform_id, body))
+        at = {"channel_id": target_of(part.address), "message_id": platform_id}
+        with as_channel_errors():
+            try:
+                await self._wire.call("PATCH", MESSAGE, body, at=at)
+            except ApiRefusal as refusal:
+                if part.route is None or not refusal.no_access:
+                    raise
+                await self._replies.edit(ReplyRoute.of(part.route), platform_id, body)
         return Receipt(platform_id)
-
-    async def _edit(self, part: OutboundPart, message_id: str, body: JsonObject) -> None:
-        at = {"channel_id": target_of(part.address), "message_id": message_id}
-        try:
-            await self._wire.call("PATCH", MESSAGE, body, at=at)
-        except ApiRefusal as refusal:
-            if part.route is None or not refusal.no_access:
-                raise
-            await self._replies.edit(ReplyRoute.of(part.route), message_id, body)
 
     async def find_sent(self, part: OutboundPart) -> Receipt | None:
         """The receipt of an earlier attempt; None where none is found (see `sent_lookup`).
@@ -184,7 +186,8 @@ class DiscordChannel:
         """
         finding = self._ephemeral if is_private(part.route) else self._sent_lookup
         try:
-            found = await _or_channel_error(finding.find(part, self._clock()))
+            with as_channel_errors():
+                found = await finding.find(part, self._clock())
         except Untold:
             raise
         except Unknown as unanswered:
@@ -198,19 +201,15 @@ class DiscordChannel:
         await self._call("POST", "/channels/{channel_id}/typing", at={"channel_id": target_of(address)})
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
-        """Set our reaction, replacing the one before, or clear it."""
-        await _or_channel_error(self._react(target_of(address), message_id, sign))
-
-    async def _react(self, channel: str, message_id: str, sign: Sign | None) -> None:
-        """Ours is set before the earlier one is taken away: one of ours at most stays on a message."""
-        where = {"channel_id": channel, "message_id": message_id}
+        """Set our reaction, and only then take away the one before: one of ours at most stays on a message."""
+        where = {"channel_id": target_of(address), "message_id": message_id}
         wanted = None if sign is None else REACTIONS[sign]
         before = self._reactions.pop(message_id, None)
         if wanted is not None:
-            await self._wire.call("PUT", _REACTION, at=where | {"emoji": wanted})
+            await self._call("PUT", _REACTION, at=where | {"emoji": wanted})
             self._reactions[message_id] = wanted
         if before is not None and before != wanted:
-            await self._wire.call("DELETE", _REACTION, at=where | {"emoji": before})
+            await self._call("DELETE", _REACTION, at=where | {"emoji": before})
 
     async def delete(self, address: Address, message_id: str) -> None:
         """Delete a message; those of others only where the bot may manage messages."""
@@ -230,7 +229,8 @@ class DiscordChannel:
     async def set_commands(self, menus: Menus) -> None:
         """Set the application commands, with their options and languages; nothing is written where they stand."""
         self.shared_commands = shared_names(menus)
-        bot = await _or_channel_error(self._wire.identify())
+        with as_channel_errors():
+            bot = await self._wire.identify()
         path = "/applications/{application_id}/commands"
         wanted = commands_of(menus)
         there = await self._call(
@@ -249,15 +249,8 @@ class DiscordChannel:
         at: Mapping[str, str],
         query: Mapping[str, str] = NOWHERE,
     ) -> JsonValue:
-        return await _or_channel_error(self._wire.call(verb, path, body, at=at, query=query))
-
-
-async def _or_channel_error(call: Awaitable[T]) -> T:
-    """What a call gives; a refusal becomes one of the three kinds of error."""
-    try:
-        return await call
-    except ApiRefusal as refusal:
-        raise to_channel_error(refusal) from None
+        with as_channel_errors():
+            return await self._wire.call(verb, path, body, at=at, query=query)
 
 
 def _first_refusal(ended: BaseExceptionGroup[BaseException]) -> ConfigRefused | None:

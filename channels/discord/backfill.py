@@ -98,7 +98,7 @@ class Backfill:
         context: TranslationContext,
         hand_in: HandIn,
         since: int,
-        pause: Sleep,
+        sleep: Sleep,
         clock: Callable[[], datetime],
     ) -> None:
         """`since` is the id of the message after which something was missed."""
@@ -107,7 +107,7 @@ class Backfill:
         self._context = context
         self._hand_in = hand_in
         self._since = since
-        self._pause = pause
+        self._sleep = sleep
         self._clock = clock
         self._result = BackfillResult()
         self._rooms_in_use: frozenset[str] = frozenset()  # channels and threads of servers where people talk to us
@@ -137,7 +137,7 @@ class Backfill:
         attempt, oldest = 0, 0
         while not self._result.whole and oldest < self._since:
             attempt += 1
-            await self._pause(READ_ON.wait_s(attempt))
+            await self._sleep(READ_ON.wait_s(attempt))
             oldest = self._horizon()
             await self._read_again()
             self._sink.report_missing(self._result.words)
@@ -320,7 +320,7 @@ class Backfill:
                     wait_s = max(wait_s, min(error.retry_after_s, LONGEST_WAIT_S))  # noqa: PLW2901  the longer of the two
             if wait_s is not None:
                 _log.warning("backfill_call_failed", path=path, attempt=attempt + 1, detail=seen)
-                await self._pause(wait_s)
+                await self._sleep(wait_s)
         raise Retryable(seen)
 
 

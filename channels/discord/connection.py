@@ -48,13 +48,13 @@ class GatewayConnection:
         sink: Sink,
         ingest: Ingest,
         consumer: DispatchConsumer,
-        pause: Sleep,
+        sleep: Sleep,
     ) -> None:
         self._config = config
         self._wire = wire
         self._sink = sink
         self._ingest = ingest
-        self._pause = pause
+        self._sleep = sleep
         self._state = LibraryState(consumer, message_content=config.message_content)
         self._failures = 0
         self._refusals = 0
@@ -83,7 +83,7 @@ class GatewayConnection:
                     wait_s = BACKOFF.wait_s(tries)
                     self._sink.report(ChannelState.DEGRADED, detail)
                     self._log.warning("gateway_lost", detail=detail, retry_in_s=wait_s)
-                    await self._pause(wait_s)
+                    await self._sleep(wait_s)
         finally:
             await self._close()
 
@@ -142,7 +142,7 @@ class GatewayConnection:
             words = f"{IDENTIFIES_PER_HOUR} new sessions within an hour; the next one in {wait_s / 60:.0f} minutes"
             self._sink.report(ChannelState.DEGRADED, words)
             self._log.warning("identify_delayed", retry_in_s=wait_s)
-            await self._pause(wait_s)
+            await self._sleep(wait_s)
         self._identified.append(asyncio.get_running_loop().time())
 
     def _believe(self, refusal: ApiRefusal) -> None:

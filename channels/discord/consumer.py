@@ -4,14 +4,13 @@ What comes next and how far the session is committed is decided there; connectin
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
-from datetime import datetime
+from collections.abc import Sequence
 
 import structlog
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from channels.base import ChannelState, NotPersisted, Sink
-from channels.clocks import Sleep
+from channels.clocks import Clock, Sleep
 from channels.discord.backfill import Backfill
 from channels.discord.channel_cache import Place, place_of
 from channels.discord.error_mapping import ApiRefusal
@@ -24,8 +23,6 @@ from channels.discord.wire import DiscordWire
 from channels.errors import ChannelError
 from channels.messages import InboundEvent, Rejected
 from channels.retrying import Backoff
-
-Clock = Callable[[], datetime]
 
 STORE_BACKOFF = Backoff((0.05, 0.1, 0.2, 0.5, 1.0, 2.0))
 CHANNEL_BACKOFF = Backoff((0.2, 0.5, 1.0, 2.0, 5.0))
@@ -47,7 +44,7 @@ class DispatchConsumer:
         replies: InteractionReplies,
         echoes: Echoes,
         *,
-        pause: Sleep,
+        sleep: Sleep,
         clock: Clock,
     ) -> None:
         self._ingest = ingest
@@ -56,7 +53,7 @@ class DispatchConsumer:
         self._sink = sink
         self._replies = replies
         self._echoes = echoes
-        self._pause = pause
+        self._sleep = sleep
         self._clock = clock
         self._news = asyncio.Event()  # set when `ingest` may have something to be done
         self._committed = asyncio.Event()
@@ -136,7 +133,7 @@ class DispatchConsumer:
             except NotPersisted:
                 attempt += 1
                 self._sink.report(ChannelState.DEGRADED, "the store takes no messages; these are offered again")
-                await self._pause(STORE_BACKOFF.wait_s(attempt))
+                await self._sleep(STORE_BACKOFF.wait_s(attempt))
             else:
                 return
 
@@ -144,7 +141,7 @@ class DispatchConsumer:
         """Fetch what was said between this message and this session; what cannot be read now, beside what comes."""
         if self._reading_on is not None:
             self._reading_on.cancel()
-        backfill = Backfill(self._wire, self._sink, self._context, self._hand_in, since, self._pause, self._clock)
+        backfill = Backfill(self._wire, self._sink, self._context, self._hand_in, since, self._sleep, self._clock)
         whole = await backfill.fill()
         self._ingest.gap_filled(whole=whole)
         self.report_alive()
@@ -162,7 +159,7 @@ class DispatchConsumer:
         attempt = 0
         while (place := await self._find_place(channel)) is None:
             attempt += 1
-            await self._pause(CHANNEL_BACKOFF.wait_s(attempt))
+            await self._sleep(CHANNEL_BACKOFF.wait_s(attempt))
         self._ingest.channel_known(place)
         self._news.set()
 

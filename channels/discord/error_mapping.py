@@ -3,14 +3,15 @@
 Codes are those of discord.com/developers/docs/topics/opcodes-and-status-codes (2026-09).
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from channels.discord.config import PORTAL
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
-
-"""Waits so many seconds; tests give one that takes no time."""
+from channels.http_answers import to_foreign_error
 
 UNKNOWN_MESSAGE = 10008
 ALREADY_ACKNOWLEDGED = 40060
-INVALID_FORM = 50035
 
 _UNREACHABLE = frozenset({10003, 10004, 10013, 50001, 50007, 50013, 50278})
 """Unknown channel, guild or user; missing access or permission; a person who takes no direct messages."""
@@ -71,6 +72,15 @@ def _with_code(words: str, code: int) -> str:
     return f"{words} ({code})" if code else words.partition(": ")[2] or words
 
 
+@contextmanager
+def as_channel_errors() -> Iterator[None]:
+    """A refusal within becomes one of the three kinds of error."""
+    try:
+        yield
+    except ApiRefusal as refusal:
+        raise to_channel_error(refusal) from None
+
+
 def to_channel_error(refusal: ApiRefusal) -> ChannelError:
     """What a refusal means to who sent.
 
@@ -96,13 +106,6 @@ def _kind(refusal: ApiRefusal) -> PermanentKind:
     return PermanentKind.REJECTED
 
 
-def to_foreign_error(status: int) -> ChannelError:
-    """What an answer means that is none of Discord's: a proxy's page, or another server's.
-
-    Who redirects, refuses or knows no such path (3xx, 4xx) has passed nothing on to Discord: nothing was done, and
-    nothing is lost by waiting until the operator has mended the address. After anything else nobody knows.
-    """
-    seen = f"HTTP {status} and no answer of Discord's"
-    if not 300 <= status < 500:
-        return Unknown(seen)
-    return Retryable(f"{seen}; something else answers at api_base: see the configuration, and any proxy on the way")
+def not_discords(status: int) -> ChannelError:
+    """What an answer means that is none of Discord's."""
+    return to_foreign_error(status, f"HTTP {status} and no answer of Discord's")

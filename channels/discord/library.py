@@ -16,9 +16,9 @@ import aiohttp
 import orjson
 from pydantic import JsonValue
 
-from channels.bounded_response import MAX_ANSWER_BYTES, whole
 from channels.discord.lazy_import import load_discord
 from channels.foreign import seconds_of, wait_of, whole_of
+from channels.http_answers import MAX_ANSWER_BYTES, refuse_redirect, whole
 
 load_discord()  # before the imports below, which would import all of it
 
@@ -49,10 +49,6 @@ class ServerTrouble(Exception):
         super().__init__(f"HTTP {status}")
 
 
-class RedirectRefused(Exception):
-    """A redirect: it is not followed, for it would carry what is said to wherever it points (A89)."""
-
-
 class LimitUnusable(Exception):
     """A 429 that the library would not understand, or wait for too long."""
 
@@ -63,13 +59,6 @@ async def _request_sent(
     seen = CALL_TRACE.get()
     if seen is not None:
         seen.in_flight = True
-
-
-async def _refuse_redirect(
-    _session: aiohttp.ClientSession, _context: SimpleNamespace, redirect: aiohttp.TraceRequestRedirectParams
-) -> None:
-    redirect.response.close()
-    raise RedirectRefused
 
 
 async def _request_answered(
@@ -119,7 +108,7 @@ def _object(body: bytes) -> dict[str, JsonValue]:
 def _traces() -> aiohttp.TraceConfig:
     traces = aiohttp.TraceConfig()
     traces.on_request_headers_sent.append(_request_sent)
-    traces.on_request_redirect.append(_refuse_redirect)
+    traces.on_request_redirect.append(refuse_redirect)
     traces.on_request_end.append(_request_answered)
     return traces
 

@@ -13,7 +13,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    JsonValue,
     StrictBool,
     StrictFloat,
     StrictInt,
@@ -218,6 +217,3 @@ class RawReady(_Raw):
     session_id: StrictStr
     resume_gateway_url: Url
     user: RawUser
-
-
-RawData = dict[str, JsonValue]

@@ -12,11 +12,11 @@ from typing import cast
 import orjson
 from pydantic import JsonValue
 
-from channels.bounded_response import MAX_ANSWER_BYTES
 from channels.discord.consumer import DispatchConsumer
 from channels.discord.lazy_import import load_discord
 from channels.discord.library import BasedHttp
 from channels.foreign import decode_json, number_of, whole_of
+from channels.http_answers import MAX_ANSWER_BYTES
 
 load_discord()  # before the imports below, which would import all of it
 

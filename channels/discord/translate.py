@@ -17,6 +17,7 @@ from pydantic import BaseModel, ValidationError
 from channels.bounded_dict import BoundedDict
 from channels.discord.channel_cache import ChannelCache, Place
 from channels.discord.config import DiscordAccount, Wake
+from channels.discord.identity import BotIdentity
 from channels.discord.raw import (
     RawAttachment,
     RawDeleted,
@@ -59,15 +60,6 @@ _EMOJI = re.compile(r"<a?:(\w{2,32}):\d+>")
 _MENTION = re.compile(r"<@!?(\d+)>")
 
 _Model = TypeVar("_Model", bound=BaseModel)
-
-
-@dataclass(frozen=True, slots=True)
-class BotIdentity:
-    """Which bot this is."""
-
-    account: str  # its name in the configuration
-    user_id: str
-    application_id: str
 
 
 @dataclass(slots=True)

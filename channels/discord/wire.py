@@ -15,15 +15,15 @@ import orjson
 from pydantic import JsonValue
 
 from channels.discord.config import DiscordAccount
-from channels.discord.error_mapping import ApiRefusal, to_foreign_error
+from channels.discord.error_mapping import ApiRefusal, not_discords
+from channels.discord.identity import BotIdentity
 from channels.discord.lazy_import import load_discord
-from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, RedirectRefused, ServerTrouble
+from channels.discord.library import CALL_TRACE, BasedHttp, CallTrace, LimitUnusable, ServerTrouble
 from channels.discord.payloads import id_of
-from channels.discord.translate import BotIdentity
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of, words_of
+from channels.http_answers import RedirectRefused, to_transport_error
 from channels.messages import OutboundMedia
-from channels.transport_errors import to_transport_error
 
 load_discord()  # before the imports below, which would import all of it
 
@@ -220,7 +220,7 @@ def _to_error(error: Exception, seen: CallTrace) -> ChannelError | ApiRefusal:
         case LoginFailure() if seen.of_discord:
             return ApiRefusal(401, 0, "401: Unauthorized")
         case LoginFailure() | RedirectRefused():
-            return to_foreign_error(401 if isinstance(error, LoginFailure) else 302)
+            return not_discords(401 if isinstance(error, LoginFailure) else 302)
         case HTTPException():
             return _refusal(error, seen)
         case ServerTrouble():
@@ -237,7 +237,7 @@ def _refusal(error: HTTPException, seen: CallTrace) -> ChannelError | ApiRefusal
     if error.status == 429:
         return Retryable("429, a ban for too many requests", retry_after_s=seen.retry_after_s or 60.0)
     if error.status < 300 or not seen.of_discord:
-        return to_foreign_error(error.status)
+        return not_discords(error.status)
     return ApiRefusal(error.status, whole_of(error.code) or 0, words_of(error.text, 300))
 
 

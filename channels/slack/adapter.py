@@ -95,17 +95,17 @@ class SlackChannel:
         self,
         config: SlackAccount,
         *,
-        pause: Sleep = asyncio.sleep,
+        sleep: Sleep = asyncio.sleep,
         clock: Clock = steady_now,
         now_s: Callable[[], float] = steady_s,
     ) -> None:
-        """Nothing is connected yet. `pause`, `clock` and `now_s` (Unix time) are for tests."""
+        """Nothing is connected yet. `sleep`, `clock` and `now_s` (Unix time) are for tests."""
         self.account = config.name
         self.limits = SLACK_LIMITS if config.text_format == MARKDOWN else MRKDWN_LIMITS
         self.renderer: Renderer = SlackRenderer(config.text_format)
         self._config = config
         self._wire = SlackWire(config)
-        self._pause = pause
+        self._sleep = sleep
         self._clock = clock
         self._resume_point = ResumePoint(None)
         self._bot: BotIdentity | None = None
@@ -131,16 +131,16 @@ class SlackChannel:
         """
         self._sink = sink
         sink.report(ChannelState.STARTING)
-        bot = self._bot = await identify(self._config, self._wire, sink, self._pause)
+        bot = self._bot = await identify(self._config, self._wire, sink, self._sleep)
         self._resume_point = ResumePoint(await sink.cursor(), await sink.chats(), self._unix_s)
         receiver = Receiver(bot, sink, self._resume_point, NameDirectory(self._wire, bot), self._clock)
         app = bolt_app(self._wire.client, receiver)
-        backfill = Backfill(self._wire, receiver, self._pause)
+        backfill = Backfill(self._wire, receiver, self._sleep)
         if self._config.mode == "socket":
-            await SocketMode(self._config, self._wire, app, receiver, backfill, pause=self._pause).run()
+            await SocketMode(self._config, self._wire, app, receiver, backfill, sleep=self._sleep).run()
         elif self._webhook is not None:
             backfill_s = self._config.backfill_s
-            await self._webhook.run(app, receiver, backfill, pause=self._pause, backfill_s=backfill_s)
+            await self._webhook.run(app, receiver, backfill, sleep=self._sleep, backfill_s=backfill_s)
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """One path, in HTTP mode; none in Socket Mode."""

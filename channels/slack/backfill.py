@@ -74,10 +74,10 @@ class _Missing:
 class Backfill:
     """Asks for what was missed, and goes on asking for what could not be read."""
 
-    def __init__(self, wire: SlackWire, receiver: Receiver, pause: Sleep) -> None:
+    def __init__(self, wire: SlackWire, receiver: Receiver, sleep: Sleep) -> None:
         self._wire = wire
         self._receiver = receiver
-        self._pause = pause
+        self._sleep = sleep
         self._missing = _Missing()
 
     async def run(self, since: str | None = None) -> None:
@@ -103,7 +103,7 @@ class Backfill:
             for tries in range(1, READ_ON_TIMES + 1):
                 if not self._missing.unread:
                     break
-                await self._pause(READ_ON.wait_s(tries))
+                await self._sleep(READ_ON.wait_s(tries))
                 unread, self._missing.unread = self._missing.unread, {}
                 for chat, (oldest, _) in unread.items():
                     await self._fill([chat], oldest)
@@ -244,7 +244,7 @@ class Backfill:
                     await self._receiver.hand_in(events[begin : begin + PAGE])
                     break
                 except NotPersisted:
-                    await self._pause(STORE_PAUSE_S)
+                    await self._sleep(STORE_PAUSE_S)
 
     async def _pages(self, method: str, arguments: Arguments) -> list[RawMessage]:
         """All pages of a history, unreadable messages left out."""
@@ -275,7 +275,7 @@ class Backfill:
             except ChannelError as unanswered:
                 failure = unanswered
             asked_s = failure.retry_after_s if isinstance(failure, Retryable) else None
-            await self._pause(BACKOFF.wait_s(tries, asked_s))
+            await self._sleep(BACKOFF.wait_s(tries, asked_s))
         raise failure
 
 

@@ -5,7 +5,7 @@ Error names are those of docs.slack.dev/reference/methods (read 2026-11).
 
 from channels.errors import ChannelError, ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.foreign import words_of
-from channels.transport_errors import to_foreign_error
+from channels.http_answers import to_foreign_error
 
 APPS = "api.slack.com/apps"
 WORD_CHARS = 120  # of Slack's names of errors and scopes

@@ -62,7 +62,7 @@ class SocketMode:
         receiver: Receiver,
         backfill: Backfill,
         *,
-        pause: Sleep,
+        sleep: Sleep,
     ) -> None:
         """`backfill` runs whenever for a time there was no socket; events wait for it, for a while."""
         self._config = config
@@ -70,9 +70,9 @@ class SocketMode:
         self._app = app
         self._receiver = receiver
         self._report = receiver.sink.report
-        self._pause = pause
+        self._sleep = sleep
         self._backfill = backfill
-        self._caller = PersistentCaller(config.name, receiver.sink, pause, BACKOFF, "socket_failed")
+        self._caller = PersistentCaller(config.name, receiver.sink, sleep, BACKOFF, "socket_failed")
         self._doubtful = False  # Slack said that Socket Mode may be off
 
     async def run(self) -> None:
@@ -98,7 +98,7 @@ class SocketMode:
         short = 0  # sockets in a row that did not last
         while True:
             if short > SHORT_BELIEVED:
-                await self._pause(BACKOFF.wait_s(short - SHORT_BELIEVED))
+                await self._sleep(BACKOFF.wait_s(short - SHORT_BELIEVED))
             ready, begun_s = asyncio.Event(), asyncio.get_running_loop().time()
             link = await self._open(tasks, ready, patience=1 if old is None else REFUSALS_BELIEVED)
             if old is None or old.gone:

@@ -5,17 +5,17 @@ text that changed) is closed and written anew as a whole, which may be repeated:
 Why so: decision 0011.
 """
 
+import re
 from collections.abc import Callable
 
 from channels.bounded_dict import BoundedDict
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import LONGEST_WAIT_S, JsonObject
-from channels.messages import OutboundPart
+from channels.messages import GOES_ON, OutboundPart
 from channels.slack.error_mapping import STREAMING, ApiRefusal, to_channel_error
 from channels.slack.payloads import actions, content, key_metadata
 from channels.slack.raw import ts_of
 from channels.slack.render import MARKDOWN
-from channels.slack.stream_delta import holds_link, rest, stable_prefix
 from channels.slack.wire import SlackWire
 
 REMEMBERED = 300  # streams and chats
@@ -155,3 +155,55 @@ class Streams:
             self._wanted = False
         elif error in _NOT_HERE:
             self._refusing[chat] = None
+
+
+_END = re.compile(r"(?:\n|(?:[!?…:;]|(?<![\d\\])\.)[*_`'\")\]]*[ ])\s*(?=\S)")
+"""Where a line or a sentence ends; the next piece does not begin with a blank, which a stream might lose."""
+
+_CLOSING = re.compile(r"\n[ >]*+`{3,}+\Z")
+_FENCE = re.compile(r"(?m)^[ >]*+`{3,}+(\S*+)$")
+_LINK = re.compile(r"://|\]\(|\bwww\.|\w\.[a-z]{2,}[/?]", re.IGNORECASE)
+
+
+def stable_prefix(text: str) -> str:
+    """The beginning of an unfinished rendering that more text will hardly change: whole lines and sentences.
+
+    Held back are the last line of code, and what may yet become a table or another one: its columns grow.
+    """
+    text = text.removesuffix(GOES_ON)
+    begin, end = _safe(text)
+    end = len(text[:end].rstrip())  # the blanks at the end are the end of nothing yet
+    cut = 0
+    for found in _END.finditer(text, 0, end):
+        if found.start() < begin:
+            cut = found.end()
+    return text[:cut]
+
+
+def rest(text: str, shown: str) -> str | None:
+    """What of a text comes behind what is shown of it; None where it does not begin so."""
+    if text.startswith(shown):
+        return text[len(shown) :]
+    return "" if text == shown.rstrip() else None
+
+
+def holds_link(text: str) -> bool:
+    """Whether Slack might fetch a preview for something in this Markdown."""
+    return _LINK.search(text) is not None
+
+
+def _safe(text: str) -> tuple[int, int]:
+    """Before which place the last safe end of a line or sentence begins, and where the next piece begins at most."""
+    closing = _CLOSING.search(text)
+    if closing is not None:
+        opening = list(_FENCE.finditer(text, 0, closing.start()))[-1:]
+        if opening and opening[0][1]:
+            return text.rfind("\n", 0, closing.start()) + 1, closing.start()
+        begin = opening[0].start() if opening else 0
+        return begin, begin + 1
+    block = text.rfind("\n\n") + 2 if "\n\n" in text else 0
+    if text.startswith(("\\|", "|"), block):
+        return block, block + 1
+    last = text.rfind("\n") + 1
+    end = len(text) if len(text[last:].split()) > 1 else last  # a first word may yet become a list's marker
+    return end, end

@@ -49,7 +49,7 @@ class Webhook:
         self._told_at_s = float("-inf")
 
     async def run(
-        self, app: AsyncApp, receiver: Receiver, backfill: Backfill, *, pause: Sleep, backfill_s: float
+        self, app: AsyncApp, receiver: Receiver, backfill: Backfill, *, sleep: Sleep, backfill_s: float
     ) -> None:
         """Be there for what Slack posts, until cancelled; events wait so long for what was said before."""
         self._trail = trail = Trail(receiver.resume_point, RETRIED_FOR_S, self._now_s)
@@ -66,10 +66,10 @@ class Webhook:
                 while True:
                     await self._gap.wait()
                     since = trail.since  # before anything newer is heard
-                    await pause(GAP_PAUSE_S)
+                    await sleep(GAP_PAUSE_S)
                     self._gap.clear()
                     await backfill.run(since)
-                    await pause(BETWEEN_GAPS_S)
+                    await sleep(BETWEEN_GAPS_S)
         finally:
             self._app = None
             self._caught_up.set()

@@ -6,22 +6,20 @@ The SDK's own handlers that try again are off: a post that may have arrived must
 import io
 import logging
 from collections.abc import AsyncIterator, Mapping
-from types import SimpleNamespace
 from urllib.parse import urlsplit
 
-from aiohttp import ClientError, ClientSession, ClientTimeout, TraceConfig, TraceRequestRedirectParams
+from aiohttp import ClientError, ClientSession, ClientTimeout, TraceConfig
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 from slack_sdk.webhook.async_client import AsyncWebhookClient
 
-from channels.bounded_response import BoundedResponse
 from channels.clocks import wall_now
 from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, wait_of
+from channels.http_answers import BoundedResponse, RedirectRefused, refuse_redirect, to_transport_error
 from channels.slack.config import SlackAccount
 from channels.slack.error_mapping import ApiRefusal, not_slacks
-from channels.transport_errors import to_transport_error
 
 STUMBLES = (ValueError, AttributeError, TypeError, LookupError, RecursionError)
 """What the SDK raises on what is none of Slack's."""
@@ -34,10 +32,6 @@ def quiet_logger() -> logging.Logger:
     logger = logging.Logger("slack_sdk", logging.CRITICAL)  # noqa: LOG001  without a parent what it says ends here
     logger.addHandler(logging.NullHandler())
     return logger
-
-
-class RedirectRefused(ClientError):
-    """A redirect: it is not followed, for it would carry what is said to wherever it points (A89)."""
 
 
 class SlackWire:
@@ -225,14 +219,7 @@ def _seconds(headers: Mapping[str, str]) -> float | None:
     return wait_of(headers.get("Retry-After") or headers.get("retry-after"), wall_now())
 
 
-async def _refuse_redirect(
-    _session: ClientSession, _context: SimpleNamespace, redirect: TraceRequestRedirectParams
-) -> None:
-    redirect.response.close()
-    raise RedirectRefused
-
-
 def _no_redirects() -> TraceConfig:
     traces = TraceConfig()
-    traces.on_request_redirect.append(_refuse_redirect)
+    traces.on_request_redirect.append(refuse_redirect)
     return traces

@@ -5,21 +5,22 @@ No retry, no splitting and no pacing live here; a call is made once and ends in 
 """
 
 import asyncio
+import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import replace
 
 from pydantic import JsonValue
 
 from channels.base import HttpRoute, Menus, Renderer, Sign, Sink
 from channels.clocks import Clock, Sleep, steady_now
-from channels.errors import Unknown
+from channels.errors import ChannelError, Permanent, Retryable, Unknown
 from channels.foreign import JsonObject, whole_of
 from channels.messages import Address, Attachment, OutboundPart, Receipt, Rendered
-from channels.telegram.config import TelegramAccount
+from channels.telegram.config import OFFICIAL_API, TelegramAccount
 from channels.telegram.error_mapping import ApiRefusal, to_channel_error
-from channels.telegram.files import fetch
-from channels.telegram.limits import DRAFT_LASTS_S, MAX_UPLOAD_BYTES, RICH_HINTS, TELEGRAM_LIMITS
+from channels.telegram.limits import DRAFT_LASTS_S, MAX_DOWNLOAD_BYTES, MAX_UPLOAD_BYTES, RICH_HINTS, TELEGRAM_LIMITS
 from channels.telegram.payloads import ApiCall, to_draft_call, to_edit_call, to_send_call
 from channels.telegram.polling import PollPace, UpdatePoller
 from channels.telegram.render import TelegramRenderer
@@ -50,20 +51,20 @@ class TelegramChannel:
         self,
         config: TelegramAccount,
         *,
-        pause: Sleep = asyncio.sleep,
+        sleep: Sleep = asyncio.sleep,
         clock: Clock = steady_now,
         now_s: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Nothing is connected yet. `pause`, `clock` and `now_s` are for tests."""
+        """Nothing is connected yet. `sleep`, `clock` and `now_s` are for tests."""
         self.account = config.name
         self.limits = replace(TELEGRAM_LIMITS, hints=RICH_HINTS) if config.rich else TELEGRAM_LIMITS
         self.renderer: Renderer = RichTelegramRenderer() if config.rich else TelegramRenderer()
         self._config = config
         self._wire = TelegramWire(config)
-        self._pause = pause
+        self._sleep = sleep
         self._clock = clock
         self._now_s = now_s
-        self._webhook = WebhookReceiver(config, self._wire, pause=pause, clock=clock)
+        self._webhook = WebhookReceiver(config, self._wire, sleep=sleep, clock=clock)
 
     def __repr__(self) -> str:
         return f"TelegramChannel({self.account!r})"
@@ -80,7 +81,7 @@ class TelegramChannel:
                     await self._webhook.run(sink, tasks)
                 else:
                     pace = PollPace(self._config.poll_timeout_s, self._now_s)
-                    poller = UpdatePoller(self._config, self._wire, sink, pace, pause=self._pause, clock=self._clock)
+                    poller = UpdatePoller(self._config, self._wire, sink, pace, sleep=self._sleep, clock=self._clock)
                     await poller.run(tasks)
         except ExceptionGroup as group:
             raise group.exceptions[0] from None  # the first says why; the rest were cancelled for it
@@ -187,3 +188,64 @@ class TelegramChannel:
             if unchanged_is_done and refusal.not_modified:
                 return None
             raise to_channel_error(refusal) from None
+
+
+_FILE_PATH = re.compile(r"(?!/)(?!.*\.\.)[\w./-]+", re.ASCII)  # what the Bot API gives: "documents/file_7.pdf"
+
+
+async def fetch(wire: TelegramWire, config: TelegramAccount, attachment: Attachment, max_bytes: int) -> bytes:
+    """The content of an attachment; its name is never looked at.
+
+    Raises:
+        Permanent: it is larger than `max_bytes` or than Telegram hands out, or it is gone.
+        Retryable: not now.
+    """
+    _check_size(attachment.size_bytes, max_bytes)
+    if config.api_base == OFFICIAL_API:
+        _check_size(attachment.size_bytes, MAX_DOWNLOAD_BYTES)
+    try:
+        path = await _path(wire, config, attachment, max_bytes)
+        return await _content(wire, config, path, max_bytes)
+    except ApiRefusal as refusal:
+        raise _meaning(refusal) from None
+    except Unknown as unknown:
+        raise Retryable(unknown.reason) from None  # reading changes nothing: it may simply be read again
+
+
+async def _path(wire: TelegramWire, config: TelegramAccount, attachment: Attachment, max_bytes: int) -> str:
+    """Where the server keeps it; valid for an hour."""
+    told = await wire.call("getFile", {"file_id": attachment.handle}, timeout_s=config.call_timeout_s)
+    file = told if isinstance(told, dict) else {}
+    path, size = file.get("file_path"), file.get("file_size")
+    _check_size(size if isinstance(size, int) else None, max_bytes)
+    if isinstance(path, str) and path.startswith("/"):
+        raise Permanent("the Bot API server keeps files on its own disk; start it without --local")
+    if not isinstance(path, str) or not _FILE_PATH.fullmatch(path):
+        raise Permanent("Telegram does not say where the file is")
+    return path
+
+
+async def _content(wire: TelegramWire, config: TelegramAccount, path: str, max_bytes: int) -> bytes:
+    """The file, given up as soon as it is too large: what a server says of a size is not believed (A77)."""
+    content = bytearray()
+    async with aclosing(wire.download(path, timeout_s=config.file_timeout_s)) as chunks:
+        async for chunk in chunks:
+            content += chunk
+            _check_size(len(content), max_bytes)
+    return bytes(content)
+
+
+def _check_size(size_bytes: int | None, max_bytes: int) -> None:
+    if size_bytes is not None and size_bytes > max_bytes:
+        raise Permanent(f"the file is larger than {max_bytes / 1_000_000:g} MB")
+
+
+def _meaning(refusal: ApiRefusal) -> ChannelError:
+    """What a refused getFile or download means; there is nothing that could have happened."""
+    words = refusal.description.lower()
+    if "file is too big" in words:
+        return Permanent(f"Telegram hands bots files of up to {MAX_DOWNLOAD_BYTES // 1_000_000} MB; this one is larger")
+    if refusal.status in (404, 410) or "file_id" in words or "temporarily unavailable" in words:
+        return Permanent(f"the file is gone ({refusal.status} {refusal.description})")
+    meant = to_channel_error(refusal)
+    return Retryable(meant.reason) if isinstance(meant, Unknown) else meant

@@ -4,7 +4,7 @@ Descriptions are those of tdlib/telegram-bot-api (2026-09).
 """
 
 from channels.errors import ChannelError, Permanent, PermanentKind, Retryable, Unknown
-from channels.transport_errors import to_foreign_error
+from channels.http_answers import to_foreign_error
 
 NOT_MODIFIED = "message is not modified"
 _GONE = ("message to edit not found", "message can't be edited", "message_id_invalid")

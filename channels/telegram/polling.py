@@ -55,16 +55,16 @@ class UpdatePoller:
     """Receives for one bot until it is cancelled."""
 
     def __init__(
-        self, config: TelegramAccount, wire: TelegramWire, sink: Sink, pace: PollPace, *, pause: Sleep, clock: Clock
+        self, config: TelegramAccount, wire: TelegramWire, sink: Sink, pace: PollPace, *, sleep: Sleep, clock: Clock
     ) -> None:
-        """`pause` waits so many seconds; `clock` gives aware UTC."""
+        """`sleep` waits so many seconds; `clock` gives aware UTC."""
         self._config = config
         self._wire = wire
         self._sink = sink
         self._pace = pace
-        self._pause = pause
+        self._sleep = sleep
         self._clock = clock
-        self._caller = BotApiCaller(config, wire, sink, pause, explain_refusal)
+        self._caller = BotApiCaller(config, wire, sink, sleep, explain_refusal)
 
     async def run(self, tasks: asyncio.TaskGroup) -> None:
         """Poll, hand in, confirm; for ever. `tasks` is the parent of what goes on beside.
@@ -87,7 +87,7 @@ class UpdatePoller:
             if batch:
                 offset = await self._hand_in(batch, bot, offset, answerer)
             if (rest_s := self._pace.rest_s(moved=offset != before)) > 0:
-                await self._pause(rest_s)
+                await self._sleep(rest_s)
 
     async def _poll(self, offset: int) -> JsonValue:
         """The next updates; waits for the first of them."""
@@ -113,7 +113,7 @@ class UpdatePoller:
             except NotPersisted:
                 attempt += 1
                 self._sink.report(ChannelState.DEGRADED, "the store takes no messages; this batch is offered again")
-                await self._pause(STORE_BACKOFF.wait_s(attempt))
+                await self._sleep(STORE_BACKOFF.wait_s(attempt))
             else:
                 answerer.answer(events)
                 return confirmed

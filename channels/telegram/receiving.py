@@ -27,21 +27,18 @@ def translate_updates(
     events: list[InboundEvent] = []
     rejected: list[Rejected] = []
     for raw in updates:
-        event = _translate_one(raw, bot, now)
+        event: InboundEvent | Rejected | None
+        try:
+            event = translate(raw, bot, now)
+        except Exception as error:  # noqa: BLE001  one update: kept for the operator, and those behind it are heard
+            _log.exception("update_broken", account=bot.account)
+            event = to_rejected(raw, f"it broke the reading: {type(error).__name__}: {error}")
         if isinstance(event, Rejected):
             _log.warning("update_rejected", account=bot.account, event_id=event.event_id, reason=event.reason)
             rejected.append(event)
         elif event is not None:
             events.append(event)
     return events, rejected
-
-
-def _translate_one(raw: object, bot: BotIdentity, now: datetime) -> InboundEvent | Rejected | None:
-    try:
-        return translate(raw, bot, now)
-    except Exception as error:  # noqa: BLE001  one update: kept for the operator, and those behind it are heard
-        _log.exception("update_broken", account=bot.account)
-        return to_rejected(raw, f"it broke the reading: {type(error).__name__}: {error}")
 
 
 class CallbackAnswerer:

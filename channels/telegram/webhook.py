@@ -44,11 +44,11 @@ class _Open:
 class WebhookReceiver:
     """Takes updates for one bot; what comes before `run` is ready, or after it ended, is answered 503."""
 
-    def __init__(self, config: TelegramAccount, wire: TelegramWire, *, pause: Sleep, clock: Clock) -> None:
-        """`pause` waits so many seconds; `clock` gives aware UTC."""
+    def __init__(self, config: TelegramAccount, wire: TelegramWire, *, sleep: Sleep, clock: Clock) -> None:
+        """`sleep` waits so many seconds; `clock` gives aware UTC."""
         self._config = config
         self._wire = wire
-        self._pause = pause
+        self._sleep = sleep
         self._clock = clock
         self._open: _Open | None = None
         secret = config.webhook_secret.get_secret_value() if config.webhook_secret else ""
@@ -61,7 +61,7 @@ class WebhookReceiver:
             ConfigRefused: Telegram refuses the token; health was told.
         """
         sink.report(ChannelState.STARTING)
-        caller = BotApiCaller(self._config, self._wire, sink, self._pause, explain_refusal)
+        caller = BotApiCaller(self._config, self._wire, sink, self._sleep, explain_refusal)
         bot = await identify(self._config.name, caller, self._config.call_timeout_s)
         # Open before Telegram is told: the first update may come before setWebhook is answered.
         self._open = _Open(sink, bot, CallbackAnswerer(self._config, self._wire, tasks))
@@ -69,7 +69,7 @@ class WebhookReceiver:
             await self._set(caller)
             sink.report(ChannelState.READY)
             while True:
-                await self._pause(CHECK_S)
+                await self._sleep(CHECK_S)
                 await self._look(caller, sink)
         finally:
             self._open = None

@@ -15,16 +15,15 @@ from aiohttp.payload import BytesPayload
 from pydantic import JsonValue
 
 from channels.base import Sink
-from channels.bounded_response import whole
 from channels.clocks import Sleep, wall_now
 from channels.errors import ChannelError, ConfigRefused, Retryable
 from channels.foreign import MOST_ID, JsonObject, decode_json, seconds_of, wait_of, whole_of, words_of
+from channels.http_answers import to_transport_error, whole
 from channels.retrying import Backoff, CallFailure, PersistentCaller
 from channels.telegram.config import TelegramAccount
 from channels.telegram.error_mapping import ApiRefusal, not_telegrams
 from channels.telegram.lazy_import import load_aiogram
 from channels.telegram.payloads import Upload
-from channels.transport_errors import to_transport_error
 
 load_aiogram()  # before the imports below, which would import it the slow way
 

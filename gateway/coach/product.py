@@ -15,11 +15,12 @@ from agent.tools.base import tools_of
 from gateway.coach.commands import PLAN, coach_commands
 from gateway.coach.practice import StoredPractice, apply
 from gateway.coach.tables import PRACTICE_TABLES
-from gateway.product import AgentProduct, RunAgent
+from gateway.product import AgentProduct
+from gateway.sessions.deps import RunTurn
 from gateway.store.engine import Store
 
 
-def _plan_turns(store: Store) -> Mapping[str, RunAgent]:
+def _plan_turns(store: Store) -> Mapping[str, RunTurn]:
     return {PLAN: partial(run_plan_turn, reader=StoredPractice(store), run_turn=run_turn)}
 
 

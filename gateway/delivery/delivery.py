@@ -13,11 +13,11 @@ from typing import TypeVar
 from channels.base import Channel
 from channels.messages import Address
 from gateway.delivery.config import DeliveryConfig
-from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, NextStep, ParkedLanes, SharedLaneState
-from gateway.delivery.lane_worker import DeliveryChannels, LaneDeps, LaneWorker
+from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, ParkedLanes, SharedLaneState
+from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneWorker
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import FillSecret, PartSender
-from gateway.store import lanes
+from gateway.store import outbox
 from gateway.store.engine import Store
 from gateway.store.outbox import OutboxRow
 
@@ -36,7 +36,7 @@ class Delivery:
     def __init__(
         self,
         store: Store,
-        channels: DeliveryChannels,
+        channels: ChannelDirectory,
         config: DeliveryConfig,
         clock: Callable[[], datetime],
         fill_secret: FillSecret,
@@ -59,8 +59,8 @@ class Delivery:
 
     async def recover(self) -> None:
         """Wake the lanes that have something to say from an earlier life; those of removed accounts are left alone."""
-        self.parked.put(await self._deps.store.read(lanes.parked_lanes, lasting=True))
-        for address in await self._deps.store.read(lanes.open_lanes, lasting=True):
+        self.parked.put(await self._deps.store.read(outbox.parked_lanes, lasting=True))
+        for address in await self._deps.store.read(outbox.open_lanes, lasting=True):
             if self._deps.channels.is_configured(address):
                 self.reread(address)
 
@@ -150,28 +150,20 @@ class Delivery:
             return
         worker.free.clear()
         try:
-            done = await self._carry_out(worker, step)
-            self._tell_who_waits(done)
+            while not isinstance(step, Done):
+                if isinstance(step, MoveChat):
+                    self.move(step.old, step.new_chat)
+                    step = worker.lane.on_moved_away()
+                else:
+                    step = await worker.carry_out(step)
+            if (waiting := self._waiting.get(step.row.id)) is not None and not waiting.done():
+                waiting.set_result(step.platform_id)
         finally:
             new = worker.lane.on_let_go()
             worker.free.set()
         if new is not None:
             self._worker(new).reread()
         self._drop_if_idle(worker)
-
-    async def _carry_out(self, worker: LaneWorker, step: NextStep) -> Done:
-        while not isinstance(step, Done):
-            if isinstance(step, MoveChat):
-                self.move(step.old, step.new_chat)
-                step = worker.lane.on_moved_away()
-            else:
-                step = await worker.carry_out(step)
-        return step
-
-    def _tell_who_waits(self, done: Done) -> None:
-        waiting = self._waiting.get(done.row.id)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(done.platform_id)
 
     def _drop_if_idle(self, worker: LaneWorker) -> None:
         """Not while its queue reads the store: another worker would read the same rows."""

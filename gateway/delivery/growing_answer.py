@@ -18,7 +18,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, StandingPart, filled_part, waiting_part
 from gateway.delivery.pages import AnswerPages
-from gateway.delivery.sender import call
+from gateway.delivery.sender import call_within
 from gateway.delivery.splitter import MAX_PARTS
 from gateway.failpoints import failpoint
 from gateway.store import outbox, sends
@@ -229,7 +229,8 @@ class GrowingAnswer:
             return
         part = OutboundPart(address=self._message.address, rendered=rendered, idem_key="", unfinished=True)
         try:
-            await call(self._channel.edit(part, shown.platform_id), self._deps.config.send_timeout_s)
+            async with call_within(self._deps.config.send_timeout_s):
+                await self._channel.edit(part, shown.platform_id)
             failpoint("live_edit")
         except asyncio.CancelledError:
             shown.dangling = True

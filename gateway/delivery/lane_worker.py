@@ -12,7 +12,7 @@ from typing import Protocol
 
 import structlog
 
-from channels.base import Channel, EditsMessages
+from channels.base import Channel, EditsMessages, Sign
 from channels.errors import ChannelError, Retryable
 from channels.messages import Address
 from gateway.delivery.config import DeliveryConfig
@@ -35,7 +35,7 @@ from gateway.delivery.retry_policy import AttemptOutcome
 from gateway.delivery.sender import PartSender
 from gateway.durable_queue import QueueHead, SerialWorker
 from gateway.failpoints import failpoint
-from gateway.store import lanes, moves, outbox, sends
+from gateway.store import chats, outbox, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.outbox import Action, OutboxPart, OutboxRow
 from gateway.supervision import care_of
@@ -45,8 +45,8 @@ from gateway.texts import HARNESS
 log = structlog.get_logger()
 
 
-class DeliveryChannels(Protocol):
-    """How a lane finds the channel of an address."""
+class ChannelDirectory(Protocol):
+    """What lanes, sessions and commands need of the channels."""
 
     def is_configured(self, address: Address) -> bool:
         """Whether the account of an address is configured."""
@@ -54,6 +54,14 @@ class DeliveryChannels(Protocol):
 
     async def when_loaded(self, address: Address) -> Channel:
         """The channel of a configured address, as soon as it is loaded."""
+        ...
+
+    def hints(self, address: Address) -> str:
+        """How text is formatted there, for the model."""
+        ...
+
+    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
+        """Show a sign, or None of them, sooner or later, if the channel can; on one message in the order of calls."""
         ...
 
     def pacer(self, channel: Channel) -> Pacer:
@@ -66,7 +74,7 @@ class LaneDeps:
     """What every lane of a gateway shares."""
 
     store: Store
-    channels: DeliveryChannels
+    channels: ChannelDirectory
     config: DeliveryConfig
     clock: Callable[[], datetime]
     sender: PartSender
@@ -193,9 +201,9 @@ def _commit(
     address = row.part.address
     sends.save(connection, outcome.row, outcome.error, now)
     if outcome.moved_to is not None:
-        moves.move_chat(connection, row.tenant, address, outcome.moved_to, now)
+        chats.move_chat(connection, row.tenant, address, outcome.moved_to, now)
     if outcome.park:
-        lanes.park(connection, row.tenant, address.lane, outcome.error, now)
+        outbox.park(connection, row.tenant, address.lane, outcome.error, now)
     if outcome.drop_rest:
         sends.dead_letter_rest(connection, row.part.source_id, row.id, outcome.error, now)
     return outbox.put(connection, row.tenant, apology, now)

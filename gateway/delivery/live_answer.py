@@ -14,7 +14,7 @@ from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import Address, Rendered
 from gateway.delivery.growing_answer import GrowingAnswer, LiveDeps, LiveOutcome
 from gateway.delivery.message_parts import OutboundMessage
-from gateway.delivery.sender import call
+from gateway.delivery.sender import call_within
 from gateway.store import sends
 
 log = structlog.get_logger()
@@ -176,7 +176,8 @@ class LiveAnswer:
         """Signs may fail without harm."""
         self._pacer.note(self._address.chat)
         try:
-            await call(asked, self._deps.config.send_timeout_s)
+            async with call_within(self._deps.config.send_timeout_s):
+                await asked
         except ChannelError as failure:
             log.debug("sign_failed", turn_id=self._turn_id, error=str(failure))
 
@@ -219,7 +220,8 @@ class StreamedDraft:
             return
         self._due_s = now_s + self._every_s
         try:
-            await call(self._channel.draft(self._address, self._id, rendered), self._timeout_s)
+            async with call_within(self._timeout_s):
+                await self._channel.draft(self._address, self._id, rendered)
         except Retryable as failure:
             self._due_s = self._now_s() + max(self._every_s, failure.retry_after_s or 0.0)
         except ChannelError as failure:

@@ -1,11 +1,11 @@
 """One attempt makes an outbox row one call of its channel. What a failure leads to is decided by `retry_policy`."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
 
 import structlog
 
@@ -15,14 +15,12 @@ from channels.messages import OutboundMedia, OutboundPart, Receipt, Rendered
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.message_parts import recovered_mark
 from gateway.failpoints import failpoint
-from gateway.store import blobs, inbox, reply_routes
+from gateway.store import inbox, outbox, reply_routes
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, MediaRef, OutboxPart, OutboxRow
 from gateway.telemetry import FAULTS, series
 
 log = structlog.get_logger()
-
-T = TypeVar("T")
 
 FillSecret = Callable[[str, str], str]
 """From a secret's reference and a text to the text with the secret in it, at the moment of sending."""
@@ -51,35 +49,22 @@ class PartSender:
         Raises:
             ChannelError: it was not said, or nobody knows.
         """
-        action = row.part.action
-        if action is Action.DELETE:
-            sending = self._delete(row.part, channel)
-        else:
-            sending = self._send(row, channel, await self._to_outbound(row, channel))
-        repeatable = action in (Action.EDIT, Action.DELETE)
-        broken = Permanent if repeatable else Unknown  # what breaks and may be repeated would be repeated all day
+        action, target = row.part.action, row.part.target
         timeout_s = self._config.upload_timeout_s if row.part.media else self._config.send_timeout_s
-        receipt = await call(sending, timeout_s, broken=broken)
+        if action is Action.DELETE:
+            async with call_within(timeout_s, broken=Permanent):
+                receipt = await _delete(row.part, channel)
+        elif action is Action.EDIT and target is not None and isinstance(channel, EditsMessages):
+            part = await self._to_outbound(row, channel)
+            async with call_within(timeout_s, broken=Permanent):
+                receipt = await channel.edit(part, target)
+        else:
+            part = await self._to_outbound(row, channel)
+            async with call_within(timeout_s, broken=Permanent if action is Action.EDIT else Unknown):
+                found, part = await _look_for(row, channel, part)
+                receipt = found or await channel.send(part)
         failpoint(AFTER_CALL[action])
         return receipt
-
-    async def _delete(self, part: OutboxPart, channel: Channel) -> Receipt:
-        if part.target is not None and isinstance(channel, DeletesMessages):
-            await channel.delete(part.address, part.target)
-        return Receipt(part.target or "")
-
-    async def _send(self, row: OutboxRow, channel: Channel, part: OutboundPart) -> Receipt:
-        is_edit, target = row.part.action is Action.EDIT, row.part.target
-        if row.maybe_duplicate and not is_edit and isinstance(channel, FindsSent):
-            try:
-                found = await channel.find_sent(part)
-            except Unknown:  # it left no trace: only the mark can tell that it may be there already
-                found, part = None, _add_mark(row, channel, part)
-            if found is not None:
-                return found
-        if is_edit and target is not None and isinstance(channel, EditsMessages):
-            return await channel.edit(part, target)
-        return await channel.send(part)
 
     async def _to_outbound(self, row: OutboxRow, channel: Channel) -> OutboundPart:
         part, route = row.part, None
@@ -104,7 +89,7 @@ class PartSender:
         return None if sender is None else sender.removeprefix(f"{part.address.channel}:")
 
     async def _load_file(self, ref: MediaRef) -> OutboundMedia:
-        content = await self._store.read(partial(blobs.get, id_=ref.blob), lasting=True)
+        content = await self._store.read(partial(outbox.file_of, id_=ref.blob), lasting=True)
         if content is None:
             raise Permanent(f"the file {ref.name!r} is not kept any more")
         return OutboundMedia(ref.kind, ref.name, ref.mime, content)
@@ -118,6 +103,22 @@ class PartSender:
         return rendered
 
 
+async def _delete(part: OutboxPart, channel: Channel) -> Receipt:
+    if part.target is not None and isinstance(channel, DeletesMessages):
+        await channel.delete(part.address, part.target)
+    return Receipt(part.target or "")
+
+
+async def _look_for(row: OutboxRow, channel: Channel, part: OutboundPart) -> tuple[Receipt | None, OutboundPart]:
+    """Where it stands already, from an attempt before; else the part as it is to be said now."""
+    if row.maybe_duplicate and row.part.action is not Action.EDIT and isinstance(channel, FindsSent):
+        try:
+            return await channel.find_sent(part), part
+        except Unknown:  # it left no trace: only the mark can tell that it may be there already
+            return None, _add_mark(row, channel, part)
+    return None, part
+
+
 def _add_mark(row: OutboxRow, channel: Channel, part: OutboundPart) -> OutboundPart:
     """The part under the mark, where it has none yet; a placeholder says nothing that could be doubled."""
     if row.part.action is Action.PLACEHOLDER or not channel.limits.idempotent_sends:
@@ -126,15 +127,16 @@ def _add_mark(row: OutboxRow, channel: Channel, part: OutboundPart) -> OutboundP
     return replace(part, rendered=replace(part.rendered, text=marked))
 
 
-async def call(asked: Awaitable[T], timeout_s: float, *, broken: type[Unknown] | type[Permanent] = Unknown) -> T:
-    """What the platform answered. An error in the adapter itself counts as `broken`, for this call alone.
+@asynccontextmanager
+async def call_within(timeout_s: float, *, broken: type[Unknown] | type[Permanent] = Unknown) -> AsyncIterator[None]:
+    """One call of a platform is made within. An error in the adapter itself counts as `broken`, for this call alone.
 
     Raises:
         ChannelError: it did not happen, or nobody knows.
     """
     try:
         async with asyncio.timeout(timeout_s):
-            return await asked
+            yield
     except ChannelError:
         raise
     except TimeoutError:

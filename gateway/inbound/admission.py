@@ -28,7 +28,7 @@ from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.inbound.reception import Doorway, ReceptionResult, StrangerReception, open_row
 from gateway.inbound.session_key import group_key
-from gateway.store import chats, inbox, lanes, moves, outbox, people
+from gateway.store import chats, inbox, outbox, people
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.outbox import OutboxRow
@@ -174,12 +174,12 @@ class Admission:
         """
         lane = event.address.lane
         if isinstance(event, MembershipChanged) and event.change in (Membership.BLOCKED, Membership.LEFT):
-            lanes.park(self._connection, event.tenant, lane, event.change.value, self._now)
+            outbox.park(self._connection, event.tenant, lane, event.change.value, self._now)
             self.done.parked.append(lane)
         elif isinstance(event, ChatMigrated):
             self._move(event)
         elif lane in self._parked and lane not in self.done.unparked and self._wakes(event):
-            lanes.unpark(self._connection, lane)
+            outbox.unpark(self._connection, lane)
             self.done.unparked.append(lane)
 
     def _wakes(self, event: InboundEvent) -> bool:
@@ -192,10 +192,10 @@ class Admission:
         return _meant_for_us(event) and self._parked.may_try(event.address.lane, self._now)
 
     def _move(self, event: ChatMigrated) -> None:
-        moves.move_chat(self._connection, event.tenant, event.address, event.new_chat, self._now)
+        chats.move_chat(self._connection, event.tenant, event.address, event.new_chat, self._now)
         agent = self._doorway.agent
         old, new = group_key(event.address, agent), group_key(event.address, agent, event.new_chat)
-        moves.move_sessions(self._connection, event.tenant, old, new)
+        chats.move_sessions(self._connection, event.tenant, old, new)
         self.done.moved.append((event.address, event.new_chat))
 
 

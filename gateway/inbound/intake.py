@@ -4,7 +4,7 @@ The order of a session is fixed here, by the one call that queues the commit, be
 becomes within the commit is `gateway.inbound.admission`'s matter.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -71,46 +71,8 @@ class AccountHealth(Protocol):
         ...
 
 
-class ChannelSink:
-    """What one adapter is given (its `Sink`): the way in for its account."""
-
-    def __init__(self, store: Store, intake: "Intake", channel: Channel, health: AccountHealth, tenant: str) -> None:
-        self._store = store
-        self._intake = intake
-        self._channel = channel
-        self._health = health
-        self._tenant = tenant
-
-    async def receive(
-        self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
-    ) -> None:
-        """Return once everything is committed."""
-        failpoint("received")
-        self.report(ChannelState.READY)
-        await self._intake.receive(self._channel, events, rejected, cursor, self._tenant)
-        failpoint("acked")
-
-    async def cursor(self) -> str | None:
-        """The last committed resume point."""
-        query = partial(inbox.cursor_of, channel=self._channel.name, account=self._channel.account)
-        return await self._store.read(query)
-
-    async def chats(self) -> Sequence[KnownChat]:
-        """Where people who are let in talk to the bot."""
-        query = partial(chats.of_account, channel=self._channel.name, account=self._channel.account)
-        return await self._store.read(query, lasting=True)
-
-    def report_missing(self, detail: str) -> None:
-        """Tell health what could not be read."""
-        self._health.note_missing(detail)
-
-    def report(self, state: ChannelState, detail: str = "") -> None:
-        """Tell health how this channel is doing."""
-        self._health.note(state, detail)
-
-
 class Intake:
-    """The one way in, for every channel."""
+    """What the ways in of all channels share: who may say how much, and who is told of what was committed."""
 
     def __init__(
         self,
@@ -138,71 +100,7 @@ class Intake:
         self._noted: dict[Address, datetime] = {}  # chats that were written down lately
         self._unlisted: set[str] = set()  # groups of which the operator was told
 
-    async def receive(
-        self,
-        channel: Channel,
-        events: Sequence[InboundEvent],
-        rejected: Iterable[Rejected],
-        cursor: str | None,
-        tenant: str,
-    ) -> None:
-        """Return once everything is committed. What strangers say beyond their bound leaves nothing to be committed.
-
-        Raises:
-            NotPersisted: nothing is; the platform must not be told that we have it.
-        """
-        plans, unread = self._plans(events)
-        unread = (*rejected, *unread)
-        commit = partial(self._commit, channel=channel, tenant=tenant)
-        if not plans and not unread and cursor is None:
-            return
-        failpoint("inbox_pre")
-        try:
-            try:
-                whole = partial(commit, plans=plans, rejected=unread, cursor=cursor)
-                await self._store.enqueue(whole, then=self._announce)
-            except StoreUnavailable:
-                raise
-            except Exception as broken:  # noqa: BLE001  one event of a batch: found, and kept for the operator
-                log.info("batch_taken_apart", events=len(plans), error=type(broken).__name__)
-                self._bus.reread()  # the commit may hold, and what broke may be what tells of it
-                unread += await self._apart(commit, plans)
-                rest = partial(commit, plans=(), rejected=unread, cursor=cursor)
-                await self._store.enqueue(rest, then=self._announce)
-        except StoreUnavailable as error:
-            self._look_again(plans)
-            raise NotPersisted(str(error)) from error
-        failpoint("inbox_post")
-
-    async def _apart(self, commit: Callable[..., CommitResult], plans: Sequence[Plan]) -> tuple[Rejected, ...]:
-        """Each event in a commit of its own, in order; those whose values the store does not take."""
-        refused: list[Rejected] = []
-        for plan in plans:
-            try:
-                await self._store.enqueue(partial(commit, plans=[plan], rejected=(), cursor=None), then=self._announce)
-            except VALUE_REFUSED as refusal:
-                refused.append(_reject(plan.event, f"the store does not take it: {type(refusal).__name__}"))
-            except StoreUnavailable:
-                raise
-            except Exception as error:  # noqa: BLE001  one event: kept for the operator
-                refused.append(_reject_broken(plan.event, error))
-        return tuple(refused)
-
-    def _plans(self, events: Sequence[InboundEvent]) -> tuple[list[Plan], tuple[Rejected, ...]]:
-        """What each event will be; those that nothing can be made of."""
-        plans: list[Plan] = []
-        refused: list[Rejected] = []
-        for event in events:
-            try:
-                plan = self._plan(event)
-            except Exception as error:  # noqa: BLE001  one event: kept for the operator
-                refused.append(_reject_broken(event, error))
-                continue
-            if plan is not None:
-                plans.append(plan)
-        return plans, tuple(refused)
-
-    def _look_again(self, plans: Sequence[Plan]) -> None:
+    def look_again(self, plans: Sequence[Plan]) -> None:
         """A commit whose outcome is unknown may hold, not announced; what it did not take is not counted."""
         self._bus.reread()
         for plan in plans:
@@ -210,6 +108,10 @@ class Intake:
             if plan.counted is not None and plan.over is None:
                 self._limits.give_back(plan.counted)
             self._strangers.give_back(plan.event, plan.decision, self._person_of(plan.event))
+
+    def begin_commit(self, connection: Connection, channel: Channel) -> Admission:
+        """One commit's work, for a channel, in the writer."""
+        return Admission(connection, channel, self._doorway, self._delivery.parked, self._noted, self._clock())
 
     @property
     def floods(self) -> Mapping[str, int]:
@@ -219,7 +121,7 @@ class Intake:
     def _person_of(self, event: InboundEvent) -> Person | None:
         return self._snapshot.find(event.tenant, event.sender_key)
 
-    def _plan(self, event: InboundEvent) -> Plan | None:
+    def plan(self, event: InboundEvent) -> Plan | None:
         """What becomes of it; None where it is over a stranger's bound."""
         decision = policy.decide(self._snapshot, self._access, event)
         if decision == policy.Silence(policy.GROUP_NOT_LISTED):
@@ -261,26 +163,7 @@ class Intake:
             self._unlisted.add(group)
             log.warning("group_not_allowed", group=group, account=event.address.account, mend="add it to allow_groups")
 
-    def _commit(
-        self,
-        connection: Connection,
-        channel: Channel,
-        plans: Sequence[Plan],
-        rejected: Sequence[Rejected],
-        cursor: str | None,
-        tenant: str,
-    ) -> CommitResult:
-        """The whole of one commit, in the writer."""
-        parked, noted = self._delivery.parked, self._noted
-        admission = Admission(connection, channel, self._doorway, parked, noted, self._clock())
-        for plan in plans:
-            admission.admit(plan)
-        admission.quarantine(rejected, tenant)
-        if cursor is not None:
-            admission.move_cursor(cursor, tenant)
-        return admission.done
-
-    def _announce(self, done: CommitResult) -> None:
+    def announce(self, done: CommitResult) -> None:
         """Tell everybody, in the event loop, right after the commit."""
         self._know(done)
         self._tell_operator(done)
@@ -323,6 +206,102 @@ class Intake:
             if self._flood.is_crowded(account):
                 asks = self._flood.floods().get(account, 0)
                 log.warning("strangers_flood", account=account, messages_per_min=asks, mend="see `tenk pairing list`")
+
+
+class ChannelSink:
+    """What one adapter is given (its `Sink`): the way in for its account."""
+
+    def __init__(self, store: Store, intake: Intake, channel: Channel, health: AccountHealth, tenant: str) -> None:
+        self._store = store
+        self._intake = intake
+        self._channel = channel
+        self._health = health
+        self._tenant = tenant
+
+    async def receive(
+        self, events: Sequence[InboundEvent], *, rejected: Sequence[Rejected] = (), cursor: str | None = None
+    ) -> None:
+        """Return once everything is committed. What strangers say beyond their bound leaves nothing to be committed.
+
+        Raises:
+            NotPersisted: nothing is; the platform must not be told that we have it.
+        """
+        failpoint("received")
+        self.report(ChannelState.READY)
+        plans: list[Plan] = []
+        unread = list(rejected)
+        for event in events:
+            try:
+                plan = self._intake.plan(event)
+            except Exception as error:  # noqa: BLE001  one event: kept for the operator
+                unread.append(_reject_broken(event, error))
+                continue
+            if plan is not None:
+                plans.append(plan)
+        if plans or unread or cursor is not None:
+            failpoint("inbox_pre")
+            try:
+                try:
+                    whole = partial(self._commit, plans=plans, rejected=unread, cursor=cursor)
+                    await self._store.write(whole, then=self._intake.announce, lasting=False)
+                except StoreUnavailable:
+                    raise
+                except Exception as broken:  # noqa: BLE001  one event of a batch: found, and kept for the operator
+                    log.info("batch_taken_apart", events=len(plans), error=type(broken).__name__)
+                    self._intake.look_again(())  # the commit may hold, and what broke may be what tells of it
+                    unread += await self._apart(plans)
+                    rest = partial(self._commit, plans=(), rejected=unread, cursor=cursor)
+                    await self._store.write(rest, then=self._intake.announce, lasting=False)
+            except StoreUnavailable as error:
+                self._intake.look_again(plans)
+                raise NotPersisted(str(error)) from error
+            failpoint("inbox_post")
+        failpoint("acked")
+
+    async def _apart(self, plans: Sequence[Plan]) -> list[Rejected]:
+        """Each event in a commit of its own, in order; those whose values the store does not take."""
+        refused: list[Rejected] = []
+        for plan in plans:
+            try:
+                alone = partial(self._commit, plans=(plan,), rejected=(), cursor=None)
+                await self._store.write(alone, then=self._intake.announce, lasting=False)
+            except VALUE_REFUSED as refusal:
+                refused.append(_reject(plan.event, f"the store does not take it: {type(refusal).__name__}"))
+            except StoreUnavailable:
+                raise
+            except Exception as error:  # noqa: BLE001  one event: kept for the operator
+                refused.append(_reject_broken(plan.event, error))
+        return refused
+
+    def _commit(
+        self, connection: Connection, plans: Sequence[Plan], rejected: Sequence[Rejected], cursor: str | None
+    ) -> CommitResult:
+        """The whole of one commit, in the writer."""
+        admission = self._intake.begin_commit(connection, self._channel)
+        for plan in plans:
+            admission.admit(plan)
+        admission.quarantine(rejected, self._tenant)
+        if cursor is not None:
+            admission.move_cursor(cursor, self._tenant)
+        return admission.done
+
+    async def cursor(self) -> str | None:
+        """The last committed resume point."""
+        query = partial(inbox.cursor_of, channel=self._channel.name, account=self._channel.account)
+        return await self._store.read(query)
+
+    async def chats(self) -> Sequence[KnownChat]:
+        """Where people who are let in talk to the bot."""
+        query = partial(chats.of_account, channel=self._channel.name, account=self._channel.account)
+        return await self._store.read(query, lasting=True)
+
+    def report_missing(self, detail: str) -> None:
+        """Tell health what could not be read."""
+        self._health.note_missing(detail)
+
+    def report(self, state: ChannelState, detail: str = "") -> None:
+        """Tell health how this channel is doing."""
+        self._health.note(state, detail)
 
 
 def newcomer_key(tenant: str, sender_key: str) -> str:

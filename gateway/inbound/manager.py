@@ -14,11 +14,12 @@ from functools import partial
 import structlog
 
 from channels.base import Channel, ChannelState, HasCommands, Menus, Reacts, Sign
+from channels.clocks import Sleep
 from channels.errors import ChannelError, ConfigRefused
 from channels.messages import DEFAULT_TENANT, Address
 from channels.registry import ChannelNotInstalled
 from gateway.delivery.pacing import Pacer
-from gateway.delivery.sender import call
+from gateway.delivery.sender import call_within
 from gateway.inbound.intake import ChannelSink, Intake
 from gateway.store.engine import Store
 from gateway.supervision import until_ended
@@ -31,10 +32,6 @@ RESTART_S = (1.0, 2.0, 5.0, 15.0, 60.0)
 
 SIGN_TIMEOUT_S = 10.0
 SIGNS_AT_ONCE = 50
-
-
-Sleep = Callable[[float], Awaitable[None]]
-"""Wait so many seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +238,7 @@ class ChannelManager:
     async def _sign(self, asked: Awaitable[None], failed: str, channel: str) -> None:
         """Make a call that may fail without harm."""
         try:
-            await call(asked, SIGN_TIMEOUT_S)
+            async with call_within(SIGN_TIMEOUT_S):
+                await asked
         except ChannelError as failure:
             log.info(failed, channel=channel, error=str(failure))

@@ -18,7 +18,7 @@ from gateway.ops.control import Handler
 from gateway.sessions.router import Router
 from gateway.store import inbox, outbox, pairing, people
 from gateway.store.engine import Store
-from gateway.store.usage import usage_sums
+from gateway.store.journal import usage_sums
 from gateway.supervision import Faults
 from gateway.telemetry import OUTBOX_WAITING
 

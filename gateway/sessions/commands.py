@@ -33,17 +33,18 @@ from gateway.commands.base import (
 from gateway.commands.decisions import Decision
 from gateway.commands.table import CommandTable
 from gateway.delivery.delivery import Delivery
+from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.durable_queue import QueueHead, SerialWorker, load_filtered
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
-from gateway.sessions.deps import ChannelDirectory, PeopleDirectory
+from gateway.sessions.deps import PeopleDirectory
 from gateway.sessions.inbox_rules import missed_text, own_route_id, words_of
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.presses import PressHandler, take_away_buttons, take_press
 from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
-from gateway.store import blobs, inbox, journal, outbox, people
+from gateway.store import inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
@@ -331,6 +332,6 @@ def _keep_files(connection: Connection, row: InboxRow, reply: Reply, now: dateti
     refs = []
     for index, file in enumerate(reply.files):
         blob = f"inbox:{row.id}/{index}"
-        blobs.put(connection, row.tenant, blob, file.content, now)
+        outbox.put_file(connection, row.tenant, blob, file.content, now)
         refs.append(MediaRef(file.kind, file.name, file.mime, blob))
     return tuple(refs)

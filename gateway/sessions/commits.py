@@ -19,13 +19,12 @@ from agent.transcript import (
     TurnStarted,
     UserItem,
 )
+from channels.clocks import Clock
 from gateway.store import inbox, journal, outbox
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, TurnRow
 from gateway.store.outbox import OutboxPart, OutboxRow
-
-Clock = Callable[[], datetime]
 
 LocalEffect = Callable[[Connection, datetime], str]
 """Apply a local command, once its key; its result as a JSON object {"success", "data", "error"}."""

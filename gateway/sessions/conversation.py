@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 
-from agent.history import PastTurn, history_for
+from agent.context import PastTurn, history_for
 from agent.transcript import Item, JournalEvent
 from gateway.sessions.config import SessionsConfig
 from gateway.store import journal
@@ -37,12 +37,10 @@ class Conversation:
 
     async def load(self) -> SessionState:
         """The living generation; begun where there is none."""
-        if self._state is not None:
-            return self._state
-        async with self._reading:
-            return self._living() or await self._read()
-
-    def _living(self) -> SessionState | None:
+        if self._state is None:
+            async with self._reading:
+                if self._state is None:
+                    return await self._read()
         return self._state
 
     async def reload(self) -> SessionState:

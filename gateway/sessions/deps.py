@@ -1,27 +1,33 @@
-"""Every session and turn of a gateway shares these, and needs this of people and channels. No behaviour."""
+"""What sessions and turns share: `SessionDeps` and `TurnDeps` all of a gateway's, `SessionContext` the parts of one."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
 from agent.catalogue import Catalogue
+from agent.loop import Agent
 from agent.ports import LocalCommand, Principal, Turn, TurnPort
 from agent.transcript import EndReason, JournalEvent
-from channels.base import Channel, Sign
-from channels.messages import Address
+from channels.base import Sign
+from channels.messages import InboundMessage
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
+from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.sessions.config import SessionsConfig
-from gateway.sessions.mailbox import KindOf
+from gateway.sessions.conversation import Conversation
+from gateway.sessions.mailbox import KindOf, Mailbox
 from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.trials import Trials
+from gateway.sessions.turn import SessionTurn
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.store.engine import Connection, Store
+from gateway.store.inbox import InboxRow
+from gateway.store.journal import Fence
 from gateway.store.people import Person
 
-RunTurn = Callable[[Turn, TurnPort], Awaitable[EndReason]]
-"""What runs one kind of turn: `agent.loop.run_turn` with its agent."""
+RunTurn = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
+"""What takes one kind of turn to its end; `agent.loop.run_turn` is one."""
 
 ApplyCommand = Callable[[Connection, Principal, LocalCommand, str, datetime], str]
 """Apply a local command within a commit, once a key; its result as a JSON object {"success", "data", "error"}."""
@@ -36,26 +42,6 @@ class PeopleDirectory(Protocol):
 
     def put(self, person: Person) -> None:
         """Know this person as they are now."""
-        ...
-
-
-class ChannelDirectory(Protocol):
-    """What sessions and commands need of the channels."""
-
-    async def when_loaded(self, address: Address) -> Channel:
-        """The channel of an address, as soon as it is loaded."""
-        ...
-
-    def is_configured(self, address: Address) -> bool:
-        """Whether the account of an address is configured."""
-        ...
-
-    def hints(self, address: Address) -> str:
-        """How text is formatted there, for the model."""
-        ...
-
-    def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
-        """Show a sign, or None of them, sooner or later, if the channel can; on one message in the order of calls."""
         ...
 
 
@@ -83,7 +69,50 @@ class SessionDeps:
     live: LiveDeps
     channels: ChannelDirectory
     people: PeopleDirectory
-    agents: Mapping[str, RunTurn]  # by kind of turn
+    agent: Agent
+    turns_of: Mapping[str, RunTurn]  # by kind of turn
     kind_of: KindOf
     trials: Trials  # what every turn passes before it begins
     epoch: int
+
+
+class StatusReactions:
+    """Shows the people of one session what became of their messages; the look of a sign is its channel's."""
+
+    def __init__(self, channels: ChannelDirectory, *, wanted: bool) -> None:
+        """Where reactions are not wanted nothing is shown."""
+        self._channels = channels
+        self._wanted = wanted
+        self._waiting: dict[int, InboxRow] = {}
+
+    def show(self, row: InboxRow, sign: Sign | None) -> None:
+        """This sign in place of the one before; None takes it away."""
+        if sign is Sign.QUEUED:
+            self._waiting[row.id] = row
+        else:
+            self._waiting.pop(row.id, None)
+        if isinstance(row.event, InboundMessage) and self._wanted:
+            self._channels.react(row.event.address, row.event.message_id, sign)
+
+    def end_wait(self, ids: Collection[int]) -> None:
+        """The wait of these rows is over."""
+        for id_ in ids:
+            if (row := self._waiting.get(id_)) is not None:
+                self.show(row, None)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionContext:
+    """One session as its runner and its turns see it."""
+
+    key: str
+    fence: Fence
+    mailbox: Mailbox
+    conversation: Conversation
+    reactions: StatusReactions
+    people: PeopleDirectory
+    turn: SessionTurn
+
+    def may_command(self, user_id: str) -> bool:
+        """Whether this person may command the bot at this moment."""
+        return self.people.principal(user_id) is not None

@@ -29,8 +29,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
-from gateway.sessions.context import SessionContext
-from gateway.sessions.deps import TurnDeps
+from gateway.sessions.deps import SessionContext, TurnDeps
 from gateway.sessions.turn import ClaimedTurn
 from gateway.store.engine import Connection
 from gateway.store.outbox import OutboxPart, OutboxRow

@@ -40,7 +40,6 @@ class Mailbox(SerialWorker[InboxRow]):
         self._store = store
         self._key = key
         self._kind_of = kind_of
-        self._offered_id = 0
         self._edited: dict[int, InboundEvent] = {}  # by row: how it reads since it was offered
 
     async def _load(self, after_id: int, limit: int) -> list[InboxRow]:
@@ -50,12 +49,7 @@ class Mailbox(SerialWorker[InboxRow]):
     async def _load_offered(self, after_id: int, limit: int) -> list[InboxRow]:
         """What was offered and is in the store alone; what the router has not seen yet may not be for a turn at all."""
         rows = await read_waiting(self._store, after_id, limit, self._key)
-        return [row for row in rows if row.id <= self._offered_id]
-
-    def offer(self, row: InboxRow) -> None:
-        """Take a row; beyond the bound the store alone remembers it."""
-        self._offered_id = max(row.id, self._offered_id)
-        super().offer(row)
+        return [row for row in rows if row.id <= self.head.offered_id]
 
     @property
     def busy(self) -> bool:

@@ -17,13 +17,16 @@ from gateway.sessions.commands import CommandRunner
 from gateway.sessions.deps import SessionDeps
 from gateway.sessions.inbox_rules import is_missed
 from gateway.sessions.session import Session
-from gateway.store import edits, inbox, journal
+from gateway.store import earlier, inbox, journal
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.telemetry import FAULTS, series
 
 log = structlog.get_logger()
 
 SWEEP_EVERY_S = 15.0
+
+TRIES = 2
+"""Times a row is routed: what was in its way may be gone the second time."""
 
 
 class Router:
@@ -47,7 +50,16 @@ class Router:
             self._tasks.create_task(self._sweep())
         while True:
             row = await self._bus.consume()
-            if not await self._routes(row) and not await self._routes(row):  # what was in the way may be gone
+            for _ in range(TRIES):
+                try:
+                    await self.route(row)
+                    break
+                except GatewayError:
+                    raise
+                except Exception:  # noqa: BLE001  one row: recorded here, and those behind it are routed
+                    log.exception("row_not_routed", inbox_id=row.id, session=row.session_key)
+                    series(FAULTS, "row").inc()
+            else:
                 self._tasks.create_task(self._give_up(row))
 
     async def recover(self) -> None:
@@ -90,22 +102,10 @@ class Router:
         """Turns in flight."""
         return sum(session.running for session in self._sessions.values())
 
-    async def _routes(self, row: InboxRow) -> bool:
-        """Route one row; False where that broke."""
-        try:
-            await self.route(row)
-        except GatewayError:
-            raise
-        except Exception:  # noqa: BLE001  one row: recorded here, and those behind it are routed
-            log.exception("row_not_routed", inbox_id=row.id, session=row.session_key)
-            series(FAULTS, "row").inc()
-            return False
-        return True
-
     async def _give_up(self, row: InboxRow) -> None:
         """End a row that cannot be routed; whoever said something is told."""
         if isinstance(row.event, MessageDeleted):
-            await self._settle(row, Outcome.FAILED, "it could not be routed; the log has more")
+            await self._settle(row.id, Outcome.FAILED, "it could not be routed; the log has more")
         else:
             await self.session(row.tenant, row.session_key).give_up([row])
 
@@ -116,7 +116,7 @@ class Router:
         session = self.session(row.tenant, row.session_key)
         if isinstance(event, MessageDeleted):
             await self._take_back(session, row, event.message_id)
-        elif self._is_missed(row):
+        elif is_missed(row.admitted_at, self._deps.turns.clock(), self._deps.config):
             self._commands.offer(session, row)
         elif isinstance(event, InboundMessage) and event.edited:
             await self._apply_edit(session, row, event.message_id)
@@ -124,9 +124,6 @@ class Router:
             session.offer(row)
         else:
             self._commands.offer(session, row)
-
-    def _is_missed(self, row: InboxRow) -> bool:
-        return is_missed(row.admitted_at, self._deps.turns.clock(), self._deps.config)
 
     async def _apply_edit(self, session: Session, row: InboxRow, message_id: str) -> None:
         """An edit of what nobody has answered takes its place; of what is being answered it steers; later: context."""
@@ -136,27 +133,24 @@ class Router:
             session.offer(row)
         elif original.outcome is None and original.turn_id is None:
             session.change(original.id, row)  # before its commit: a claim queued after this has the new text
-            if not await self._store.write(partial(edits.replace, original_id=original.id, edit=row, now=now)):
+            if not await self._store.write(partial(earlier.replace, original_id=original.id, edit=row, now=now)):
                 session.offer(row)
         elif original.done_at is None or row.admitted_at < original.done_at:  # too late to join, not to be answered
             session.offer(row)
         else:
-            await self._settle(row, Outcome.CONTEXT, "edited after it was answered")
+            await self._settle(row.id, Outcome.CONTEXT, "edited after it was answered")
 
     async def _take_back(self, session: Session, row: InboxRow, message_id: str) -> None:
         """What nobody has answered yet is not answered any more."""
         original = await self._original(row, message_id)
         if original is not None and original.outcome is None and original.turn_id is None:
-            await self._settle_id(original.id, Outcome.CLEARED, "deleted by its sender")
-        await self._settle(row, Outcome.CONTEXT, "a deletion")
+            await self._settle(original.id, Outcome.CLEARED, "deleted by its sender")
+        await self._settle(row.id, Outcome.CONTEXT, "a deletion")
 
-    async def _original(self, row: InboxRow, message_id: str) -> edits.Original | None:
-        return await self._store.read(partial(edits.original_of, row=row, message_id=message_id), lasting=True)
+    async def _original(self, row: InboxRow, message_id: str) -> earlier.Original | None:
+        return await self._store.read(partial(earlier.original_of, row=row, message_id=message_id), lasting=True)
 
-    async def _settle(self, row: InboxRow, outcome: Outcome, detail: str) -> None:
-        await self._settle_id(row.id, outcome, detail)
-
-    async def _settle_id(self, id_: int, outcome: Outcome, detail: str) -> None:
+    async def _settle(self, id_: int, outcome: Outcome, detail: str) -> None:
         now = self._deps.turns.clock()
         await self._store.write(partial(inbox.settle, id_=id_, outcome=outcome, now=now, detail=detail))
 

@@ -18,9 +18,8 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
-from gateway.sessions.context import SessionContext, StatusReactions
 from gateway.sessions.conversation import Conversation
-from gateway.sessions.deps import SessionDeps
+from gateway.sessions.deps import SessionContext, SessionDeps, StatusReactions
 from gateway.sessions.inbox_rules import (
     CHAT,
     JOIN_WITHIN,
@@ -206,18 +205,15 @@ class Session:
             started = TurnStarted((item,))
             claimed = ClaimedTurn(turn, row.id, message_id_of(row), own_route_id(row), (started,))
             self._turn.claim(claimed)
-            still_open = await self._claim(claimed, started, [row.id for row in rows])
+            place = JournalPlace(self._fence, turn, self.conversation.next_seq(turn.session_id, 1))
+            claim = partial(commits.claim, place=place, ids=[row.id for row in rows], started=started)
+            failpoint("claim_pre")
+            still_open = await self._store.write(claim)
             if len(still_open) == len(rows):
                 return claimed
             # a part was taken back: the rest is claimed anew, as it reads by now
             self._turn.rows = [self.mailbox.current(row) for row in rows if row.id in still_open]
         return None
-
-    async def _claim(self, claimed: ClaimedTurn, started: TurnStarted, ids: Sequence[int]) -> Sequence[int]:
-        """Begin the turn in one commit, if every one of its rows is open still; those that are."""
-        place = JournalPlace(self._fence, claimed.turn, self.conversation.next_seq(claimed.turn.session_id, 1))
-        failpoint("claim_pre")
-        return await self._store.write(partial(commits.claim, place=place, ids=ids, started=started))
 
     async def give_up(self, rows: Sequence[InboxRow]) -> None:
         """What cannot begin ends here and the person is told; it ends all the same where nobody can be."""

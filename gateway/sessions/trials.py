@@ -7,13 +7,14 @@ is given up, and its person is told. Nobody waits for ever: others wait until a 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from enum import Enum
 from functools import partial
 
 import structlog
 
+from channels.clocks import Sleep
 from gateway.store import crashes
 from gateway.store.crashes import AtWork, Record, row_work, turn_work
 from gateway.store.engine import Store
@@ -36,9 +37,6 @@ ALONE_S = (20.0, 40.0, 80.0, 160.0, 320.0)
 """How long a suspect works alone, by its deaths so far; then others may begin, and a death is no proof any more."""
 
 NOTHING = Record(0, 0)
-
-Sleep = Callable[[float], Awaitable[None]]
-"""Wait so many seconds."""
 
 
 class GivenUp(Exception):

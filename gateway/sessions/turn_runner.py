@@ -15,8 +15,7 @@ from agent.transcript import EndReason, answer_text
 from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.failpoints import failpoint
-from gateway.sessions.context import SessionContext
-from gateway.sessions.deps import SessionDeps
+from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import is_missed, missed_text
 from gateway.sessions.journaled_turn import JournaledTurn
 from gateway.sessions.trials import Admitted
@@ -113,7 +112,7 @@ class TurnRunner:
                 hints = deps.channels.hints(turn.address)
                 history = conversation.history_of(turn.session_id, turn.user_id)
                 asked = Turn(turn.id, principal, history, claimed.events, turn.started_at, hints)
-                await deps.agents[turn.kind](asked, port)
+                await deps.turns_of[turn.kind](asked, port, deps.agent)
         finally:
             live.cancel()
         conversation.remember(turn.session_id, turn.user_id, port.events)

@@ -87,21 +87,15 @@ class Store:
         """Which SQL the jobs meet."""
         return self._engine.dialect
 
-    def enqueue(self, job: Job[T], then: Callable[[T], None] | None = None) -> asyncio.Future[T]:
+    def write(self, job: Job[T], then: Callable[[T], None] | None = None, *, lasting: bool = True) -> asyncio.Future[T]:
         """Queue a job: jobs commit in the order of these calls. Cancelling the future does not take the job back.
 
         `then(result)` is called in the event loop, in job order, after the commit and before the future resolves.
-        The future raises StoreUnavailable in an outage (the job may hold nevertheless: it must bear repetition), or
-        what the job or `then` raised.
+        An outage is waited out: the job keeps its place in the order until it holds, or `aclose` was called and it was
+        tried once more. Where it is not `lasting` the future raises StoreUnavailable in an outage (the job may hold
+        nevertheless: it must bear repetition). It raises what the job or `then` raised.
         """
-        return self._writer.enqueue(job, then)
-
-    async def write(self, job: Job[T], then: Callable[[T], None] | None = None) -> T:
-        """As `enqueue`, but an outage is waited out: the job keeps its place in the order until it holds.
-
-        Cancelling the caller does not end that. After `aclose` was called it is tried once more, then StoreUnavailable.
-        """
-        return await self._writer.enqueue(job, then, lasting=True)
+        return self._writer.enqueue(job, then, lasting=lasting)
 
     async def read(self, query: Callable[[Connection], T], *, lasting: bool = False) -> T:
         """The query's result over one consistent view of what is committed; a write in it is refused.

@@ -19,9 +19,10 @@ from channels.messages import (
     Rejected,
     Route,
 )
-from gateway.store import kept, reply_routes, tally
+from gateway.store import reply_routes, retention
 from gateway.store.dialect import insert_new
 from gateway.store.tables.traffic import channel_accounts, inbox
+from gateway.store.writer import note_outcome
 
 
 class Outcome(StrEnum):
@@ -88,9 +89,9 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
     if inserted is None:
         return None
     if row.outcome is not None:
-        tally.note(connection, row.outcome, 1)
+        note_outcome(connection, row.outcome, 1)
     if row.outcome is Outcome.CONTEXT:
-        kept.forget_older(connection, inserted)
+        retention.forget_older(connection, inserted)
     if (route := route_of(event)) is not None:
         reply_routes.add_route(connection, event.tenant, inserted, route)
     return int(inserted)
@@ -99,7 +100,7 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
 def _payload(row: NewRow) -> str:
     """The event; nothing of it where it is refused, or from nobody we know: then only its key is kept."""
     if row.outcome is Outcome.REFUSED or (row.outcome is not None and row.user_id is None):
-        return kept.NOTHING
+        return retention.NOTHING
     return INBOUND_EVENT.dump_json(row.event).decode()
 
 
@@ -143,8 +144,8 @@ def quarantine(
         },
     ).scalar()
     if inserted is not None:
-        tally.note(connection, Outcome.QUARANTINED, 1)
-        kept.forget_older(connection, inserted)
+        note_outcome(connection, Outcome.QUARANTINED, 1)
+        retention.forget_older(connection, inserted)
 
 
 def cursor_of(connection: sa.Connection, channel: str, account: str) -> str | None:
@@ -211,7 +212,7 @@ def set_aside(connection: sa.Connection, id_: int, reason: str) -> None:
         .where(inbox.c.id == id_, inbox.c.outcome.is_(None))
         .values(outcome=Outcome.QUARANTINED, detail=reason, done_at=inbox.c.admitted_at)
     )
-    tally.note(connection, Outcome.QUARANTINED, done.rowcount)
+    note_outcome(connection, Outcome.QUARANTINED, done.rowcount)
 
 
 def waiting(connection: sa.Connection, after_id: int, limit: int, session_key: str | None = None) -> list[InboxRow]:
@@ -254,7 +255,7 @@ _settle = (
     .where(inbox.c.id == sa.bindparam("b_id"), inbox.c.outcome.is_(None))
     .values(outcome=sa.bindparam("b_outcome"), detail=sa.bindparam("b_detail"), done_at=sa.bindparam("b_now"))
 )
-_refuse = _settle.values(payload=kept.NOTHING)
+_refuse = _settle.values(payload=retention.NOTHING)
 
 
 def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime, detail: str | None = None) -> bool:
@@ -262,9 +263,9 @@ def settle(connection: sa.Connection, id_: int, outcome: Outcome, now: datetime,
     settled = _refuse if outcome is Outcome.REFUSED else _settle
     done = connection.execute(settled, {"b_id": id_, "b_outcome": outcome, "b_detail": detail, "b_now": now})
     if done.rowcount == 1:
-        tally.note(connection, outcome, 1)
+        note_outcome(connection, outcome, 1)
         if outcome is Outcome.CONTEXT:
-            kept.forget_older(connection, id_)
+            retention.forget_older(connection, id_)
     return done.rowcount == 1
 
 
@@ -286,7 +287,7 @@ def settle_turn(
     """Record the outcome of a turn's rows: `first_id` gets it, what joined later was merged."""
     values = {"b_turn": turn_id, "b_first": first_id, "b_outcome": outcome, "b_detail": detail, "b_now": now}
     for ended in connection.execute(_settle_turn, values).scalars():
-        tally.note(connection, ended, 1)
+        note_outcome(connection, ended, 1)
 
 
 def rows_of_turn(connection: sa.Connection, turn_id: str) -> list[tuple[int, InboundEvent]]:
@@ -335,7 +336,7 @@ def clear_claimed(
     if user_id is not None:
         stopped = stopped.where(inbox.c.user_id == user_id)
     rows = connection.execute(stopped).rowcount
-    tally.note(connection, Outcome.CLEARED, rows)
+    note_outcome(connection, Outcome.CLEARED, rows)
     return rows
 
 
@@ -357,7 +358,7 @@ def reopen(connection: sa.Connection, id_: int, event: InboundEvent, user_id: st
         .where(inbox.c.id == id_)
         .values(user_id=user_id, session_key=session_key, payload=payload, outcome=None, detail=None, done_at=None)
     )
-    tally.note(connection, Outcome.REFUSED, -1)
+    note_outcome(connection, Outcome.REFUSED, -1)
 
 
 def open_count(connection: sa.Connection) -> int:

@@ -6,17 +6,17 @@ Plain functions over a connection. A fenced write changes nothing and raises; th
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime, timedelta
 
 import sqlalchemy as sa
 
+from agent.context import PastTurn
 from agent.errors import Fenced
-from agent.history import PastTurn
 from agent.transcript import JOURNAL_EVENT, EndReason, JournalEvent, ModelResponded, ToolReturned
 from channels.messages import Address
 from gateway.store import crashes
 from gateway.store.dialect import insert_new
-from gateway.store.tables.base import new_id
+from gateway.store.tables.base import EPOCH, new_id
 from gateway.store.tables.turns import SHARDS, events, sessions, shards, turns, usage
 
 JOURNAL_VERSION = 1
@@ -183,7 +183,6 @@ def begin_turn(connection: sa.Connection, turn: TurnRow) -> None:
             "address": _pack(turn.address),
             "reply_to": turn.reply_to,
             "started_at": turn.started_at,
-            "deadline_at": turn.started_at,  # read by nobody; the column goes with the next migration of the table
             "attempts": turn.attempts,
         },
     )
@@ -312,3 +311,39 @@ def note_usage(connection: sa.Connection, turn: TurnRow, response: ModelResponde
             "step": response.step,
         },
     )
+
+
+DAY_MICROSECONDS = 86_400_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class UsageSum:
+    """The calls of one person to one model on one UTC day; tokens are None where the provider never counted them."""
+
+    day: date
+    user_id: str
+    model: str
+    calls: int
+    input_tokens: int | None  # all input, cached included
+    output_tokens: int | None
+    cache_read_tokens: int | None
+    cache_write_tokens: int | None
+
+
+def usage_sums(
+    connection: sa.Connection, tenant: str, since: datetime, until: datetime, user_id: str | None = None
+) -> list[UsageSum]:
+    """The sums of a tenant, or of one person, with `since` <= instant < `until`; oldest day first."""
+    day = (sa.type_coerce(usage.c.at, sa.BigInteger) // DAY_MICROSECONDS).label("day")
+    counted = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
+    query = (
+        sa.select(
+            day, usage.c.user_id, usage.c.model, sa.func.count(), *(sa.func.sum(usage.c[name]) for name in counted)
+        )
+        .where(usage.c.tenant_id == tenant, usage.c.at >= since, usage.c.at < until)
+        .group_by(day, usage.c.user_id, usage.c.model)
+        .order_by(day, usage.c.user_id, usage.c.model)
+    )
+    if user_id is not None:
+        query = query.where(usage.c.user_id == user_id)
+    return [UsageSum((EPOCH + timedelta(days=days)).date(), *rest) for days, *rest in connection.execute(query)]

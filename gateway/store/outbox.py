@@ -1,4 +1,4 @@
-"""The durable outbox keeps what is to be said, where it stands, and what the platform answered.
+"""The durable outbox keeps what is to be said, the files that go with it, and the lanes that wait for their person.
 
 Plain functions over a connection. Which state follows which attempt is decided in `gateway.delivery`.
 """
@@ -17,6 +17,8 @@ from channels.messages import Address, AttachmentKind, Button, Rendered
 from gateway.store.dialect import insert_new
 from gateway.store.people import tag_of
 from gateway.store.tables.traffic import outbox
+from gateway.store.tables.traffic import parked_lanes as parked
+from gateway.store.tables.turns import blobs
 
 
 class PartState(StrEnum):
@@ -57,7 +59,7 @@ class MediaRef:
     kind: AttachmentKind
     name: str
     mime: str
-    blob: str  # id in `gateway.store.blobs`
+    blob: str  # id in `gateway.store.outbox`
 
 
 _BUTTONS: TypeAdapter[tuple[Button, ...]] = TypeAdapter(tuple[Button, ...])
@@ -199,3 +201,41 @@ def depths(connection: sa.Connection) -> dict[str, int]:
     counted = sa.select(outbox.c.state, sa.func.count().label("parts")).group_by(outbox.c.state)
     found = {row.state: row.parts for where in (IS_OPEN, IS_FAILED) for row in connection.execute(counted.where(where))}
     return {state: found[state] for state in map(str, PartState) if state in found}
+
+
+def open_lanes(connection: sa.Connection) -> list[Address]:
+    """The lanes that have something to say, one address each, parked ones left out."""
+    result = connection.execute(
+        sa.select(outbox.c.channel, outbox.c.account, outbox.c.chat)
+        .where(IS_OPEN, outbox.c.lane.not_in(sa.select(parked.c.lane)))
+        .distinct()
+    )
+    return [Address(row.channel, row.account, row.chat) for row in result]
+
+
+def park(connection: sa.Connection, tenant: str, lane: str, reason: str, now: datetime) -> None:
+    """Stop a lane until its person is heard again."""
+    connection.execute(
+        insert_new(connection, parked), {"tenant_id": tenant, "lane": lane, "reason": reason, "parked_at": now}
+    )
+
+
+def unpark(connection: sa.Connection, lane: str) -> bool:
+    """Let a lane go on; False where it was not parked."""
+    return connection.execute(sa.delete(parked).where(parked.c.lane == lane)).rowcount > 0
+
+
+def parked_lanes(connection: sa.Connection) -> list[str]:
+    """The lanes that are parked."""
+    return list(connection.execute(sa.select(parked.c.lane)).scalars())
+
+
+def put_file(connection: sa.Connection, tenant: str, id_: str, content: bytes, now: datetime) -> None:
+    """Keep a file under an id of the caller's; the same again changes nothing."""
+    row = {"id": id_, "tenant_id": tenant, "content": content, "created_at": now}
+    connection.execute(insert_new(connection, blobs), row)
+
+
+def file_of(connection: sa.Connection, id_: str) -> bytes | None:
+    """The content; None where it is not kept any more."""
+    return connection.execute(sa.select(blobs.c.content).where(blobs.c.id == id_)).scalar()

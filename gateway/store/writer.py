@@ -2,18 +2,18 @@
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Generic, TypeAlias, TypeVar
 
+import sqlalchemy as sa
 import structlog
 from sqlalchemy import Connection, Engine, event
 from sqlalchemy.engine import ExceptionContext
 from sqlalchemy.exc import SQLAlchemyError
 
 from gateway.errors import StoreUnavailable
-from gateway.store.tally import count, forget
-from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS
+from gateway.telemetry import COMMIT_JOBS, COMMIT_SECONDS, OUTCOMES, series
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ def commit_group(
         if len(jobs) == 1:
             return [(None, error)]
     else:
-        count(connection)
+        _count_outcomes(connection)
         return outcomes
     outcomes = []
     for job in jobs:
@@ -85,7 +85,7 @@ def mark_errors(engine: Engine) -> None:
 
     def begin(connection: Connection) -> None:
         connection.info["spoiled"] = False
-        forget(connection)
+        _forget_outcomes(connection)
 
     event.listen(engine, "handle_error", spoil)
     event.listen(engine, "begin", begin)
@@ -238,3 +238,22 @@ class _Entry(Generic[T]):
             self.future.set_exception(error)
         else:
             log.error("store_job_failed", error=repr(error))
+
+
+_OUTCOMES = "outcomes"
+
+
+def note_outcome(connection: sa.Connection, outcome: str, rows: int) -> None:
+    """So many rows end with this outcome, if the transaction commits; below 0 where they are open again."""
+    connection.info.setdefault(_OUTCOMES, Counter())[outcome] += rows
+
+
+def _forget_outcomes(connection: sa.Connection) -> None:
+    """A transaction begins."""
+    connection.info.pop(_OUTCOMES, None)
+
+
+def _count_outcomes(connection: sa.Connection) -> None:
+    """The transaction has committed."""
+    for outcome, rows in connection.info.pop(_OUTCOMES, {}).items():
+        series(OUTCOMES, outcome).inc(max(rows, 0))

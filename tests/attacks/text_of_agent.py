@@ -3,7 +3,7 @@
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from agent import answers, context, responses, stuck
+from agent import answers, context, recovery, responses
 from agent.coach import intents, log_line, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
@@ -169,7 +169,7 @@ def many_calls(text: str) -> None:
     """A turn of very many calls, read as each round reads it."""
     journal = journal_of(text)
     open_calls(journal)
-    stuck.detect_loop(journal)
+    recovery.detect_loop(journal)
     fold([*journal, ModelResponded(1, text), *(ModelResponded(2, piece) for piece in pieces(text))])
 
 
@@ -213,7 +213,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.responses:classify": Entry(classified),
     "agent.responses:with_own_ids": Entry(with_own_ids),
     "agent.answers:end_text": Entry(lambda text: answers.end_text(HARNESS, EndReason.TIMEOUT, text, text)),
-    "agent.stuck:detect_loop": Entry(many_calls),
+    "agent.recovery:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
     "agent.tools.pipeline:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
@@ -226,7 +226,6 @@ EXCUSED: dict[str, str] = {
     "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
     "agent.coach.sentences:_logs": "our own patterns, built once at the start",
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
-    "agent.history": "loops over the turns that are kept, by their events",
     "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline:Work.change": "leaves out what one call, of five arguments at most, does not say",
@@ -234,6 +233,7 @@ EXCUSED: dict[str, str] = {
     "agent.coach.plan:_command": "loops over a person's skills, by their ids",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
-    "agent.permissions": "a tool's name against the operator's few patterns",
-    "agent.turn_run:TurnRun._finish": "loops over the names of tools whose outcome is unknown",
+    "agent.context:history_for": "loops over the turns that are kept, by their events",
+    "agent.tools.pipeline:Permissions.decide": "a tool's name against the operator's few patterns",
+    "agent.turn_run:TurnRun._with_unknown_calls": "loops over the names of tools whose outcome is unknown",
 }

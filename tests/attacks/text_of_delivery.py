@@ -2,9 +2,9 @@
 
 from channels.base import Limits, TextUnit
 from channels.telegram.render import TelegramRenderer
+from gateway.delivery.block_splitter import cut_before
 from gateway.delivery.pages import AnswerPages
 from gateway.delivery.splitter import MAX_PARTS, split
-from gateway.delivery.text_breaks import cut_before
 from tests.attacks.entries import Entry
 from tests.fakes.chat import FakeChannel
 
@@ -31,7 +31,7 @@ def cut(text: str) -> None:
 
 
 ENTRIES: dict[str, Entry] = {
-    "gateway.delivery.text_breaks:cut_before": Entry(cut),
+    "gateway.delivery.block_splitter:cut_before": Entry(cut),
     "gateway.delivery.splitter:split": Entry(in_parts, MAX_PARTS * SMALL.max_text),
     "gateway.delivery.pages:AnswerPages": Entry(growing, MAX_PARTS * SMALL.max_text),
 }

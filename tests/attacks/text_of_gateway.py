@@ -116,7 +116,6 @@ EXCUSED: dict[str, str] = {
     "gateway.sessions.commands": "loops over the commands of a session, by their ids",
     "gateway.sessions.commits": "loops over the rows of a turn, by their ids",
     "gateway.store.": "loops over rows; a database looks at their texts, and only by ids",
-    "gateway.delivery.text_breaks": "measured with the splitting that asks for them",
     "gateway.delivery.splitter": "measured with the rendering of a platform, on the way there",
     "gateway.delivery.pacing": "chats by their ids, of which a bounded number is kept",
     "gateway.delivery.pages:AnswerPages._turn": "loops over the pages of an answer, of which there are only so many",

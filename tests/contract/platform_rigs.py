@@ -75,7 +75,7 @@ class TelegramRig(PlatformRig):
         return side
 
     async def make(self) -> Channel:
-        return TelegramChannel(telegram.account(self.simulator), pause=briefly)
+        return TelegramChannel(telegram.account(self.simulator), sleep=briefly)
 
     async def people_say(self, texts: Sequence[str]) -> None:
         for text in texts:
@@ -108,7 +108,7 @@ class DiscordRig(PlatformRig):
         return side
 
     async def make(self) -> Channel:
-        return discord.channel_of(discord.account(self.simulator), pause=briefly)
+        return discord.channel_of(discord.account(self.simulator), sleep=briefly)
 
     @property
     def _session(self):
@@ -144,7 +144,7 @@ class SlackRig(PlatformRig):
         return SlackPersonSide(SlackSimulator(redeliver_after_s=0.2, retry_after_s=(0.0, 0.05, 0.1)))
 
     async def make(self) -> Channel:
-        return SlackChannel(slack.account(self.simulator), pause=briefly)
+        return SlackChannel(slack.account(self.simulator), sleep=briefly)
 
     def part(self, text: str, key: str = "0123456789abcdef") -> OutboundPart:
         return OutboundPart(address=self.address, rendered=Rendered(text, MARKDOWN), idem_key=key)

@@ -60,7 +60,7 @@ async def test_backups_while_much_is_written_are_whole(tmp_path: Path) -> None:
     """Each holds every note acknowledged before it began."""
     store = await filled(tmp_path / "home" / "tenk.db", 0)
     for number in range(5):
-        writes = [store.enqueue(note(f"{number}/{one}")) for one in range(50)]
+        writes = [store.write(note(f"{number}/{one}"), lasting=False) for one in range(50)]
         await writes[0]
         done = sum(write.done() for write in writes)
         await asyncio.to_thread(back_up, tmp_path / "home" / "tenk.db", tmp_path / f"{number}.db")

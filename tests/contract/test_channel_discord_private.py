@@ -46,7 +46,7 @@ def direct(rig: Rig) -> list[str]:
 async def later(rig: Rig) -> None:
     """Twenty minutes on, in a new process."""
     await rig.channel.aclose()
-    rig.channel = channel_of(rig.config, pause=rig.pauses, clock=lambda: datetime.now(UTC) + LATER)
+    rig.channel = channel_of(rig.config, sleep=rig.pauses, clock=lambda: datetime.now(UTC) + LATER)
     rig.simulator.interactions.life_s = -1.0
 
 

@@ -13,7 +13,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, recovered_mark, to_parts
 from gateway.delivery.pacing import Pacer
-from gateway.store import lanes, outbox
+from gateway.store import outbox
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.contract.channel_rig import Rig, Trouble
 
@@ -160,7 +160,7 @@ class TestLanes:
             parked = bool(delivery.parked)
             await rig.mend()
             if parked:
-                await rig.store.write(lambda connection: lanes.unpark(connection, rig.address.lane))
+                await rig.store.write(lambda connection: outbox.unpark(connection, rig.address.lane))
                 delivery.unpark(rig.address.lane)
                 await until_rows(rig, "sent")
             await say(rig, delivery, "u", "after")

@@ -39,7 +39,7 @@ class TelegramWebhookRig(TelegramRig):
     async def make(self) -> Channel:
         """A fresh channel at the same path."""
         webhook = {"mode": "webhook", "webhook_url": self.base, "webhook_secret": SECRET}
-        channel = TelegramChannel(account(self.simulator, **webhook), pause=_short)
+        channel = TelegramChannel(account(self.simulator, **webhook), sleep=_short)
         self.loaded.channels[:] = [channel]
         return channel
 

@@ -13,7 +13,7 @@ from agent.transcript import EndReason, TurnEnded, TurnStarted, UserItem
 from channels.messages import AttachmentKind, InboundMessage, Rejected, Rendered, Route
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.retention_config import RetentionConfig
-from gateway.store import blobs, inbox, journal, outbox, people, reply_routes, sends
+from gateway.store import inbox, journal, outbox, people, reply_routes, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import NewRow, Outcome
 from gateway.store.journal import TurnRow
@@ -78,7 +78,7 @@ def answered(connection: Connection, number: int, at: datetime = NOON) -> int:
     journal.begin_turn(connection, turn)
     item = TurnStarted((UserItem(f"hello {number}"),))
     journal.append(connection, turn, 2 * number, [item, TurnEnded(EndReason.COMPLETED, "hi")], at)
-    blobs.put(connection, "default", f"blob-{number}", b"x" * 100, at)
+    outbox.put_file(connection, "default", f"blob-{number}", b"x" * 100, at)
     media = (MediaRef(AttachmentKind.DOCUMENT, "a.txt", "text/plain", f"blob-{number}"),)
     part = OutboxPart(turn_id, 0, 0, Action.SEND, CHAT, Rendered("hi"), "hi", media=media)
     outbox.put(connection, "default", [part], at)
@@ -133,7 +133,9 @@ async def test_zero_days_keep_for_ever(kept: Kept) -> None:
 async def test_more_than_a_batch_goes_in_batches(kept: Kept) -> None:
     """All of it, in commits that hold the writer for a moment each."""
     for number in range(450):
-        await kept.store.enqueue(lambda c, n=number: inbox.admit(c, NewRow(said(n), outcome=Outcome.REFUSED), NOON))
+        await kept.store.write(
+            lambda c, n=number: inbox.admit(c, NewRow(said(n), outcome=Outcome.REFUSED), NOON), lasting=False
+        )
     await kept.sweep(8)
     assert 1 == await kept.count("inbox")
 
@@ -180,7 +182,9 @@ async def test_of_a_chats_talk_the_last_thirty_are_kept(kept: Kept) -> None:
     ]
     for number in range(105):
         bad = Rejected(f"bad:{number}", f"raw {number}", "why")
-        await kept.store.enqueue(lambda c, b=bad: inbox.quarantine(c, "default", "telegram", "main", b, NOON))
+        await kept.store.write(
+            lambda c, b=bad: inbox.quarantine(c, "default", "telegram", "main", b, NOON), lasting=False
+        )
     raw = [text for text in await kept.payloads() if text.startswith("raw")]
     assert [f"raw {number}" for number in range(5, 105)] == raw
 
@@ -200,7 +204,7 @@ async def test_a_sqlite_file_gets_shorter(tmp_path: Path) -> None:
     store = await Store.open(f"sqlite:///{tmp_path}/home/tenk.db")
     kept = Kept(store)
     for number in range(30):
-        await store.write(lambda c, n=number: blobs.put(c, "default", f"b{n}", bytes(100_000), NOON))
+        await store.write(lambda c, n=number: outbox.put_file(c, "default", f"b{n}", bytes(100_000), NOON))
     await store.aclose()
     before = (tmp_path / "home" / "tenk.db").stat().st_size
     store = kept.store = await Store.open(f"sqlite:///{tmp_path}/home/tenk.db")

@@ -19,7 +19,7 @@ class TestOutages:
         await store.write(note("before"))
         with case.outage():
             with pytest.raises(StoreUnavailable):
-                await store.enqueue(note("refused"))
+                await store.write(note("refused"), lasting=False)
             assert not store.healthy
         await store.write(note("after"))
         assert store.healthy
@@ -27,13 +27,11 @@ class TestOutages:
 
     async def test_a_write_waits_an_outage_out_and_keeps_its_place(self, case: StoreCase, store: Store) -> None:
         """Lasting jobs hold in the order they were queued, though the first attempts failed; nothing is doubled."""
-        async with asyncio.TaskGroup() as group:
-            with case.outage():
-                writes = [group.create_task(store.write(note(str(n)))) for n in range(20)]
-                await asyncio.sleep(0)
-                with pytest.raises(StoreUnavailable):
-                    await store.enqueue(note("refused"))
-        numbers = [write.result() for write in writes]
+        with case.outage():
+            writes = [store.write(note(str(n))) for n in range(20)]
+            with pytest.raises(StoreUnavailable):
+                await store.write(note("refused"), lasting=False)
+        numbers = [await written for written in writes]
         assert sorted(numbers) == numbers
         assert [str(n) for n in range(20)] == await store.read(subjects)
 
@@ -42,7 +40,7 @@ class TestOutages:
         with case.outage():
             waiting = asyncio.ensure_future(store.write(note("lost")))  # noqa: TID251  awaited below
             with pytest.raises(StoreUnavailable):
-                await store.enqueue(note("refused"))
+                await store.write(note("refused"), lasting=False)
             await store.aclose()
             with pytest.raises(StoreUnavailable):
                 await waiting
@@ -62,7 +60,7 @@ class TestFullDisk:
         await store.write(note("before"))
         await store.write(no_more_pages)  # until the connection is opened anew, which the outage does
         with pytest.raises(StoreUnavailable, match="full"):
-            await store.enqueue(note("x" * 100_000))
+            await store.write(note("x" * 100_000), lasting=False)
         assert not store.healthy
         await store.write(note("after"))
         assert store.healthy

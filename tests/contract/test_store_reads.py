@@ -28,14 +28,18 @@ class TestReads:
     async def test_one_read_sees_one_moment(self, store: Store) -> None:
         """A commit between two queries of one read is not half seen."""
         await store.write(note("early"))
+
+        async def write_late() -> None:
+            await store.write(note("late"))
+
         loop = asyncio.get_running_loop()
 
         def twice(connection: sa.Connection) -> tuple[list[str], list[str]]:
             before = subjects(connection)
             if store.dialect == "sqlite":  # read in a thread
-                asyncio.run_coroutine_threadsafe(store.write(note("late")), loop).result(10)
+                asyncio.run_coroutine_threadsafe(write_late(), loop).result(10)
             else:
-                await_only(store.write(note("late")))
+                await_only(write_late())
             return before, subjects(connection)
 
         assert (["early"], ["early"]) == await store.read(twice)
@@ -128,7 +132,7 @@ class TestValues:
 
     async def test_a_nul_in_a_text_is_kept_or_refused_but_never_cut(self, store: Store) -> None:
         """F40: PostgreSQL refuses NUL, so the edge takes it out; a job that has one fails alone, as its own error."""
-        good, nul = store.enqueue(note("good")), store.enqueue(note("a\0b"))
+        good, nul = store.write(note("good"), lasting=False), store.write(note("a\0b"), lasting=False)
         if store.dialect == "postgresql":
             with pytest.raises(sa.exc.DBAPIError):
                 await nul
@@ -139,7 +143,7 @@ class TestValues:
 
     async def test_a_lone_surrogate_fails_its_job_alone(self, store: Store) -> None:
         """F40, A91: neither database can hold it; the other jobs of the group do not notice."""
-        good, bad = store.enqueue(note("good")), store.enqueue(note("\ud800"))
+        good, bad = store.write(note("good"), lasting=False), store.write(note("\ud800"), lasting=False)
         with pytest.raises((UnicodeEncodeError, sa.exc.DBAPIError)):
             await bad
         await good

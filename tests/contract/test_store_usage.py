@@ -8,10 +8,9 @@ from agent.transcript import ModelResponded, Usage
 from channels.messages import Address
 from gateway.store import journal
 from gateway.store.engine import Store
-from gateway.store.journal import TurnRow
+from gateway.store.journal import TurnRow, UsageSum, usage_sums
 from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import usage
-from gateway.store.usage import UsageSum, usage_sums
 
 MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
 

@@ -31,7 +31,7 @@ class TestWrites:
 
         async def producer(number: int) -> None:
             for n in range(40):
-                futures.append(store.enqueue(note(f"{number}.{n}")))
+                futures.append(store.write(note(f"{number}.{n}"), lasting=False))
                 await asyncio.sleep(0)
 
         async with asyncio.TaskGroup() as group:
@@ -44,14 +44,18 @@ class TestWrites:
     async def test_after_is_called_in_order_and_before_the_future_resolves(self, store: Store) -> None:
         """What hangs on a commit happens in commit order, and whoever waits for the job finds it done."""
         seen: list[int] = []
-        futures = [store.enqueue(note(str(n)), seen.append) for n in range(300)]
+        futures = [store.write(note(str(n)), seen.append, lasting=False) for n in range(300)]
         first = await futures[0]
         assert first in seen
         assert [await future for future in futures] == seen
 
     async def test_a_bad_job_hurts_nobody_else_in_its_group(self, store: Store) -> None:
         """Its caller gets its own error, nothing of it holds, the jobs before and after it do."""
-        before, bad, after = store.enqueue(note("before")), store.enqueue(bad_job), store.enqueue(note("after"))
+        before, bad, after = (
+            store.write(note("before"), lasting=False),
+            store.write(bad_job, lasting=False),
+            store.write(note("after"), lasting=False),
+        )
         with pytest.raises(sa.exc.IntegrityError):
             await bad
         assert await before < await after
@@ -66,7 +70,7 @@ class TestWrites:
             raise LookupError("no such session")
 
         with pytest.raises(LookupError, match="no such session"):
-            await store.enqueue(refuse)
+            await store.write(refuse, lasting=False)
         assert [] == await store.read(subjects)
 
     async def test_a_job_that_swallows_a_database_error_does_not_hold(self, store: Store) -> None:
@@ -79,7 +83,7 @@ class TestWrites:
             except sa.exc.IntegrityError:
                 return
 
-        good, swallowed = store.enqueue(note("good")), store.enqueue(swallow)
+        good, swallowed = store.write(note("good"), lasting=False), store.write(swallow, lasting=False)
         with pytest.raises(SwallowedError):
             await swallowed
         await good
@@ -91,7 +95,7 @@ class TestWrites:
         def fail(_: int) -> None:
             raise ValueError("nobody listens")
 
-        first, second = store.enqueue(note("first"), fail), store.enqueue(note("second"))
+        first, second = store.write(note("first"), fail, lasting=False), store.write(note("second"), lasting=False)
         with pytest.raises(ValueError, match="nobody listens"):
             await first
         await second
@@ -99,7 +103,7 @@ class TestWrites:
 
     async def test_a_group_of_thousands_with_bad_jobs_in_it_keeps_the_good_ones(self, store: Store) -> None:
         """More jobs than a group takes, every hundredth bad: the rest hold, in order."""
-        futures = [store.enqueue(bad_job if n % 100 == 50 else note(str(n))) for n in range(1000)]
+        futures = [store.write(bad_job if n % 100 == 50 else note(str(n)), lasting=False) for n in range(1000)]
         results = [result for future in futures if (result := await settled(future)) is not None]
         assert sorted(results) == results
         assert [str(n) for n in range(1000) if n % 100 != 50] == await store.read(subjects)
@@ -107,7 +111,7 @@ class TestWrites:
     async def test_a_cancelled_caller_does_not_take_the_job_back(self, store: Store) -> None:
         """Whoever waited is gone; what was queued holds, and what hangs on it happens."""
         seen: list[int] = []
-        future = store.enqueue(note("queued"), seen.append)
+        future = store.write(note("queued"), seen.append, lasting=False)
         future.cancel()
         writing = asyncio.ensure_future(store.write(note("written")))  # noqa: TID251  cancelled two lines below
         await asyncio.sleep(0)
@@ -148,11 +152,11 @@ class TestWrites:
     async def test_aclose_commits_what_is_queued_and_takes_no_more(self, case: StoreCase) -> None:
         """Nothing accepted is lost by a stop; what comes later is refused, not hung."""
         store = await case.open()
-        futures = [store.enqueue(note(str(n))) for n in range(600)]
+        futures = [store.write(note(str(n)), lasting=False) for n in range(600)]
         await store.aclose()
         assert all(future.done() for future in futures)
         with pytest.raises(StoreUnavailable):
-            await store.enqueue(note("late"))
+            await store.write(note("late"), lasting=False)
         await store.aclose()
         again = await case.open()
         assert [str(n) for n in range(600)] == await again.read(subjects)

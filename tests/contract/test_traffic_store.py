@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from agent.errors import Fenced
 from agent.transcript import EndReason, ModelResponded, ToolReturned, TurnEnded, TurnStarted, Usage, UserItem, fold
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
-from gateway.store import edits, inbox, journal, lanes, outbox, sends
-from gateway.store.edits import Original
+from gateway.store import earlier, inbox, journal, outbox, sends
+from gateway.store.earlier import Original
 from gateway.store.engine import VALUE_REFUSED, Store
 from gateway.store.inbox import InboxRow, NewRow, Outcome
 from gateway.store.journal import Fence, SessionState, TurnRow
@@ -81,9 +81,9 @@ async def test_a_row_is_claimed_by_one_turn_and_ends_once(store: Store) -> None:
     assert [] == await store.read(lambda c: inbox.waiting(c, 0, 10))
     await store.write(lambda c: inbox.settle_turn(c, "t1", first.id, Outcome.ANSWERED, NOON, "completed"))
     assert not await store.write(lambda c: inbox.settle(c, first.id, Outcome.FAILED, NOON))
-    original = await store.read(lambda c: edits.original_of(c, replace(second, id=99), "1"))
+    original = await store.read(lambda c: earlier.original_of(c, replace(second, id=99), "1"))
     assert Original(first.id, "t1", "answered", NOON) == original
-    merged = await store.read(lambda c: edits.original_of(c, replace(second, id=99), "2"))
+    merged = await store.read(lambda c: earlier.original_of(c, replace(second, id=99), "2"))
     assert Original(second.id, "t1", "merged", NOON) == merged
 
 
@@ -104,7 +104,7 @@ async def test_an_edit_takes_the_place_of_what_nobody_has_claimed(store: Store) 
     """After the claim it does not."""
     original = await admitted(store, said(1, "helo"))
     edit = await admitted(store, replace(said(1, "hello", edited=True), event_id="edit:1"))
-    assert await store.write(lambda c: edits.replace(c, original.id, edit, NOON))
+    assert await store.write(lambda c: earlier.replace(c, original.id, edit, NOON))
     assert ["hello"] == [
         row.event.text
         for row in await store.read(lambda c: inbox.waiting(c, 0, 10, KEY))
@@ -112,7 +112,7 @@ async def test_an_edit_takes_the_place_of_what_nobody_has_claimed(store: Store) 
     ]
     await store.write(partial(inbox.claim, ids=[original.id], turn_id="t1"))
     second = await admitted(store, replace(said(1, "hallo", edited=True), event_id="edit:2"))
-    assert not await store.write(lambda c: edits.replace(c, original.id, second, NOON))
+    assert not await store.write(lambda c: earlier.replace(c, original.id, second, NOON))
 
 
 async def test_a_secret_is_blanked_and_a_refused_row_reopened(store: Store) -> None:
@@ -183,11 +183,11 @@ async def test_the_rest_of_a_refused_reply_is_given_up_and_no_other(store: Store
 async def test_parked_lanes_are_no_open_lanes(store: Store) -> None:
     """Parking twice is parking; unparking says whether it was."""
     await put(store, part(0))
-    assert [CHAT] == await store.read(lanes.open_lanes)
+    assert [CHAT] == await store.read(outbox.open_lanes)
     for _ in range(2):
-        await store.write(lambda c: lanes.park(c, "default", CHAT.lane, "blocked", NOON))
-    assert ([CHAT.lane], []) == (await store.read(lanes.parked_lanes), await store.read(lanes.open_lanes))
-    assert [True, False] == [await store.write(lambda c: lanes.unpark(c, CHAT.lane)) for _ in range(2)]
+        await store.write(lambda c: outbox.park(c, "default", CHAT.lane, "blocked", NOON))
+    assert ([CHAT.lane], []) == (await store.read(outbox.parked_lanes), await store.read(outbox.open_lanes))
+    assert [True, False] == [await store.write(lambda c: outbox.unpark(c, CHAT.lane)) for _ in range(2)]
 
 
 async def test_what_stands_of_an_unfinished_answer_is_found(store: Store) -> None:

@@ -43,7 +43,7 @@ class Rig(simulated_channel.Rig):
     async def restarted(self, sink: RecordingSink | None = None) -> None:
         """Another process: a new channel over what was committed."""
         await self.channel.aclose()
-        self.channel = channel_of(self.config, pause=self.pauses)
+        self.channel = channel_of(self.config, sleep=self.pauses)
         self.sink = sink if sink is not None else RecordingSink(self.sink.committed, self.sink.known)
 
     async def lose_session(self, *gap: tuple[int, str], known: Sequence[int] = (1,)) -> None:
@@ -84,7 +84,7 @@ async def discord(token: str = TOKEN, bucket: tuple[int, float] | None = None, *
         simulator.world.dm(simulator.world.bot(), 1, 1)
         pauses = Pauses(takes_s=0.01)
         config = account(simulator, token, **more)
-        rig = Rig(simulator, channel_of(config, pause=pauses), RecordingSink(), pauses, config)
+        rig = Rig(simulator, channel_of(config, sleep=pauses), RecordingSink(), pauses, config)
         try:
             yield rig
         finally:

@@ -5,8 +5,9 @@ from datetime import UTC, datetime, timedelta
 from channels.discord.channel_cache import Place
 from channels.discord.config import DiscordAccount
 from channels.discord.cursor import Cursor, GatewaySession
+from channels.discord.identity import BotIdentity
 from channels.discord.ingest import Commit, Dispatch, Ingest
-from channels.discord.translate import BotIdentity, TranslationContext, snowflake_at
+from channels.discord.translate import TranslationContext, snowflake_at
 from channels.messages import InboundMessage
 
 NOW = datetime(2026, 11, 20, tzinfo=UTC)

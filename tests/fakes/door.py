@@ -8,6 +8,7 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
+from channels.base import ChannelState
 from channels.messages import InboundEvent, InboundMessage
 from gateway.access.config import AccessConfig
 from gateway.access.invites import Terms
@@ -15,7 +16,7 @@ from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessChange, AccessOperations
 from gateway.access.policy import AccessSnapshot
-from gateway.inbound.intake import Intake
+from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import Doorway, take_up
 from gateway.store.inbox import InboxRow
 from tests.fakes.outages import FickleEngine
@@ -23,6 +24,16 @@ from tests.fakes.people import KEY, NOON
 from tests.fakes.spine import QuickStore, Spine
 
 KEYS = AccessKeys.derive_from(KEY)
+
+
+class NobodyListens:
+    """An account's health that nobody looks at."""
+
+    def note(self, state: ChannelState, detail: str) -> None:
+        """As the port says."""
+
+    def note_missing(self, detail: str) -> None:
+        """As the port says."""
 
 
 @dataclass
@@ -76,7 +87,8 @@ class Door:
 
     async def receive(self, *events: InboundEvent) -> None:
         """As a channel hands it in."""
-        await self.intake.receive(self.spine.channel, events, (), None, "default")
+        sink = ChannelSink(self.spine.store, self.intake, self.spine.channel, NobodyListens(), "default")
+        await sink.receive(events)
 
     async def say(self, text: str, who: str = "7", **more: object) -> InboundMessage:
         """Somebody writes directly."""

@@ -192,9 +192,9 @@ def _platform(name: str, chat: int | str) -> tuple[Any, Callable[[], Any]]:
     if name == "discord":
         sim = DiscordPersonSide().simulator
         sim.add_channel(chat, discord.GUILD)
-        return sim, lambda: _Discord(discord.account(sim), pause=Pauses())
+        return sim, lambda: _Discord(discord.account(sim), sleep=Pauses())
     sim = SlackPersonSide().simulator
-    return sim, lambda: _Slack(slack.account(sim), pause=Pauses())
+    return sim, lambda: _Slack(slack.account(sim), sleep=Pauses())
 
 
 @asynccontextmanager

@@ -57,7 +57,7 @@ async def slack(
     async with SlackSimulator(**options) as simulator:
         simulator.add_app()
         pauses = Pauses()
-        channel = SlackChannel(account(simulator, **more), pause=pauses, now_s=now_s)
+        channel = SlackChannel(account(simulator, **more), sleep=pauses, now_s=now_s)
         try:
             yield Rig(simulator, channel, sink or RecordingSink(), pauses)
         finally:

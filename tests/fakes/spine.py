@@ -247,7 +247,7 @@ class Spine:
                 decisions=lambda _delivery, _bus: self.decisions,
                 clean=self.clean,
                 reader=self.reader,
-                pause=self.pause,
+                sleep=self.pause,
             )
             runtime = build(deps, command_table(product, self.store))
             self.delivery, self.bus, self.router = runtime.delivery, runtime.bus, runtime.router

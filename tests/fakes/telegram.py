@@ -49,7 +49,7 @@ async def telegram(token: str = TOKEN, **more: object) -> AsyncIterator[Rig]:
     async with TelegramSimulator(throttled=False) as simulator:
         simulator.add_bot(TOKEN)
         pauses = Pauses()
-        channel = TelegramChannel(account(simulator, token, **more), pause=pauses)
+        channel = TelegramChannel(account(simulator, token, **more), sleep=pauses)
         try:
             yield Rig(simulator, channel, RecordingSink(), pauses)
         finally:
@@ -72,7 +72,7 @@ async def telegram_webhook(**more: object) -> AsyncIterator[WebhookRig]:
         simulator.add_bot(TOKEN)
         settings = {"mode": "webhook", "webhook_url": base, "webhook_secret": SECRET} | more
         config, pauses = account(simulator, **settings), Looks()
-        channel = TelegramChannel(config, pause=pauses)
+        channel = TelegramChannel(config, sleep=pauses)
         loaded.channels.append(channel)
         try:
             yield WebhookRig(simulator, channel, RecordingSink(), pauses, config.webhook_target, loaded)

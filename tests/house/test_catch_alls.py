@@ -8,18 +8,17 @@ from tests.house.tree import PACKAGES, Function, functions, named, python_files
 ALLOWED = {
     "channels/discord/ingest.py:_read_dispatch",  # one dispatch
     "channels/slack/receiving.py:Receiver._translate_safely",  # one delivery
-    "channels/telegram/receiving.py:_translate_one",  # one update
+    "channels/telegram/receiving.py:translate_updates",  # one update
     "gateway/ops/control.py:ControlServer._serve",  # one connection of an operator
-    "gateway/inbound/intake.py:Intake._apart",  # one event of a batch
-    "gateway/inbound/intake.py:Intake._plans",  # one event of a batch
-    "gateway/inbound/intake.py:Intake.receive",  # one batch, taken apart
+    "gateway/inbound/intake.py:ChannelSink._apart",  # one event of a batch
+    "gateway/inbound/intake.py:ChannelSink.receive",  # one event of a batch; one batch, taken apart
     "gateway/durable_queue.py:SerialWorker._drain",  # one lane, one mailbox
-    "gateway/sessions/router.py:Router._routes",  # one row
+    "gateway/sessions/router.py:Router.run",  # one row
     "gateway/sessions/session.py:Session.give_up",  # one apology
     "gateway/supervision.py:Supervised._contain",  # one task
     "gateway/supervision.py:_note_failure",  # one run of one part
     "agent/tools/pipeline.py:Pipeline._run",  # one tool call
-    "gateway/delivery/sender.py:call",  # one call of one channel
+    "gateway/delivery/sender.py:call_within",  # one call of one channel
     "gateway/delivery/live_answer.py:LiveAnswer._show",  # one live answer
     "gateway/inbound/manager.py:ChannelManager._run_once",  # one channel's run
     "gateway/sessions/commands.py:CommandRunner._run",  # one command

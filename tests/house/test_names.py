@@ -13,7 +13,7 @@ from tests.house.tree import PACKAGES, ROOT, functions, is_migration, named, par
 
 TWINS = {
     "ApiRefusal", "Backfill", "BotIdentity", "EphemeralReplies", "RawFile", "RawMember", "RawMessage",
-    "RawPressedMessage", "RawUser", "RedirectRefused", "ReplyRoute", "TranslationContext",
+    "RawPressedMessage", "RawUser", "ReplyRoute", "TranslationContext",
 }  # fmt: skip
 """Class names that several adapters share for one role. The list only shrinks."""
 

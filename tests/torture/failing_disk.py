@@ -115,7 +115,7 @@ async def fail(disk: FailingDisk, path: Path, n: int, *, lasting: bool) -> Repor
     acknowledged, told = [], 0
     for row in range(ROWS):
         try:
-            await store.enqueue(admit(str(row)))
+            await store.write(admit(str(row)), lasting=False)
         except StoreUnavailable:
             told += 1
             if told == ENOUGH_TOLD:

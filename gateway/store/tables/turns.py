@@ -40,7 +40,6 @@ turns = sa.Table(
     sa.Column("address", sa.Text, nullable=False),  # where the answer goes, JSON
     sa.Column("reply_to", sa.String(128)),
     sa.Column("started_at", Instant, nullable=False),
-    sa.Column("deadline_at", Instant, nullable=False),
     sa.Column("attempts", sa.SmallInteger, nullable=False, default=1),  # one more each time it broke by itself
     sa.Column("end_reason", sa.String(32)),  # None while it runs
     sa.Column("ended_at", Instant),

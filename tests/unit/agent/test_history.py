@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from agent.coach.request_view import listen
-from agent.history import PastTurn, history_for
+from agent.context import PastTurn, history_for
+from agent.models.openai_format import spoken_text
 from agent.ports import ModelRequest
-from agent.speech import spoken_text
 from agent.transcript import (
     AssistantItem,
     CallOutcome,

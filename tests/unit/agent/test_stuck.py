@@ -2,7 +2,7 @@
 
 import pytest
 
-from agent.stuck import detect_loop
+from agent.recovery import detect_loop
 from agent.transcript import (
     CallOutcome,
     ModelResponded,

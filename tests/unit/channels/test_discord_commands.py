@@ -1,7 +1,7 @@
 """Our commands in Discord's form."""
 
 from channels.base import CommandOption, CommandSpec
-from channels.discord.commands import commands_of, same_commands, shared_names
+from channels.discord.payloads import commands_of, same_commands, shared_names
 from channels.simulators.discord.checks import check_commands
 
 TEXT = CommandOption("text", "What you practised", required=True)

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from channels.discord.channel_cache import ChannelCache, Place
 from channels.discord.config import DiscordAccount
+from channels.discord.identity import BotIdentity
 from channels.discord.raw import RawOption
 from channels.discord.reply_route import ReplyRoute
 from channels.discord.translate import (
     MOST_AUTHORS,
-    BotIdentity,
     TranslationContext,
     channel_of,
     instant_of,

@@ -2,8 +2,8 @@
 
 import pytest
 
+from channels.markdown.inline import PLAIN_CHARS, hides
 from channels.markdown.layout import plain_text
-from channels.markdown.links import PLAIN_CHARS, hides
 from channels.markdown.parse import parse
 
 EVIL = "https://evil.example"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from channels.discord.config import DiscordAccount
-from channels.discord.translate import BotIdentity as DiscordSelf
+from channels.discord.identity import BotIdentity as DiscordSelf
 from channels.discord.translate import TranslationContext as DiscordContext
 from channels.discord.translate import translate as from_discord
 from channels.messages import INBOUND_EVENT, MAX_QUOTED_CHARS, InboundMessage, Quoted, QuoteKind

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from channels.markdown.parse import parse
 from channels.messages import GOES_ON
 from channels.slack.render import SlackRenderer
-from channels.slack.stream_delta import holds_link, rest, stable_prefix
+from channels.slack.streams import holds_link, rest, stable_prefix
 from gateway.delivery.pages import close_open_markup
 from tests.fakes.markdown_documents import documents
 

@@ -4,8 +4,8 @@ import pytest
 from aiohttp import ClientOSError, ConnectionTimeoutError, ServerDisconnectedError, SocketTimeoutError
 
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
+from channels.http_answers import to_transport_error
 from channels.telegram.error_mapping import ApiRefusal, to_channel_error
-from channels.transport_errors import to_transport_error
 
 
 @pytest.mark.parametrize(

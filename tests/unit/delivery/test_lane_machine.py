@@ -13,7 +13,7 @@ from hypothesis.stateful import rule
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.store import lanes, moves, outbox
+from gateway.store import chats, outbox
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import Fate, Hang, Lost
 from tests.fakes.machines import AsyncMachine
@@ -128,7 +128,7 @@ class Lanes(AsyncMachine):
             lane = Address("sim", "main", where).lane
             if lane in self.spine.delivery.parked:
                 await self.store.write(
-                    partial(lanes.unpark, lane=lane), lambda _, lane=lane: self.spine.delivery.unpark(lane)
+                    partial(outbox.unpark, lane=lane), lambda _, lane=lane: self.spine.delivery.unpark(lane)
                 )
         await self.go_on(settled)
 
@@ -163,7 +163,7 @@ class Lanes(AsyncMachine):
         old, new = self.address(chat), self.now_at[chat]
         if old.chat != new:
             await self.store.write(
-                lambda connection: moves.move_chat(connection, "default", old, new, self.spine.now),
+                lambda connection: chats.move_chat(connection, "default", old, new, self.spine.now),
                 lambda _: self.spine.delivery.move(old, new),
             )
             self.heard_at[chat] = new

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from channels.errors import ConfigRefused, Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Address
 from gateway.delivery.message_parts import OutboundMessage, recovered_mark, to_parts
-from gateway.store import lanes, moves, outbox
+from gateway.store import chats, outbox
 from gateway.store.outbox import OutboxRow
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.fakes.chat import FakeChannel, Hang, Lost
@@ -130,7 +130,7 @@ async def test_whoever_blocked_the_bot_parks_their_lane_alone(spine: Spine) -> N
     await spine.quiet()
     assert ([], ["c0"]) == (names(spine), names(spine, "c2"))
     assert CHAT.lane in spine.delivery.parked
-    await spine.store.write(lambda connection: lanes.unpark(connection, CHAT.lane))
+    await spine.store.write(lambda connection: outbox.unpark(connection, CHAT.lane))
     spine.delivery.unpark(CHAT.lane)
     await spine.quiet()
     assert ["a0", "b0"] == names(spine)
@@ -142,12 +142,14 @@ async def test_unparking_in_the_tick_of_parking_sends_once(spine: Spine) -> None
     await tell(spine, words("a", 1), "t1")
     await spine.until(lambda: not spine.channel.fates)
     held = threading.Event()
-    busy = spine.store.enqueue(lambda _: held.wait(5))  # what is queued behind it will be one commit
+    busy = spine.store.write(lambda _: held.wait(5), lasting=False)  # what is queued behind it will be one commit
     refusal.release.set()
     while CHAT.lane not in spine.delivery.parked:
         await asyncio.sleep(0)
-    unparked = spine.store.enqueue(
-        lambda connection: lanes.unpark(connection, CHAT.lane), lambda _: spine.delivery.unpark(CHAT.lane)
+    unparked = spine.store.write(
+        lambda connection: outbox.unpark(connection, CHAT.lane),
+        lambda _: spine.delivery.unpark(CHAT.lane),
+        lasting=False,
     )
     held.set()
     assert [True, True] == [await busy, await unparked]
@@ -237,7 +239,7 @@ async def move(spine: Spine, new_chat: str = "c9") -> None:
     """The chat goes on under another id: the platform refuses the old one and says so, as intake hears it."""
     spine.channel.gone[CHAT.chat] = new_chat
     await spine.store.write(
-        lambda connection: moves.move_chat(connection, "default", CHAT, new_chat, spine.now),
+        lambda connection: chats.move_chat(connection, "default", CHAT, new_chat, spine.now),
         lambda _: spine.delivery.move(CHAT, new_chat),
     )
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.delivery.text_breaks import cut_before, longest
+from gateway.delivery.block_splitter import cut_before, longest
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,14 @@ from channels.messages import Address, InboundEvent, InboundMessage, Membership,
 from gateway.access.config import AccessConfig
 from gateway.access.policy import AccessSnapshot
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.inbound.intake import Intake
+from gateway.inbound.intake import ChannelSink, Intake
 from gateway.inbound.reception import Doorway
-from gateway.store import lanes
+from gateway.store import outbox
 from gateway.store.chats import of_account
 from gateway.store.inbox import InboxRow, cursor_of
 from gateway.store.outbox import put
 from gateway.store.tables.traffic import inbox
+from tests.fakes.door import NobodyListens
 from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import QuickStore, Spine
 
@@ -70,7 +71,8 @@ class Door:
         self, *events: InboundEvent, rejected: tuple[Rejected, ...] = (), cursor: str | None = None
     ) -> None:
         """As a channel hands it in."""
-        await self.intake.receive(self.spine.channel, events, rejected, cursor, "default")
+        sink = ChannelSink(self.spine.store, self.intake, self.spine.channel, NobodyListens(), "default")
+        await sink.receive(events, rejected=rejected, cursor=cursor)
 
     async def rows(self) -> list[tuple[str, str | None]]:
         """Event id and outcome of every row, in order."""
@@ -297,7 +299,7 @@ async def park(door: Door, chat: str) -> str:
 
     def job(connection: sa.Connection) -> None:
         put(connection, "default", parts, door.spine.now)
-        lanes.park(connection, "default", address.lane, "no rights to send", door.spine.now)
+        outbox.park(connection, "default", address.lane, "no rights to send", door.spine.now)
 
     await door.spine.store.write(job)
     door.spine.delivery.park(address.lane)

@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 
 from channels.messages import Address
-from gateway.store import moves, outbox
+from gateway.store import chats, outbox
 from tests.fakes.people import NOON, database
 
 CHAT = Address("sim", "main", "1")
@@ -17,7 +17,7 @@ CHAT = Address("sim", "main", "1")
     [
         pytest.param(lambda connection: outbox.open_parts(connection, CHAT.lane, 0, 10), id="the parts of a lane"),
         pytest.param(outbox.open_count, id="how many there are"),
-        pytest.param(lambda connection: moves.move_chat(connection, "t", CHAT, "2", NOON), id="a chat moves"),
+        pytest.param(lambda connection: chats.move_chat(connection, "t", CHAT, "2", NOON), id="a chat moves"),
     ],
 )
 def test_open_parts_are_found_by_their_index(ask: Callable[[sa.Connection], object]) -> None:

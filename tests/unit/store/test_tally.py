@@ -27,7 +27,11 @@ async def test_an_outcome_is_counted_with_its_commit_alone(tmp_path: Path) -> No
     """A job that is rolled back, run again alone or finds its work done counts nothing more."""
     store = await quick_store(tmp_path / "tenk.db")
     before = series(OUTCOMES, "refused")._value.get()  # noqa: SLF001  the client has no other way to read one series
-    failing, first, again = store.enqueue(broken), store.enqueue(refused), store.enqueue(refused)
+    failing, first, again = (
+        store.write(broken, lasting=False),
+        store.write(refused, lasting=False),
+        store.write(refused, lasting=False),
+    )
     with pytest.raises(ValueError, match="a bug"):
         await failing
     assert (1, None) == (await first, await again)

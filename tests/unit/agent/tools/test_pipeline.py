@@ -8,11 +8,10 @@ from pydantic import BaseModel
 
 from agent.errors import Fenced
 from agent.journal import Journal
-from agent.permissions import Permissions
 from agent.ports import ToolEnded, ToolStarted
 from agent.tools.base import Effect, Tool, ToolError, tool, tools_of
 from agent.tools.executor import Executor
-from agent.tools.pipeline import Pipeline, ToolBox
+from agent.tools.pipeline import Permissions, Pipeline, ToolBox
 from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolResultRewritten, open_calls
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort
 
