@@ -281,6 +281,7 @@ class HttpRoute:
     method: str  # GET | POST
     path: str  # begins with "/": "/webhooks/slack/main/events", "/"
     handler: "Callable[[web.Request], Awaitable[web.StreamResponse]]"
+    private: bool = False  # on the control socket instead, which only the gateway's own user can open
 
 
 @runtime_checkable

@@ -23,7 +23,6 @@ from agent.ports import ChatModel
 from agent.tools.base import Tool
 from channels.base import Channel
 from channels.clocks import steady_now, wall_now
-from channels.console.config import ConsolePlace
 from channels.messages import DEFAULT_TENANT
 from channels.registry import load_channel
 from channels.web.config import Guests
@@ -50,7 +49,6 @@ from gateway.ops.instrumentation import MeasuredModel
 from gateway.ops.lock import HomeLock
 from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
 from gateway.ops.status import GatewayStatus, usage_calls
-from gateway.ops.unix_socket import listening
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.router import Router
@@ -200,7 +198,7 @@ class Gateway:
         http = HttpServer(settings.http, standing, Mounts(manager))
         calls = operator_calls(access(delivery, bus), store, keys, InviteLinks(manager, http))
         tasks.keep("http", http.run)
-        tasks.keep("control", self._control(calls, standing).run)
+        tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
         tasks.keep("requests", self._keep_house)
@@ -258,8 +256,7 @@ class Gateway:
         if channels.web.enabled:
             accounts.append(ChannelAccount("web", "main", partial(self._make_web, key)))
         if channels.console.enabled:
-            place = ConsolePlace(partial(listening, self._settings.console_path))
-            accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console", place)))
+            accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console")))
         return accounts
 
     def _make_web(self, key: bytes) -> Channel:
@@ -274,12 +271,12 @@ class Gateway:
         )
         return channel
 
-    def _control(self, calls: Mapping[str, Handler], standing: GatewayStatus) -> ControlServer:
+    def _control(self, calls: Mapping[str, Handler], standing: GatewayStatus, mounts: Mounts) -> ControlServer:
         async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
             return await standing.status(utc_now())
 
         handlers = {**calls, **usage_calls(self._store, utc_now), "status": status}
-        return ControlServer(self._settings.control_path, handlers)
+        return ControlServer(self._settings.control_path, handlers, mounts)
 
 
 async def wait_until_idle(
@@ -294,9 +291,9 @@ async def wait_until_idle(
         await pause(DRAIN_LOOK_S)
 
 
-def _make_channel(name: str, config: object) -> Channel:
+def _make_channel(name: str, *config: object) -> Channel:
     """Import an adapter and make it; slow, so it runs in a thread."""
-    channel: Channel = load_channel(name)(config)
+    channel: Channel = load_channel(name)(*config)
     return channel
 
 

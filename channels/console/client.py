@@ -1,17 +1,17 @@
-"""The terminal's side of the console socket says lines, confirms what was shown, knows when an answer is complete.
+"""The terminal's side of its WebSocket says lines, confirms what was shown, knows when an answer is complete.
 
 What is drawn, and where lines come from, is the caller's matter.
 """
 
 import asyncio
+import contextlib
 import secrets
-import socket
 from collections.abc import Callable
 from typing import Any
 
+import aiohttp
 import orjson
 
-from channels.viewers.viewer_frames import MAX_FRAME_BYTES
 from channels.viewers.viewer_hub import Frame
 
 QUIET_S = 0.7  # after a complete message, until no more is expected
@@ -21,31 +21,28 @@ Show = Callable[[str, str, bool], None]
 
 
 class ConsoleClient:
-    """One terminal on a connected socket; `run` hears until the gateway goes away."""
+    """One terminal on an open WebSocket; `run` hears until the gateway goes away."""
 
-    def __init__(self, peer: socket.socket, show: Show) -> None:
+    def __init__(self, peer: aiohttp.ClientWebSocketResponse, show: Show) -> None:
         self._peer = peer
         self._show = show
-        self._writer: asyncio.StreamWriter | None = None
+        self._outgoing: asyncio.Queue[Frame] = asyncio.Queue()  # bounded by what a person types
         self._unsent: dict[str, Frame] = {}  # said and not taken yet
         self._unanswered = 0  # lines that no complete message has followed
         self._heard_s = 0.0
         self._growing = False
         self._busy_until_s = 0.0
-        self.connected = asyncio.Event()
+        self._send({"type": "hello"})
 
     async def run(self) -> None:
         """Hear until the gateway closes the connection."""
-        reader, self._writer = await asyncio.open_connection(sock=self._peer, limit=8 * MAX_FRAME_BYTES)
-        try:
-            self._send({"type": "hello"})
-            self.connected.set()
-            while line := await reader.readline():
-                self._hear(orjson.loads(line))
-        except ConnectionError:
-            pass  # as if it had closed
-        finally:
-            self._writer.close()
+        async with asyncio.TaskGroup() as tasks:
+            writing = tasks.create_task(self._write())
+            async for message in self._peer:
+                if message.type is not aiohttp.WSMsgType.TEXT:
+                    break
+                self._hear(orjson.loads(message.data))
+            writing.cancel()
 
     def say(self, text: str) -> None:
         """Say a line; it is offered again until the gateway has it."""
@@ -79,10 +76,10 @@ class ConsoleClient:
                 asyncio.get_running_loop().call_later(frame["again_after_s"], self._offer, list(frame["ids"]))
 
     def _message(self, frame: dict[str, Any], now_s: float) -> None:
-        self._show(frame["id"], frame["text"], frame["live"])
-        self._growing = frame["live"]
+        self._growing = frame["live"] or frame["waiting"]
+        self._show(frame["id"], frame["text"], self._growing)
         self._heard_s = now_s
-        if not frame["live"]:
+        if not self._growing:
             self._unanswered = 0
             self._busy_until_s = 0.0
         self._send({"type": "shown", "n": frame["n"]})
@@ -93,5 +90,9 @@ class ConsoleClient:
                 self._send(self._unsent[id_])
 
     def _send(self, frame: Frame) -> None:
-        if self._writer is not None and not self._writer.is_closing():
-            self._writer.write(orjson.dumps(frame) + b"\n")
+        self._outgoing.put_nowait(frame)
+
+    async def _write(self) -> None:
+        with contextlib.suppress(ConnectionError):  # hearing ends as well
+            while True:
+                await self._peer.send_str(orjson.dumps(await self._outgoing.get()).decode())

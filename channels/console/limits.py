@@ -11,5 +11,6 @@ CONSOLE_LIMITS = Limits(
     idempotent_sends=True,  # a message is its key: the terminal shows a repeated one once
 )
 
-WRITE_S = 10.0  # for one frame to travel
 MAX_TERMINALS = 8
+PATH = "/console"
+"""Where terminals come in on the control socket."""

@@ -7,14 +7,19 @@ nothing, and who sends learns that.
 import asyncio
 import itertools
 import time
+from abc import ABC, abstractmethod
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from pydantic import JsonValue
 
+from channels.base import ChannelState, NotPersisted, Sink
 from channels.bounded_dict import BoundedDict
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
+from channels.messages import Address, InboundEvent, OutboundPart, Receipt
+from channels.viewers.viewer_frames import PressFrame, SayFrame, Visitor, to_event, to_unblocked
 
 Frame = Mapping[str, JsonValue]
 """What a view is told, one JSON object."""
@@ -233,3 +238,72 @@ class ViewerHub:
     def mark_unparked(self, chat: str) -> None:
         """Nothing is parked for this chat: it is new, or its lane was told to go on."""
         self._unparked[chat] = None
+
+
+class ViewerInbox:
+    """The way in for the views of one channel account."""
+
+    def __init__(self, hub: ViewerHub, clock: Callable[[], datetime]) -> None:
+        """Closed: nobody is heard before `sink` is set."""
+        self.sink: Sink | None = None  # set while the channel runs
+        self.hub = hub
+        self._clock = clock
+
+    async def take(self, visitor: Visitor, frames: Sequence[SayFrame | PressFrame]) -> list[InboundEvent]:
+        """Return once what a view said is committed; the events it was.
+
+        Whatever waited for the person goes on with it, also when there are no frames.
+
+        Raises:
+            NotPersisted: nothing was taken; the view offers the same frames again.
+        """
+        if self.sink is None:
+            raise NotPersisted("the channel does not run now")
+        chat, now = visitor.address.chat, self._clock()
+        owed = self.hub.may_have_parked(chat)
+        events = [event for frame in frames if (event := to_event(frame, visitor, now)) is not None]
+        if events or owed:
+            await self.sink.receive([to_unblocked(visitor, now), *events] if owed else events)
+        if owed:
+            self.hub.mark_unparked(chat)
+        return events
+
+
+class ViewerChannel(ABC):
+    """What the channels of our own views have in common: everything but how a message looks."""
+
+    def __init__(self, inbox: ViewerInbox) -> None:
+        self._inbox = inbox
+
+    async def run(self, sink: Sink) -> None:
+        """Hear views until cancelled; then those that are open still see what is sent."""
+        self._inbox.sink = sink
+        sink.report(ChannelState.READY)
+        try:
+            await asyncio.Event().wait()  # until cancelled
+        finally:
+            self._inbox.sink = None
+
+    async def aclose(self) -> None:
+        """Close every view's connection; `run` has ended before."""
+        self._inbox.hub.close_all()
+
+    async def send(self, part: OutboundPart) -> Receipt:
+        """Show a message in the views of its chat; the same key is the same message.
+
+        Raises:
+            Retryable, Permanent, Unknown: see `channels.errors`; BLOCKED when nobody has looked for a while.
+        """
+        return await self.edit(part, f"b-{part.idem_key}")
+
+    @abstractmethod
+    async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
+        """Show our message as it is now; a view that has lost it gets it anew.
+
+        Raises:
+            Retryable, Permanent, Unknown: as `send`.
+        """
+
+    async def show_typing(self, address: Address) -> None:
+        """Show "writing" for 6 s, or until the next message."""
+        self._inbox.hub.tell(address.chat, {"type": "typing", "for_s": 6})

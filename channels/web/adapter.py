@@ -4,23 +4,20 @@ A message is sent when an open page confirmed it; repeated, it is the same messa
 Retryable for a minute and then parks the lane, until the person has the page open again.
 """
 
-import asyncio
 import secrets
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from channels.base import ChannelState, HttpRoute, Menus, Renderer, Sign, Sink
+from channels.base import HttpRoute, Menus, Renderer, Sign
 from channels.clocks import steady_now
 from channels.messages import Address, OutboundPart, Receipt
-from channels.viewers.viewer_hub import Patience, ViewerHub
+from channels.viewers.viewer_hub import Patience, ViewerChannel, ViewerHub
 from channels.web.attached import MAX_FILE_BYTES
 from channels.web.bounds import Bounds
 from channels.web.config import Guests, WebAccount
-from channels.web.frames import ACCOUNT, CHANNEL, message_frame
 from channels.web.limits import WEB_LIMITS
-from channels.web.open_pages import OpenPages
-from channels.web.page_gate import PageGate, Seats
+from channels.web.open_pages import ACCOUNT, CHANNEL, OpenPages, Seats, message_frame
 from channels.web.render import WebRenderer
 from channels.web.routes import PageRoutes
 from channels.web.visitor import Identities
@@ -29,7 +26,7 @@ KEY_OF_PROCESS = secrets.token_bytes(32)
 """For cookies that need not outlive the process."""
 
 
-class WebChannel:
+class WebChannel(ViewerChannel):
     """The chat page: hears people over WebSocket, or server-sent events and POST; shows messages, edits and signs."""
 
     name = CHANNEL
@@ -55,50 +52,21 @@ class WebChannel:
         self.renderer: Renderer = WebRenderer()
         self._clock = clock
         hub = ViewerHub(patience or Patience(most=config.views), now_s)
-        self._pages = OpenPages(hub, clock)
         seats = Seats(hub, most=config.views, most_of_address=config.address_views, is_let_in=guests.is_let_in)
-        gate = PageGate(self._pages, seats, Bounds(config, now_s))
-        self._routes = PageRoutes(gate, Identities(key, guests.is_known), config.title or "Chat")
-
-    async def run(self, sink: Sink) -> None:
-        """Hear pages until cancelled; then those that are open still see what is sent."""
-        self._pages.inbox.sink = sink
-        sink.report(ChannelState.READY)
-        try:
-            await asyncio.Event().wait()  # until cancelled
-        finally:
-            self._pages.inbox.sink = None
+        self._pages = OpenPages(hub, seats, Bounds(config, now_s), clock)
+        super().__init__(self._pages.inbox)
+        self._routes = PageRoutes(self._pages, Identities(key, guests.is_known), config.title or "Chat")
 
     def http_routes(self) -> Sequence[HttpRoute]:
         """The page at `/` and what it talks to under `/web/`."""
         return self._routes.table()
 
-    async def aclose(self) -> None:
-        """Close every page's connection; `run` has ended before."""
-        self._pages.hub.close_all()
-
-    async def send(self, part: OutboundPart) -> Receipt:
-        """Show a message on the pages of its chat; the same key is the same message.
-
-        Raises:
-            Retryable, Permanent, Unknown: see `channels.errors`; BLOCKED when nobody has had the page open for a while.
-        """
-        return await self.edit(part, f"b-{part.idem_key}")
-
     async def edit(self, part: OutboundPart, platform_id: str) -> Receipt:
-        """Show our message as it is now; a page that has lost it gets it anew.
-
-        Raises:
-            Retryable, Permanent, Unknown: as `send`.
-        """
+        """Show our message as it is now; errors are those of `ViewerChannel.edit`."""
         chat = part.address.chat
         files = self._pages.attached.keep(chat, part.media)
         await self._pages.show(chat, message_frame(part, platform_id, files, self._clock()))
         return Receipt(platform_id)
-
-    async def show_typing(self, address: Address) -> None:
-        """Show "writing" for 6 s, or until the next message."""
-        self._pages.hub.tell(address.chat, {"type": "typing", "for_s": 6})
 
     async def react(self, address: Address, message_id: str, sign: Sign | None) -> None:
         """Show a sign beside what the person said, or take it away."""

@@ -10,7 +10,3 @@ WEB_LIMITS = Limits(
     hints="Markdown is shown in full here: headings, lists, tables, code.",
     idempotent_sends=True,  # a message is its key: the page shows a repeated one once
 )
-
-PING_S = 30.0
-WRITE_S = 10.0  # for one frame to travel
-CLOSE_S = 1.0  # for a page to take leave too

@@ -1,28 +1,129 @@
-"""Open pages of the web chat share the way in, what is shown, and the last messages. No HTTP lives here."""
+"""Open pages of the web chat: whichever way they talk, they come in here, each within its bounds. No HTTP lives here.
+
+What pages are told: `history`, `message`, `said`, `reaction`, `buttons`, `deleted`, `typing`, `commands`, `taken`,
+`not_taken`, `refused`; what they say is in `channels.viewers.viewer_frames`. How much is too much is in `bounds`.
+"""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
-from channels.base import Menus
-from channels.messages import InboundMessage
+from pydantic import JsonValue
+
+from channels.base import CommandSpec, Menus, NotPersisted
+from channels.messages import Address, InboundMessage, OutboundPart, Sender
 from channels.viewers.viewer_frames import PressFrame, SayFrame, Visitor
-from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub
-from channels.viewers.viewer_inbox import ViewerInbox
+from channels.viewers.viewer_hub import Frame, Viewer, ViewerHub, ViewerInbox
 from channels.web.attached import AttachedFiles
-from channels.web.frames import commands_frame, said_frame
-from channels.web.history import History
+from channels.web.bounds import Bounds
+from channels.web.history import History, size_of
+from channels.web.render import to_html
+
+CHANNEL = "web"
+ACCOUNT = "main"
+
+BYTES_OF_FRAME = 2_000
+"""What counts as one frame more: who sends much costs as much as who sends often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Somebody at a door: who, and from where."""
+
+    visitor: Visitor
+    address: str
+
+    @property
+    def chat(self) -> str:
+        """Their chat."""
+        return self.visitor.address.chat
+
+
+class Seats:
+    """The open pages of one web chat: so many over all, so many at one address; an idle stranger's page makes room.
+
+    A stranger is who was not let in by anybody. Nothing is lost with a closed page: it comes again by itself, and what
+    is sent meanwhile waits. Without this, whoever makes up browsers has every view there is.
+    """
+
+    def __init__(self, hub: ViewerHub, *, most: int, most_of_address: int, is_let_in: Callable[[str], bool]) -> None:
+        """`is_let_in` is asked with a chat, each time anew."""
+        self._hub = hub
+        self._most = most
+        self._most_of_address = most_of_address
+        self._is_let_in = is_let_in
+        self._taken: dict[Viewer, str] = {}  # the address of each, longest idle first
+        self._of_address: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        """How many pages are open."""
+        return len(self._taken)
+
+    def open(self, chat: str, address: str) -> Viewer | None:
+        """A view of a chat; None where there is no room, or too many of this chat."""
+        if not self._hub.has_room(chat):
+            return None
+        if self._of_address.get(address, 0) >= self._most_of_address and not self._free_one(address):
+            return None
+        if len(self._taken) >= self._most and not self._free_one(None):
+            return None
+        viewer = self._hub.open(chat)
+        if viewer is not None:
+            self._taken[viewer] = address
+            self._of_address[address] = self._of_address.get(address, 0) + 1
+        return viewer
+
+    def leave(self, viewer: Viewer) -> None:
+        """The page is gone, or has to go."""
+        self._hub.leave(viewer)
+        address = self._taken.pop(viewer, None)
+        if address is None:  # it had to make room before
+            return
+        self._of_address[address] -= 1
+        if not self._of_address[address]:
+            del self._of_address[address]
+
+    def touch(self, chat: str) -> None:
+        """Its person did something."""
+        for viewer in self._hub.of(chat):
+            address = self._taken.pop(viewer, None)
+            if address is not None:
+                self._taken[viewer] = address
+
+    def _free_one(self, address: str | None) -> bool:
+        """Close the longest idle page of a stranger, at this address or where most pages are; whether there was one."""
+        strangers = [(viewer, at) for viewer, at in self._taken.items() if not self._is_let_in(viewer.chat)]
+        if address is None and strangers:
+            address = max((at for _, at in strangers), key=self._of_address.__getitem__)
+        longest_idle = next((viewer for viewer, at in strangers if at == address), None)
+        if longest_idle is None:
+            return False
+        longest_idle.make_room()
+        self.leave(longest_idle)
+        return True
 
 
 class OpenPages:
-    """The pages of one account."""
+    """The pages of one account share the way in, what is shown, and the last messages."""
 
-    def __init__(self, hub: ViewerHub, clock: Callable[[], datetime]) -> None:
+    def __init__(self, hub: ViewerHub, seats: Seats, bounds: Bounds, clock: Callable[[], datetime]) -> None:
         """Nobody is heard before `inbox.sink` is set."""
         self.inbox = ViewerInbox(hub, clock)
         self.hub = hub
+        self.seats = seats
+        self.bounds = bounds
         self.history = History()
         self.attached = AttachedFiles()
         self.menus: Menus = {}
+
+    def hear(self, caller: Caller, size_bytes: int) -> int:
+        """The seconds before anything of this size is heard from somebody; 0 hears it."""
+        return self.bounds.hear(caller.chat, caller.address, 1 + size_bytes // BYTES_OF_FRAME)
+
+    def greet(self, caller: Caller, epoch: str, seen: int) -> int:
+        """The seconds before a page may be told what it has missed; 0 when it may now."""
+        missed = self.history.since(caller.chat, epoch, seen)
+        return self.bounds.replay(caller.chat, caller.address, size_of(missed))
 
     def welcome(self, viewer: Viewer, locale: str | None, epoch: str, seen: int) -> None:
         """Tell a page that has just come what there is, and what it has not seen."""
@@ -30,17 +131,33 @@ class OpenPages:
         viewer.push(commands_frame(self.menus.get(language) or self.menus.get("", ())))
         viewer.push(self.history.since(viewer.chat, epoch, seen))
 
-    async def take(self, visitor: Visitor, frames: Sequence[SayFrame | PressFrame]) -> None:
+    def let_through(
+        self, caller: Caller, said: Sequence[SayFrame | PressFrame]
+    ) -> tuple[Sequence[SayFrame | PressFrame], int]:
+        """As many as the bounds let in, from the first on, and the seconds that the rest has to wait."""
+        for count in range(len(said)):
+            if wait_s := self.bounds.say(caller.chat, caller.address):
+                return said[:count], wait_s
+        return said, 0
+
+    async def take(self, caller: Caller, frames: Sequence[SayFrame | PressFrame]) -> None:
         """Return once what a page said is committed; then every page of the chat shows it.
 
         Raises:
-            NotPersisted: nothing was taken; the page offers the same frames again.
+            NotPersisted: nothing was taken, and cost nothing; the page offers the same frames again.
         """
-        chat = visitor.address.chat
-        for event in await self.inbox.take(visitor, frames):
+        chat = caller.chat
+        try:
+            events = await self.inbox.take(caller.visitor, frames)
+        except NotPersisted:
+            self.bounds.unsay(chat, caller.address, len(frames))
+            raise
+        for event in events:
             if isinstance(event, InboundMessage):
                 kept = self.history.get(chat, event.message_id)
                 self.hub.tell(chat, kept if kept is not None else self.history.put(chat, said_frame(event)))
+        if frames:
+            self.seats.touch(chat)
 
     async def show(self, chat: str, frame: Frame) -> None:
         """Show a message on every page of a chat, and keep it.
@@ -50,3 +167,41 @@ class OpenPages:
         """
         await self.hub.show(chat, frame)
         self.history.put(chat, frame)
+
+
+def visitor_of(chat: str, locale: str | None) -> Visitor:
+    """The person behind a browser; the name tells an operator which browser it is, no more."""
+    return Visitor(Address(CHANNEL, ACCOUNT, chat), Sender(chat, f"web visitor {chat[:6]}"), locale)
+
+
+def message_frame(part: OutboundPart, message_id: str, files: Sequence[JsonValue], now: datetime) -> Frame:
+    """Our message as it stands now; `files` as `AttachedFiles.keep` names them."""
+    return {
+        "type": "message",
+        "id": message_id,
+        "html": to_html(part.rendered),
+        "live": part.idem_key == "",  # it grows still
+        "waiting": part.rendered.text.strip() == "…",
+        "buttons": [
+            {"label": button.label, "data": button.data, "style": button.style.value} for button in part.buttons
+        ],
+        "files": list(files),
+        "reply_to": part.reply_to,
+        "at": now.isoformat(timespec="milliseconds"),
+    }
+
+
+def said_frame(event: InboundMessage) -> Frame:
+    """What the person said, for every page of theirs."""
+    return {
+        "type": "said",
+        "id": event.message_id,
+        "text": event.text,
+        "sign": None,
+        "at": event.received_at.isoformat(timespec="milliseconds"),
+    }
+
+
+def commands_frame(menu: Sequence[CommandSpec]) -> Frame:
+    """The commands there are."""
+    return {"type": "commands", "commands": [[spec.name, spec.summary] for spec in menu if not spec.talks]}

@@ -5,8 +5,12 @@ Who may be asked from where (Host, Origin, size of a body) is the server's matte
 
 import asyncio
 import contextlib
+import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from importlib.resources import files
 from typing import NoReturn
 
 import orjson
@@ -23,25 +27,52 @@ from channels.viewers.viewer_frames import (
     read_frames,
 )
 from channels.viewers.viewer_hub import Frame, Viewer
-from channels.viewers.viewer_inbox import OFFER_AGAIN_S
+from channels.viewers.viewer_socket import OFFER_AGAIN_S, WRITE_S, ViewerSocket
 from channels.web.bounds import address_of
-from channels.web.frames import visitor_of
-from channels.web.limits import PING_S, WRITE_S
-from channels.web.page_files import PageFiles
-from channels.web.page_gate import Caller, PageGate
-from channels.web.sockets import TOO_MANY, PageSocket
+from channels.web.open_pages import Caller, OpenPages, visitor_of
 from channels.web.visitor import Identities, locale_of
 
 MAX_BODY_BYTES = 1_000_000  # what a body of unknown length counts as; the server takes no more
 
+PING_S = 30.0
+
+TOO_MANY = "too many messages; they wait here and are sent by and by"
+
 _NUMBER = re.compile(r"[0-9]{1,16}\Z")
+
+
+_FILES = {
+    "/": ("index.html", "text/html"),
+    "/web/chat.css": ("chat.css", "text/css"),
+    "/web/chat.js": ("chat.js", "text/javascript"),
+    "/web/link.js": ("link.js", "text/javascript"),
+    "/web/store.js": ("store.js", "text/javascript"),
+    "/web/view.js": ("view.js", "text/javascript"),
+    "/favicon.ico": ("icon.svg", "image/svg+xml"),
+    "/web/icon.svg": ("icon.svg", "image/svg+xml"),
+}
+
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Nothing inline, nothing from another host, in nobody's frame."""
+
+_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Permissions-Policy": "camera=(), microphone=(), geolocation=()",
+    "Cache-Control": "no-cache",
+}
 
 
 class PageRoutes:
     """The HTTP side of one web chat."""
 
-    def __init__(self, gate: PageGate, identities: Identities, title: str) -> None:
-        self._gate = gate
+    def __init__(self, pages: OpenPages, identities: Identities, title: str) -> None:
+        self._pages = pages
         self._identities = identities
         self._title = title
         self._files = PageFiles()
@@ -70,7 +101,7 @@ class PageRoutes:
         if identity is None:
             self._let_in(request)
             identity = self._identities.make()
-            self._gate.meet(identity.chat)
+            self._pages.hub.mark_unparked(identity.chat)  # nothing waits for who was just made up
         body: Frame = {"chat": identity.chat, "title": self._title, "max_chars": MAX_SAID_CHARS}
         answer = _json(body)
         if identity.fresh:
@@ -78,12 +109,12 @@ class PageRoutes:
         return answer
 
     def _must_run(self) -> None:
-        if not self._gate.is_open:
+        if self._pages.inbox.sink is None:
             _not_now("the web chat does not run yet")
 
     def _let_in(self, request: web.Request) -> None:
         """Count a browser that this process does not know."""
-        if wait_s := self._gate.come(address_of(request.remote)):
+        if wait_s := self._pages.bounds.come(address_of(request.remote)):
             _too_many("too many new visitors", wait_s)
 
     def _chat(self, request: web.Request) -> str:
@@ -97,25 +128,25 @@ class PageRoutes:
     def _caller(self, request: web.Request) -> Caller:
         """Whoever asks to talk; the first time in a process this writes a row, and so it counts."""
         chat = self._chat(request)
-        if not self._gate.knows(chat):
+        if self._pages.hub.may_have_parked(chat):
             self._let_in(request)
         return Caller(visitor_of(chat, locale_of(request)), address_of(request.remote))
 
     async def _file(self, request: web.Request) -> web.Response:
-        return self._gate.pages.attached.answer(self._chat(request), request.query.get("id", ""))
+        return self._pages.attached.answer(self._chat(request), request.query.get("id", ""))
 
     # ------------------------------------------------------------ WebSocket, or server-sent events and POST
 
     async def _socket(self, request: web.Request) -> web.StreamResponse:
-        return await PageSocket(self._gate, self._caller(request)).serve(request)
+        return await PageSocket(self._pages, self._caller(request)).serve(request)
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        caller, pages = self._caller(request), self._gate.pages
+        caller, pages = self._caller(request), self._pages
         epoch, seen = request.query.get("epoch", ""), request.query.get("seen", "0")
         since = int(seen) if _NUMBER.match(seen) else 0
-        if wait_s := self._gate.greet(caller, epoch, since):
+        if wait_s := self._pages.greet(caller, epoch, since):
             _too_many("too much was told again", wait_s)
-        viewer = self._gate.seat(caller)
+        viewer = pages.seats.open(caller.chat, caller.address)
         if viewer is None:
             _not_now("too many pages are open")
         try:
@@ -125,28 +156,28 @@ class PageRoutes:
             await answer.prepare(request)
             pages.welcome(viewer, caller.visitor.locale, epoch, since)
             with contextlib.suppress(NotPersisted):  # then the next thing the person says lets their lane go on
-                await pages.take(caller.visitor, [])
+                await pages.take(caller, [])
             await _write_events(answer, viewer)
         finally:
-            self._gate.leave(viewer)
+            self._pages.seats.leave(viewer)
         return answer
 
     async def _messages(self, request: web.Request) -> web.Response:
         caller = self._caller(request)
         size_bytes = MAX_BODY_BYTES if request.content_length is None else request.content_length
-        if wait_s := self._gate.hear(caller, size_bytes):
+        if wait_s := self._pages.hear(caller, size_bytes):
             _too_many(TOO_MANY, wait_s)
         frames = await _frames_of(request)
         for frame in frames:
             if isinstance(frame, ShownFrame):
-                self._gate.pages.hub.confirm(caller.chat, frame.n)
+                self._pages.hub.confirm(caller.chat, frame.n)
         said = [frame for frame in frames if isinstance(frame, SayFrame | PressFrame)]
-        taken, wait_s = self._gate.let_through(caller, said)
+        taken, wait_s = self._pages.let_through(caller, said)
         if said and not taken:
             _too_many(TOO_MANY, wait_s)
         if taken:
             try:
-                await self._gate.take(caller, taken)
+                await self._pages.take(caller, taken)
             except NotPersisted:
                 _not_now("the store takes no messages just now")
         body: Frame = {"taken": [frame.id for frame in taken]}
@@ -192,3 +223,66 @@ async def _write_events(answer: web.StreamResponse, viewer: Viewer) -> None:
                 await answer.write(piece)
     except (ConnectionError, TimeoutError):
         viewer.close()
+
+
+class PageSocket(ViewerSocket):
+    """A page's WebSocket: a view within the bounds of strangers."""
+
+    ping_s = PING_S
+
+    def __init__(self, pages: OpenPages, caller: Caller) -> None:
+        super().__init__(pages.hub, caller.chat, partial(pages.take, caller))
+        self._pages = pages
+        self._caller = caller
+
+    def open(self) -> Viewer | None:
+        """A seat, where there is room or somebody makes it."""
+        return self._pages.seats.open(self._caller.chat, self._caller.address)
+
+    def leave(self, viewer: Viewer) -> None:
+        """The seat is free."""
+        self._pages.seats.leave(viewer)
+
+    def has_said_too_much(self, size_bytes: int) -> bool:
+        """More than anybody has to say."""
+        return self._pages.hear(self._caller, size_bytes) > 0
+
+    def lets_through(self, viewer: Viewer, frame: SayFrame | PressFrame | HelloFrame) -> bool:
+        """What is said within its bounds; a hello is answered with what the page has missed."""
+        if isinstance(frame, HelloFrame):
+            if self._pages.greet(self._caller, frame.epoch, frame.seen):
+                viewer.make_room()
+                return False
+            self._pages.welcome(viewer, self._caller.visitor.locale, frame.epoch, frame.seen)
+            return True
+        _, wait_s = self._pages.let_through(self._caller, [frame])
+        if wait_s:
+            viewer.push({"type": "not_taken", "ids": [frame.id], "again_after_s": wait_s, "reason": TOO_MANY})
+        return not wait_s
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    content: bytes
+    tag: str  # ETag
+
+
+class PageFiles:
+    """The files by path."""
+
+    def __init__(self) -> None:
+        """Nothing is read yet."""
+        self.paths = tuple(_FILES)
+        self._read: dict[str, _File] = {}
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """The file of a path in the table, or 304 where the browser has it."""
+        name, kind = _FILES[request.path]
+        held = self._read.get(name)
+        if held is None:
+            content = (files("channels.web") / "page" / name).read_bytes()
+            held = self._read[name] = _File(content, f'"{hashlib.sha256(content).hexdigest()[:20]}"')
+        headers = _HEADERS | {"ETag": held.tag}
+        if request.headers.get("If-None-Match") == held.tag:
+            return web.Response(status=304, headers=headers)
+        return web.Response(body=held.content, content_type=kind, charset="utf-8", headers=headers)

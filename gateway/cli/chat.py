@@ -1,17 +1,24 @@
 """`tenk chat`: a conversation in this terminal, with the gateway that runs here or with one started for the while."""
 
 import asyncio
+import errno
 import os
 import shutil
 import signal
-import socket
 import sys
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from http import HTTPStatus
 from pathlib import Path
 
+import aiohttp
 import click
 
 from channels.console.client import ConsoleClient
 from channels.console.drawing import Drawing, printable
+from channels.console.limits import PATH
+from channels.viewers.viewer_frames import MAX_SAID_CHARS
+from channels.viewers.viewer_socket import COME_LATER
 from channels.web.config import WebAccount
 from gateway.app import serve
 from gateway.cli.prepare import prepare
@@ -19,11 +26,15 @@ from gateway.cli.root import config_option
 from gateway.config.settings import ChannelsConfig, Settings
 from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.config import HttpConfig
-from gateway.ops.unix_socket import short_name
+from gateway.ops.control_client import short_name
 
 ANSWER_S = 300.0  # the longest wait for an answer that is to be printed
+TAKEN_S = 2.0  # for what was said last to be taken, before the terminal ends
 START_S = 30.0  # for a gateway started here to listen
 DRAIN_S = 3.0  # for one started here to end
+LOOK_S = 0.02  # between two looks whether one that starts listens by now
+CLOSE_S = 1.0  # for the gateway to take leave
+NOBODY_LISTENS = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ECONNREFUSED})
 STDIN = 0
 
 
@@ -48,15 +59,20 @@ async def chat(settings: Settings, text: str | None) -> None:
     Raises:
         GatewayError: nobody can be talked to; the message says what to do.
     """
-    peer = _connect(settings.console_path)
-    if peer is not None:
-        if not await _talk(peer, text):
-            raise GatewayError("the gateway went away; see `tenk status`")
-        return
+    async with AsyncExitStack() as held:
+        peer = await _connect(settings, held)
+        if peer is not None:
+            if not await _talk(peer, text):
+                full = peer.close_code == COME_LATER
+                raise GatewayError(
+                    "too many terminals are open" if full else "the gateway went away; see `tenk status`"
+                )
+            return
     async with asyncio.TaskGroup() as tasks:
         serving = tasks.create_task(_serve(settings))
         try:
-            await _talk(await _soon_connected(settings.console_path), text)
+            async with AsyncExitStack() as held:
+                await _talk(await _connect_to_own(settings, held), text)
         finally:
             if not serving.done():
                 signal.raise_signal(signal.SIGTERM)  # its own way to end: what runs is let come to its end
@@ -74,39 +90,60 @@ async def _serve(settings: Settings) -> None:
     try:
         await serve(alone)
     except AlreadyRunning as running:
-        raise GatewayError(
-            f"the gateway on {settings.home} does not answer terminals: set channels.console.enabled = true there "
-            f"and start it again, or wait until it has started ({running})"
-        ) from running
+        raise GatewayError(f"the gateway does not answer: wait until it has started, or ended ({running})") from running
 
 
-def _connect(path: Path) -> socket.socket | None:
-    """A connection to the console; None where nobody listens."""
-    peer = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+async def _connect(settings: Settings, held: AsyncExitStack) -> aiohttp.ClientWebSocketResponse | None:
+    """A WebSocket to the gateway that runs, good while `held` is; None where none listens.
+
+    Raises:
+        GatewayError: it cannot be used, or does not answer terminals.
+    """
+    path = settings.control_path
     try:
-        with short_name(path) as short:
-            peer.connect(short)
-    except (FileNotFoundError, ConnectionRefusedError, NotADirectoryError):
-        peer.close()
-        return None
-    except OSError as error:
-        peer.close()
-        raise GatewayError(f"the console socket {path} cannot be used: {error.strerror}") from error
-    peer.setblocking(False)
-    return peer
+        async with asyncio.timeout(START_S):
+            while True:
+                try:
+                    return await _open(path, held)
+                except aiohttp.WSServerHandshakeError as refusal:
+                    if refusal.status != HTTPStatus.SERVICE_UNAVAILABLE:
+                        raise GatewayError(
+                            f"the gateway on {settings.home} does not answer terminals: set channels.console.enabled = "
+                            "true there and start it again"
+                        ) from refusal
+                await asyncio.sleep(LOOK_S)  # it starts, or ends
+    except TimeoutError:
+        raise GatewayError(f"the gateway has not answered within {START_S:g} s; see `tenk status`") from None
+    except (aiohttp.ClientError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in NOBODY_LISTENS:
+            return None
+        raise GatewayError(f"the control socket {path} cannot be used: {error}") from error
 
 
-async def _soon_connected(path: Path) -> socket.socket:
+async def _connect_to_own(settings: Settings, held: AsyncExitStack) -> aiohttp.ClientWebSocketResponse:
     async with asyncio.timeout(START_S):
-        while (peer := _connect(path)) is None:
-            await asyncio.sleep(0.02)
+        while (peer := await _connect(settings, held)) is None:
+            await asyncio.sleep(LOOK_S)
     return peer
 
 
-async def _talk(peer: socket.socket, text: str | None) -> bool:
+async def _open(path: Path, held: AsyncExitStack) -> aiohttp.ClientWebSocketResponse:
+    async with AsyncExitStack() as undo:
+        connector = aiohttp.UnixConnector(undo.enter_context(short_name(path)))
+        session = await undo.enter_async_context(aiohttp.ClientSession(connector=connector))
+        peer = await undo.enter_async_context(
+            session.ws_connect(f"http://localhost{PATH}", timeout=aiohttp.ClientWSTimeout(ws_close=CLOSE_S))
+        )
+        held.push_async_exit(undo.pop_all())
+    return peer
+
+
+async def _talk(peer: aiohttp.ClientWebSocketResponse, text: str | None) -> bool:
     """Carry words both ways; False where the gateway went away first."""
     face = _Tty() if text is None and sys.stdin.isatty() and sys.stdout.isatty() else _Plain()
     client = ConsoleClient(peer, face.show)
+    if text is None:
+        face.begin()
     async with asyncio.TaskGroup() as tasks:
         hearing = tasks.create_task(client.run())
         talking = tasks.create_task(_say(client, face, text))
@@ -119,24 +156,49 @@ async def _talk(peer: socket.socket, text: str | None) -> bool:
 
 
 async def _say(client: ConsoleClient, face: "_Plain | _Tty", text: str | None) -> None:
-    await client.connected.wait()
     if text is not None:
+        if too_long := _excess(text):
+            raise GatewayError(too_long)
         client.say(text)
     else:
-        face.begin()
-        lines: asyncio.Queue[str | None] = asyncio.Queue()
-        with _Input(lines):
-            while (line := await lines.get()) is not None:
-                face.finish_line()
-                if line.strip():
-                    client.say(line)
-                else:
-                    face.begin()
-    if text is not None or isinstance(face, _Plain):
-        loop = asyncio.get_running_loop()
-        async with asyncio.timeout(ANSWER_S):
-            while not client.is_answered(loop.time()):
+        await _say_lines(client, face)
+    if text is None and isinstance(face, _Tty):
+        await _is_met(lambda: not client.untaken, TAKEN_S)
+        return
+    now_s = asyncio.get_running_loop().time
+    if not await _is_met(lambda: client.is_answered(now_s()), ANSWER_S):
+        raise GatewayError(f"no answer within {ANSWER_S:g} s; see `tenk status`")
+
+
+async def _say_lines(client: ConsoleClient, face: "_Plain | _Tty") -> None:
+    """Say the lines of the input until it ends."""
+    lines: asyncio.Queue[str | None] = asyncio.Queue()
+    with _Input(lines):
+        while (line := await lines.get()) is not None:
+            face.finish_line()
+            if too_long := _excess(line):
+                sys.stderr.write(f"{too_long}\n")
+            elif line.strip():
+                client.say(line)
+                continue
+            face.begin()
+
+
+def _excess(text: str) -> str:
+    """Why a text cannot be said; empty where it can."""
+    much = len(text)
+    return f"not said: {much} characters; {MAX_SAID_CHARS} can be said at once" if much > MAX_SAID_CHARS else ""
+
+
+async def _is_met(met: Callable[[], bool], limit_s: float) -> bool:
+    """Whether it is so within so many seconds."""
+    try:
+        async with asyncio.timeout(limit_s):
+            while not met():
                 await asyncio.sleep(0.05)
+    except TimeoutError:
+        return False
+    return True
 
 
 class _Input:

@@ -160,13 +160,8 @@ class Settings(BaseModel):
 
     @property
     def control_path(self) -> Path:
-        """The control socket of the gateway that runs on this home."""
+        """The control socket of the gateway that runs on this home; it answers terminals there too."""
         return self.home / "control.sock"
-
-    @property
-    def console_path(self) -> Path:
-        """The socket on which that gateway answers terminals."""
-        return self.home / "console.sock"
 
     @property
     def database_url(self) -> str:

@@ -1,15 +1,15 @@
-"""One person's chat with the bot: what they write, and what they see come of it, told from the simulator's side."""
+"""One person's chat with the bot: what they write, and what they see come of it, told from their side."""
 
 import asyncio
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from channels.simulators.shared.person_side import PersonSide, SeenMessage
 from channels.simulators.telegram.checks import JsonObject
-from gateway.demo.errors import StoryBroken
-from gateway.demo.transcript import Entry, Kind
-from gateway.demo.windows import ClientWindow, ShownMessage
+from gateway.demo.stage import StoryBroken
+from gateway.demo.transcript import Entry, Kind, without_marks
 
 GOES_ON = "…"
 """Stands at the end of an answer that is still being written."""
@@ -36,7 +36,7 @@ class Said:
 class Seen:
     """A message of the bot's as it was last seen."""
 
-    message: ShownMessage
+    message: SeenMessage
     at_s: float  # when it was last seen to change
     edits: int = 0
 
@@ -57,15 +57,35 @@ class Seen:
 
 
 class Chat:
-    """A chat, seen through the window of the person called `name`."""
+    """A chat as one person has it before them."""
 
     def __init__(
-        self, window: ClientWindow, name: str, begun_s: float, show: Callable[[Entry], None], *, room: str = ""
+        self,
+        side: PersonSide,
+        person: int,
+        name: str,
+        begun_s: float,
+        show: Callable[[Entry], None],
+        *,
+        room: tuple[int, str] | None = None,
     ) -> None:
-        """`begun_s` is when the story began; `show` takes what the person sees; `room` names a chat of many."""
-        self.window = window
+        """Nothing is said yet.
+
+        Args:
+            side: the platform.
+            person: whose chat it is.
+            name: what they are called there.
+            begun_s: when the story began.
+            show: takes what the person sees.
+            room: the number and the name of a chat of many; None is the person's own with the bot.
+        """
+        side.name_person(person, name)
         self.name = name
-        self.label = f"{room or name} on {window.platform}"
+        self.platform = side.title
+        self.label = f"{room[1] if room else name} on {side.title}"
+        self._side, self._person = side, person
+        self._chat = side.room(room[0]) if room else side.direct(person)
+        self._mention = f"{side.mention} " if room else ""
         self.said: list[Said] = []
         self.seen: dict[str, Seen] = {}
         self.unasked: set[str] = set()  # messages that answer nothing, and should: the news of being let in
@@ -79,15 +99,16 @@ class Chat:
 
     def say(self, text: str, *, under: Said | None = None, meant: bool = True) -> Said:
         """Write. Where others are, what is `meant` for the bot begins with its name, but for what stands `under`."""
-        mention = f"{self.window.mention} " if self.window.mention and meant and under is None else ""
+        mention = self._mention if meant and under is None else ""
         at_s = time.monotonic()
-        message_id = self.window.say(mention + text, None if under is None else under.message_id)
+        above = None if under is None else under.message_id
+        message_id = self._side.say(self._chat, mention + text, person=self._person, under=above)
         said = Said(message_id, text, at_s, meant)
         return self._did(said, f"@{BOT} {text}" if mention else text, thread=under is not None)
 
     def command(self, name: str, text: str = "") -> Said:
         """Use a slash command."""
-        self.window.command(name, text)
+        self._side.command(self._chat, name, text, person=self._person)
         told = f"/{name} {text}".strip()
         return self._did(Said("", told, time.monotonic()), told)
 
@@ -100,7 +121,7 @@ class Chat:
         value = next((value for shown, value in message.message.buttons if shown == label), None)
         if value is None:
             raise StoryBroken(f"there is no button {label} in {self.label}")
-        self.window.press(message.message_id, value)
+        self._side.press(self._chat, message.message_id, value, person=self._person)
         return self._did(Said("", f"[{label}]", time.monotonic()), f"(presses the button [{label}])")
 
     def _did(self, said: Said, told: str, *, thread: bool = False) -> Said:
@@ -173,26 +194,26 @@ class Chat:
         """Tell what the bot does, as it does it; returns never."""
         while True:
             with suppress(TimeoutError):
-                await self.window.until(self._look, QUIET_S)
+                await self._side.until(self._look, QUIET_S)
 
     def _look(self) -> bool:
         """Show what is new. Never holds: it is called after every change."""
         now_s = time.monotonic()
-        typing = self.window.typing()
+        typing = self._side.typing(self._chat)
         news = typing > self._typing
         if news:
             self._typing = typing
             self._note_sign(None, now_s)
             if self.open is None:  # else the growing answer says it better
-                self._tell(Kind.SIGN, "", now_s, sign="typing", thread=self.window.types_in_threads)
-        for message in self.window.visible_messages():
+                self._tell(Kind.SIGN, "", now_s, sign="typing", thread=self._side.types_in_threads)
+        for message in map(_as_read, self._side.messages(self._chat, self._person)):
             news = (self._wrote(message, now_s) if message.by_bot else self._note_reaction(message, now_s)) or news
         if news:
             told, self._news = self._news, asyncio.Event()
             told.set()
         return False
 
-    def _note_reaction(self, message: ShownMessage, at_s: float) -> bool:
+    def _note_reaction(self, message: SeenMessage, at_s: float) -> bool:
         if message.reaction == self._reactions.get(message.message_id, ""):
             return False
         self._reactions[message.message_id] = message.reaction
@@ -200,7 +221,7 @@ class Chat:
         self._tell(Kind.SIGN, message.text, at_s, sign=message.reaction)
         return True
 
-    def _wrote(self, message: ShownMessage, at_s: float) -> bool:
+    def _wrote(self, message: SeenMessage, at_s: float) -> bool:
         before = self.seen.get(message.message_id)
         if before is not None and before.message == message:
             return False
@@ -213,12 +234,12 @@ class Chat:
         self._note_sign(None, at_s)
         text, thread = _as_told(message), message.thread is not None
         if now.whole:
-            self._tell(Kind.ANSWER, text, at_s, entities=message.entities, thread=thread)
+            self._tell(Kind.ANSWER, text, at_s, entities=message.entities or (), thread=thread)
             return True
         grown = text.removesuffix(GOES_ON).rstrip()
         earlier = before.text.removesuffix(GOES_ON).rstrip() if before is not None else ""
         new = grown.removeprefix(earlier) if grown.startswith(earlier) else grown
-        self._tell(Kind.GROWING, text, at_s, entities=message.entities, new=new.strip() or GOES_ON, thread=thread)
+        self._tell(Kind.GROWING, text, at_s, entities=message.entities or (), new=new.strip() or GOES_ON, thread=thread)
         return True
 
     def _note_sign(self, message_id: str | None, at_s: float) -> None:
@@ -243,7 +264,15 @@ class Chat:
         self._show(Entry(kind, text, at_s - self._begun_s, who, where, entities, sign, new))
 
 
-def _as_told(message: ShownMessage) -> str:
+def _as_read(message: SeenMessage) -> SeenMessage:
+    """A message as an app shows it, its marks turned into looks."""
+    if message.entities is not None:
+        return message
+    text, entities = without_marks(message.text)
+    return replace(message, text=text, entities=entities)
+
+
+def _as_told(message: SeenMessage) -> str:
     """A message with a line for each file, and one for its buttons."""
     files = [f"[file {file.name}, {len(file.content)} bytes]" for file in message.files]
     buttons = ["  ".join(f"[{label}]" for label, _ in message.buttons)] if message.buttons else []

@@ -4,27 +4,20 @@ import asyncio
 import signal
 import sys
 from io import TextIOWrapper
-from pathlib import Path
 
-from gateway.demo.errors import StoryBroken
-from gateway.demo.picture import picture
 from gateway.demo.screen import DemoScreen
-from gateway.demo.stage import Stage
+from gateway.demo.stage import Stage, StoryBroken
 from gateway.demo.story import Story
 from gateway.demo.tally import Tally, platform_table, table, tally
 
 INTERRUPTED = 130
 
 
-def main(svg: Path | None = None) -> int:
-    """Play the story; the exit status is 0 when nothing was lost or doubled.
-
-    Args:
-        svg: where to draw a picture of it; None draws none.
-    """
+def main(screen: DemoScreen | None = None) -> int:
+    """Play the story on a screen, the terminal by default; the exit status is 0 when nothing was lost or doubled."""
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a terminal that knows no “…” shows a question mark
-    screen = DemoScreen(sys.stdout)
+    screen = screen or DemoScreen(sys.stdout)
     try:
         figures = asyncio.run(_play(screen))
     except (KeyboardInterrupt, asyncio.CancelledError):
@@ -32,8 +25,6 @@ def main(svg: Path | None = None) -> int:
         return INTERRUPTED
     if figures is None:
         return 1
-    if svg is not None:
-        svg.write_text(picture(screen.entries), encoding="utf-8")
     return _judge(figures, screen)
 
 

@@ -8,23 +8,20 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Mapping
 from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from channels.simulators.discord.server import DiscordSimulator
-from channels.simulators.slack.server import SlackSimulator
-from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
-from channels.simulators.telegram.server import TelegramSimulator
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.telegram.person_side import TelegramPersonSide
 from gateway.demo.caretaker import Caretaker
-from gateway.demo.errors import StoryBroken
 
-TOKEN = "1000001:demo-token-of-a-simulated-bot"  # noqa: S105  no secret: the simulator's bot has no other
-DISCORD_TOKEN = "demo.token.of-a-simulated-bot"  # noqa: S105  the same
-DISCORD_GUILD, DISCORD_CHANNEL, DISCORD_PERSON = 5000, 5001, 3001
-SLACK_CHANNEL = "C7"
+DISCORD_ROOM, DISCORD_PERSON = 5001, 3001
+SLACK_ROOM = 7
 FOREIGN = ("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", "DATABASE_URL", "NATS_URL")
 """Environment variables that would change what is shown, or reach the outside."""
 
@@ -42,13 +39,17 @@ name = "offline"
 words_per_s = {words_per_s}
 
 [access.accounts."slack:main"]
-allow_groups = ["slack:{slack_channel}"]
+allow_groups = ["slack:{slack_room}"]
 
 [access.accounts."discord:main"]
 groups = "allowlist"
 allow = ["discord:{discord_person}"]
-allow_groups = ["discord:{discord_channel}"]
+allow_groups = ["discord:{discord_room}"]
 """
+
+
+class StoryBroken(Exception):
+    """A step did not come to the end it should; the message says plainly what was expected."""
 
 
 class Stage:
@@ -56,7 +57,8 @@ class Stage:
 
     def __init__(self) -> None:
         """Nothing exists yet."""
-        self.telegram, self.slack, self.discord = TelegramSimulator(), SlackSimulator(), DiscordSimulator()
+        self.telegram, self.slack, self.discord = TelegramPersonSide(), SlackPersonSide(), DiscordPersonSide()
+        self._platforms: tuple[PersonSide, ...] = (self.telegram, self.slack, self.discord)
         self._open = AsyncExitStack()
         self._directory = tempfile.TemporaryDirectory(prefix="tenk-demo-", ignore_cleanup_errors=True)
         self._home = Path(self._directory.name)
@@ -68,13 +70,8 @@ class Stage:
 
     async def __aenter__(self) -> Self:
         self._caretaker = self._open.enter_context(Caretaker(self._home))
-        for simulator in (self.telegram, self.slack, self.discord):
-            await self._open.enter_async_context(simulator)
-        self.telegram.add_bot(TOKEN, name="TenK Coach")
-        self.slack.add_app()
-        self.discord.add_bot(DISCORD_TOKEN)
-        self.discord.add_guild(DISCORD_GUILD, "Makers")
-        self.discord.add_channel(DISCORD_CHANNEL, DISCORD_GUILD)
+        for platform in self._platforms:
+            await self._open.enter_async_context(platform)
         return self
 
     async def __aexit__(
@@ -98,8 +95,8 @@ class Stage:
         self._config.write_text(
             _CONFIG.format(
                 words_per_s=words_per_s,
-                slack_channel=SLACK_CHANNEL,
-                discord_channel=DISCORD_CHANNEL,
+                slack_room=self.slack.room(SLACK_ROOM),
+                discord_room=self.discord.room(DISCORD_ROOM),
                 discord_person=DISCORD_PERSON,
             )
         )
@@ -112,17 +109,11 @@ class Stage:
         if self._caretaker is not None:
             self._caretaker.watch(self._gateway.pid)
         self._ending = False
-        polls, sockets = self.telegram.world.bot().updates.polls, self.slack.sockets.connections
-        sessions = self.discord.world.bot().sessions
         async with asyncio.TaskGroup() as tasks:
-            waiting = {
-                "Telegram": self.telegram.until(
-                    lambda: self.telegram.world.bot().updates.polls > polls, timeout_s=START_S
-                ),
-                "Slack": self.slack.until(lambda: self.slack.sockets.connections > sockets, timeout_s=START_S),
-                "Discord": self.discord.until(lambda: sessions.connected, timeout_s=START_S),
+            ready = {
+                platform.title: tasks.create_task(_time_until_read(platform, platform.arrivals(), begun_s))
+                for platform in self._platforms
             }
-            ready = {name: tasks.create_task(_time_until(name, reads, begun_s)) for name, reads in waiting.items()}
         return {name: task.result() for name, task in ready.items()}
 
     async def watch(self) -> None:
@@ -213,14 +204,8 @@ class Stage:
         return own | {
             "TENK_HOME": str(self._home),
             "TENK_HTTP": "127.0.0.1:0",
-            "TELEGRAM_BOT_TOKEN": TOKEN,
-            "TELEGRAM_API_BASE": self.telegram.base_url,
-            "SLACK_BOT_TOKEN": BOT_TOKEN,
-            "SLACK_APP_TOKEN": APP_TOKEN,
-            "SLACK_API_BASE": self.slack.base_url,
-            "DISCORD_BOT_TOKEN": DISCORD_TOKEN,
-            "DISCORD_API_BASE": self.discord.base_url,
             "PYTHONUTF8": "1",
+            **{key: value for platform in self._platforms for key, value in platform.environment().items()},
         }
 
     def _running(self) -> asyncio.subprocess.Process:
@@ -229,12 +214,12 @@ class Stage:
         return self._gateway
 
 
-async def _time_until(name: str, reads: Awaitable[None], begun_s: float) -> float:
-    """Seconds until the gateway read from a platform."""
+async def _time_until_read(platform: PersonSide, arrivals: int, begun_s: float) -> float:
+    """Seconds until the gateway read from a platform once more than so often."""
     try:
-        await reads
+        await platform.until(lambda: platform.arrivals() > arrivals, START_S)
     except TimeoutError:
-        raise StoryBroken(f"the gateway did not read from {name} within {START_S:.0f} s") from None
+        raise StoryBroken(f"the gateway did not read from {platform.title} within {START_S:.0f} s") from None
     return time.monotonic() - begun_s
 
 

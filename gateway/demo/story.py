@@ -1,16 +1,14 @@
 """The story: people are let in, practise, ask and correct on three platforms, and lose nothing by a kill."""
 
+import re
+import time
 from collections.abc import Callable, Mapping
 
 from gateway.demo.chat import INTRODUCED, Chat, Said
-from gateway.demo.elsewhere import OnDiscord, OnSlack
-from gateway.demo.errors import StoryBroken
-from gateway.demo.narrator import Narrator
-from gateway.demo.stage import Stage
-from gateway.demo.transcript import Entry
-from gateway.demo.windows import TelegramWindow
+from gateway.demo.stage import DISCORD_PERSON, DISCORD_ROOM, SLACK_ROOM, Stage, StoryBroken
+from gateway.demo.transcript import Entry, Kind
 
-ANA, BEN = 1001, 1002
+ANA, BEN, CLEO = 1001, 1002, 3
 SLOW_WORDS_PER_S = 20.0
 """How fast the offline coach speaks at first: slowly enough that somebody can interrupt it."""
 
@@ -23,6 +21,142 @@ PRACTISED = "3 h 30 min"
 ENTRIES = 5
 """And how many they are."""
 
+CODE = re.compile(r"^[A-HJ-NP-Z2-9]{8}$", re.MULTILINE)
+"""A pairing code, alone on its line."""
+
+
+class Narrator:
+    """Tells scenes, notes and commands to `show`, and when they were."""
+
+    def __init__(self, stage: Stage, show: Callable[[Entry], None]) -> None:
+        """The story begins now."""
+        self.stage = stage
+        self.show = show
+        self.begun_s = time.monotonic()
+
+    @property
+    def lasted_s(self) -> float:
+        """Seconds since it began."""
+        return time.monotonic() - self.begun_s
+
+    def scene(self, text: str) -> None:
+        """A heading."""
+        self.show(Entry(Kind.SCENE, text, self.lasted_s))
+
+    def note(self, text: str) -> None:
+        """A remark."""
+        self.show(Entry(Kind.NOTE, text, self.lasted_s))
+
+    def command(self, text: str) -> None:
+        """What the operator types."""
+        self.show(Entry(Kind.COMMAND, text, self.lasted_s))
+
+    async def approve(self, chat: Chat) -> None:
+        """The operator lets somebody in by the code that stands in their chat.
+
+        Raises:
+            StoryBroken: there is no code, or it is not taken.
+        """
+        code = next((found[0] for seen in chat.seen.values() if (found := CODE.search(seen.text))), None)
+        if code is None:
+            raise StoryBroken(f"{chat.name} was given no pairing code")
+        self.command(f"tenk pairing approve {code}")
+        printed = await self.stage.tenk("pairing", "approve", code)
+        self.show(Entry(Kind.OUTPUT, printed, self.lasted_s))
+
+
+class OnSlack:
+    """A person who is let in, uses slash commands, and talks in a thread of a channel."""
+
+    def __init__(self, narrator: Narrator) -> None:
+        """Nothing is played before `play`."""
+        slack = narrator.stage.slack
+        self._narrator = narrator
+        self.direct = Chat(slack, CLEO, "Cleo", narrator.begun_s, narrator.show)
+        self.room = Chat(slack, CLEO, "Cleo", narrator.begun_s, narrator.show, room=(SLACK_ROOM, "#practice"))
+
+    def knock(self) -> Said:
+        """A stranger writes."""
+        return self.direct.say("Hi, may I use this too?")
+
+    async def told_code(self) -> None:
+        """They are told their code.
+
+        Raises:
+            StoryBroken: they are not.
+        """
+        await self.direct.until_told("This bot is private")
+
+    async def play(self) -> None:
+        """The scene, for somebody who has knocked and was told a code.
+
+        Raises:
+            StoryBroken: a step did not come to its end.
+        """
+        self._narrator.scene("7. The same coach on Slack: slash commands and a thread")
+        self._narrator.note("Cleo has had her code since the restart. The operator lets her in:")
+        await self._narrator.approve(self.direct)
+        await self.direct.until_told("You are in")
+        await self.direct.until_answered(*self.direct.said, by=INTRODUCED)
+        for name, text, by in (
+            ("log", "25m singing", "Logged 25 min"),
+            ("coach", "I practised singing for 15 minutes", "Logged 15 min"),
+            ("stats", "", "40 min"),
+            ("plan", "", "Summary"),
+        ):
+            await self.direct.until_answered(self.direct.command(name, text), by=by)
+        await self._in_a_thread()
+
+    async def _in_a_thread(self) -> None:
+        asked = self.room.say("30m singing, the choir piece")
+        found = await self.room.until_answered(asked, by="Logged 30 min")
+        further = self.room.say("How am I doing?", under=asked)
+        found += await self.room.until_answered(further, by="singing")
+        if {seen.message.thread for seen in found} != {asked.message_id}:
+            raise StoryBroken("the answers do not stand in the thread under Cleo's message")
+        self._narrator.note("Both answers stand in the thread under her message; there she need not name the bot.")
+
+
+class OnDiscord:
+    """A channel of a server, where not everything is meant for the bot."""
+
+    def __init__(self, narrator: Narrator) -> None:
+        """Nothing is played before `play`."""
+        self._narrator, self._discord = narrator, narrator.stage.discord
+        room = (DISCORD_ROOM, "#general")
+        self.room = Chat(self._discord, DISCORD_PERSON, "Dan", narrator.begun_s, narrator.show, room=room)
+
+    def log(self) -> Said:
+        """Somebody the configuration lets in logs practice."""
+        return self.room.say("/log 50m chess")
+
+    async def told_logged(self, logged: Said) -> None:
+        """They are told that it is logged.
+
+        Raises:
+            StoryBroken: they are not.
+        """
+        await self.room.until_answered(logged, by="Logged 50 min")
+
+    async def play(self) -> None:
+        """The scene, for somebody who logged something.
+
+        Raises:
+            StoryBroken: a step did not come to its end.
+        """
+        self._narrator.scene("8. And on Discord, in a channel where not all is meant for it")
+        self._narrator.note("The configuration names the channel and lets Dan in. He asks the others something first:")
+        self.room.say("Anybody up for a game of chess tonight?", meant=False)
+        quoted = await self.room.until_answered(self.room.say("/log 20m @everyone"), by="everyone")
+        if any(seen.message.pings for seen in quoted):
+            raise StoryBroken("the answer pinged everyone")
+        self._narrator.note("The answer says @everyone and notifies nobody. What he said to others was left alone.")
+        await self.room.until_answered(self.room.command("stats"), by="1 h 10 min")
+        if any("1 h 10 min" in answer.text for answer in self._discord.answers(self._discord.room(DISCORD_ROOM))):
+            raise StoryBroken("the others see how somebody is doing")
+        self._narrator.note("How he is doing nobody else in the channel sees.")
+        await self.room.until_answered(self.room.command("plan"), by="Summary")
+
 
 class Story:
     """Plays it, scene by scene, on a stage."""
@@ -32,8 +166,7 @@ class Story:
         self._stage = stage
         self._narrator = narrator = Narrator(stage, show)
         self.ana, self.ben = (
-            Chat(TelegramWindow(stage.telegram, person, name), name, narrator.begun_s, show)
-            for person, name in ((ANA, "Ana"), (BEN, "Ben"))
+            Chat(stage.telegram, person, name, narrator.begun_s, show) for person, name in ((ANA, "Ana"), (BEN, "Ben"))
         )
         self._slack, self._discord = OnSlack(narrator), OnDiscord(narrator)
         self.while_down: list[Said] = []

@@ -50,10 +50,10 @@ class Tally:
 
 def tally(chats: Sequence[Chat], memory_mb: float | None, lasted_s: float, down: Sequence[Said]) -> Tally:
     """Count; `down` is what was written while no gateway ran, whose answer had to wait for it."""
-    names = dict.fromkeys(chat.window.platform for chat in chats)
+    names = dict.fromkeys(chat.platform for chat in chats)
     timed = [line for chat in chats for line in chat.said if line.meant and line not in down]
     return Tally(
-        platforms={name: _of_platform([chat for chat in chats if chat.window.platform == name]) for name in names},
+        platforms={name: _of_platform([chat for chat in chats if chat.platform == name]) for name in names},
         sign_s=tuple(line.sign_after_s for line in timed if line.sign_after_s is not None),
         command_s=tuple(
             line.answer_after_s for line in timed if line.text.startswith(AT_ONCE) and line.answer_after_s is not None

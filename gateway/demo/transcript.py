@@ -1,11 +1,18 @@
 """What happened on the stage, as entries that a screen prints and a picture draws. Pure; nothing is printed here."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from channels.simulators.telegram.checks import JsonObject
+from channels.simulators.telegram.checks import JsonObject, utf16_length
+
+_MARK = re.compile(
+    r"\*\*(?P<bold>.+?)\*\*|`(?P<code>[^`\n]+)`|^#{1,3} (?P<heading>.+)$|\\(?P<literal>[!-/:-@\[-`{-~])"
+    r"|(?<!\w)(?P<mark>[*_])(?P<italic>[^*_\n]+)(?P=mark)(?!\w)",
+    re.MULTILINE,
+)
+"""Of the Markdown that Discord and Slack show, what the coach uses: bold, slanted, code, headings, escapes."""
 
 _BLANKS = re.compile(r"[ \t]+")
 
@@ -49,11 +56,10 @@ _LOOKS = {"bold": "bold", "italic": "italic", "code": "code", "pre": "code"}
 
 
 def lines_of(
-    text: str, entities: Sequence[JsonObject], width: int, widths: "Widths | None" = None
+    text: str, entities: Sequence[JsonObject], width: int, measure: Callable[[str], float] = len
 ) -> list[list[StyledSpan]]:
-    """The text cut into lines no wider than `width`, each a row of spans; an empty line is an empty list."""
+    """The text cut into lines no wider than `width` in `measure`, each a row of spans; an empty one is empty."""
     looks = _looks_of(text, entities)
-    measure = widths or Widths()
     lines: list[list[StyledSpan]] = []
     start = 0
     for line in text.split("\n"):
@@ -61,14 +67,6 @@ def lines_of(
             lines.append(_spans(line, looks[start : start + len(line)], first, last))
         start += len(line) + 1
     return lines
-
-
-class Widths:
-    """How wide text is, in the unit of a line's width: here one a character."""
-
-    def of(self, text: str) -> float:
-        """The width of a piece of text."""
-        return len(text)
 
 
 def _looks_of(text: str, entities: Sequence[JsonObject]) -> list[str]:
@@ -87,11 +85,11 @@ def _looks_of(text: str, entities: Sequence[JsonObject]) -> list[str]:
     return looks
 
 
-def _wrap(line: str, width: float, widths: Widths) -> Iterator[tuple[int, int]]:
+def _wrap(line: str, width: float, measure: Callable[[str], float]) -> Iterator[tuple[int, int]]:
     """(start, end) of each piece of the line, cut between words; a word that is too long stands alone."""
     start = end = 0
     for word in re.finditer(r"\S+", line):
-        if end > start and widths.of(line[start : word.end()]) > width:
+        if end > start and measure(line[start : word.end()]) > width:
             yield start, end
             start = word.start()
         end = word.end()
@@ -112,3 +110,23 @@ def one_line(text: str, most: int) -> str:
     """The text without its line breaks; where it is too long, its end."""
     flat = _BLANKS.sub(" ", " ".join(line.strip() for line in text.splitlines() if line.strip()))
     return flat if len(flat) <= most else "... " + flat[-(most - 4) :].partition(" ")[2]
+
+
+def without_marks(text: str) -> tuple[str, tuple[JsonObject, ...]]:
+    """The text without its marks, and its looks as the Bot API would give them."""
+    pieces: list[str] = []
+    entities: list[JsonObject] = []
+    offset = end = 0
+    for mark in _MARK.finditer(text):
+        pieces.append(text[end : mark.start()])
+        offset += utf16_length(pieces[-1])
+        kind = mark.lastgroup or ""
+        seen = mark[kind] if kind in ("code", "literal") else without_marks(mark[kind])[0]
+        if kind != "literal":
+            entities.append(
+                {"type": "bold" if kind == "heading" else kind, "offset": offset, "length": utf16_length(seen)}
+            )
+        pieces.append(seen)
+        offset += utf16_length(seen)
+        end = mark.end()
+    return "".join([*pieces, text[end:]]), tuple(entities)

@@ -73,6 +73,11 @@ class HttpConnection(asyncio.Protocol):
         """Cancel what answers the present request as soon as nobody is there to be answered."""
         self._stream = stream
 
+    def end_stream(self) -> None:
+        """Cancel it now, if there is one."""
+        if self._stream is not None:
+            self._stream.cancel()
+
     def abort(self) -> None:
         """End it now; what was not read of an answer is lost."""
         self._end()
@@ -183,6 +188,5 @@ class HttpConnection(asyncio.Protocol):
         self._due_at_s = None
         self._stop_timer()
         self._stop_watching()
-        if self._stream is not None:
-            self._stream.cancel()
+        self.end_stream()
         self._moved(self, self.phase)

@@ -1,11 +1,15 @@
-"""Paths that channels serve on the gateway's own server: found with each request, for channels load one by one."""
+"""Paths that channels serve on the gateway's own servers: found with each request, for channels load one by one."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 from aiohttp import web
 
 from channels.base import HttpRoute, ServesHttp
+from gateway.http.door import Door
+
+POST_S = 60.0  # for a request with a body, from its head to our answer
 
 COME_BACK = {"Retry-After": "1", "Refresh": "1"}
 """Programs obey the first, browsers the second: a page that was opened too early loads by itself."""
@@ -27,11 +31,25 @@ class Mounted(Protocol):
 
 
 class Mounts:
-    """The paths of every channel that `ServesHttp`."""
+    """The paths of every channel that `ServesHttp`, for one of our servers."""
 
-    def __init__(self, channels: Mounted) -> None:
+    def __init__(self, channels: Mounted, *, private: bool = False) -> None:
+        """`private`: the paths that only the gateway's own user reaches, else the others."""
         self._channels = channels
+        self._private = private
         self._tables: dict[int, Sequence[HttpRoute]] = {}
+
+    async def serve(self, door: Door, request: web.Request) -> web.StreamResponse:
+        """What a channel answers: to a POST in its time, anything else for as long as who asked is there."""
+        serve = self.find(request.method, request.path)
+        if request.method == "POST":
+            try:
+                async with asyncio.timeout(POST_S):
+                    return await serve(request)
+            except TimeoutError:
+                raise web.HTTPRequestTimeout from None
+        door.end_with(request)
+        return await serve(request)
 
     def find(self, method: str, path: str) -> Serve:
         """Who serves this.
@@ -58,6 +76,7 @@ class Mounts:
         """What a channel serves, asked once; channels live as long as the gateway."""
         table = self._tables.get(id(channel))
         if table is None:
-            table = tuple(channel.http_routes()) if isinstance(channel, ServesHttp) else ()
+            routes = channel.http_routes() if isinstance(channel, ServesHttp) else ()
+            table = tuple(route for route in routes if route.private == self._private)
             self._tables[id(channel)] = table
         return table

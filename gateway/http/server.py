@@ -7,8 +7,11 @@ import hmac
 import ipaddress
 import logging
 import socket
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import structlog
@@ -18,30 +21,89 @@ from aiohttp.log import server_logger
 from aiohttp.typedefs import Handler
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 
+from channels.base import ChannelState
 from channels.web.bounds import address_of
 from gateway.errors import GatewayError
-from gateway.http.clients import PROXIED, Clients
 from gateway.http.config import HttpConfig, is_loopback
 from gateway.http.door import Door, DoorRules
-from gateway.http.health import HealthSource, PartHealth
+from gateway.http.forwarded import as_address, client_of, is_trusted
 from gateway.http.mounts import Mounts
 from gateway.telemetry import REGISTRY
 
 MAX_BODY_BYTES = 1_000_000
 SHUTDOWN_S = 2.0
-POST_S = 60.0  # for a request with a body, from its head to our answer
 KEEPALIVE_S = 75.0  # of a connection between two requests; proxies keep theirs for 60 s (nginx, keepalive_timeout)
 MAX_HEADERS = 64  # of a request, of 8 KB each
 BACKLOG = 512  # connections that the system keeps for us
-BODIED = frozenset({"POST", "PUT", "PATCH"})
+
+PROXIED = web.RequestKey("PROXIED", bool)
+"""The key under which a request says whether anybody, trusted or not, says that it is asked for somebody else."""
 
 log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class PartHealth:
+    """How one part is doing: a channel account, the store."""
+
+    state: ChannelState
+    detail: str = ""  # what is wrong and how to mend it; empty while ready; never a secret
+    heard_at: datetime | None = None  # aware UTC; when a platform was last really heard
+
+    @property
+    def usable(self) -> bool:
+        """A degraded part still works, or works again by itself; a starting or failed one does not."""
+        return self.state in {ChannelState.READY, ChannelState.DEGRADED}
+
+
+class HealthSource(Protocol):
+    """Knows how every part is doing."""
+
+    def health(self) -> Mapping[str, PartHealth]:
+        """By name ("store", "telegram:main"); never blocks."""
+        ...
+
+    async def measure(self) -> None:
+        """Bring those figures up to date that are read from the store; called before they are shown."""
+        ...
+
+
+class Clients:
+    """Knows the trusted proxies."""
+
+    def __init__(self, config: HttpConfig) -> None:
+        self._trusted = config.trusted
+        self._told = False
+
+    def stand_for_many(self, remote: str) -> bool:
+        """Whether connections from an address may be those of many people: a trusted proxy's, or this machine's."""
+        address = as_address(remote)
+        return address is None or address.is_loopback or is_trusted(address, self._trusted)
+
+    def identify(self, request: web.Request) -> web.Request:
+        """The request with its client as `remote` and `scheme`."""
+        peer = request.remote
+        client = client_of(peer, request.headers, self._trusted)
+        if client.proxied and client.address == peer:
+            self._tell_once(peer)
+        if client.address != peer or client.https:
+            scheme = "https" if client.https else request.scheme
+            request = request.clone(remote=client.address or "", scheme=scheme)
+        request[PROXIED] = client.proxied
+        return request
+
+    def _tell_once(self, peer: str | None) -> None:
+        """A proxy in our own network that nobody named: all its visitors look like one."""
+        address = as_address(peer or "")
+        if not self._told and address is not None and address.is_private and not is_trusted(address, self._trusted):
+            self._told = True
+            log.warning("proxy_not_trusted", address=peer, mend="if it is yours, add it to http.trusted_proxies")
 
 
 class HttpServer:
     """The gateway's own HTTP server, one address. `run` serves until cancelled."""
 
-    def __init__(self, config: HttpConfig, health: HealthSource, mounts: Mounts | None = None) -> None:
+    def __init__(self, config: HttpConfig, health: HealthSource, mounts: Mounts) -> None:
         """Nothing is bound before `run`; `mounts` finds what channels serve."""
         self._config = config
         self._clients = Clients(config)
@@ -56,7 +118,6 @@ class HttpServer:
         )
         self._health = health
         self._mounts = mounts
-        self._streams: set[asyncio.Task[object]] = set()  # WebSockets and event streams, which end with the server
         self.started = asyncio.Event()
         self.port = config.port  # the real one once `started` is set
 
@@ -66,33 +127,20 @@ class HttpServer:
         Raises:
             GatewayError: the address cannot be bound; the message names it and TENK_HTTP.
         """
-        runner = web.AppRunner(
-            self._application(),
-            access_log=None,
-            handle_signals=False,
-            shutdown_timeout=SHUTDOWN_S,
-            keepalive_timeout=KEEPALIVE_S,
-            max_headers=MAX_HEADERS,
-            auto_decompress=False,  # also what nobody reads would be: a thousand bytes of work for one that was sent
-        )
         server_logger.addFilter(_is_worth_a_line)
-        await runner.setup()
-        try:
-            with contextlib.ExitStack() as held:
-                listeners = [held.enter_context(listener) for listener in await self._listeners()]
-                self.port = listeners[0].getsockname()[1]
-                self.started.set()
-                log.info("http_started", url=self.url)
-                await self._let_in(listeners, runner)
-        finally:
-            await runner.cleanup()
-
-    async def _let_in(self, listeners: Sequence[socket.socket], runner: web.AppRunner) -> None:
-        server = runner.server
-        assert server is not None, "the runner is set up"
-        async with asyncio.TaskGroup() as tasks:
-            for listener in listeners:
-                tasks.create_task(self._door.serve(listener, server, tasks))
+        with contextlib.ExitStack() as held:
+            listeners = [held.enter_context(listener) for listener in await self._listeners()]
+            self.port = listeners[0].getsockname()[1]
+            self.started.set()
+            log.info("http_started", url=self.url)
+            await self._door.serve(
+                self._application(),
+                listeners,
+                shutdown_timeout=SHUTDOWN_S,
+                keepalive_timeout=KEEPALIVE_S,
+                max_headers=MAX_HEADERS,
+                auto_decompress=False,  # also what nobody reads would be: a thousand bytes of work for one sent
+            )
 
     @property
     def url(self) -> str:
@@ -123,15 +171,13 @@ class HttpServer:
         application.router.add_get("/healthz", self._healthz)
         application.router.add_get("/readyz", self._readyz)
         application.router.add_get("/metrics", self._metrics)
-        application.router.add_route("*", "/{path:.*}", self._serve_mounted)
-        application.on_shutdown.append(self._end_streams)
+        application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._door))
         return application
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse a Host that is not ours: a page whose name was rebound to this address must learn nothing (A20)."""
-        body = request.content if request.method in BODIED else None
-        with self._door.at_work(request.protocol, None if body is None else lambda: not body.is_eof()):
+        with self._door.at_work(request):
             if not self._is_ours(request.host):
                 raise web.HTTPForbidden(text="this Host is not served here; see http.allowed_hosts\n")
             if _is_foreign(request):
@@ -139,31 +185,6 @@ class HttpServer:
             if "Content-Encoding" in request.headers:
                 raise web.HTTPUnsupportedMediaType(text="a body is taken as it is, not compressed\n")
             return await handler(self._clients.identify(request))
-
-    async def _serve_mounted(self, request: web.Request) -> web.StreamResponse:
-        """What a channel serves."""
-        if self._mounts is None:
-            raise web.HTTPNotFound(text="there is nothing here\n")
-        serve = self._mounts.find(request.method, request.path)
-        if request.method == "POST":
-            try:
-                async with asyncio.timeout(POST_S):
-                    return await serve(request)
-            except TimeoutError:
-                raise web.HTTPRequestTimeout from None
-        task = asyncio.current_task()
-        if task is None:
-            raise RuntimeError("a request is served outside a task")
-        self._streams.add(task)
-        self._door.end_with(request.protocol, task)
-        try:
-            return await serve(request)
-        finally:
-            self._streams.discard(task)
-
-    async def _end_streams(self, _application: web.Application) -> None:
-        for task in self._streams:
-            task.cancel()
 
     def _is_ours(self, host_header: str) -> bool:
         try:

@@ -1,28 +1,36 @@
 """The control socket: how another process of the same user talks to the running gateway, over HTTP on a Unix socket.
 
 `POST /control/pairing.list` with a JSON object of arguments is answered `{"value": ...}` with status 200, or
-`{"error": "..."}` with any other. What the names do is given as handlers; who asks is `control_client`.
+`{"error": "..."}` with any other. What the names do is given as handlers; who asks is `control_client`. Channels have
+their private paths beside: terminals come in there.
 """
 
 import asyncio
+import contextlib
 import json
-from collections.abc import Awaitable, Callable, Mapping
+import socket
+import stat
+import tempfile
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 import structlog
 from aiohttp import web
+from aiohttp.typedefs import Handler as RequestHandler
 from pydantic import JsonValue
 
-from gateway.errors import GatewayError
+from gateway.errors import AlreadyRunning, GatewayError
 from gateway.http.door import Door, DoorRules
-from gateway.ops.control_client import MAX_REQUEST_BYTES
-from gateway.ops.unix_socket import listening
+from gateway.http.mounts import Mounts
+from gateway.ops.control_client import MAX_REQUEST_BYTES, short_name
 from gateway.telemetry import FAULTS, series
 
 MAX_ANSWER_BYTES = 8 * 1024 * 1024
 DEADLINE_S = 10.0
 MAX_CONNECTIONS = 64
 SHUTDOWN_S = 0.1
+BACKLOG = 128
 Handler = Callable[[dict[str, JsonValue]], Awaitable[JsonValue]]
 
 log = structlog.get_logger()
@@ -31,10 +39,16 @@ log = structlog.get_logger()
 class ControlServer:
     """Serves handlers by name on a socket, from `run` until it is cancelled."""
 
-    def __init__(self, path: Path, handlers: Mapping[str, Handler], *, deadline_s: float = DEADLINE_S) -> None:
-        """`path` is the socket's; `handlers` take the arguments and answer JSON. What they may raise: GatewayError."""
+    def __init__(
+        self, path: Path, handlers: Mapping[str, Handler], mounts: Mounts, *, deadline_s: float = DEADLINE_S
+    ) -> None:
+        """`path` is the socket's; `handlers` take the arguments and answer JSON. What they may raise: GatewayError.
+
+        `mounts` finds what channels serve here.
+        """
         self._path = path
         self._handlers = handlers
+        self._mounts = mounts
         self._deadline_s = deadline_s
         everybody = DoorRules(
             most=MAX_CONNECTIONS, most_of_address=MAX_CONNECTIONS, head_s=deadline_s,
@@ -49,39 +63,33 @@ class ControlServer:
             AlreadyRunning: another gateway answers on this path.
             GatewayError: the socket cannot be made there.
         """
-        application = web.Application(client_max_size=MAX_REQUEST_BYTES)
+        application = web.Application(middlewares=[self._attend], client_max_size=MAX_REQUEST_BYTES)
         application.router.add_post("/control/{name}", self._serve)
-        runner = web.AppRunner(
-            application, access_log=None, handle_signals=False, shutdown_timeout=SHUTDOWN_S, lingering_time=0
-        )
-        await runner.setup()
-        server = runner.server
-        assert server is not None, "the runner is set up"
-        try:
-            with listening(self._path) as listener:
-                async with asyncio.TaskGroup() as tasks:
-                    await self._door.serve(listener, server, tasks)
-        finally:
-            await runner.cleanup()
+        application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._door))
+        with listening(self._path) as listener:
+            await self._door.serve(application, [listener], shutdown_timeout=SHUTDOWN_S, lingering_time=0)
+
+    @web.middleware
+    async def _attend(self, request: web.Request, handler: RequestHandler) -> web.StreamResponse:
+        with self._door.at_work(request):
+            return await handler(request)
 
     async def _serve(self, request: web.Request) -> web.Response:
-        body = request.content
-        with self._door.at_work(request.protocol, lambda: not body.is_eof()):
-            try:
-                async with asyncio.timeout(self._deadline_s):
-                    value = await self._call(request.match_info["name"], await _arguments_of(request))
-                encoded = json.dumps({"value": value})
-            except GatewayError as refusal:
-                return _error(409, str(refusal))
-            except TimeoutError:
-                waited = f"the gateway has not done it within {self._deadline_s:g} s"
-                return _error(504, f"{waited}; it may still happen, so look first")
-            except web.HTTPException:
-                raise
-            except Exception as failure:  # noqa: BLE001  one control request; the gateway goes on, the operator is told
-                series(FAULTS, "control").inc()
-                log.error("control_request_failed", error=repr(failure), exc_info=failure)
-                return _error(500, f"the gateway failed at this ({type(failure).__name__}); its log has more")
+        try:
+            async with asyncio.timeout(self._deadline_s):
+                value = await self._call(request.match_info["name"], await _arguments_of(request))
+            encoded = json.dumps({"value": value})
+        except GatewayError as refusal:
+            return _error(409, str(refusal))
+        except TimeoutError:
+            waited = f"the gateway has not done it within {self._deadline_s:g} s"
+            return _error(504, f"{waited}; it may still happen, so look first")
+        except web.HTTPException:
+            raise
+        except Exception as failure:  # noqa: BLE001  one control request; the gateway goes on, the operator is told
+            series(FAULTS, "control").inc()
+            log.error("control_request_failed", error=repr(failure), exc_info=failure)
+            return _error(500, f"the gateway failed at this ({type(failure).__name__}); its log has more")
         if len(encoded) > MAX_ANSWER_BYTES:
             return _error(500, "the answer is too long for the control socket")
         return web.Response(text=encoded, content_type="application/json")
@@ -105,3 +113,66 @@ async def _arguments_of(request: web.Request) -> dict[str, JsonValue]:
 
 def _error(status: int, problem: str) -> web.Response:
     return web.json_response({"error": problem}, status=status)
+
+
+@contextlib.contextmanager
+def listening(path: Path) -> Iterator[socket.socket]:
+    """A listening socket of mode 0600 at `path`, not blocking; its file is gone afterwards.
+
+    Raises:
+        AlreadyRunning: another process answers on this path.
+        GatewayError: the socket cannot be made there.
+    """
+    try:
+        listener = _listener(path)
+    except OSError as error:
+        raise GatewayError(f"the socket {path} cannot be made: {error.strerror}") from error
+    own = path.stat().st_ino
+    try:
+        yield listener
+    finally:
+        listener.close()
+        _remove(path, own)
+
+
+def _listener(path: Path) -> socket.socket:
+    """A listening socket at `path`, never for a moment open to others: made in a private directory, then moved."""
+    _refuse_if_answered(path)
+    with tempfile.TemporaryDirectory(prefix=".control-", dir=path.parent) as private:
+        draft = Path(private) / "s"
+        with contextlib.ExitStack() as undo:
+            listener = undo.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM))
+            with short_name(draft) as short:
+                listener.bind(short)
+            draft.chmod(0o600)
+            listener.listen(BACKLOG)
+            listener.setblocking(False)
+            draft.replace(path)
+            undo.pop_all()
+    return listener
+
+
+def _refuse_if_answered(path: Path) -> None:
+    """A socket that nobody listens on is a dead gateway's and may be replaced; nothing else may."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(mode):
+        raise GatewayError(f"{path} is no socket; move it away, the gateway wants that name")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe, short_name(path) as short:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(short)
+        except (ConnectionRefusedError, FileNotFoundError):
+            return
+        except TimeoutError:
+            pass
+    raise AlreadyRunning(f"another gateway answers on {path}; stop it, or set TENK_HOME to another directory")
+
+
+def _remove(path: Path, inode: int) -> None:
+    """Take the socket file away, unless another gateway has put its own there."""
+    with contextlib.suppress(OSError):
+        if path.stat().st_ino == inode:
+            path.unlink()

@@ -1,17 +1,22 @@
 """Asks the running gateway over its control socket, by the standard library alone: commands have to start quickly."""
 
 import asyncio
+import contextlib
 import json
+import os
 import socket
+from collections.abc import Iterator
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from pydantic import JsonValue
 
 from gateway.errors import GatewayError
-from gateway.ops.unix_socket import short_name
 
 MAX_REQUEST_BYTES = 64 * 1024
+MAX_SUN_PATH_BYTES = 103
+"""What every Unix takes: Linux has room for 107 bytes (unix(7)), macOS for 103."""
+
 DEADLINE_S = 12.0
 """A little more than the gateway gives itself."""
 
@@ -69,3 +74,25 @@ def _exchange(path: Path, name: str, body: bytes, timeout_s: float) -> JsonValue
         raise GatewayError(answer["error"])
     value: JsonValue = answer["value"]
     return value
+
+
+@contextlib.contextmanager
+def short_name(path: Path) -> Iterator[str]:
+    """A name for the socket that fits into a socket address, good while this is held.
+
+    A home too deep for that is reached through a descriptor of the directory, where the system has /proc.
+
+    Raises:
+        GatewayError: the path is too long and there is no /proc.
+    """
+    if len(os.fsencode(path)) <= MAX_SUN_PATH_BYTES:
+        yield str(path)
+        return
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        through = Path(f"/proc/self/fd/{directory}")
+        if not through.exists():
+            raise GatewayError(f"{path} is too long for a socket; set TENK_HOME to a path of at most 80 bytes")
+        yield str(through / path.name)
+    finally:
+        os.close(directory)

@@ -12,7 +12,7 @@ from channels.base import ChannelState
 from channels.messages import DEFAULT_TENANT
 from gateway.access.policy import AccessSnapshot
 from gateway.errors import GatewayError, StoreUnavailable
-from gateway.http.health import PartHealth
+from gateway.http.server import PartHealth
 from gateway.inbound.manager import ChannelManager
 from gateway.ops.control import Handler
 from gateway.sessions.router import Router

@@ -17,7 +17,7 @@ DATABASE = "tenk.db"
 KEY = "pairing.key"
 BESIDE_DATABASE = ("-wal", "-shm", "-journal")
 
-NAMES = ("lock", DATABASE, *(DATABASE + end for end in BESIDE_DATABASE), KEY, "control.sock", "console.sock")
+NAMES = ("lock", DATABASE, *(DATABASE + end for end in BESIDE_DATABASE), KEY, "control.sock")
 """What stands in a home; none of it may be a link."""
 
 WRITABLE_BY_OTHERS = 0o022

@@ -17,7 +17,7 @@ import structlog
 
 from tests.bench import acks, boot, ingest, loads, plan
 from tests.bench.loads import Loads
-from tests.bench.platforms import PLATFORMS
+from tests.bench.world import PLATFORMS
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,11 +15,13 @@ from contextlib import AsyncExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.slack.person_side import SlackPersonSide
 from channels.simulators.slack.sockets import Envelope
 from tests.bench.figures import Row, percentile
-from tests.bench.platforms import OnDiscord, OnSlack, OnTelegram, Platform
 from tests.bench.subject import gateway
-from tests.bench.world import FIRST_PERSON, ModelServer, until
+from tests.bench.world import FIRST_PERSON, ModelServer, unbraked_telegram, until
 
 PEOPLE = 60
 """Who writes on each platform, all known to the gateway before the clock starts."""
@@ -33,7 +35,7 @@ GOAL_MS = 1000.0  # at p99.9
 class Meter(Protocol):
     """What is told of one platform's events: when they arrived, and how old they were when acknowledged."""
 
-    platform: Platform
+    platform: PersonSide
     label: str
     ages_s: list[float]
 
@@ -52,8 +54,7 @@ class TelegramMeter:
     label = "Telegram, offset confirmed"
 
     def __init__(self) -> None:
-        self._telegram = OnTelegram()
-        self.platform: Platform = self._telegram
+        self.platform: PersonSide = unbraked_telegram()
         self.ages_s: list[float] = []
         self._open: deque[float] = deque()
 
@@ -63,7 +64,7 @@ class TelegramMeter:
 
     def look(self) -> int:
         """See `Meter`."""
-        _settle(self._open, len(self._open) - len(self._telegram.bot.updates), self.ages_s)
+        _settle(self._open, len(self._open) - self.platform.count_unacknowledged(), self.ages_s)
         return len(self._open)
 
 
@@ -73,14 +74,14 @@ class SlackMeter:
     label = "Slack, envelope acknowledged"
 
     def __init__(self) -> None:
-        self._slack = OnSlack()
-        self.platform: Platform = self._slack
+        self._slack = SlackPersonSide()
+        self.platform: PersonSide = self._slack
         self.ages_s: list[float] = []
         self._open: list[Envelope] = []
 
     def arrived(self) -> None:
         """See `Meter`."""
-        self._open.append(self._slack.server.sockets.open[-1])
+        self._open.append(self._slack.simulator.sockets.open[-1])
 
     def look(self) -> int:
         """See `Meter`."""
@@ -100,7 +101,7 @@ class DiscordMeter:
     label = "Discord, row committed"
 
     def __init__(self) -> None:
-        self.platform: Platform = OnDiscord()
+        self.platform: PersonSide = DiscordPersonSide()
         self.ages_s: list[float] = []
         self._open: deque[float] = deque()
         self._database: sqlite3.Connection | None = None
@@ -154,10 +155,10 @@ async def _run(meters: Sequence[Meter], per_s: int, seconds: float) -> dict[str,
             model = await stack.enter_async_context(ModelServer(delay_s=3600))
             environment = {"OPENAI_BASE_URL": model.base_url, "TENK_MODEL": "openai:bench"}
             for meter in meters:
-                await stack.enter_async_context(meter.platform.server)
+                await stack.enter_async_context(meter.platform)
                 environment |= meter.platform.environment()
             subject = await stack.enter_async_context(gateway(Path(directory), environment))
-            await until(lambda: all(meter.platform.connected() for meter in meters), 60)
+            await until(lambda: all(meter.platform.is_connected() for meter in meters), 60)
             for meter in meters:
                 if isinstance(meter, DiscordMeter):
                     stack.enter_context(meter.reading(Path(directory) / "tenk.db"))
@@ -169,7 +170,7 @@ async def _run(meters: Sequence[Meter], per_s: int, seconds: float) -> dict[str,
 async def _warmed_up(meters: Sequence[Meter]) -> None:
     for person in range(PEOPLE):
         for meter in meters:
-            meter.platform.say(FIRST_PERSON + person, "hello")
+            meter.platform.say(meter.platform.direct(FIRST_PERSON + person), "hello")
             meter.arrived()
     await until(lambda: sum(meter.look() for meter in meters) == 0, END_S)
     await asyncio.sleep(SETTLE_S)
@@ -185,7 +186,8 @@ async def _paced(meters: Sequence[Meter], per_s: int, seconds: float) -> float:
         due = min(total, int((time.monotonic() - begun_s) * per_s))
         for number in range(sent, due):
             meter = meters[number % len(meters)]
-            meter.platform.say(FIRST_PERSON + number // len(meters) % PEOPLE, "hello")
+            person = FIRST_PERSON + number // len(meters) % PEOPLE
+            meter.platform.say(meter.platform.direct(person), "hello")
             meter.arrived()
         sent = due
         for meter in meters:

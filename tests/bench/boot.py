@@ -12,9 +12,8 @@ from statistics import median
 
 import aiohttp
 
-from tests.bench.platforms import OnDiscord, OnSlack, OnTelegram, Platform
 from tests.bench.subject import Subject, bare_bot, gateway
-from tests.bench.world import until
+from tests.bench.world import PLATFORMS, unbraked_telegram, until
 
 Measure = Callable[[], Awaitable[tuple[float, float]]]
 Start = Callable[[Path, Mapping[str, str]], Subject]
@@ -27,7 +26,7 @@ async def run() -> dict[str, object]:
     """Medians of a few starts."""
     alone_s, alone_mb = await _median(_without_channels)
     ours_s, ours_mb = await _median(lambda: _first_poll(gateway))
-    bare_s, bare_mb = await _median(lambda: _first_poll(partial(bare_bot, OnTelegram.bare_bot)))
+    bare_s, bare_mb = await _median(lambda: _first_poll(partial(bare_bot, "telegram")))
     three = await _median_of_three()
     print("\nboot and idle memory")
     print(f"  without channels: ready after {alone_s:.2f} s, idle {alone_mb:.0f} MiB")
@@ -51,10 +50,10 @@ async def _median(measure: Measure) -> tuple[float, float]:
 
 
 async def _first_poll(start: Start) -> tuple[float, float]:
-    telegram = OnTelegram()
+    telegram = unbraked_telegram()
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
-        async with telegram.server, start(Path(directory), telegram.environment()) as subject:
-            took_s = await until(telegram.connected, 60)
+        async with telegram, start(Path(directory), telegram.environment()) as subject:
+            took_s = await until(telegram.is_connected, 60)
             await asyncio.sleep(IDLE_S)
             return took_s, subject.rss_mb()
 
@@ -76,16 +75,16 @@ async def _median_of_three() -> Three:
 
 
 async def _three() -> Three:
-    platforms: list[Platform] = [OnTelegram(), OnDiscord(), OnSlack()]
+    platforms = [make() for make in PLATFORMS.values()]
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
         async with AsyncExitStack() as stack:
             environment: dict[str, str] = {}
             for platform in platforms:
-                await stack.enter_async_context(platform.server)
+                await stack.enter_async_context(platform)
                 environment |= platform.environment()
             subject = await stack.enter_async_context(gateway(Path(directory), environment))
-            first_s = await until(lambda: any(platform.connected() for platform in platforms), 60)
-            all_s = first_s + await until(lambda: all(platform.connected() for platform in platforms), 60)
+            first_s = await until(lambda: any(platform.is_connected() for platform in platforms), 60)
+            all_s = first_s + await until(lambda: all(platform.is_connected() for platform in platforms), 60)
             await asyncio.sleep(IDLE_S)
             return Three(first_s, all_s, subject.rss_mb())
 

@@ -4,14 +4,12 @@ import asyncio
 import signal
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
 
-from channels.simulators.telegram.server import TelegramSimulator
+from channels.simulators.telegram.person_side import TelegramPersonSide
 from tests.bench.figures import percentile
-from tests.bench.platforms import TOKEN
 from tests.bench.subject import gateway
-from tests.bench.world import ModelServer, until
+from tests.bench.world import ModelServer, unbraked_telegram, until
 
 BACKLOG = 10_000
 PACED_PER_S = 2000
@@ -24,27 +22,26 @@ PEOPLE = 200
 async def run() -> dict[str, object]:
     """Ingest of a backlog, ingest at a pace, restart; every model request hangs."""
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
-        async with TelegramSimulator(throttled=False) as simulator, ModelServer(delay_s=3600) as model:
-            bot = simulator.add_bot(TOKEN)
+        async with unbraked_telegram() as telegram, ModelServer(delay_s=3600) as model:
+            simulator, waiting = telegram.simulator, telegram.count_unacknowledged
             environment = {
-                "TELEGRAM_BOT_TOKEN": TOKEN, "TELEGRAM_API_BASE": simulator.base_url,
-                "OPENAI_BASE_URL": model.base_url, "TENK_MODEL": "openai:bench",
+                **telegram.environment(), "OPENAI_BASE_URL": model.base_url, "TENK_MODEL": "openai:bench",
             }  # fmt: skip
             async with gateway(Path(directory), environment) as subject:
-                await until(lambda: bot.updates.polls > 0, 60)
+                await until(telegram.is_connected, 60)
                 for person in range(PEOPLE):
                     simulator.say(1000 + person, "hello")
-                await until(lambda: len(bot.updates) == 0, 60)
+                await until(lambda: waiting() == 0, 60)
                 await asyncio.sleep(SETTLE_S)
-                p99_ms = await _paced(simulator, lambda: len(bot.updates))
+                p99_ms = await _paced(telegram)
                 for number in range(BACKLOG):
                     simulator.say(1000 + number % PEOPLE, "hello")
-                took_s = await until(lambda: len(bot.updates) == 0, 120)
+                took_s = await until(lambda: waiting() == 0, 120)
                 rss_mb = subject.rss_mb()
                 await subject.end(signal.SIGKILL)
-            polls = bot.updates.polls
+            polls = telegram.arrivals()
             async with gateway(Path(directory), environment):
-                restart_s = await until(lambda: bot.updates.polls > polls, 60)
+                restart_s = await until(lambda: telegram.arrivals() > polls, 60)
     print("\ndurable ingest (a poll confirms only what is committed; SQLite, synchronous=FULL)")
     print(f"  backlog of {BACKLOG}: {BACKLOG / took_s:.0f} messages/s, RSS {rss_mb:.0f} MiB after it")
     print(f"  at {PACED_PER_S}/s: p99 from arrival to acknowledgement {p99_ms:.0f} ms")
@@ -55,8 +52,9 @@ async def run() -> dict[str, object]:
     }  # fmt: skip
 
 
-async def _paced(simulator: TelegramSimulator, waiting: Callable[[], int]) -> float:
+async def _paced(telegram: TelegramPersonSide) -> float:
     """Messages at an even pace; the age of the oldest unacknowledged one, sampled: its 99th percentile."""
+    simulator, waiting = telegram.simulator, telegram.count_unacknowledged
     arrived: list[float] = []
     ages: list[float] = []
     begun_s = time.monotonic()

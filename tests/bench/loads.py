@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from channels.simulators.shared.person_side import PersonSide
 from tests.bench.figures import Figures, side_by_side
-from tests.bench.platforms import PLATFORMS, Platform
 from tests.bench.subject import Subject, bare_bot, gateway
-from tests.bench.world import LONG_ANSWER, SHORT_ANSWER, ModelServer, People, until
+from tests.bench.world import LONG_ANSWER, PLATFORMS, SHORT_ANSWER, ModelServer, People, until
 
 Start = Callable[[Path, Mapping[str, str]], Subject]
 
@@ -60,28 +60,28 @@ async def run(loads: Loads) -> dict[str, object]:
     return results
 
 
-async def _beside(make: Callable[[], Platform], case: Case, loads: Loads) -> dict[str, object]:
+async def _beside(make: Callable[[], PersonSide], case: Case, loads: Loads) -> dict[str, object]:
     """The gateway and the bare bot under one load."""
     ours_on, bare_on = make(), make()
     chats = "one chat" if case.alone else f"{loads.chats} chats"
-    name = f"{ours_on.name}, {chats}, {case.name}"
+    name = f"{ours_on.title}, {chats}, {case.name}"
     ours = await measure(gateway, ours_on, case, loads)
-    bare = await measure(partial(bare_bot, bare_on.bare_bot), bare_on, case, loads, model=not case.echo)
+    bare = await measure(partial(bare_bot, bare_on.name), bare_on, case, loads, model=not case.echo)
     print(f"\n{name}", *side_by_side(ours, bare), sep="\n")
     return {name: {"gateway": ours.rounded(), "bare": bare.rounded()}}
 
 
-async def measure(start: Start, platform: Platform, case: Case, loads: Loads, *, model: bool = True) -> Figures:
+async def measure(start: Start, platform: PersonSide, case: Case, loads: Loads, *, model: bool = True) -> Figures:
     """One fresh bot, warmed up, then the closed loop; without `model` the bot is told of none."""
     chats = 1 if case.alone else loads.chats
     with tempfile.TemporaryDirectory(prefix="tenk-bench-") as directory:
-        async with platform.server, ModelServer() as server:
+        async with platform, ModelServer() as server:
             server.answer = case.answer
             environment = dict(platform.environment())
             if model:
                 environment |= {"OPENAI_BASE_URL": server.base_url, "TENK_MODEL": "openai:bench"}
             async with start(Path(directory), environment) as subject:
-                await until(lambda: subject.pid > 0 and platform.connected(), 60)  # a dead process says why
+                await until(lambda: subject.pid > 0 and platform.is_connected(), 60)  # a dead process says why
                 people = People(platform, case.answer[-12:] if model else ")")
                 await people.closed_loop(chats, WARM_UP)
                 before_s = subject.cpu_s()

@@ -76,7 +76,7 @@ def gateway(home: Path, environment: Mapping[str, str]) -> Subject:
     return Subject(["-m", "gateway", "run", "--config", str(config)], {**ours, **environment}, home / "gateway.log")
 
 
-def bare_bot(module: str, home: Path, environment: Mapping[str, str]) -> Subject:
-    """A bare bot on a platform's own library."""
+def bare_bot(platform: str, home: Path, environment: Mapping[str, str]) -> Subject:
+    """A bare bot on a platform's own library: the yardstick."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return Subject(["-m", module], environment, home / "bare.log")
+    return Subject(["-m", f"tests.bench.bare_{platform}"], environment, home / "bare.log")

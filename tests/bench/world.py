@@ -2,15 +2,19 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
 import orjson
 from aiohttp import web
 
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import PersonSide, SeenMessage
+from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.telegram.person_side import TelegramPersonSide
+from channels.simulators.telegram.server import TelegramSimulator
 from tests.bench.figures import Load
-from tests.bench.platforms import Platform
 
 FIRST_PERSON = 1000
 ANSWER_S = 60.0
@@ -32,6 +36,38 @@ LONG_ANSWER = "\n\n".join(
     ]
 )
 """About 2 kB of Markdown as models write it."""
+
+
+def unbraked_telegram() -> TelegramPersonSide:
+    """A Telegram without its brake on polls."""
+    return TelegramPersonSide(TelegramSimulator(throttled=False))
+
+
+PLATFORMS: Mapping[str, Callable[[], PersonSide]] = {
+    "telegram": unbraked_telegram, "discord": DiscordPersonSide, "slack": SlackPersonSide,
+}  # fmt: skip
+
+
+class AnswerReader:
+    """Reads what the bot has said since the last look."""
+
+    def __init__(self, platform: PersonSide) -> None:
+        """From the first call on."""
+        self._platform = platform
+        self._seq = 0
+
+    def read(self) -> list[SeenMessage]:
+        """The bot's messages that came or changed since the last call."""
+        after, self._seq = self._seq, self._platform.newest_seq
+        return self._platform.bot_messages(after)
+
+    async def news(self, timeout_s: float) -> None:
+        """Wait until `read` may have something.
+
+        Raises:
+            TimeoutError: the bot did nothing.
+        """
+        await self._platform.until(lambda: self._platform.newest_seq > self._seq, timeout_s)
 
 
 class ModelServer:
@@ -80,21 +116,22 @@ def _streamed(answer: str, usage: dict[str, int]) -> bytes:
 class People:
     """Everybody who talks to the bot; each waits for their answer before they write again."""
 
-    def __init__(self, platform: Platform, ending: str) -> None:
+    def __init__(self, platform: PersonSide, ending: str) -> None:
         """One watcher reads what arrives for all of them; an answer is whole when it ends with `ending`."""
         self._platform = platform
+        self._answers = AnswerReader(platform)
         self._ending = ending
-        self._waiting: dict[int, asyncio.Future[None]] = {}
+        self._waiting: dict[str, asyncio.Future[None]] = {}  # by chat
 
     async def closed_loop(self, chats: int, messages_each: int) -> Load:
         """`chats` people write `messages_each` messages, one after another's answer."""
         load = Load()
 
-        async def talk(person: int) -> None:
+        async def talk(chat: str) -> None:
             for number in range(messages_each):
-                answered = self._waiting[person] = asyncio.get_running_loop().create_future()
+                answered = self._waiting[chat] = asyncio.get_running_loop().create_future()
                 begun_s = time.monotonic()
-                self._platform.say(person, f"how is my practice going? ({number})")
+                self._platform.say(chat, f"how is my practice going? ({number})")
                 async with asyncio.timeout(ANSWER_S):
                     await answered
                 load.latencies_ms.append((time.monotonic() - begun_s) * 1000)
@@ -104,7 +141,7 @@ class People:
             watching = talking.create_task(self._watch())
             async with asyncio.TaskGroup() as chatting:
                 for person in range(FIRST_PERSON, FIRST_PERSON + chats):
-                    chatting.create_task(talk(person))
+                    chatting.create_task(talk(self._platform.direct(person)))
             watching.cancel()
         load.wall_s = time.monotonic() - begun_s
         load.messages = chats * messages_each
@@ -112,10 +149,10 @@ class People:
 
     async def _watch(self) -> None:
         while True:
-            await self._platform.news(2 * ANSWER_S)
-            for person, text in self._platform.heard():
-                waiting = self._waiting.get(person)
-                if waiting is not None and not waiting.done() and text.rstrip().endswith(self._ending):
+            await self._answers.news(2 * ANSWER_S)
+            for message in self._answers.read():
+                waiting = self._waiting.get(message.chat)
+                if waiting is not None and not waiting.done() and message.text.rstrip().endswith(self._ending):
                     waiting.set_result(None)
 
 

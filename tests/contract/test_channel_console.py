@@ -1,42 +1,56 @@
-"""The console over a real socket: who gets in, what a terminal is told, what happens when it goes."""
+"""The console over a real control socket: who gets in, what a terminal is told, what happens when it goes."""
 
 import asyncio
-import json
+import contextlib
 import stat
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 
+import aiohttp
 import pytest
 
 from channels.console.adapter import ConsoleChannel
-from channels.console.config import ConsolePlace
+from channels.console.limits import MAX_TERMINALS, PATH
 from channels.errors import Unknown
 from channels.messages import Address, InboundMessage, OutboundPart, Rendered
-from channels.viewers.viewer_frames import MAX_FRAME_BYTES
-from channels.viewers.viewer_hub import Patience
+from channels.viewers.viewer_frames import MAX_FRAME_BYTES, MAX_SAID_CHARS
+from channels.viewers.viewer_hub import KEPT_FRAMES, Patience
+from channels.viewers.viewer_socket import COME_AGAIN, COME_LATER
 from gateway.errors import AlreadyRunning
-from gateway.ops.unix_socket import listening
+from gateway.http.mounts import Mounts
+from gateway.ops.control import ControlServer
+from tests.fakes.http import Loaded, served, served_privately
 from tests.fakes.sink import RecordingSink
 from tests.fakes.views import FakeTerminal
 
 HOME = Address("console", "main", "local")
+URL = f"http://localhost{PATH}"
 QUICK = Patience(arrive_s=0.05, confirm_s=2.0)
 
 
 @asynccontextmanager
 async def console(path: Path) -> AsyncIterator[tuple[ConsoleChannel, RecordingSink, FakeTerminal]]:
     """A running channel with one terminal on it."""
-    channel = ConsoleChannel(ConsolePlace(partial(listening, path)), patience=QUICK)
+    channel = ConsoleChannel(patience=QUICK)
     sink, terminal = RecordingSink(), FakeTerminal(str(path))
-    async with asyncio.TaskGroup() as tasks:
+    async with served_privately(Loaded([channel]), path), asyncio.TaskGroup() as tasks:
         running = [tasks.create_task(channel.run(sink)), tasks.create_task(terminal.run())]
         await terminal.until(lambda: bool(terminal.told("taken")))
         yield channel, sink, terminal
         for task in running:
             task.cancel()
     await channel.aclose()
+
+
+def session(path: Path) -> aiohttp.ClientSession:
+    """For connections of one's own."""
+    return aiohttp.ClientSession(connector=aiohttp.UnixConnector(str(path)))
+
+
+def heard(sink: RecordingSink) -> list[str]:
+    """What was said."""
+    return [event.text for event in sink.events if isinstance(event, InboundMessage)]
 
 
 def part(text: str, key: str = "key-1") -> OutboundPart:
@@ -60,7 +74,7 @@ async def test_second_gateway_on_the_socket_is_refused(tmp_path: Path):
     path = tmp_path / "c.sock"
     async with console(path) as (_, sink, terminal):
         with pytest.raises(AlreadyRunning):
-            await ConsoleChannel(ConsolePlace(partial(listening, path))).run(RecordingSink())
+            await ControlServer(path, {}, Mounts(Loaded(), private=True)).run()
         await terminal.say("still here")
         await sink.until(lambda: any(isinstance(event, InboundMessage) for event in sink.events))
 
@@ -71,7 +85,7 @@ async def test_live_and_complete_messages_are_told_apart(tmp_path: Path):
         receipt = await channel.send(part("…"))
         await channel.edit(part("You pract …", ""), receipt.platform_id)
         await channel.edit(part("You practised.", "key-2"), receipt.platform_id)
-        told = [(frame["text"], frame["live"]) for frame in terminal.told("message")]
+        told = [(frame["text"], frame["live"] or frame["waiting"]) for frame in terminal.told("message")]
         assert [("…", True), ("You pract …", True), ("You practised.", False)] == told
         assert 1 == len(terminal.shown)
 
@@ -96,22 +110,91 @@ async def _failure(channel: ConsoleChannel) -> Exception | None:
 
 
 async def test_nonsense_is_refused_and_harms_nobody(tmp_path: Path):
-    """A91: bad frames and a line without end; the terminal goes on."""
+    """A91: bad frames and one too long; the terminal goes on."""
     async with console(tmp_path / "c.sock") as (_, sink, terminal):
         await terminal.send({"type": "sudo"})
-        await terminal.send({"type": "say", "id": "12345678", "text": "x" * (MAX_FRAME_BYTES + 10)})
-        await terminal.until(lambda: bool(terminal.told("refused")))
+        await terminal.send({"type": "say", "id": "12345678", "text": "x" * (MAX_SAID_CHARS + 1)})
+        await terminal.until(lambda: 2 == len(terminal.told("refused")))
         await terminal.say("fine")
-        await sink.until(lambda: any(isinstance(event, InboundMessage) for event in sink.events))
-        assert ["fine"] == [event.text for event in sink.events if isinstance(event, InboundMessage)]
+        await sink.until(lambda: bool(heard(sink)))
+        assert ["fine"] == heard(sink)
 
 
-async def test_half_a_line_is_nothing(tmp_path: Path):
+async def test_frame_without_end_closes_its_own_terminal(tmp_path: Path):
+    """A91: no more is read than a frame may have; the others go on."""
+    path = tmp_path / "c.sock"
+    async with console(path) as (_, sink, terminal), session(path) as http, http.ws_connect(URL) as rude:
+        with contextlib.suppress(ConnectionError):  # by its length alone
+            await rude.send_str("x" * (MAX_FRAME_BYTES + 10))
+        while not rude.closed:
+            await rude.receive(5)
+        await terminal.say("fine")
+        await sink.until(lambda: bool(heard(sink)))
+
+
+async def test_half_a_frame_is_nothing(tmp_path: Path):
     """A client that dies in the middle of a frame has said nothing."""
-    async with console(tmp_path / "c.sock") as (_, sink, terminal):
-        _, writer = await asyncio.open_unix_connection(str(tmp_path / "c.sock"))
-        writer.write(json.dumps({"type": "say", "id": "12345678", "text": "half"}).encode())
+    path = tmp_path / "c.sock"
+    upgrade = f"GET {PATH} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+    key = "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+    said = b'{"type": "say", "id": "12345678", "text": "half"}'
+    async with console(path) as (_, sink, terminal):
+        reader, writer = await asyncio.open_unix_connection(str(path))
+        writer.write(f"{upgrade}{key}".encode())
+        assert (await reader.readline()).startswith(b"HTTP/1.1 101")
+        writer.write(bytes([0x81, 0x80 | len(said)]) + bytes(4) + said[:-5])  # text, masked with zeros (RFC 6455, 5.2)
         writer.close()
         await terminal.say("whole")
-        await sink.until(lambda: any(isinstance(event, InboundMessage) for event in sink.events))
-        assert ["whole"] == [event.text for event in sink.events if isinstance(event, InboundMessage)]
+        await sink.until(lambda: bool(heard(sink)))
+        assert ["whole"] == heard(sink)
+
+
+async def test_every_terminal_sees_every_answer_and_one_too_many_is_told(tmp_path: Path):
+    """Eight may be open; the ninth learns why it is not, and that it should not hurry back."""
+    path = tmp_path / "c.sock"
+    channel, sink = ConsoleChannel(), RecordingSink()
+    async with served_privately(Loaded([channel]), path), asyncio.TaskGroup() as tasks, session(path) as http:
+        running = tasks.create_task(channel.run(sink))
+        await sink.until(lambda: bool(sink.states))
+        open_ = [await http.ws_connect(URL) for _ in range(MAX_TERMINALS)]
+        async with http.ws_connect(URL) as ninth:
+            await ninth.receive(5)
+            assert COME_LATER == ninth.close_code
+        sending = tasks.create_task(channel.send(part("hello")))
+        frames = [await terminal.receive_json() for terminal in open_]
+        assert ["hello"] * MAX_TERMINALS == [frame["text"] for frame in frames]
+        await open_[-1].send_json({"type": "shown", "n": frames[-1]["n"]})
+        assert "b-key-1" == (await sending).platform_id
+        running.cancel()
+
+
+async def test_terminal_that_does_not_keep_up_is_closed(tmp_path: Path):
+    """What waits for it is bounded, and the others go on."""
+    path = tmp_path / "c.sock"
+    async with console(path) as (channel, _, terminal), session(path) as http, http.ws_connect(URL) as slow:
+        for _ in range(KEPT_FRAMES + 1):  # without a pause in which any could travel
+            await channel.show_typing(HOME)
+        closed = [message.type async for message in slow]
+        assert COME_AGAIN == slow.close_code
+        assert len(closed) <= KEPT_FRAMES
+        await terminal.until(terminal.away.is_set)
+        await terminal.until(lambda: not terminal.away.is_set())
+        await channel.send(part("still here"))
+
+
+async def test_terminals_are_heard_on_the_private_socket_alone(tmp_path: Path):
+    """The gateway's own server, which others reach, knows no such path; the socket knows none of that server's."""
+    channel = ConsoleChannel()
+    async with served(Loaded([channel])) as url, aiohttp.ClientSession() as http:
+        assert 404 == (await http.get(f"{url.rstrip('/')}{PATH}")).status
+    async with console(tmp_path / "c.sock"), session(tmp_path / "c.sock") as http:
+        assert 404 == (await http.get("http://localhost/healthz")).status
+
+
+async def test_channel_that_does_not_run_yet_asks_to_come_again(tmp_path: Path):
+    """503, which a terminal takes as: soon."""
+    path = tmp_path / "c.sock"
+    async with served_privately(Loaded([ConsoleChannel()]), path), session(path) as http:
+        with pytest.raises(aiohttp.WSServerHandshakeError) as refused:
+            await http.ws_connect(URL)
+        assert 503 == refused.value.status

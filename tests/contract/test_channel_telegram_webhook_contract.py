@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from channels.base import Channel
+from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.telegram.person_side import TelegramPersonSide
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.telegram.adapter import TelegramChannel
 from tests.contract.channel_rig import Rig
@@ -26,15 +28,18 @@ class TelegramWebhookRig(TelegramRig):
         """Start the platform, and the server it calls."""
         self.loaded = Loaded()
         self.base = await self._stack.enter_async_context(served(self.loaded))
-        simulator = TelegramSimulator(webhook_time_scale=0.001)
-        self.simulator = await self._stack.enter_async_context(simulator)
-        self.simulator.add_bot(self.TOKEN)
-        self.simulator.add_chat(1, "private")
+        await super().open()
+
+    def simulated(self) -> PersonSide:
+        """With short waits between attempts."""
+        side = TelegramPersonSide(TelegramSimulator(webhook_time_scale=0.001))
+        side.simulator.add_chat(1, "private")
+        return side
 
     async def make(self) -> Channel:
         """A fresh channel at the same path."""
         webhook = {"mode": "webhook", "webhook_url": self.base, "webhook_secret": SECRET}
-        channel = TelegramChannel(account(self.simulator, self.TOKEN, **webhook), sleep=_short)
+        channel = TelegramChannel(account(self.simulator, **webhook), sleep=_short)
         self.loaded.channels[:] = [channel]
         return channel
 

@@ -179,8 +179,8 @@ async def test_who_is_being_served_is_never_cut_for_another():
 async def door(most: int, most_of_address: int) -> AsyncIterator[tuple[str, Door]]:
     """A door before a server whose every answer is 200, where this machine's addresses are like any other."""
 
-    async def answer(request: web.BaseRequest) -> web.Response:
-        with made.at_work(request.protocol, None):
+    async def answer(request: web.Request) -> web.Response:
+        with made.at_work(request):
             return web.Response(text="hello")
 
     made = Door(
@@ -192,14 +192,14 @@ async def door(most: int, most_of_address: int) -> AsyncIterator[tuple[str, Door
             as_one=lambda at: at,
         )
     )
-    server = web.Server(answer)
+    application = web.Application()
+    application.router.add_get("/{path:.*}", answer)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.setblocking(False)
         async with asyncio.TaskGroup() as tasks:
-            serving = tasks.create_task(made.serve(listener, server, tasks))
+            serving = tasks.create_task(made.serve(application, [listener], shutdown_timeout=0.01))
             yield f"http://127.0.0.1:{listener.getsockname()[1]}/", made
             serving.cancel()
-        await server.shutdown(0.01)
 
 
 async def test_one_address_has_its_own_bound():

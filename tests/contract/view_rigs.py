@@ -2,20 +2,17 @@
 
 import asyncio
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from channels.base import Channel
 from channels.console.adapter import ConsoleChannel
-from channels.console.config import ConsolePlace
 from channels.messages import Address
 from channels.viewers.viewer_hub import Patience
 from channels.web.adapter import WebChannel
 from channels.web.config import WebAccount
-from gateway.ops.unix_socket import listening
 from gateway.store.engine import Store
 from tests.contract.channel_rig import Rig, Trouble
-from tests.fakes.http import Loaded, served
+from tests.fakes.http import Loaded, served, served_privately
 from tests.fakes.views import FakePage, FakeTerminal, FakeView
 
 PATIENCE = Patience(arrive_s=0.05, confirm_s=0.3, gone_after_s=60.0)
@@ -91,12 +88,15 @@ class ConsoleRig(_ViewRig):
     name = "console"
 
     async def open(self) -> None:
+        self.loaded = Loaded()
+        await self._stack.enter_async_context(served_privately(self.loaded, self.directory / "c.sock"))
         self.view = FakeTerminal(str(self.directory / "c.sock"))
         self._people.append(self._tasks.create_task(self.view.run()))
 
     async def make(self) -> Channel:
-        place = ConsolePlace(partial(listening, self.directory / "c.sock"))
-        return ConsoleChannel(place, patience=PATIENCE, now_s=lambda: self.now_s)
+        channel = ConsoleChannel(patience=PATIENCE, now_s=lambda: self.now_s)
+        self.loaded.channels[:] = [channel]
+        return channel
 
     @property
     def address(self) -> Address:

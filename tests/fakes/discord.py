@@ -1,53 +1,33 @@
 """A Discord channel running against the simulator, for tests: one call starts all of it."""
 
-import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from channels.discord.adapter import DiscordChannel
 from channels.discord.config import DiscordAccount
-from channels.messages import (
-    Address,
-    Button,
-    CommandInvoked,
-    InboundMessage,
-    OutboundMedia,
-    OutboundPart,
-    Rendered,
-    Route,
-)
+from channels.messages import Address, CommandInvoked, InboundMessage
+from channels.simulators.discord.person_side import GUILD, TOKEN
 from channels.simulators.discord.server import DiscordSimulator
+from tests.fakes import simulated_channel
+from tests.fakes.simulated_channel import Pauses, part_of
 from tests.fakes.sink import RecordingSink
 
-TOKEN = "made-up.token.for-tests"
+part = partial(part_of, "discord", chat=1)
+"""Something to send to a chat of account main."""
+
 BOT_ID = 900_000
-GUILD, ROOM, FORUM = 5_000, 5_001, 5_002
+ROOM, FORUM = 5_001, 5_002
 HOME = Address("discord", "main", "1")
 MENTION = f"<@{BOT_ID}>"
 
 
 @dataclass
-class Pauses:
-    """A pause that takes no time and remembers how long it should have been."""
+class Rig(simulated_channel.Rig):
+    """And its configuration."""
 
-    asked_s: list[float] = field(default_factory=list)
-
-    async def __call__(self, seconds: float) -> None:
-        """Give way to others for a moment."""
-        self.asked_s.append(seconds)
-        await asyncio.sleep(0.01)
-
-
-@dataclass
-class Rig:
-    """A simulator, a channel on it, and what the channel said."""
-
-    simulator: DiscordSimulator
-    channel: DiscordChannel
-    sink: RecordingSink
-    pauses: Pauses
     config: DiscordAccount
 
     @property
@@ -59,16 +39,6 @@ class Rig:
         """Wait until a session stands and is committed."""
         await self.simulator.until(lambda: self.sessions.connected)
         await self.sink.until(lambda: self.sink.committed is not None)
-
-    @asynccontextmanager
-    async def running(self, *, wait: bool = True) -> AsyncIterator[None]:
-        """The channel receives within this; it is connected when the body begins."""
-        async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(self.channel.run(self.sink))
-            if wait:
-                await self.connected()
-            yield
-            running.cancel()
 
     async def restarted(self, sink: RecordingSink | None = None) -> None:
         """Another process: a new channel over what was committed."""
@@ -112,36 +82,13 @@ async def discord(token: str = TOKEN, bucket: tuple[int, float] | None = None, *
         simulator.add_bot(TOKEN, bot_id=BOT_ID)
         simulator.add_channel(ROOM, GUILD)
         simulator.world.dm(simulator.world.bot(), 1, 1)
-        pauses = Pauses()
+        pauses = Pauses(takes_s=0.01)
         config = account(simulator, token, **more)
         rig = Rig(simulator, channel_of(config, sleep=pauses), RecordingSink(), pauses, config)
         try:
             yield rig
         finally:
             await rig.channel.aclose()
-
-
-def part(
-    text: str,
-    *,
-    chat: int = 1,
-    thread: int | None = None,
-    key: str = "0123456789abcdef",
-    reply_to: int | None = None,
-    route: Route | None = None,
-    buttons: tuple[Button, ...] = (),
-    media: tuple[OutboundMedia, ...] = (),
-) -> OutboundPart:
-    """Something to send to a chat of account main."""
-    return OutboundPart(
-        address=Address("discord", "main", str(chat), None if thread is None else str(thread)),
-        rendered=Rendered(text),
-        idem_key=key,
-        reply_to=None if reply_to is None else str(reply_to),
-        route=route,
-        buttons=buttons,
-        media=media,
-    )
 
 
 def texts(rig: Rig) -> list[str]:

@@ -3,11 +3,12 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 from gateway.http.config import HttpConfig
-from gateway.http.health import PartHealth
 from gateway.http.mounts import Mounts
-from gateway.http.server import HttpServer
+from gateway.http.server import HttpServer, PartHealth
+from gateway.ops.control import ControlServer
 
 
 class Loaded:
@@ -35,4 +36,15 @@ async def served(loaded: Loaded, **http: object) -> AsyncIterator[str]:
         running = tasks.create_task(server.run())
         await server.started.wait()
         yield server.url
+        running.cancel()
+
+
+@asynccontextmanager
+async def served_privately(loaded: Loaded, path: Path) -> AsyncIterator[None]:
+    """What the channels serve on a control socket."""
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(ControlServer(path, {}, Mounts(loaded, private=True)).run())
+        while not path.exists() and not running.done():
+            await asyncio.sleep(0)
+        yield
         running.cancel()

@@ -14,13 +14,15 @@ from typing import Any, Protocol
 from channels.base import Sign
 from channels.discord.adapter import DiscordChannel
 from channels.messages import Address, OutboundPart, Receipt
-from channels.simulators.discord.server import DiscordSimulator
-from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.telegram.person_side import TelegramPersonSide
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.slack.adapter import SlackChannel
 from channels.telegram.adapter import TelegramChannel
 from gateway.delivery.config import DeliveryConfig
 from tests.fakes import discord, slack, telegram
+from tests.fakes.simulated_channel import Pauses
 from tests.fakes.spine import NOON, Spine, quick_store
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
 
@@ -184,27 +186,15 @@ class Scene:
 def _platform(name: str, chat: int | str) -> tuple[Any, Callable[[], Any]]:
     """A simulator, and how its adapter is made once it listens."""
     if name == "telegram":
-        simulator: Any = TelegramSimulator(throttled=False)
-
-        def make() -> Any:
-            simulator.add_bot(telegram.TOKEN)
-            simulator.add_chat(chat, "private" if int(chat) > 0 else "supergroup")
-            return _Telegram(telegram.account(simulator))
-    elif name == "discord":
-        simulator = DiscordSimulator()
-
-        def make() -> Any:
-            simulator.add_bot(discord.TOKEN, bot_id=discord.BOT_ID)
-            simulator.add_channel(chat, discord.GUILD)
-            return _Discord(discord.account(simulator), sleep=telegram.Pauses())
-    else:
-        simulator = SlackSimulator()
-
-        def make() -> Any:
-            simulator.add_app()
-            return _Slack(slack.account(simulator), sleep=telegram.Pauses())
-
-    return simulator, make
+        sim: Any = TelegramPersonSide(TelegramSimulator(throttled=False)).simulator
+        sim.add_chat(chat, "private" if int(chat) > 0 else "supergroup")
+        return sim, lambda: _Telegram(telegram.account(sim))
+    if name == "discord":
+        sim = DiscordPersonSide().simulator
+        sim.add_channel(chat, discord.GUILD)
+        return sim, lambda: _Discord(discord.account(sim), sleep=Pauses())
+    sim = SlackPersonSide().simulator
+    return sim, lambda: _Slack(slack.account(sim), sleep=Pauses())
 
 
 @asynccontextmanager

@@ -1,55 +1,35 @@
 """A Slack channel running against the simulator, for tests: one call starts all of it."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from functools import partial
 
 from aiohttp import web
 
-from channels.messages import Address, Button, OutboundMedia, OutboundPart, Rendered, Route
 from channels.simulators.slack.server import SlackSimulator
 from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
 from channels.slack.adapter import SlackChannel
 from channels.slack.config import SlackAccount
 from channels.slack.render import MARKDOWN
+from tests.fakes import simulated_channel
+from tests.fakes.simulated_channel import Pauses, part_of
 from tests.fakes.sink import RecordingSink
+
+part = partial(part_of, "slack", chat="D1", markup=MARKDOWN)
+"""Something to send to a chat of account main."""
 
 BOT = "U0TENK"
 
 
-@dataclass
-class Pauses:
-    """A pause that takes no time and remembers how long it should have been."""
+class Rig(simulated_channel.Rig):
+    """One that is connected when the next socket stands."""
 
-    asked_s: list[float] = field(default_factory=list)
-
-    async def __call__(self, seconds: float) -> None:
-        """Give way to others once."""
-        self.asked_s.append(seconds)
-        await asyncio.sleep(0)
-
-
-@dataclass
-class Rig:
-    """A simulator, a channel on it, and what the channel said."""
-
-    simulator: SlackSimulator
-    channel: SlackChannel
-    sink: RecordingSink
-    pauses: Pauses
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """The channel receives within this; it is connected when this begins."""
-        async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(self.channel.run(self.sink))
-            connected = self.simulator.sockets.connections
-            if not self.simulator.world.the_app().webhook_url:
-                await self.simulator.until(lambda: self.simulator.sockets.connections > connected)
-            yield
-            running.cancel()
+    async def connected(self) -> None:
+        """Wait for it; over HTTP nothing is waited for."""
+        before = self.simulator.sockets.connections
+        if not self.simulator.world.the_app().webhook_url:
+            await self.simulator.until(lambda: self.simulator.sockets.connections > before)
 
 
 def account(simulator: SlackSimulator, **more: object) -> SlackAccount:
@@ -100,29 +80,3 @@ async def slack_by_http(sink: RecordingSink | None = None, **more: object) -> As
             yield rig
         finally:
             await runner.cleanup()
-
-
-def part(
-    text: str,
-    *,
-    chat: str = "D1",
-    thread: str | None = None,
-    markup: str | None = MARKDOWN,
-    key: str = "0123456789abcdef",
-    route: Route | None = None,
-    buttons: tuple[Button, ...] = (),
-    media: tuple[OutboundMedia, ...] = (),
-    unfinished: bool = False,
-    recipient: str | None = None,
-) -> OutboundPart:
-    """Something to send to a chat of account main."""
-    return OutboundPart(
-        address=Address("slack", "main", chat, thread),
-        rendered=Rendered(text, markup),
-        idem_key=key,
-        route=route,
-        buttons=buttons,
-        media=media,
-        unfinished=unfinished,
-        recipient=recipient,
-    )

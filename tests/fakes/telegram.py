@@ -1,32 +1,25 @@
 """A Telegram channel running against the simulator, for tests: one call starts all of it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 
-from channels.messages import Address, AttachmentKind, Button, OutboundMedia, OutboundPart, Rendered
+from channels.messages import AttachmentKind, OutboundMedia
+from channels.simulators.telegram.person_side import TOKEN
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.telegram.adapter import TelegramChannel
 from channels.telegram.config import TelegramAccount
 from tests.fakes.http import Loaded, served
+from tests.fakes.simulated_channel import Pauses, Rig, part_of
 from tests.fakes.sink import RecordingSink
 
-TOKEN = "123456:AAF-made_up_token_for_tests"
+part = partial(part_of, "telegram", chat=1)
+"""Something to send to a chat of account main."""
+
 SECRET = "made-up_secret-of-a-webhook"
 PNG = b"\x89PNG\r\n\x1a\nnot much of a picture"
-
-
-@dataclass
-class Pauses:
-    """A pause that takes no time and remembers how long it should have been."""
-
-    asked_s: list[float] = field(default_factory=list)
-
-    async def __call__(self, seconds: float) -> None:
-        """Give way to others once."""
-        self.asked_s.append(seconds)
-        await asyncio.sleep(0)
 
 
 @dataclass
@@ -41,24 +34,6 @@ class Looks(Pauses):
         if seconds >= 60:
             await self.due.wait()
             self.due.clear()
-
-
-@dataclass
-class Rig:
-    """A simulator, a channel on it, and what the channel said."""
-
-    simulator: TelegramSimulator
-    channel: TelegramChannel
-    sink: RecordingSink
-    pauses: Pauses
-
-    @asynccontextmanager
-    async def running(self) -> AsyncIterator[None]:
-        """The channel receives within this."""
-        async with asyncio.TaskGroup() as tasks:
-            running = tasks.create_task(self.channel.run(self.sink))
-            yield
-            running.cancel()
 
 
 def account(simulator: TelegramSimulator, token: str = TOKEN, **more: object) -> TelegramAccount:
@@ -103,27 +78,6 @@ async def telegram_webhook(**more: object) -> AsyncIterator[WebhookRig]:
             yield WebhookRig(simulator, channel, RecordingSink(), pauses, config.webhook_target, loaded)
         finally:
             await channel.aclose()
-
-
-def part(
-    text: str,
-    *,
-    chat: int = 1,
-    thread: int | None = None,
-    markup: str | None = None,
-    reply_to: int | None = None,
-    buttons: Sequence[Button] = (),
-    media: Sequence[OutboundMedia] = (),
-) -> OutboundPart:
-    """Something to send to a chat of account main."""
-    return OutboundPart(
-        address=Address("telegram", "main", str(chat), None if thread is None else str(thread)),
-        rendered=Rendered(text, markup),
-        idem_key="0123456789abcdef",
-        reply_to=None if reply_to is None else str(reply_to),
-        buttons=tuple(buttons),
-        media=tuple(media),
-    )
 
 
 def photo(content: bytes = PNG, name: str = "chart.png", mime: str = "image/png") -> OutboundMedia:

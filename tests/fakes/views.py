@@ -13,7 +13,7 @@ AGAIN_S = 0.03
 
 
 class FakeView(ABC):
-    """What both have in common: everything but the wire."""
+    """What both have in common: everything but where they connect to."""
 
     def __init__(self) -> None:
         self.unsent: dict[str, dict[str, Any]] = {}  # said and not taken, in order
@@ -26,6 +26,7 @@ class FakeView(ABC):
         self.away.set()
         self.epoch, self.seen = "", 0
         self._held = asyncio.Event()  # set: what is said waits for the next offer
+        self._socket: aiohttp.ClientWebSocketResponse | None = None
 
     async def run(self) -> None:
         """Be there until cancelled, as far as it is wanted."""
@@ -56,11 +57,27 @@ class FakeView(ABC):
 
     @abstractmethod
     async def connected(self) -> None:
-        """Connect, call `begin`, hear until the connection ends."""
+        """Connect, and `converse` until the connection ends."""
 
-    @abstractmethod
+    async def converse(self, http: aiohttp.ClientSession, url: str) -> None:
+        """Call `begin`, hear until the connection ends."""
+        async with http.ws_connect(url) as self._socket:
+            await self.begin()
+            async for message in self._socket:
+                await self.hear(json.loads(message.data))
+        self._socket = None
+
     async def send(self, frame: dict[str, Any]) -> None:
         """Send one frame, or drop it where there is no connection."""
+        if self._socket is not None and not self._socket.closed:
+            await self._socket.send_json(frame)
+
+    async def leave(self) -> None:
+        """Close it, until `wanted` is set again."""
+        self.wanted.clear()
+        if self._socket is not None:
+            await self._socket.close()
+        await self.away.wait()
 
     async def begin(self) -> None:
         """What is said first."""
@@ -124,59 +141,23 @@ class FakePage(FakeView):
             cookie_jar=cookies or aiohttp.CookieJar(unsafe=True), headers={"Accept-Language": language}
         )
         self.chat = ""
-        self._socket: aiohttp.ClientWebSocketResponse | None = None
 
     async def connected(self) -> None:
         """As `FakeView` says."""
         async with self.http.post(f"{self.url}web/session") as answer:
             answer.raise_for_status()
             self.chat = (await answer.json())["chat"]
-        async with self.http.ws_connect(f"{self.url}web/ws") as self._socket:
-            await self.begin()
-            async for message in self._socket:
-                await self.hear(json.loads(message.data))
-        self._socket = None
-
-    async def send(self, frame: dict[str, Any]) -> None:
-        """As `FakeView` says."""
-        if self._socket is not None and not self._socket.closed:
-            await self._socket.send_json(frame)
-
-    async def leave(self) -> None:
-        """Close the tab, until `wanted` is set again."""
-        self.wanted.clear()
-        if self._socket is not None:
-            await self._socket.close()
-        await self.away.wait()
+        await self.converse(self.http, f"{self.url}web/ws")
 
 
 class FakeTerminal(FakeView):
-    """A terminal on the console socket."""
+    """A terminal on the control socket."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
         self._path = path
-        self._writer: asyncio.StreamWriter | None = None
 
     async def connected(self) -> None:
         """As `FakeView` says."""
-        reader, self._writer = await asyncio.open_unix_connection(self._path, limit=2**24)
-        try:
-            await self.begin()
-            while line := await reader.readline():
-                await self.hear(json.loads(line))
-        finally:
-            self._writer.close()
-            self._writer = None
-
-    async def send(self, frame: dict[str, Any]) -> None:
-        """As `FakeView` says."""
-        if self._writer is not None:
-            self._writer.write(json.dumps(frame).encode() + b"\n")
-
-    async def leave(self) -> None:
-        """Close the terminal, until `wanted` is set again."""
-        self.wanted.clear()
-        if self._writer is not None:
-            self._writer.close()
-        await self.away.wait()
+        async with aiohttp.ClientSession(connector=aiohttp.UnixConnector(self._path)) as http:
+            await self.converse(http, "http://localhost/console")

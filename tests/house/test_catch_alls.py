@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from tests.house.tree import PACKAGES, Function, functions, named, python_files
 
 ALLOWED = {
-    "channels/console/adapter.py:ConsoleChannel._serve",  # one terminal
     "channels/discord/ingest.py:_read_dispatch",  # one dispatch
     "channels/slack/receiving.py:Receiver._translate_safely",  # one delivery
     "channels/telegram/receiving.py:translate_updates",  # one update

@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from channels.simulators.telegram.person_side import TelegramPersonSide
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.simulators.telegram.state import ShownMessage
 from gateway.app import Gateway
@@ -36,10 +37,15 @@ poll_timeout_s = 5
 class House:
     """A running gateway and both its ends."""
 
-    sim: TelegramSimulator
+    telegram: TelegramPersonSide
     model: ModelServer
     store: Store
     home: Path
+
+    @property
+    def sim(self) -> TelegramSimulator:
+        """Its simulator."""
+        return self.telegram.simulator
 
     def texts(self, chat: int) -> list[str]:
         """What the bot has said in a chat, as it reads now."""
@@ -109,12 +115,8 @@ async def house(
     """
     file = directory / "gateway.toml"
     file.write_text(CONFIG + config)
-    async with TelegramSimulator() as sim, ModelServer() as server:
-        sim.add_bot(TOKEN)
-        ours = {
-            "TENK_HOME": str(directory / "home"), "TENK_ACCESS": access,
-            "TELEGRAM_BOT_TOKEN": TOKEN, "TELEGRAM_API_BASE": sim.base_url,
-        }  # fmt: skip
+    async with TelegramPersonSide(token=TOKEN) as telegram, ModelServer() as server:
+        ours = {**telegram.environment(), "TENK_HOME": str(directory / "home"), "TENK_ACCESS": access}
         if model is not None:
             ours |= {"TENK_MODEL": model, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-journey"}
         settings = load(file, ours | dict(environ or {}))
@@ -123,8 +125,8 @@ async def house(
         try:
             async with asyncio.TaskGroup() as tasks:
                 running = tasks.create_task(Gateway(settings, store, show=show).run())
-                here = House(sim, server, store, settings.home)
-                await here.until(lambda: sim.world.bot().updates.polls > 0 or running.done(), "the first poll")
+                here = House(telegram, server, store, settings.home)
+                await here.until(lambda: telegram.is_connected() or running.done(), "the first poll")
                 yield here
                 running.cancel()
         finally:

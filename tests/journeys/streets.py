@@ -8,13 +8,11 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
-from channels.simulators.discord.server import DiscordSimulator
-from channels.simulators.slack.server import SlackSimulator
-from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.slack.person_side import SlackPersonSide
 from tests.fakes.views import FakePage
 from tests.journeys.house import House, house
-
-DISCORD_TOKEN = "STREET.made-up.token"
 
 Seen = tuple[str, str, dict[str, str]]
 """A message of the bot's as somebody sees it: its id, its text, and the data of its buttons by their labels."""
@@ -81,93 +79,81 @@ class Street(ABC):
         return {sender: one["role"] for one in await self.here.operator("users.list") for sender in one["senders"]}
 
 
-class TelegramStreet(Street):
-    """Private chats whose ids are their people's."""
+class PlatformStreet(Street):
+    """Direct chats of a simulated platform."""
+
+    side: PersonSide
+
+    async def open(self, stack: AsyncExitStack) -> None:
+        await stack.enter_async_context(self.side)
+
+    def environ(self) -> dict[str, str]:
+        return dict(self.side.environment())
+
+    async def ready(self, stack: AsyncExitStack, people: int) -> None:
+        await self.here.until(self.side.is_connected, self.side.title)
+
+    def sender(self, person: int) -> str:
+        return f"{self.name}:{person}"
+
+    async def say(self, person: int, text: str) -> None:
+        self.side.say(self.side.direct(person), text)
+
+    def seen(self, person: int) -> list[Seen]:
+        shown = self.side.answers(self.side.direct(person))
+        return [(answer.message_id, answer.text, dict(answer.buttons)) for answer in shown]
+
+    async def press(self, person: int, message: str, data: str) -> None:
+        self.side.press(self.side.direct(person), message, data)
+
+
+class TelegramStreet(PlatformStreet):
+    """That of the house."""
 
     name = "telegram"
 
-    def sender(self, person: int) -> str:
-        return f"telegram:{person}"
+    async def open(self, stack: AsyncExitStack) -> None:
+        pass
 
-    async def say(self, person: int, text: str) -> None:
-        self.here.sim.say(person, text)
+    def environ(self) -> dict[str, str]:
+        return {}
 
-    def seen(self, person: int) -> list[Seen]:
-        return [(str(one.message_id), one.text, dict(one.buttons)) for one in self.here.sim.answers(person)]
-
-    async def press(self, person: int, message: str, data: str) -> None:
-        self.here.sim.press(person, int(message), data)
+    @property
+    def side(self) -> PersonSide:
+        return self.here.telegram
 
 
-class DiscordStreet(Street):
-    """Direct conversations whose ids are their people's."""
+class DiscordStreet(PlatformStreet):
+    """With the menu of its bot."""
 
     name = "discord"
 
-    async def open(self, stack: AsyncExitStack) -> None:
-        self.sim = await stack.enter_async_context(DiscordSimulator())
-        self.bot = self.sim.add_bot(DISCORD_TOKEN)
-
-    def environ(self) -> dict[str, str]:
-        return {"DISCORD_BOT_TOKEN": DISCORD_TOKEN, "DISCORD_API_BASE": self.sim.base_url}
+    def __init__(self) -> None:
+        self.side = DiscordPersonSide()
 
     async def ready(self, stack: AsyncExitStack, people: int) -> None:
-        await self.here.until(lambda: self.bot.sessions.connected and bool(self.bot.commands), "Discord")
-
-    def sender(self, person: int) -> str:
-        return f"discord:{person}"
-
-    async def say(self, person: int, text: str) -> None:
-        self.sim.say(person, text)
-
-    def seen(self, person: int) -> list[Seen]:
-        if person not in self.sim.world.channels:
-            return []
-        return [(str(one.message_id), one.text, _keys(one.components)) for one in self.sim.answers(person)]
-
-    async def press(self, person: int, message: str, data: str) -> None:
-        self.sim.press(person, int(message), data)
+        await super().ready(stack, people)
+        await self.here.until(lambda: bool(self.side.bot.commands), "the menu")
 
 
-def _keys(rows: list) -> dict[str, str]:
-    return {key["label"]: key["custom_id"] for row in rows for key in row["components"]}
-
-
-class SlackStreet(Street):
-    """Direct messages with an app."""
+class SlackStreet(PlatformStreet):
+    """With an app that takes no press but of its own buttons."""
 
     name = "slack"
 
-    async def open(self, stack: AsyncExitStack) -> None:
-        self.sim = await stack.enter_async_context(SlackSimulator())
-        self.sim.add_app()
-
-    def environ(self) -> dict[str, str]:
-        return {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN, "SLACK_API_BASE": self.sim.base_url}
-
-    async def ready(self, stack: AsyncExitStack, people: int) -> None:
-        await self.here.until(lambda: self.sim.sockets.connected > 0, "Slack")
+    def __init__(self) -> None:
+        self.side = SlackPersonSide()
 
     def sender(self, person: int) -> str:
-        return f"slack:{self.sim.world.the_app().team}:U{person}"
-
-    async def say(self, person: int, text: str) -> None:
-        self.sim.say(f"D{person}", text, person=f"U{person}")
-
-    def seen(self, person: int) -> list[Seen]:
-        shown = self.sim.answers(f"D{person}")
-        return [
-            (one.ts, one.text, {str(key["text"]["text"]): str(key["value"]) for key in one.buttons}) for one in shown
-        ]
+        return f"slack:{self.side.app.team}:U{person}"
 
     async def press(self, person: int, message: str, data: str) -> None:
-        chat = self.sim.world.chats[f"D{person}"]
-        if not chat.messages[message].buttons:  # whoever forges a press forges the button, too
+        simulator, chat = self.side.simulator, f"D{person}"
+        buttons = simulator.world.chats[chat].messages[message].buttons
+        if not buttons:  # whoever forges a press forges the button, too
             label = {"type": "plain_text", "text": "x"}
-            forged = {"type": "button", "action_id": "tenk:0", "value": "x", "text": label}
-            chat.messages[message].buttons = [forged]
-        first = str(chat.messages[message].buttons[0]["value"])
-        self.sim.press(f"D{person}", message, first, person=f"U{person}", forged=data)
+            buttons.append({"type": "button", "action_id": "tenk:0", "value": "x", "text": label})
+        simulator.press(chat, message, str(buttons[0]["value"]), forged=data)
 
 
 class WebStreet(Street):

@@ -6,10 +6,9 @@ import time
 import pytest
 
 from gateway.demo.chat import Chat
-from gateway.demo.narrator import CODE
 from gateway.demo.stage import Stage
+from gateway.demo.story import CODE
 from gateway.demo.transcript import Entry, Kind
-from gateway.demo.windows import TelegramWindow
 
 
 @pytest.mark.timeout(90)
@@ -17,7 +16,7 @@ async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -
     """The first piece, journaled before the kill, never leaves the growing answer again (D5)."""
     entries: list[Entry] = []
     async with Stage() as stage:
-        ana = Chat(TelegramWindow(stage.telegram, 1001, "Ana"), "Ana", time.monotonic(), entries.append)
+        ana = Chat(stage.telegram, 1001, "Ana", time.monotonic(), entries.append)
         async with asyncio.TaskGroup() as tasks:
             watching = [tasks.create_task(each) for each in (stage.watch(), ana.watch())]
             await stage.start(words_per_s=40)

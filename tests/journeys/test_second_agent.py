@@ -6,7 +6,7 @@ import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,18 +16,23 @@ import pytest
 
 from agent.config import ModelConfig
 from agent.models.select import UnknownModel, build_model
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.telegram.person_side import TelegramPersonSide
 from gateway.config.settings import load
 from gateway.errors import SettingsError
 from gateway.product import in_force, load_product, load_tools
 from tests.fakes.model_server import Call, ModelServer, Reply
 from tests.house.tree import ROOT
-from tests.torture.platforms import DiscordPlatform, Platform, SlackPlatform, TelegramPlatform
 
 AGENT = ROOT / "tests" / "contract" / "example_agent"
-CHAT = 100
+PERSON = 100
 WAIT_S = 15.0
 
 CONFIG = """
+[http]
+listen = "127.0.0.1:0"
 [agent]
 product = "pantry"
 tools = ["kitchen"]
@@ -51,7 +56,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Running:
     """`tenk run` and those whom it talks to."""
 
-    platforms: Mapping[str, Platform]
+    platforms: Sequence[PersonSide]
     model: ModelServer
     log: Path
 
@@ -68,10 +73,13 @@ class Running:
         except TimeoutError:
             raise AssertionError(f"{what} did not come: {self.log.read_text()[-2000:]}") from None
 
-    async def answered(self, name: str, words: str, times: int = 1) -> None:
+    async def answered(self, side: PersonSide, words: str, times: int = 1) -> None:
         """Wait until the bot has said this so many times on a platform."""
-        answers = self.platforms[name].answers
-        await self.until(lambda: sum(words in one.text for one in answers(CHAT)) == times, f"{words!r} on {name}")
+
+        def is_said() -> bool:
+            return sum(words in shown.text for shown in side.answers(side.direct(PERSON))) == times
+
+        await self.until(is_said, f"{words!r} on {side.name}")
 
 
 def keeps_pantry(body: dict[str, Any]) -> Reply:
@@ -83,17 +91,15 @@ def keeps_pantry(body: dict[str, Any]) -> Reply:
 
 
 @asynccontextmanager
-async def tenk_run(directory: Path, site: Path, platforms: Mapping[str, Platform]) -> AsyncIterator[Running]:
+async def tenk_run(directory: Path, site: Path, platforms: Sequence[PersonSide]) -> AsyncIterator[Running]:
     """The gateway as an operator runs it, with the distribution on its path."""
     config, log = directory / "gateway.toml", directory / "log"
-    config.write_text(
-        '[http]\nlisten = "127.0.0.1:0"\n' + CONFIG + "".join(platform.config for platform in platforms.values())
-    )
+    config.write_text(CONFIG)
     async with AsyncExitStack() as open_, ModelServer(keeps_pantry) as model:
         accounts: dict[str, str] = {}
-        for platform in platforms.values():
-            accounts |= await platform.start()
-            open_.push_async_callback(platform.aclose)
+        for side in platforms:
+            await open_.enter_async_context(side)
+            accounts |= side.environment()
         ours = {
             "PYTHONPATH": str(site), "TENK_HOME": str(directory / "home"), "TENK_MODEL": "openai:pantry",
             "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-pantry",
@@ -106,8 +112,7 @@ async def tenk_run(directory: Path, site: Path, platforms: Mapping[str, Platform
             )
         try:
             running = Running(platforms, model, log)
-            arrived = [platform.arrivals for platform in platforms.values()]
-            await running.until(lambda: all(count() > 0 for count in arrived), "the gateway")
+            await running.until(lambda: all(side.arrivals() > 0 for side in platforms), "the gateway")
             yield running
         finally:
             if process.returncode is None:
@@ -132,35 +137,35 @@ def test_an_app_for_slack_is_made_for_the_agent_that_is_configured(installed: Pa
     assert ["/pantry", "/stop"] == [offered[0], offered[-1]] and b"oach" not in printed
 
 
+@pytest.mark.timeout(90)
 async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path: Path):
     """Its prompt, its tool with a row in its own table, and its command with an option, on all three at once."""
-    telegram, discord, slack = TelegramPlatform(), DiscordPlatform(), SlackPlatform()
-    platforms: dict[str, Platform] = {"telegram": telegram, "discord": discord, "slack": slack}
+    platforms = telegram, discord, slack = TelegramPersonSide(), DiscordPersonSide(), SlackPersonSide()
     async with tenk_run(tmp_path, installed, platforms) as running:
         for times, thing in enumerate(("milk", "flour"), 1):
-            for name, platform in platforms.items():
-                platform.say(CHAT, f"I bring {thing}-{name}")
-            for name in platforms:
-                await running.answered(name, "Put away.", times)
+            for side in platforms:
+                side.say(side.direct(PERSON), f"I bring {thing}-{side.name}")
+            for side in platforms:
+                await running.answered(side, "Put away.", times)
         assert all(
             "keep a household's pantry" in str(request.body["messages"][0]["content"])
             for request in running.model.requests
         )
         assert {"put_item", "smell"} == {one["function"]["name"] for one in running.model.requests[0].body["tools"]}
-        assert {f"{thing}-{name}" for thing in ("milk", "flour") for name in platforms} == pantry(tmp_path)
+        assert {f"{thing}-{side.name}" for thing in ("milk", "flour") for side in platforms} == pantry(tmp_path)
 
-        await running.until(lambda: bool(discord.sim.world.bot().commands), "the menu")
-        telegram.say(CHAT, "/list milk")
-        slack.sim.command(slack.key(CHAT), "/list", "milk")
-        discord.sim.command(CHAT, "list", {"beginning": "milk"}, person=CHAT)
-        for name in platforms:
-            await running.answered(name, f"In the pantry: milk-{name}.")
-        telegram.say(CHAT, "/start")
-        await running.answered("telegram", "I keep your pantry")
-        assert ["pantry", "list"] == [command["name"] for command in discord.sim.world.bot().commands[:2]]
-        (option,) = discord.sim.world.bot().commands[1]["options"]
+        await running.until(lambda: bool(discord.simulator.world.bot().commands), "the menu")
+        telegram.command(telegram.direct(PERSON), "list", "milk")
+        slack.command(slack.direct(PERSON), "list", "milk")
+        discord.simulator.command(PERSON, "list", {"beginning": "milk"})
+        for side in platforms:
+            await running.answered(side, f"In the pantry: milk-{side.name}.")
+        telegram.command(telegram.direct(PERSON), "start")
+        await running.answered(telegram, "I keep your pantry")
+        assert ["pantry", "list"] == [command["name"] for command in discord.simulator.world.bot().commands[:2]]
+        (option,) = discord.simulator.world.bot().commands[1]["options"]
         assert ("beginning", False) == (option["name"], option["required"])
-        assert "coach" not in str(discord.sim.world.bot().commands)
+        assert "coach" not in str(discord.simulator.world.bot().commands)
     with sqlite3.connect(tmp_path / "home" / "tenk.db") as store:
         keys = {key for (key,) in store.execute("SELECT key FROM sessions")}
         assert {"agent:pantry"} == {":".join(key.split(":")[:2]) for key in keys}

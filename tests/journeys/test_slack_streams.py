@@ -6,9 +6,8 @@ import time
 import pytest
 
 from gateway.demo.chat import Chat
-from gateway.demo.narrator import CODE
-from gateway.demo.stage import SLACK_CHANNEL, Stage
-from gateway.demo.windows import SlackWindow
+from gateway.demo.stage import SLACK_ROOM, Stage
+from gateway.demo.story import CODE
 
 
 @pytest.mark.timeout(90)
@@ -16,8 +15,10 @@ from gateway.demo.windows import SlackWindow
 async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
     """It grows as Slack's own stream; cut by a death it goes on as a message, and stands there once, whole (D1, D2)."""
     async with Stage() as stage:
-        direct = Chat(SlackWindow(stage.slack, "D3", "U3", "Cleo"), "Cleo", time.monotonic(), lambda _: None)
-        room = Chat(SlackWindow(stage.slack, SLACK_CHANNEL, "U3", "Cleo"), "Cleo", time.monotonic(), lambda _: None)
+        slack = stage.slack.simulator
+        direct = Chat(stage.slack, 3, "Cleo", time.monotonic(), lambda _: None)
+        practice = (SLACK_ROOM, "#practice")
+        room = Chat(stage.slack, 3, "Cleo", time.monotonic(), lambda _: None, room=practice)
         async with asyncio.TaskGroup() as tasks:
             watching = [tasks.create_task(each) for each in (stage.watch(), direct.watch(), room.watch())]
             await stage.start(words_per_s=20)
@@ -27,7 +28,7 @@ async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
             await direct.until_answered(direct.command("log", "45m guitar"), by="Logged")
             asked = room.say("How am I doing?")
             await room.until(lambda: room.open is not None and "Habits" in room.open.text, "a growing answer")
-            (begun,) = stage.slack.answers(SLACK_CHANNEL)
+            (begun,) = slack.answers("C7")
             assert begun.streaming
             if killed:
                 await stage.kill()
@@ -35,8 +36,8 @@ async def test_an_answer_streams_in_its_thread(killed: bool) -> None:
             await room.until_answered(asked, by="🎸 guitar")
             for task in watching:
                 task.cancel()
-        (answer,) = stage.slack.answers(SLACK_CHANNEL)
-        used = [one.method for one in stage.slack.history(SLACK_CHANNEL) if one.message_id == answer.ts and one.applied]
+        (answer,) = slack.answers("C7")
+        used = [call.method for call in slack.history("C7") if call.message_id == answer.ts and call.applied]
     assert (begun.ts, False, False) == (answer.ts, answer.streaming, answer.broken)
     assert 1 == answer.text.count("Habits") and "🎸 guitar" in answer.text
     assert 1 == used.count("chat.startStream") == used.count("chat.stopStream")

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnEnded, UserItem, fold
+from channels.simulators.shared.person_side import SeenMessage
 from gateway.delivery.message_parts import RECOVERED_MARK, WAITING_TEXT
 from tests.torture.gateway_process import API_KEY
-from tests.torture.platforms import Answer
 from tests.torture.script import PARAGRAPHS, flaws_in_transcript
 from tests.torture.script import TOKEN as MESSAGE
 from tests.torture.world import COMMANDS, OWN_COMMANDS, Said, World, take
@@ -157,7 +157,9 @@ def _check_answers(world: World, store: _Store, verdict: Verdict) -> None:
         verdict.wrong += [f"I4: chat {chat} was shown m{b} after m{a}" for a, b in inversions]
 
 
-def _check_answer(said: Said, row: sqlite3.Row | None, shown: list[Answer], store: _Store, verdict: Verdict) -> None:
+def _check_answer(
+    said: Said, row: sqlite3.Row | None, shown: list[SeenMessage], store: _Store, verdict: Verdict
+) -> None:
     """I2, I5, I6: the answer is there, whole, in order, once; or it is said that there is none."""
     turn_id = row["turn_id"] if row is not None else None
     parts = [part for part in store.outbox if part["cause"] == turn_id]
@@ -186,15 +188,15 @@ def _check_answer(said: Said, row: sqlite3.Row | None, shown: list[Answer], stor
         verdict.wrong.append(f"I5: m{said.number}: missing {missing[:5]}, order kept: {whole == sorted(whole)}")
 
 
-def _tokens(one: Answer) -> list[tuple[str, str]]:
+def _tokens(one: SeenMessage) -> list[tuple[str, str]]:
     return MESSAGE.findall(one.text)
 
 
-def _answered(one: Answer) -> list[int]:
+def _answered(one: SeenMessage) -> list[int]:
     return [int(word[4:]) for word in one.text.split() if word.startswith("re:m") and word[4:].isdigit()]
 
 
-def _paragraphs(one: Answer, number: int) -> list[str]:
+def _paragraphs(one: SeenMessage, number: int) -> list[str]:
     head = f"m{number}."
     return [word[len(head) :] for word in one.text.split() if word.startswith(head) and word[len(head) :].isdigit()]
 

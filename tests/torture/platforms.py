@@ -1,25 +1,24 @@
-"""The platforms a gateway is tortured on, alike: what people write there and see, and what has reached the gateway.
+"""The platforms a gateway is tortured on: the person's side of each, and what is promised there and kept from logs.
 
-A chat is a number. On Discord and Slack every fourth is a channel among others, where the bot is mentioned.
+A chat is a number. On Discord and Slack every fourth is a room among others, where the bot is mentioned, and every
+other command is used in a room of commands, its answer the asker's alone.
 """
 
 import random
 import socket
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from channels.simulators.discord.server import DiscordSimulator
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import PersonSide, SeenMessage
+from channels.simulators.slack.person_side import SlackPersonSide
 from channels.simulators.slack.server import SlackSimulator
-from channels.simulators.slack.state import APP_TOKEN, BOT_TOKEN, SIGNING_SECRET
-from channels.simulators.telegram.server import TelegramSimulator
+from channels.simulators.slack.state import SIGNING_SECRET
+from channels.simulators.telegram.person_side import TelegramPersonSide
 
-GUILD = 5_000_000
-COMMAND_ROOM = 5_000_001
-"""The channel on Discord where nobody writes and commands are used."""
-SLACK_COMMAND_ROOM = "C904000"
-"""The channel on Slack where nobody writes and commands are used."""
+COMMAND_ROOM = 904_000
+"""Where nobody writes and commands are used."""
 
 HTTP_PORTS = range(20_000, 32_000)
 """Where a gateway that is posted to listens in all its lives: no connection that goes out is given one of these."""
@@ -28,304 +27,143 @@ RETRY_AFTER_S = (0.0, 0.5, 2.0)
 """Slack's waits before each retry of an event, shortened: a minute and five are too long here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What the bot said, as it stands in a chat now."""
+class Platform:
+    """A simulated platform, the gateway's account there, and chats by their numbers."""
 
-    text: str
-    at_s: float  # time.monotonic() when it appeared
-
-
-class Platform(Protocol):
-    """A simulated platform and the gateway's account there."""
-
-    name: str
     config: str
     """The account, as a piece of the gateway's configuration."""
-    secrets: Mapping[str, str]
-    """What may never stand in a log, by what it is."""
-    marks: bool
+    marks = False
     """Whether what is said twice has to show it; elsewhere nothing is said twice."""
-    forgets: bool
+    forgets = True
     """Whether what happens while nobody listens may be told by the history alone."""
+    rooms = True
+    """Whether some of the chats are rooms."""
+    threads = False
+    """Whether what is said in a room goes on in the thread of the first message."""
 
-    async def start(self) -> Mapping[str, str]:
-        """Listen; the environment of a gateway that is to come here."""
-        ...
-
-    async def aclose(self) -> None:
-        """Stop listening."""
-        ...
-
-    def say(self, chat: int, text: str) -> str:
-        """Somebody writes to the bot; the message's id."""
-        ...
-
-    def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
-        """Somebody uses a command of the platform's own; what comes back says whether it was taken."""
-        ...
-
-    def answers(self, chat: int) -> list[Answer]:
-        """What the bot said there, in order, without what was deleted."""
-        ...
-
-    def calls(self, chat: int) -> int:
-        """How many calls of the gateway have come in for this chat."""
-        ...
-
-    def arrivals(self) -> int:
-        """How often a gateway has begun to listen; on Telegram each poll counts."""
-        ...
-
-    def on_its_way(self) -> int:
-        """How much waits for the gateway's acknowledgement, as far as the platform has kept it."""
-        ...
-
-    def forget(self) -> None:
-        """Keep nothing for a gateway that is away but the chats' histories."""
-        ...
-
-    def doubles(self) -> list[str]:
-        """Keys under which the bot said more than once what still stands, as far as the platform is given keys."""
-        ...
-
-    def key(self, chat: int) -> str:
-        """What the store calls this chat."""
-        ...
-
-
-class TelegramPlatform:
-    """Private chats."""
-
-    name = "telegram"
-    config = "[channels.telegram.main]\npoll_timeout_s = 5\n"
-    token = "4242:TORTURE-canary-bot-token"
-    secrets: Mapping[str, str] = {"the bot token": token}
-    marks = True
-    forgets = False
-
-    def __init__(self) -> None:
-        self.sim = TelegramSimulator()
-
-    async def start(self) -> Mapping[str, str]:
-        """See `Platform`."""
-        await self.sim.start()
-        self.sim.add_bot(self.token)
-        return {"TELEGRAM_BOT_TOKEN": self.token, "TELEGRAM_API_BASE": self.sim.base_url}
-
-    async def aclose(self) -> None:
-        """See `Platform`."""
-        await self.sim.aclose()
-
-    def say(self, chat: int, text: str) -> str:
-        """See `Platform`."""
-        return str(self.sim.say(chat, text))
-
-    def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
-        """See `Platform`; on Telegram it is a message like others, and kept like them."""
-        self.say(chat, f"/{name} {text}")
-        return lambda: True
-
-    def answers(self, chat: int) -> list[Answer]:
-        """See `Platform`."""
-        return [Answer(one.text, one.at_s) for one in self.sim.answers(chat)]
-
-    def calls(self, chat: int) -> int:
-        """See `Platform`."""
-        return len(self.sim.history(chat))
-
-    def arrivals(self) -> int:
-        """See `Platform`."""
-        return self.sim.world.bot(self.token).updates.polls
-
-    def on_its_way(self) -> int:
-        """See `Platform`."""
-        return len(self.sim.world.bot(self.token).updates)
-
-    def forget(self) -> None:
-        """Telegram keeps updates for a day."""
-
-    def doubles(self) -> list[str]:
-        """None that Telegram knew of."""
-        return []
-
-    def key(self, chat: int) -> str:
-        """See `Platform`."""
-        return str(chat)
-
-
-class DiscordPlatform:
-    """Direct messages, and channels of a server. Every other command is used in a channel, and is the asker's alone."""
-
-    name = "discord"
-    config = '[channels.discord.main]\nwake = "mention"\n[access.accounts."discord:main"]\nallow_groups = ["*"]\n'
-    token = "TORTURE.canary.discord-bot-token"
-    secrets: Mapping[str, str] = {"the bot token": token}
-    marks = False
-    forgets = True
-
-    def __init__(self) -> None:
-        self.sim = DiscordSimulator()
-        self._in_the_room = False  # whether the last command was used there
-
-    async def start(self) -> Mapping[str, str]:
-        """See `Platform`."""
-        await self.sim.start()
-        self.sim.add_bot(self.token)
-        self.sim.add_channel(COMMAND_ROOM, GUILD)
-        return {"DISCORD_BOT_TOKEN": self.token, "DISCORD_API_BASE": self.sim.base_url}
-
-    async def aclose(self) -> None:
-        """See `Platform`."""
-        await self.sim.aclose()
-
-    def say(self, chat: int, text: str) -> str:
-        """See `Platform`."""
-        if not _is_room(chat):
-            return str(self.sim.say(chat, text))
-        if chat not in self.sim.world.channels:
-            self.sim.add_channel(chat, GUILD)
-        return str(self.sim.say(chat, f"<@{self.sim.world.bot().id}> {text}", person=chat))
-
-    def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
-        """See `Platform`."""
-        self._in_the_room = not self._in_the_room
-        used = self.sim.command(COMMAND_ROOM if self._in_the_room else chat, name, {"text": text}, person=chat)
-        return lambda: used.acked_at_s is not None
-
-    def answers(self, chat: int) -> list[Answer]:
-        """See `Platform`; with what this person alone was shown in the room of commands, or in direct messages."""
-        shown = [one for one in self.sim.answers(COMMAND_ROOM, chat) if one.only_for == chat]
-        opened = [one.id for one in self.sim.world.channels.values() if one.person_id == chat]  # by them, or by the bot
-        for channel in dict.fromkeys((chat, *opened)):
-            shown += self.sim.answers(channel)
-        return [Answer(one.text, one.at_s) for one in shown]
-
-    def calls(self, chat: int) -> int:
-        """See `Platform`."""
-        return len(self.sim.history(chat))
-
-    def arrivals(self) -> int:
-        """See `Platform`."""
-        sessions = self.sim.world.bot().sessions
-        return sessions.identifies + sessions.resumes
-
-    def on_its_way(self) -> int:
-        """Nothing: Discord is told how far a session is only when it is taken up again."""
-        return 0
-
-    def forget(self) -> None:
-        """See `Platform`: no session can be resumed."""
-        self.sim.forget_sessions()
-
-    def doubles(self) -> list[str]:
-        """See `Platform`: nonces within a channel."""
-        channels = self.sim.world.channels
-        said = [
-            (chat, one.nonce) for chat in channels for one in self.sim.messages_in(chat) if one.by_bot and one.nonce
-        ]
-        return _repeated(said)
-
-    def key(self, chat: int) -> str:
-        """See `Platform`."""
-        return str(chat)
-
-
-class SlackPlatform:
-    """Direct messages, and one thread each in channels; by Socket Mode. Every other command is used in a channel."""
-
-    name = "slack"
-    config = '[channels.slack.main]\n[access.accounts."slack:main"]\nallow_groups = ["*"]\n'
-    secrets: Mapping[str, str] = {"the bot token": BOT_TOKEN, "the app token": APP_TOKEN}
-    marks = False
-    forgets = True
-
-    def __init__(self) -> None:
-        self.sim = SlackSimulator(keys_count=False)  # nowhere is it told that a real one counts them
-        self.sim.world.stream_lasts_s = 2.0  # so that some are ended by Slack
+    def __init__(self, side: PersonSide, name: str = "") -> None:
+        self.side = side
+        self.sim: Any = side.simulator
+        self.name = name or side.name
         self._threads: dict[int, str] = {}
         self._in_the_room = False  # whether the last command was used there
 
+    @property
+    def secrets(self) -> Mapping[str, str]:
+        """What may never stand in a log, by what it is."""
+        return {key: value for key, value in self.environment().items() if key.endswith(("_TOKEN", "_SECRET"))}
+
+    def environment(self) -> dict[str, str]:
+        """Of a gateway that is to come here."""
+        return dict(self.side.environment())
+
     async def start(self) -> Mapping[str, str]:
-        """See `Platform`."""
-        await self.sim.start()
-        self.sim.add_app()
-        return {"SLACK_BOT_TOKEN": BOT_TOKEN, "SLACK_APP_TOKEN": APP_TOKEN, "SLACK_API_BASE": self.sim.base_url}
+        """Listen; the environment of a gateway."""
+        await self.side.__aenter__()
+        if self.rooms:
+            self.side.room(COMMAND_ROOM)
+        return self.environment()
 
     async def aclose(self) -> None:
-        """See `Platform`."""
-        await self.sim.aclose()
+        """Stop listening."""
+        await self.side.__aexit__(None, None, None)
 
     def say(self, chat: int, text: str) -> str:
-        """See `Platform`."""
-        if not _is_room(chat):
-            return self.sim.say(self.key(chat), text)
-        mention = f"<@{self.sim.world.the_app().user}>"
-        said = self.sim.say(self.key(chat), f"{mention} {text}", person=f"U{chat}", thread=self._threads.get(chat))
+        """Somebody writes to the bot; the message's id."""
+        if not self._is_room(chat):
+            return self.side.say(self.key(chat), text)
+        above = self._threads.get(chat) if self.threads else None
+        said = self.side.say(self.key(chat), f"{self.side.mention} {text}", person=chat, under=above)
         self._threads.setdefault(chat, said)
         return said
 
     def command(self, chat: int, name: str, text: str) -> Callable[[], bool]:
-        """See `Platform`."""
-        self._in_the_room = not self._in_the_room
-        where = SLACK_COMMAND_ROOM if self._in_the_room else self.key(chat)
-        used = self.sim.command(where, f"/{name}", text, person=f"U{chat}")
-        return lambda: used.acked
+        """Somebody uses a command of the platform's own; what comes back says whether it was taken."""
+        self._in_the_room = self.rooms and not self._in_the_room
+        where = self.side.room(COMMAND_ROOM) if self._in_the_room else self.key(chat)
+        return self.side.command(where, name, text, person=chat)
 
-    def answers(self, chat: int) -> list[Answer]:
-        """See `Platform`; with what this person alone was shown in the room of commands."""
-        alone = [one for one in self.sim.answers(SLACK_COMMAND_ROOM) if one.ephemeral_for == f"U{chat}"]
-        return [Answer(one.text, one.at_s) for one in (*self.sim.answers(self.key(chat)), *alone)]
+    def answers(self, chat: int) -> list[SeenMessage]:
+        """What the bot said there, in order, and what this person alone was shown in the room of commands."""
+        alone = self.side.answers(self.side.room(COMMAND_ROOM), chat) if self.rooms else []
+        return [*self.side.answers(self.key(chat)), *(shown for shown in alone if shown.private)]
 
     def calls(self, chat: int) -> int:
-        """See `Platform`."""
-        return len(self.sim.history(self.key(chat)))
+        """How many calls of the gateway have come in for this chat."""
+        return self.side.calls(self.key(chat))
 
     def arrivals(self) -> int:
-        """See `Platform`."""
-        return self.sim.sockets.connections
+        """How often a gateway has begun to listen; on Telegram each poll counts."""
+        return self.side.arrivals()
 
     def on_its_way(self) -> int:
-        """See `Platform`."""
-        return len(self.sim.sockets.open)
+        """How much waits for the gateway's acknowledgement, as far as the platform has kept it."""
+        return self.side.count_unacknowledged()
 
     def forget(self) -> None:
-        """See `Platform`: what waits for a socket has waited too long."""
-        self.sim.sockets.lost += self.sim.sockets.open
-        self.sim.sockets.open.clear()
+        """Keep nothing for a gateway that is away but the chats' histories."""
+        self.side.forget()
 
     def doubles(self) -> list[str]:
-        """See `Platform`: `client_msg_id`s within a chat."""
-        chats = self.sim.world.chats
-        return _repeated([(chat, one.key) for chat in chats for one in self.sim.answers(chat) if one.key])
+        """Keys under which the bot said more than once what still stands, as far as the platform is given keys."""
+        said = Counter((chat, shown.key) for chat in self.side.chats() for shown in self.side.answers(chat))
+        return [f"{key} in chat {chat}" for (chat, key), times in said.items() if key and times > 1]
 
     def key(self, chat: int) -> str:
-        """See `Platform`."""
-        return f"{'C' if _is_room(chat) else 'D'}{chat}"
+        """What the store calls this chat."""
+        return self.side.room(chat) if self._is_room(chat) else self.side.direct(chat)
+
+    def _is_room(self, chat: int) -> bool:
+        return self.rooms and chat % 4 == 3
 
 
-class SlackHttpPlatform(SlackPlatform):
-    """The same, its events posted to the gateway's own HTTP server: three retries, and then they are lost for good."""
+class TelegramPlatform(Platform):
+    """Private chats."""
 
-    name = "slack-http"
-    config = '[channels.slack.main]\nmode = "http"\n[access.accounts."slack:main"]\nallow_groups = ["*"]\n'
-    secrets: Mapping[str, str] = {"the bot token": BOT_TOKEN, "the signing secret": SIGNING_SECRET}
+    config = "[channels.telegram.main]\npoll_timeout_s = 5\n"
+    marks = True
+    forgets = rooms = False
 
     def __init__(self) -> None:
-        super().__init__()
-        self.sim = SlackSimulator(keys_count=False, retry_after_s=RETRY_AFTER_S)
+        super().__init__(TelegramPersonSide(token="4242:TORTURE-canary-bot-token"))
 
-    async def start(self) -> Mapping[str, str]:
-        """See `Platform`."""
-        await self.sim.start()
-        listen = f"127.0.0.1:{_free_port()}"
-        self.sim.add_app().webhook_url = f"http://{listen}/webhooks/slack/main/events"
-        return {
-            "SLACK_BOT_TOKEN": BOT_TOKEN,
-            "SLACK_SIGNING_SECRET": SIGNING_SECRET,
-            "SLACK_API_BASE": self.sim.base_url,
-            "TENK_HTTP": listen,
-        }
+
+class DiscordPlatform(Platform):
+    """Direct messages, and channels of a server."""
+
+    config = '[channels.discord.main]\nwake = "mention"\n[access.accounts."discord:main"]\nallow_groups = ["*"]\n'
+
+    def __init__(self) -> None:
+        super().__init__(DiscordPersonSide(token="TORTURE.canary.discord-bot-token"))
+
+
+class SlackPlatform(Platform):
+    """Direct messages, and one thread each in channels; by Socket Mode."""
+
+    config = '[channels.slack.main]\n[access.accounts."slack:main"]\nallow_groups = ["*"]\n'
+    threads = True
+
+    def __init__(self) -> None:
+        super().__init__(SlackPersonSide(SlackSimulator(keys_count=False)))  # nowhere is it told that a real one does
+        self.sim.world.stream_lasts_s = 2.0  # so that some are ended by Slack
+
+
+class SlackHttpPlatform(Platform):
+    """The same, its events posted to the gateway's own HTTP server: three retries, and then they are lost for good."""
+
+    config = '[channels.slack.main]\nmode = "http"\n[access.accounts."slack:main"]\nallow_groups = ["*"]\n'
+    threads = True
+
+    def __init__(self) -> None:
+        super().__init__(SlackPersonSide(SlackSimulator(keys_count=False, retry_after_s=RETRY_AFTER_S)), "slack-http")
+        self._listen = f"127.0.0.1:{_free_port()}"
+        self.sim.world.the_app().webhook_url = f"http://{self._listen}/webhooks/slack/main/events"
+
+    def environment(self) -> dict[str, str]:
+        """Without the token of the sockets."""
+        given = super().environment() | {"SLACK_SIGNING_SECRET": SIGNING_SECRET, "TENK_HTTP": self._listen}
+        del given["SLACK_APP_TOKEN"]
+        return given
 
     def arrivals(self) -> int:
         """How often a gateway has asked who it is: it listens a moment later."""
@@ -350,11 +188,3 @@ def _free_port() -> int:
             except OSError:
                 continue
         return port
-
-
-def _repeated(said: Sequence[tuple[object, str]]) -> list[str]:
-    return [f"{key} in chat {chat}" for (chat, key), times in Counter(said).items() if times > 1]
-
-
-def _is_room(chat: int) -> bool:
-    return chat % 4 == 3

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.bench.platforms import PLATFORMS, Platform
+from channels.simulators.shared.person_side import PersonSide
 from tests.bench.subject import Subject
-from tests.bench.world import SHORT_ANSWER, ModelServer, until
+from tests.bench.world import PLATFORMS, SHORT_ANSWER, AnswerReader, ModelServer, until
 
 CHILD = Path(__file__).with_name("soak_child.py")
 PEOPLE = 60
@@ -76,25 +76,26 @@ def _slope(at: Sequence[float], values: Sequence[float]) -> float:
     return rise / spread if spread else 0.0
 
 
-async def run_soak(directory: Path, platform: Platform, *, minutes: float, per_s: float, seed: int = 1) -> Soak:
+async def run_soak(directory: Path, platform: PersonSide, *, minutes: float, per_s: float, seed: int = 1) -> Soak:
     """People write so many messages a second for so long."""
-    soak, chance = Soak([]), random.Random(seed)
+    soak, chance, answers = Soak([]), random.Random(seed), AnswerReader(platform)
     config = directory / "soak.toml"
     config.write_text(CONFIG)
-    async with platform.server, ModelServer(delay_s=0.02) as server:
+    async with platform, ModelServer(delay_s=0.02) as server:
         server.answer = SHORT_ANSWER
         environment = {
             **platform.environment(), "OPENAI_BASE_URL": server.base_url, "TENK_MODEL": "openai:soak",
             "TENK_HOME": str(directory / "home"), "TENK_HTTP": "127.0.0.1:0",
         }  # fmt: skip
         async with Subject([str(CHILD), str(config)], environment, directory / "gateway.log") as subject:
-            await until(lambda: subject.pid > 0 and platform.connected(), 60)
+            await until(lambda: subject.pid > 0 and platform.is_connected(), 60)
             begun_s = time.monotonic()
             next_sample_s = begun_s
             while (now_s := time.monotonic()) < begun_s + minutes * 60:
-                platform.say(FIRST_PERSON + chance.randrange(PEOPLE), f"how is my practice going? ({soak.written})")
+                chat = platform.direct(FIRST_PERSON + chance.randrange(PEOPLE))
+                platform.say(chat, f"how is my practice going? ({soak.written})")
                 soak.written += 1
-                soak.answered += len(platform.heard())
+                soak.answered += len(answers.read())
                 if now_s >= next_sample_s:
                     next_sample_s += SAMPLE_EVERY_S
                     soak.samples.append(_sample(subject, now_s - begun_s, directory))

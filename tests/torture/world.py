@@ -9,10 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from channels.simulators.shared.person_side import SeenMessage
 from tests.fakes.model_server import ModelServer
 from tests.torture.gateway_process import API_KEY, ROOT, GatewayProcess
 from tests.torture.ledger import Ledger
-from tests.torture.platforms import Answer, Platform, TelegramPlatform
+from tests.torture.platforms import Platform, TelegramPlatform
 from tests.torture.script import Model
 
 COMMANDS = 900
@@ -155,7 +156,7 @@ class World:
         self._written.add((self.platform.key(chat), message_id))
         return message_id
 
-    def answers(self, chat: int) -> list[Answer]:
+    def answers(self, chat: int) -> list[SeenMessage]:
         """What people see of the bot in a chat."""
         return self.platform.answers(chat)
 

@@ -14,8 +14,8 @@ from channels.simulators.discord.checks import JsonObject, Upload
 from channels.simulators.discord.faults import Faults
 from channels.simulators.discord.gateway import Gateway
 from channels.simulators.discord.interactions import Interaction, Interactions
-from channels.simulators.discord.network import SimulatedNetwork
 from channels.simulators.discord.operations import Operations
+from channels.simulators.discord.sessions import Close
 from channels.simulators.discord.state import (
     DM,
     FORUM,
@@ -30,6 +30,9 @@ from channels.simulators.discord.state import (
 )
 from channels.simulators.discord.written import GUILDS, as_guild, tell_channel, tell_deleted, tell_message
 from channels.simulators.shared.history import Edit
+from channels.simulators.shared.server import Watched
+
+_RECONNECT = b'{"op":7,"d":null,"s":null,"t":null}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,16 +45,24 @@ class Special:
     webhook_id: int | None = None  # it is a webhook that speaks
 
 
-class SimulatedDiscord(SimulatedNetwork):
+class SimulatedDiscord(Watched[int]):
     """People, channels and bots, and the fault script in force. `bot` arguments are tokens; None is the first bot."""
+
+    _look_s = 0.05  # what happens on sockets wakes nobody
 
     def __init__(self, *, any_token: bool, bucket: tuple[int, float] | None) -> None:
         """See `DiscordSimulator`."""
-        super().__init__(World(any_token=any_token))
+        self._world = World(any_token=any_token)
+        super().__init__(self._world)
         self.faults = Faults()
         self.operations = Operations(self._world, bucket=bucket)
         self.interactions = Interactions(self._world, self.operations)
         self.gateway = Gateway(self._world)
+
+    @property
+    def world(self) -> World:
+        """Everything remembered, for what the methods below do not offer."""
+        return self._world
 
     # What a test or a demo does before anybody talks.
 
@@ -210,3 +221,47 @@ class SimulatedDiscord(SimulatedNetwork):
             self._world.person(channel.person_id or chat_id).takes_dms = False
         else:
             channel.writable = False
+
+    # What happens between bots and Discord, and Discord's own whims.
+
+    def inject(self, event: str, data: bytes, *, bot: str | None = None) -> None:
+        """Dispatch any bytes as an event's data, in sequence."""
+        self._world.bot(bot).sessions.emit_raw(event, data)
+
+    def frame(self, raw: bytes, *, bot: str | None = None) -> None:
+        """Send any bytes as a frame, outside the sequence."""
+        self._world.bot(bot).sessions.tell(raw)
+
+    def ask_reconnect(self, *, bot: str | None = None) -> None:
+        """Op 7: come back, and resume."""
+        self._world.bot(bot).sessions.tell(_RECONNECT)
+
+    def close_sockets(self, code: int | None, *, bot: str | None = None) -> None:
+        """Close every connection with a code; None cuts it without a goodbye."""
+        self._world.bot(bot).sessions.tell(Close(code))
+
+    def invalidate(self, *, resumable: bool = False, bot: str | None = None) -> None:
+        """Op 9. Without `resumable` no session can be taken up again."""
+        sessions = self._world.bot(bot).sessions
+        if not resumable:
+            sessions.invalidate()
+        sessions.tell(b'{"op":9,"d":%s,"s":null,"t":null}' % (b"true" if resumable else b"false"))
+
+    def forget_sessions(self, *, bot: str | None = None) -> None:
+        """As after a long time away: nothing can be resumed; connections stay as they are."""
+        self._world.bot(bot).sessions.invalidate()
+
+    # What people see, and what arrived.
+
+    def messages_in(self, chat_id: int, by: int | None = None) -> list[ShownMessage]:
+        """The chat as the person `by` sees it now, in order and without what was deleted; None: as everybody does."""
+        channel = self._world.channels.get(chat_id)
+        if channel is None:
+            return []
+        theirs = [message for message in channel.ephemeral.values() if message.only_for == by]
+        seen = [message for message in (*channel.messages.values(), *theirs) if not message.deleted]
+        return sorted(seen, key=lambda message: message.message_id) if theirs else seen
+
+    def answers(self, chat_id: int, by: int | None = None) -> list[ShownMessage]:
+        """Of `messages_in`, what the bot said; what still shows "thinking" is not among it."""
+        return [message for message in self.messages_in(chat_id, by) if message.by_bot and not message.loading]

@@ -40,6 +40,11 @@ class Watched(Generic[Id]):
         """Every call that arrived (but plain reads), refused ones too; `after` is a `seq`."""
         return self._log.history(chat_id, after=after)
 
+    @property
+    def newest_seq(self) -> int:
+        """The `seq` of the newest call; 0 before the first."""
+        return self._log.newest_seq
+
     async def until(self, condition: Callable[[], bool], *, timeout_s: float = 10.0) -> None:
         """Wait until `condition()` holds; it is looked at after every change.
 

@@ -1,24 +1,26 @@
 """The HTTP side of the simulated Bot API: reads a call, applies the fault script, answers as Telegram would."""
 
+import asyncio
 from collections.abc import Callable
+from urllib.parse import unquote
 
 import orjson
 from aiohttp import web
 
 from channels.simulators.shared.answers import Answer, held_up, of_network
 from channels.simulators.telegram.checks import JsonObject, Refusal
-from channels.simulators.telegram.downloads import Downloads
 from channels.simulators.telegram.faults import Fault, Faults
 from channels.simulators.telegram.methods import Methods
 from channels.simulators.telegram.params import Params, UploadedFile, read_params
 from channels.simulators.telegram.state import Bot, World
 
+CHUNK_BYTES = 65_536  # of a download, sent without a length as large ones come
 MAX_POLL_S = 50  # LONG_POLL_MAX_TIMEOUT of tdlib/telegram-bot-api
 _UNRECORDED = frozenset({"getme", "getupdates"})
 
 
 class BotApi:
-    """Answers /bot<token>/<method>."""
+    """Answers /bot<token>/<method> and /file/bot<token>/<path>."""
 
     def __init__(self, world: World, methods: Methods, faults: Faults, changed: Callable[[], None]) -> None:
         """`changed` is called after every call that may have changed what people see."""
@@ -26,13 +28,12 @@ class BotApi:
         self._methods = methods
         self._faults = faults
         self._changed = changed
-        self._downloads = Downloads(world, faults)
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """One call, whatever it is; never raises for what a client sends."""
         path, _, query = request.raw_path.partition("?")
         if path.startswith("/file/bot"):
-            return await self._downloads.handle(request, path)
+            return await self._download(request, path)
         token, _, method = path.removeprefix("/bot").partition("/")
         try:
             bot = self._world.bot_of(token)
@@ -41,6 +42,21 @@ class BotApi:
         except Refusal as refusal:
             answer = _refusal_answer(refusal)
         return answer.to(request)
+
+    async def _download(self, request: web.BaseRequest, path: str) -> web.StreamResponse:
+        """A file that `getFile` gave the path of; faults hit it under the name "download"."""
+        token, _, file_path = path.removeprefix("/file/bot").partition("/")
+        try:
+            bot = self._world.bot_of(token)
+            content = next((file.content for file in bot.files.values() if file.path == unquote(file_path)), None)
+            if content is None:
+                raise Refusal(404, "Not Found")
+        except Refusal as refusal:
+            return _refusal_answer(refusal).to(request)
+        fault = self._faults.due("download", None)
+        if fault is not None and fault.kind in {"status", "html"}:
+            return _refusal_answer(Refusal(fault.status, str(fault.answer()["description"]))).to(request)
+        return await _stream(request, content, fault)
 
     async def _answer(self, bot: Bot, method: str, params: Params) -> Answer:
         """The answer to one call of a known bot, with the fault that is due."""
@@ -154,3 +170,21 @@ def _refusal_answer(refusal: Refusal) -> Answer:
 def _faulty(fault: Fault) -> Answer:
     """What a scripted fault makes the client see."""
     return of_network(fault) or Answer(fault.status, orjson.dumps(fault.answer()))
+
+
+async def _stream(request: web.BaseRequest, content: bytes, fault: Fault | None) -> web.StreamResponse:
+    """The content; a fault holds it up, or cuts it off: before the first byte, or with `applied` half-way."""
+    response = web.StreamResponse(headers={"Content-Type": "application/octet-stream"})
+    cut_at = None
+    if fault is not None and fault.kind == "cut":
+        cut_at = len(content) // 2 if fault.applied else 0
+    await response.prepare(request)
+    for start in range(0, len(content) if cut_at is None else cut_at, CHUNK_BYTES):
+        await response.write(content[start : start + CHUNK_BYTES])
+        if fault is not None and fault.kind == "delay":
+            await asyncio.sleep(fault.delay_s)
+    if cut_at is not None and request.transport is not None:
+        request.transport.abort()
+        return response
+    await response.write_eof()
+    return response

@@ -115,6 +115,11 @@ class SimulatedTelegram(Watched[int]):
         people.edit(self._world, account, chat, chat.messages[message_id], text)
         self._notify()
 
+    def delete(self, chat_id: int, message_id: int, *, bot: str | None = None) -> None:
+        """Somebody takes back what they wrote; Telegram tells bots nothing of it."""
+        self._world.bot(bot).chats[chat_id].messages[message_id].deleted = True
+        self._notify()
+
     def press(
         self, chat_id: int, message_id: int, data: str, *, person: int | None = None, bot: str | None = None
     ) -> str:

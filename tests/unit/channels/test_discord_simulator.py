@@ -13,8 +13,8 @@ from channels.discord.config import DiscordAccount
 from channels.errors import Retryable
 from channels.simulators.discord.checks import Refusal, check_nonce, checked_components, checked_content, find_pings
 from channels.simulators.discord.faults import Fault, Faults
-from channels.simulators.discord.serve import serve
 from channels.simulators.discord.sessions import Sessions
+from channels.simulators.serve import serve
 from tests.fakes.discord import ROOM, TOKEN, discord, part
 
 
@@ -77,7 +77,7 @@ async def test_alone_it_says_how_to_be_reached_and_prints_what_a_bot_does():
     """Lines typed are said by person 1; answers are printed as they come."""
     out = io.StringIO()
     async with asyncio.TaskGroup() as tasks:
-        serving = tasks.create_task(serve(port=0, out=out, lines=io.StringIO("")))
+        serving = tasks.create_task(serve("discord", port=0, out=out, lines=io.StringIO("")))
         while "Type a line" not in out.getvalue():
             await asyncio.sleep(0)
         base = out.getvalue().split()[3]

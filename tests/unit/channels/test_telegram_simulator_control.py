@@ -10,7 +10,7 @@ import pytest
 
 from channels.errors import Retryable
 from channels.messages import Address
-from channels.simulators.telegram.serve import serve
+from channels.simulators.serve import serve
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.telegram.adapter import TelegramChannel
 from tests.fakes.telegram import TOKEN, account, part, telegram
@@ -86,7 +86,7 @@ async def test_text_mode_says_lines_and_prints_answers():
     """A terminal is person 1: what they type arrives, what the bot does is printed."""
     out, lines = io.StringIO(), io.StringIO("too early\n")
     async with asyncio.TaskGroup() as tasks:
-        serving = tasks.create_task(serve(port=0, out=out, lines=lines))
+        serving = tasks.create_task(serve("telegram", port=0, out=out, lines=lines))
         while "not sent" not in out.getvalue():
             await asyncio.sleep(0)
         base = out.getvalue().split("Simulated Telegram on ")[1].split()[0]

@@ -1,7 +1,7 @@
 """Who may have a page open: nobody takes the places of all, and who was let in keeps theirs."""
 
 from channels.viewers.viewer_hub import Patience, Viewer, ViewerHub
-from channels.web.page_gate import Seats
+from channels.web.open_pages import Seats
 
 HERE, THERE = "1.2.3.4", "5.6.7.8"
 

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from channels.viewers.viewer_frames import MAX_SAID_CHARS
+
 ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.timeout(60)  # several processes a test, each with an interpreter to start
 
@@ -59,7 +61,7 @@ def test_print_says_one_thing_and_prints_the_answer(tmp_path: Path):
     assert (0, "") == (done.returncode, done.stderr)
     assert "45 min" in done.stdout
     assert 1 == done.stdout.count("\n")
-    assert not (tmp_path / "var" / "console.sock").exists()
+    assert not (tmp_path / "var" / "control.sock").exists()
 
 
 def test_lines_of_the_input_are_said_and_answered(tmp_path: Path):
@@ -94,22 +96,55 @@ def test_operator_may_ask_for_a_code_also_here(tmp_path: Path):
 
 def test_interrupt_ends_it_cleanly(tmp_path: Path):
     """Ctrl-C at the prompt: no traceback, and the terminal's own gateway is gone too."""
-    ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "gateway", "chat"]
-    ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
-    with subprocess.Popen(command, cwd=tmp_path, env=environment(tmp_path), **ends) as running:
-        os.close(theirs)
+    with terminal(tmp_path) as (running, ours):
         drawn = _until(ours, b"> ")
         os.write(ours, b"/log 45m guitar\n")
         drawn += _until(ours, b"\n> ")
         running.send_signal(signal.SIGINT)
         running.wait(30)
         drawn += _rest(ours)
-    os.close(ours)
     assert b"45 min" in drawn
     assert b"Traceback" not in drawn
     assert b"rror" not in drawn
     assert 0 == running.returncode
+
+
+def test_gateway_that_ends_is_told_and_the_next_one_is_talked_to(tmp_path: Path):
+    """The terminal says why it ends; what was said before is there with the next gateway."""
+    with gateway(tmp_path) as first, terminal(tmp_path) as (running, ours):
+        _until(ours, b"> ")
+        os.write(ours, b"/log 45m guitar\n")
+        _until(ours, b"\n> ")
+        first.terminate()
+        assert b"the gateway went away" in _rest(ours)
+        assert 1 == running.wait(30)
+    with gateway(tmp_path):
+        assert "guitar" in chat(tmp_path, said="/stats").stdout
+
+
+def test_line_too_long_is_not_said(tmp_path: Path):
+    """It is told so at once; the other lines are said."""
+    with gateway(tmp_path):
+        printed = chat(tmp_path, "--print", "x" * (MAX_SAID_CHARS + 1))
+        piped = chat(tmp_path, said="x" * (MAX_SAID_CHARS + 1) + "\n/log 45m guitar\n")
+    assert (1, "") == (printed.returncode, printed.stdout)
+    assert f"not said: {MAX_SAID_CHARS + 1} characters" in printed.stderr
+    assert (0, True) == (piped.returncode, "45 min" in piped.stdout)
+    assert f"not said: {MAX_SAID_CHARS + 1} characters" in piped.stderr
+
+
+@contextmanager
+def terminal(home: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+    """`tenk chat` on a terminal, and our end of that."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "gateway", "chat"]
+    ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    try:
+        with subprocess.Popen(command, cwd=home, env=environment(home), **ends) as running:
+            os.close(theirs)
+            yield running, ours
+    finally:
+        os.close(ours)
 
 
 def _until(descriptor: int, wanted: bytes) -> bytes:

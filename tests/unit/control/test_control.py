@@ -13,9 +13,10 @@ from pydantic import JsonValue
 from structlog.testing import capture_logs
 
 from gateway.errors import AlreadyRunning, GatewayError
+from gateway.http.mounts import Mounts
 from gateway.ops.control import ControlServer, Handler
-from gateway.ops.control_client import MAX_REQUEST_BYTES, NobodyAnswers, call
-from gateway.ops.unix_socket import MAX_SUN_PATH_BYTES
+from gateway.ops.control_client import MAX_REQUEST_BYTES, MAX_SUN_PATH_BYTES, NobodyAnswers, call
+from tests.fakes.http import Loaded
 
 
 async def echo(arguments: dict[str, JsonValue]) -> JsonValue:
@@ -47,13 +48,18 @@ async def much(_: dict[str, JsonValue]) -> JsonValue:
 HANDLERS = {"echo": echo, "refuse": refuse, "fail": fail, "hang": hang, "much": much}
 
 
+def server(path: Path, handlers: Mapping[str, Handler] = HANDLERS, deadline_s: float = 10.0) -> ControlServer:
+    """One without channels."""
+    return ControlServer(path, handlers, Mounts(Loaded(), private=True), deadline_s=deadline_s)
+
+
 @contextlib.asynccontextmanager
 async def serving(
     path: Path, handlers: Mapping[str, Handler] = HANDLERS, deadline_s: float = 10.0
 ) -> AsyncIterator[None]:
     """A server that listens."""
     async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(ControlServer(path, handlers, deadline_s=deadline_s).run())
+        running = tasks.create_task(server(path, handlers, deadline_s).run())
         while not path.exists() and not running.done():
             await asyncio.sleep(0)
         yield
@@ -233,7 +239,7 @@ async def test_a_dead_gateways_socket_is_replaced(path: Path) -> None:
     dead_socket(path)
     inode = path.stat().st_ino
     async with asyncio.TaskGroup() as tasks:
-        running = tasks.create_task(ControlServer(path, HANDLERS).run())
+        running = tasks.create_task(server(path).run())
         while path.stat().st_ino == inode:
             await asyncio.sleep(0)
         assert {} == await call(path, "echo", {}, 5.0)
@@ -243,7 +249,7 @@ async def test_a_dead_gateways_socket_is_replaced(path: Path) -> None:
 async def test_a_living_gateways_socket_is_not(path: Path) -> None:
     """The second one is told, the first one goes on."""
     async with serving(path):
-        listening = asyncio.to_thread(asyncio.run, ControlServer(path, HANDLERS).run())
+        listening = asyncio.to_thread(asyncio.run, server(path).run())
         with pytest.raises(AlreadyRunning, match="TENK_HOME"):
             await listening
         assert {} == await call(path, "echo", {}, 5.0)
@@ -253,14 +259,14 @@ async def test_a_file_that_is_no_socket_is_left_alone(path: Path) -> None:
     """Whoever put it there may want it."""
     path.write_text("notes")
     with pytest.raises(GatewayError, match="is no socket"):
-        await ControlServer(path, HANDLERS).run()
+        await server(path).run()
     assert "notes" == path.read_text()
 
 
 async def test_a_home_that_cannot_be_written_is_a_clear_error(tmp_path: Path) -> None:
     """No stack trace."""
     with pytest.raises(GatewayError, match="cannot be made"):
-        await ControlServer(tmp_path / "nowhere" / "control.sock", HANDLERS).run()
+        await server(tmp_path / "nowhere" / "control.sock").run()
 
 
 async def test_a_home_deeper_than_a_socket_address_works(tmp_path: Path) -> None:
@@ -273,7 +279,7 @@ async def test_a_home_deeper_than_a_socket_address_works(tmp_path: Path) -> None
         assert {"n": 1} == await call(path, "echo", {"n": 1}, 5.0)
         assert 0o600 == path.stat().st_mode & 0o777
         with pytest.raises(AlreadyRunning):
-            await asyncio.to_thread(asyncio.run, ControlServer(path, HANDLERS).run())
+            await asyncio.to_thread(asyncio.run, server(path).run())
     with pytest.raises(NobodyAnswers):
         await call(path, "echo", {}, 5.0)
 

@@ -8,24 +8,23 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from channels.simulators.slack.server import SlackSimulator
+from channels.simulators.slack.person_side import SlackPersonSide
 from channels.simulators.slack.state import ShownMessage
 from gateway.demo.chat import Chat
-from gateway.demo.errors import StoryBroken
+from gateway.demo.stage import StoryBroken
 from gateway.demo.transcript import Entry, Kind
-from gateway.demo.windows import SlackWindow
 
-APPROVE = {"text": "Approve", "value": "approve:7"}
+APPROVE = {"text": {"type": "plain_text", "text": "Approve"}, "value": "approve:7"}
 
 
 class Room:
     """A channel of a simulated Slack that is watched, and what was told of it."""
 
     def __init__(self) -> None:
-        self.simulator = SlackSimulator()
-        self.simulator.add_app()
+        slack = SlackPersonSide()
+        self.simulator = slack.simulator
         self.told: list[Entry] = []
-        self.chat = Chat(SlackWindow(self.simulator, "C7", "U3", "Cleo"), "Cleo", 0.0, self.told.append, room="#music")
+        self.chat = Chat(slack, 3, "Cleo", 0.0, self.told.append, room=(7, "#music"))
 
     @asynccontextmanager
     async def watched(self) -> AsyncIterator[None]:

@@ -6,9 +6,9 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.demo.picture import picture
 from gateway.demo.screen import DemoScreen
-from gateway.demo.transcript import Entry, Kind, StyledSpan, lines_of, one_line
+from gateway.demo.transcript import Entry, Kind, StyledSpan, lines_of, one_line, without_marks
+from tests.tools.demo_picture import picture
 
 BOLD = {"type": "bold", "offset": 3, "length": 4}
 
@@ -74,3 +74,21 @@ def test_the_picture_is_well_formed_and_escaped() -> None:
     assert "$ kill -9 1" in words
     assert "Ana on Telegram" in words
     assert "Nothing happens." not in words
+
+
+def test_marks_become_looks() -> None:
+    """Bold, slanted, code and headings, counted in UTF-16 units as the Bot API does."""
+    assert (
+        "Logged 🎤 45 min, now and /undo",
+        (
+            {"type": "bold", "offset": 10, "length": 6},
+            {"type": "italic", "offset": 18, "length": 3},
+            {"type": "code", "offset": 26, "length": 5},
+        ),
+    ) == without_marks("Logged 🎤 **45 min**, *now* and `/undo`")
+    assert ("Habits\nnone", ({"type": "bold", "offset": 0, "length": 6},)) == without_marks("## Habits\nnone")
+
+
+def test_what_is_escaped_is_no_mark() -> None:
+    """Nor is a mark inside a word, or one that stands alone."""
+    assert ("2 * 3, *so*, a_b_c", ()) == without_marks(r"2 * 3, \*so\*, a_b_c")

@@ -1,29 +1,24 @@
 """The demo's table says what the chats show: what is lost, what is doubled, what was said unasked, who was pinged."""
 
-from channels.simulators.discord.server import DiscordSimulator
-from channels.simulators.telegram.server import TelegramSimulator
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import SeenMessage
+from channels.simulators.telegram.person_side import TelegramPersonSide
 from gateway.demo.chat import Chat, Seen
 from gateway.demo.tally import PlatformTally, Tally, platform_table, table, tally
-from gateway.demo.windows import DiscordWindow, ShownMessage, TelegramWindow
 
 LINE = "Logged 45 min of guitar, and that is a long line"
 
 
 def a_chat() -> Chat:
-    simulator = TelegramSimulator()
-    simulator.add_bot("1000001:not-a-real-token")
-    return Chat(TelegramWindow(simulator, 1001, "Ana"), "Ana", 0.0, print)
+    return Chat(TelegramPersonSide(), 1001, "Ana", 0.0, print)
 
 
 def a_room() -> Chat:
-    simulator = DiscordSimulator()
-    simulator.add_bot("no.real.token")
-    simulator.add_channel(5001, 5000)
-    return Chat(DiscordWindow(simulator, 5001, 3001, "Dan"), "Dan", 0.0, print, room="#general")
+    return Chat(DiscordPersonSide(), 3001, "Dan", 0.0, print, room=(5001, "#general"))
 
 
 def seen(message_id: str, text: str, *pings: str) -> Seen:
-    return Seen(ShownMessage(message_id, True, text, 0.5, pings=pings), 0.5)
+    return Seen(SeenMessage(message_id, "1", True, text, 0.5, pings=pings), 0.5)
 
 
 def answer(chat: Chat, text: str, *answers: str) -> None:

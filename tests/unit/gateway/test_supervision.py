@@ -9,24 +9,13 @@ import pytest
 
 from gateway.errors import AlreadyRunning
 from gateway.supervision import MOST_SHOWN, REST_S, Faults, Supervised, care_of
-
-
-class Rests:
-    """Pauses that take no time, and how long they should have been."""
-
-    def __init__(self) -> None:
-        self.asked_s: list[float] = []
-
-    async def __call__(self, seconds: float) -> None:
-        """Give way once."""
-        self.asked_s.append(seconds)
-        await asyncio.sleep(0)
+from tests.fakes.simulated_channel import Pauses
 
 
 @asynccontextmanager
-async def supervised() -> AsyncIterator[tuple[Supervised, Rests]]:
+async def supervised() -> AsyncIterator[tuple[Supervised, Pauses]]:
     """A group with pauses that take no time."""
-    rests = Rests()
+    rests = Pauses()
     async with Supervised(Faults(), rests) as tasks:
         yield tasks, rests
 

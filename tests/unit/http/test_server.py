@@ -12,8 +12,9 @@ from pydantic import SecretStr, ValidationError
 from channels.base import ChannelState
 from gateway.errors import GatewayError
 from gateway.http.config import HttpConfig
-from gateway.http.health import PartHealth
-from gateway.http.server import HttpServer
+from gateway.http.mounts import Mounts
+from gateway.http.server import HttpServer, PartHealth
+from tests.fakes.http import Loaded
 
 KEY = "0123456789abcdef0123456789abcdef"
 
@@ -32,7 +33,7 @@ class Parts(dict[str, PartHealth]):
 @asynccontextmanager
 async def serving(config: HttpConfig, parts: Parts) -> AsyncIterator[str]:
     """A running server's base URL."""
-    server = HttpServer(config, parts)
+    server = HttpServer(config, parts, Mounts(Loaded()))
     async with asyncio.TaskGroup() as tasks:
         running = tasks.create_task(server.run())
         await server.started.wait()
@@ -123,7 +124,7 @@ async def test_a_port_in_use_is_named_with_its_variable() -> None:
     async with serving(ANY_PORT, Parts()) as url:
         port = int(url.rpartition(":")[2])
         with pytest.raises(GatewayError, match=rf"port {port} on 127\.0\.0\.1 is in use.*TENK_HTTP"):
-            await HttpServer(HttpConfig(listen=f"127.0.0.1:{port}"), Parts()).run()
+            await HttpServer(HttpConfig(listen=f"127.0.0.1:{port}"), Parts(), Mounts(Loaded())).run()
 
 
 @pytest.mark.parametrize("listen", ["0.0.0.0:8080", "[::]:8080", "10.0.0.1:80", "gateway.example:80"])

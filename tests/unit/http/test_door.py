@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[3]
 
 SCRIPT = """
 import asyncio, errno, os, resource, socket
-from channels.viewers.socket_accept import accept_peer
+from gateway.http.door import accept_peer
 
 async def main():
     with socket.create_server(("127.0.0.1", 0)) as listener, socket.socket() as client:

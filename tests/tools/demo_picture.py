@@ -1,10 +1,17 @@
-"""Draws scenes of a story as chat bubbles in an SVG file. Pure: entries in, text out."""
+"""Draws the README's picture: scenes of the demo's story as chat bubbles. Pure, but for playing the demo.
 
+`python -m tests.tools.demo_picture .github/demo.svg` plays it as `tenk demo` does, and draws it when it went well.
+"""
+
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
+from pathlib import Path
 
-from gateway.demo.transcript import Entry, Kind, StyledSpan, Widths, lines_of
+from gateway.demo.main import main
+from gateway.demo.screen import DemoScreen
+from gateway.demo.transcript import Entry, Kind, StyledSpan, lines_of
 
 DRAWN = ((3, 4), (7, 8))
 """The scenes of each column, counted from 1."""
@@ -19,16 +26,13 @@ _FONTS = {"": "Helvetica, Arial, sans-serif", "code": "ui-monospace, Menlo, Cons
 _PAGE, _INK, _FAINT, _OURS, _THEIRS, _SHELL = "#dfe7ee", "#17212b", "#5b6b79", "#ffffff", "#e1fbd0", "#1f2933"
 
 
-class _Pixels(Widths):
-    """Widths as in Helvetica, roughly and rather too wide: viewers have fonts of their own."""
-
-    def of(self, text: str) -> float:
-        """The width of a piece of text."""
-        return sum(_em(character) for character in text) * FONT
+def _pixels(text: str) -> float:
+    """The width as in Helvetica, roughly and rather too wide: viewers have fonts of their own."""
+    return sum(_em(character) for character in text) * FONT
 
 
 def _width(span: StyledSpan) -> float:
-    return len(span.text) * CODE_WIDTH if span.look == "code" else _Pixels().of(span.text)
+    return len(span.text) * CODE_WIDTH if span.look == "code" else _pixels(span.text)
 
 
 def _em(character: str) -> float:
@@ -56,7 +60,7 @@ class _Column:
 
     def lines(self, text: str, *, colour: str, look: str = "", size: float = FONT, after: float = 8.0) -> None:
         """Lines of text as wide as the column."""
-        for spans in lines_of(text, (), round(COLUMN * 0.92), _Pixels()):  # these are bold or italic: wider
+        for spans in lines_of(text, (), round(COLUMN * 0.92), _pixels):  # these are bold or italic: wider
             self.y += LEADING
             self.text([StyledSpan(span.text, look) for span in spans], self.left, self.y, colour=colour, size=size)
         self.y += after
@@ -76,7 +80,7 @@ class _Column:
 
     def place(self, text: str) -> None:
         """Where what follows was said, in the middle."""
-        x = self.left + (COLUMN - _Pixels().of(text) * 0.85) / 2
+        x = self.left + (COLUMN - _pixels(text) * 0.85) / 2
         self.text([StyledSpan(text)], x, self.y + 10, colour=_FAINT, size=11)
         self.y += 18
 
@@ -84,7 +88,7 @@ class _Column:
         """A small note under the last bubble; "" is none."""
         if not text:
             return
-        x = self.left + (COLUMN - PAD - _Pixels().of(text) * 0.85 if right else PAD)
+        x = self.left + (COLUMN - PAD - _pixels(text) * 0.85 if right else PAD)
         self.text([StyledSpan(text)], x, self.y + 8, colour=_FAINT, size=11)
         self.y += 14
 
@@ -155,7 +159,7 @@ def _draw_command(entry: Entry, growing: Sequence[Entry], column: _Column) -> No
 
 
 def _bubble(entry: Entry, column: _Column, dash: str = "") -> None:
-    rows = lines_of(entry.text, entry.entities, round(BUBBLE - 2 * PAD), _Pixels())
+    rows = lines_of(entry.text, entry.entities, round(BUBBLE - 2 * PAD), _pixels)
     if len(rows) > LINES_DRAWN:
         rows = [*rows[: LINES_DRAWN - 4], [StyledSpan("…")], *rows[-3:]]
     mine = entry.kind is Kind.SAID
@@ -169,3 +173,11 @@ def _style(look: str) -> str:
         "code": f' font-family="{_FONTS["code"]}" font-size="12"',
     }
     return styles.get(look, "")
+
+
+if __name__ == "__main__":
+    screen = DemoScreen(sys.stdout)
+    status = main(screen)
+    if status == 0:
+        Path(sys.argv[1]).write_text(picture(screen.entries), encoding="utf-8")
+    sys.exit(status)

@@ -1,0 +1,83 @@
+"""People do and see the same on all simulated platforms: who writes, edits and deletes, what is shown, who listens."""
+
+import pytest
+
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.telegram.person_side import TelegramPersonSide
+
+
+@pytest.fixture(params=[TelegramPersonSide, DiscordPersonSide, SlackPersonSide], ids=lambda side: side.name)
+async def side(request: pytest.FixtureRequest) -> PersonSide:
+    """Each platform in turn; none listens yet."""
+    return request.param()
+
+
+async def test_what_somebody_writes_is_shown_to_them(side: PersonSide):
+    """With its id, as theirs, without reactions, buttons or pings; in a room as in a chat of their own."""
+    for chat in (side.direct(7), side.room(5_001)):
+        message_id = side.say(chat, "hello", person=7)
+        (shown,) = side.messages(chat, 7)
+        assert (message_id, chat, False, "hello") == (shown.message_id, shown.chat, shown.by_bot, shown.text)
+        assert ("", (), (), ()) == (shown.reaction, shown.buttons, shown.files, shown.pings)
+        assert (0, []) == (side.typing(chat), side.answers(chat))
+    assert {side.direct(7), side.room(5_001)} == set(side.chats())
+
+
+async def test_what_somebody_changes_is_shown_as_it_reads_now(side: PersonSide):
+    """And what they take back is shown no more."""
+    chat = side.direct(7)
+    changed, taken_back = side.say(chat, "helo"), side.say(chat, "oops")
+    side.edit(chat, changed, "hello")
+    side.delete(chat, taken_back)
+    assert [(changed, "hello")] == [(shown.message_id, shown.text) for shown in side.messages(chat)]
+
+
+async def test_a_command_waits_until_it_is_taken(side: PersonSide):
+    """On Telegram it is a message, kept until somebody comes; elsewhere it stands in no chat."""
+    taken = side.command(side.direct(7), "log", "45m guitar")
+    telegram = side.name == "telegram"
+    assert telegram == taken()
+    assert (["/log 45m guitar"] if telegram else []) == [shown.text for shown in side.messages(side.direct(7))]
+
+
+async def test_nothing_is_there_before_a_bot_comes(side: PersonSide):
+    """Nobody is connected and nothing is said, also after somebody wrote."""
+    async with side:
+        side.say(side.direct(7), "hello")
+        assert (False, 0, 0) == (side.is_connected(), side.arrivals(), side.calls(side.direct(7)))
+        assert [] == side.bot_messages(0)
+        with pytest.raises(TimeoutError):
+            await side.until(lambda: side.newest_seq > 0, 0.01)
+
+
+async def test_what_waits_for_the_gateway_is_kept_or_forgotten(side: PersonSide):
+    """Telegram keeps it whatever comes; Slack loses it; Discord alone cannot tell."""
+    side.say(side.direct(7), "hello")
+    waited = side.count_unacknowledged()
+    side.forget()
+    assert {"telegram": (1, 1), "discord": (0, 0), "slack": (1, 0)}[side.name] == (waited, side.count_unacknowledged())
+
+
+async def test_its_environment_leads_to_the_simulator(side: PersonSide):
+    """Only loopback addresses and tokens, named for the platform."""
+    async with side:
+        told = side.environment()
+    assert all(key.startswith(f"{side.name.upper()}_") for key in told)
+    assert f"{side.name.upper()}_BOT_TOKEN" in told
+    assert told[f"{side.name.upper()}_API_BASE"].startswith("http://127.0.0.1:")
+
+
+def test_the_bot_is_named_as_each_platform_does():
+    """A name on Telegram, ids elsewhere."""
+    sides = (TelegramPersonSide(), SlackPersonSide(), DiscordPersonSide())
+    assert ["@tenk_bot", "<@U0TENK>", "<@900000>"] == [side.mention for side in sides]
+
+
+async def test_an_answer_in_a_thread_says_so():
+    """Slack's threads hang under a message."""
+    slack = SlackPersonSide()
+    first = slack.say("C7", "one", person=3)
+    slack.say("C7", "two", person=3, under=first)
+    assert [None, first] == [shown.thread for shown in slack.messages("C7")]
