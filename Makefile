@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test gate quick run check bench torture browser lock texts clean
+.PHONY: help install demo test gate quick coverage format run check bench torture browser lock texts clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z]*\):.*##  *\(.*\)/  make \1\t\2/p' Makefile
@@ -44,12 +44,20 @@ quick: install  ## the tests without servers; another Python: make quick PYTHON=
 	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit \
 		$(wildcard tests/contract/test_*_store.py tests/contract/test_store_*.py) tests/contract/test_model_contract.py $(ARGS)
 
+coverage: install  ## branches that the tests without processes reach; too few of them fail it
+	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit tests/contract tests/attacks \
+		--cov --cov-report=term $(ARGS)
+
 check: install  ## lint, types, import contracts, house rules
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python -m pytest -q tests/house
+
+format: install  ## write the code as check wants it
+	$(BIN)/ruff check --fix --quiet .
+	$(BIN)/ruff format --quiet .
 
 bench: install  ## figures beside a bare bot in the same run
 	$(BIN)/python -m tests.bench $(ARGS)

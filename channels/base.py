@@ -298,9 +298,9 @@ class CommandOption:
     """One argument of a command, where a platform asks for them one by one."""
 
     name: str
-    description: str
+    description: str  # in a `Command` a key of the catalogue, or the words; in a `CommandSpec` the words
     required: bool = False
-    choices: tuple[str, ...] = ()  # empty: any text
+    choices: tuple[str, ...] = ()  # the same in every language, and a hint: the handler meets any text. Empty: any text
 
 
 @dataclass(frozen=True, slots=True)

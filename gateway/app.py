@@ -26,7 +26,7 @@ from channels.clocks import steady_now, wall_now
 from channels.messages import DEFAULT_TENANT
 from channels.registry import load_channel
 from channels.web.config import Guests
-from gateway import invocation
+from gateway import command_line
 from gateway.access import codes, invites, pairing
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
@@ -163,7 +163,7 @@ class Gateway:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
-        doorway = Doorway(self._product.name, keys, invocation.of_process(), self._show)
+        doorway = Doorway(self._product.name, keys, command_line.of_process(), self._show)
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:

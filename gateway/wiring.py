@@ -28,7 +28,7 @@ from gateway.ops.instrumentation import ToolCounter
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
-from gateway.sessions.commands import CommandDeps, CommandRunner
+from gateway.sessions.command_runner import CommandDeps, CommandRunner
 from gateway.sessions.deps import PeopleDirectory, SessionDeps, TurnDeps
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
 from gateway.sessions.mailbox import read_waiting

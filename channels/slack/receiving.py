@@ -154,5 +154,5 @@ def bolt_app(client: AsyncWebClient, receiver: Receiver) -> AsyncApp:
 
 
 async def dispatch(app: AsyncApp, body: dict[str, JsonValue]) -> BoltResponse:
-    """What bolt answers to a body that was read already."""
+    """What bolt answers to a body that was read already: it goes by `PersistBeforeAck` and nowhere else."""
     return await app.async_dispatch(AsyncBoltRequest(body=body, mode="socket_mode"))

@@ -7,7 +7,7 @@ from math import ceil
 
 from gateway.access.codes import BULLETS
 from gateway.access.pairing import Approved
-from gateway.invocation import PLAIN, CommandLine
+from gateway.command_line import PLAIN, CommandLine
 from gateway.safety.names import Lookalikes
 from gateway.store.pairing import PairingRequest
 from gateway.texts import HARNESS

@@ -6,7 +6,7 @@ import click
 
 from gateway.cli.client import ask
 from gateway.cli.root import config_option
-from gateway.invocation import of_process
+from gateway.command_line import of_process
 
 
 @click.group("invite", invoke_without_command=True)

@@ -34,7 +34,7 @@ MAX_WANTED_CHARS = 200
 
 
 def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
-    """`/log /stats /skills /plan /export /undo` over what `reader` knows."""
+    """The coach's commands over what `reader` knows."""
     practised = CommandOption("text", "menu.log.text", required=True)
     one_skill, planned_skill = CommandOption("skill", "menu.stats.skill"), CommandOption("skill", "menu.plan.skill")
     return (
@@ -83,7 +83,7 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
         return Reply(stats_text(language, journey, patterns_report(sessions, today)))
     skill = _find(skills, wanted)
     if skill is None:
-        return Reply(say(language, "problem.unknown_skill", detail=_quote(wanted)))
+        return Reply(say(language, "problem.unknown_skill", detail=_as_written(wanted)))
     journey = journey_report((skill,), totals, today, principal.week_start)
     sessions = await reader.sessions(principal, skill_id=skill.id, limit=MAX_SESSIONS)
     return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, skill.id)))
@@ -136,6 +136,6 @@ def _find(skills: tuple[Skill, ...], wanted: str) -> Skill | None:
     return exact or (begun[0] if len(begun) == 1 else None)
 
 
-def _quote(text: str) -> str:
+def _as_written(text: str) -> str:
     """A person's words in a sentence of ours: literal, and not too many."""
     return escape(clean(text[:MAX_WANTED_CHARS])[:64])

@@ -91,7 +91,7 @@ class Invocation:
     """One use of a command by a known person."""
 
     name: str  # without the slash, lower case
-    arguments: str
+    arguments: str  # all behind the name, stripped, lines and case kept; of several options one after another
     principal: Principal
     now: datetime  # aware UTC
     session: SessionControl

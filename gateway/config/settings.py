@@ -181,7 +181,8 @@ class Settings(BaseModel):
         """What an operator could set next, a sentence each; empty when channels and a model are there."""
         found = []
         if not any(self.channels.accounts()):
-            here = f"open http://{self.http.listen}/ in a browser" if self.channels.web.enabled else "use `tenk chat`"
+            page = "the address below" if self.http.listen.endswith(":0") else f"http://{self.http.listen}/"
+            here = f"open {page} in a browser" if self.channels.web.enabled else "use `tenk chat`"
             found.append(
                 f"No platform is configured: {here}, or set TELEGRAM_BOT_TOKEN, DISCORD_BOT_TOKEN, or "
                 "SLACK_BOT_TOKEN and SLACK_APP_TOKEN; README.md says where to get them."

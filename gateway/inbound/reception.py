@@ -30,9 +30,9 @@ from gateway.access.keys import AccessKeys
 from gateway.access.listing import lookalikes
 from gateway.access.pairing import AlreadyIn, Approved, Full, TellCode
 from gateway.access.roles import Role
+from gateway.command_line import PLAIN, CommandLine
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.inbound.session_key import session_key
-from gateway.invocation import PLAIN, CommandLine
 from gateway.store import inbox, people
 from gateway.store import pairing as requests
 from gateway.store.engine import Connection

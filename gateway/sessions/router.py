@@ -13,7 +13,7 @@ from channels.messages import InboundMessage, MessageDeleted
 from gateway.errors import GatewayError
 from gateway.failpoints import failpoint
 from gateway.inbound.bus import Bus
-from gateway.sessions.commands import CommandRunner
+from gateway.sessions.command_runner import CommandRunner
 from gateway.sessions.deps import SessionDeps
 from gateway.sessions.inbox_rules import is_missed
 from gateway.sessions.session import Session
@@ -30,7 +30,7 @@ TRIES = 2
 
 
 class Router:
-    """Hop 4: from the bus to sessions."""
+    """From the bus to sessions, or to the commands."""
 
     def __init__(self, bus: Bus, deps: SessionDeps, commands: CommandRunner, tasks: asyncio.TaskGroup) -> None:
         """`tasks` is the parent of every session's work."""

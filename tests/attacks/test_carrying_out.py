@@ -5,8 +5,8 @@ import pytest
 from channels.console.render import ConsoleRenderer
 from channels.markdown.parse import parse
 from channels.messages import OutboundPart
+from channels.web.page_files import POLICY
 from channels.web.render import WebRenderer, to_html
-from channels.web.routes import POLICY
 from gateway.delivery.splitter import split
 from tests.fakes.takers import TAKERS, Taker
 from tests.fakes.wires import WIRES, is_loud

@@ -21,7 +21,7 @@ ALLOWED = {
     "gateway/delivery/sender.py:call_within",  # one call of one channel
     "gateway/delivery/live_answer.py:LiveAnswer._show",  # one live answer
     "gateway/inbound/manager.py:ChannelManager._run_once",  # one channel's run
-    "gateway/sessions/commands.py:CommandRunner._run",  # one command
+    "gateway/sessions/command_runner.py:CommandRunner._run",  # one command
     "gateway/sessions/turn_runner.py:TurnRunner.run",  # one turn
     "gateway/sessions/session.py:Session._answer",  # one turn that cannot begin
     "gateway/store/writer.py:_Entry.succeed",  # what follows one writer job

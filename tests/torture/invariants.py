@@ -30,7 +30,7 @@ class Verdict:
     wrong: list[str] = field(default_factory=list)  # any other broken promise, each with its number
     marked: int = 0  # parts under a recovery mark
     marked_commands: int = 0  # answers under it to commands of the platform's own
-    told: int = 0  # given up, and said so: alone at work in three deaths, or broken by itself three times
+    told: int = 0  # given up, and said so: alone at work in three deaths, broken by itself three times, out of time
     unknown: int = 0  # parts whose second attempt was cut too: recorded for the operator
     strays: int = 0  # placeholders left behind
     repeats: int = 0  # idempotent requests made again with their key
@@ -102,9 +102,9 @@ class _Store:
         return self._connection.execute(query).fetchall()
 
     def told(self, row: sqlite3.Row) -> bool:
-        """Whether this message was given up, and its person was told so."""
+        """Whether this message was given up, and its person was told so: such a turn ends with words of its own."""
         turn = self.turns.get(row["turn_id"])
-        given_up = row["outcome"] == "failed" or (turn is not None and turn["end_reason"] == "model_error")
+        given_up = row["outcome"] == "failed" or (turn is not None and turn["end_reason"] != "completed")
         cause = row["turn_id"] or f"inbox:{row['id']}"
         return given_up and any(part["cause"] == cause and part["state"] == "sent" for part in self.outbox)
 
@@ -177,6 +177,9 @@ def _check_answer(
     if times > 1:
         verdict.doubled.append(f"I6: m{said.number} was answered {times} times")
     if "l" not in said.kinds or unknown:
+        return
+    if row is not None and store.told(row):
+        verdict.told += 1
         return
     clear = [one for one in shown if MARK not in one.text]
     found = [int(at) for one in clear for at in _paragraphs(one, said.number)]

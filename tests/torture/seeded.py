@@ -158,7 +158,7 @@ BUGS = (
         Case("model_first_text", slow, meanwhile=burst),
     ),
     Bug(
-        18, "command without its outcome", "gateway/sessions/commands.py",
+        18, "command without its outcome", "gateway/sessions/command_runner.py",
         "            if not inbox.settle(connection, row.id, outcome, now):\n"
         "                return _Done([], before=True)\n",
         "",

@@ -350,7 +350,7 @@ def test_only_an_idle_lane_is_reserved_and_once() -> None:
     assert not lane.on_reserved()
 
 
-TestLane = LaneMachine.TestCase
+TestLane = pytest.mark.timeout(120)(LaneMachine.TestCase)
 TestLane.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
 
 

@@ -246,7 +246,7 @@ def _journal(connection: sa.Connection) -> Journal:
     return found
 
 
-TestSessions = Sessions.TestCase
+TestSessions = pytest.mark.timeout(120)(Sessions.TestCase)
 TestSessions.settings = settings(max_examples=25, stateful_step_count=14, deadline=None)
 
 

@@ -91,7 +91,7 @@ class _Queued:
         return self.row.id
 
 
-_Lane = tuple[str, str, int]
+_CommandQueue = tuple[str, str, int]
 """Tenant and key of a session, and the row where it is one that cannot wait; 0 for all others."""
 
 COMMANDS_KEPT = 100
@@ -138,7 +138,7 @@ class CommandRunner:
         self._presses = PressHandler(deps.buttons, deps.decisions, deps.texts)
         self._dates = deps.dates or deps.clock
         self._tasks = tasks
-        self._lanes: dict[_Lane, SerialWorker[_Queued]] = {}
+        self._lanes: dict[_CommandQueue, SerialWorker[_Queued]] = {}
         self._told_missed_at: dict[tuple[str, str], datetime] = {}
 
     @property
@@ -155,7 +155,7 @@ class CommandRunner:
             self._lanes[where] = SerialWorker(head, self._run, self._tasks, care)
         self._lanes[where].offer(_Queued(row, session))
 
-    def _lane_of(self, session: Session, row: InboxRow) -> _Lane:
+    def _lane_of(self, session: Session, row: InboxRow) -> _CommandQueue:
         """What passes the backlog by has a lane to itself: a lane takes rows in the order of their ids alone."""
         command = self._parse(row)[0]
         return (*session.where, row.id if command is not None and command.urgent else 0)
@@ -164,7 +164,7 @@ class CommandRunner:
         """Whether a command of this session runs or waits."""
         return any(lane[:2] == (tenant, key) for lane in self._lanes)
 
-    async def _load(self, session: Session, lane: _Lane, after_id: int, limit: int) -> list[_Queued]:
+    async def _load(self, session: Session, lane: _CommandQueue, after_id: int, limit: int) -> list[_Queued]:
         async def load(after_id: int, limit: int) -> list[InboxRow]:
             return await read_waiting(self._store, after_id, limit, session.key)
 

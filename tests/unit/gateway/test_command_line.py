@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.invocation import invocation_of
+from gateway.command_line import invocation_of
 
 FOUND: Mapping[str, str] = {}
 
