@@ -6,13 +6,13 @@ The words stand in `.po` files beside whoever says them; `make texts` compiles e
 import gettext
 from pathlib import Path
 
-from agent.language import DEFAULT, language_of
+from agent.language import DEFAULT, NAMES, language_of
 
 
 class Catalogue:
     """The texts of one owner, by key: "commands.start". Laid over those of another, its own go before them.
 
-    A language is read from disk when it is first asked for: the menus ask for each as the gateway starts.
+    A language is read from disk when it is first asked for; `load` asks for each, as the gateway starts.
     """
 
     def __init__(self, folder: Path, domain: str, below: "Catalogue | None" = None) -> None:
@@ -25,6 +25,11 @@ class Catalogue:
     def over(self, below: "Catalogue") -> "Catalogue":
         """These texts in place of those of `below` that have their keys, and all the others of `below`."""
         return Catalogue(self._folder, self._domain, below)
+
+    def load(self) -> None:
+        """Read every language now, while there are descriptors for it."""
+        for language in NAMES:
+            self.messages(language)
 
     def text(self, locale: str | None, key: str, /, **values: object) -> str:
         """The words of a key for this BCP 47 locale, their fields filled in: in English where its language has none.
@@ -45,6 +50,10 @@ class Catalogue:
                 return found.format_map(_Fields(values)) if values else found
         return key
 
+    def holds(self, language: str) -> bool:
+        """Whether a language was read, or is known not to be there."""
+        return language in self._by_language
+
     def messages(self, language: str) -> gettext.NullTranslations:
         """What gettext has of a language, with those below behind; none where nothing can be read."""
         known = self._by_language.get(language)
@@ -59,6 +68,7 @@ class Catalogue:
             lasting = isinstance(error, FileNotFoundError)  # else it is tried again: too many files may be open
         if self._below is not None:
             found.add_fallback(self._below.messages(language))
+            lasting = lasting and self._below.holds(language)
         if lasting:
             self._by_language[language] = found
         return found

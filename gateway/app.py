@@ -124,6 +124,9 @@ class Gateway:
         self._show = show
         self._store = store
         self._snapshot = AccessSnapshot()
+        for texts in (self._product.texts, self._product.catalogue):
+            if texts is not None:
+                texts.load()
         self._table = command_table(self._product, store)
         self._model = MeasuredModel(_model_of(settings, self._product))
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)

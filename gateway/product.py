@@ -6,6 +6,7 @@ Another agent is another description, found by its name through the entry point 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cache
 
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
@@ -66,8 +67,13 @@ class AgentProduct:
 
     @property
     def catalogue(self) -> Catalogue:
-        """All that people read of this agent and its gateway."""
-        return HARNESS if self.texts is None else self.texts.over(HARNESS)
+        """All that people read of this agent and its gateway; one for all who say it."""
+        return HARNESS if self.texts is None else _over_harness(self.texts)
+
+
+@cache
+def _over_harness(texts: Catalogue) -> Catalogue:
+    return texts.over(HARNESS)
 
 
 def load_product(name: str) -> AgentProduct:

@@ -9,6 +9,7 @@ import time
 import zlib
 from typing import cast
 
+import aiohttp
 import orjson
 from pydantic import JsonValue
 
@@ -113,9 +114,18 @@ class GatewaySocket(DiscordWebSocket):
         return cast("LibraryState", self._connection).consumer
 
     async def poll_event(self) -> None:
-        """Take one frame, when there is room: a store that is down stops the reading, not the heartbeats."""
+        """Take one frame, when there is room: a store that is down stops the reading, not the heartbeats.
+
+        Raises:
+            ReconnectWebSocket: the connection is no use any more.
+        """
         await self._consumer.room()
-        await super().poll_event()
+        try:
+            await super().poll_event()
+        except ReconnectWebSocket:
+            if self.socket.close_code == aiohttp.WSCloseCode.MESSAGE_TOO_BIG:
+                raise self._too_long() from None
+            raise
 
     async def send_heartbeat(self, data: object) -> None:
         """Send one, noting when: the library notes it afterwards, and takes a quicker answer for one 41 s late."""
@@ -155,9 +165,13 @@ class GatewaySocket(DiscordWebSocket):
             await self.close()
             raise ReconnectWebSocket(self.shard_id) from None
         except FrameTooLong:
-            self._consumer.quarantine("", f"a frame of more than {MAX_ANSWER_BYTES:,} bytes")
             await self.close()
-            raise ReconnectWebSocket(self.shard_id, resume=False) from None  # a replay would send it again
+            raise self._too_long() from None
+
+    def _too_long(self) -> ReconnectWebSocket:
+        """Keep a note of a frame beyond measure; what opens another session, for a replay would send it again."""
+        self._consumer.quarantine("", f"a frame of more than {MAX_ANSWER_BYTES:,} bytes")
+        return ReconnectWebSocket(self.shard_id, resume=False)
 
     async def _hand_on(self, frame: dict[str, JsonValue], text: str) -> None:
         event, seq, data = frame.get("t"), frame.get("s"), frame.get("d")

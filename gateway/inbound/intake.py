@@ -4,7 +4,7 @@ The order of a session is fixed here, by the one call that queues the commit, be
 becomes within the commit is `gateway.inbound.admission`'s matter.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -228,16 +228,8 @@ class ChannelSink:
         """
         failpoint("received")
         self.report(ChannelState.READY)
-        plans: list[Plan] = []
         unread = list(rejected)
-        for event in events:
-            try:
-                plan = self._intake.plan(event)
-            except Exception as error:  # noqa: BLE001  one event: kept for the operator
-                unread.append(_reject_broken(event, error))
-                continue
-            if plan is not None:
-                plans.append(plan)
+        plans = list(self._plans(events, unread))
         if plans or unread or cursor is not None:
             failpoint("inbox_pre")
             try:
@@ -257,6 +249,17 @@ class ChannelSink:
                 raise NotPersisted(str(error)) from error
             failpoint("inbox_post")
         failpoint("acked")
+
+    def _plans(self, events: Sequence[InboundEvent], unread: list[Rejected]) -> Iterator[Plan]:
+        """What is to be done with each event; one that breaks joins the `unread`."""
+        for event in events:
+            try:
+                plan = self._intake.plan(event)
+            except Exception as error:  # noqa: BLE001  one event: kept for the operator
+                unread.append(_reject_broken(event, error))
+                continue
+            if plan is not None:
+                yield plan
 
     async def _apart(self, plans: Sequence[Plan]) -> list[Rejected]:
         """Each event in a commit of its own, in order; those whose values the store does not take."""

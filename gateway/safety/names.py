@@ -188,7 +188,9 @@ class Lookalikes:
             yield HARNESS.text(locale, f"names.like_{alike.role}", name=shown_name(alike.name))
         mixed = sorted({script for word in name[:MAX_READ_CHARS].split() for script in _mixed_scripts(word)})
         if mixed:
-            scripts = HARNESS.text(locale, "names.and").join(script.title() for script in mixed)
+            scripts = HARNESS.text(locale, "names.and").join(
+                HARNESS.text(locale, f"names.script_{script.lower()}") for script in mixed
+            )
             yield HARNESS.text(locale, "names.mixed", scripts=scripts)
 
 

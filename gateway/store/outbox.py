@@ -59,7 +59,7 @@ class MediaRef:
     kind: AttachmentKind
     name: str
     mime: str
-    blob: str  # id in `gateway.store.outbox`
+    blob: str  # id in the table `blobs`, see `put_file`
 
 
 _BUTTONS: TypeAdapter[tuple[Button, ...]] = TypeAdapter(tuple[Button, ...])

@@ -1,6 +1,8 @@
 """Whatever comes in as an event: what can be read is heard, the rest is kept for the operator, nobody waits for it."""
 
+import base64
 import json
+import os
 from datetime import UTC, datetime
 
 import pytest
@@ -98,12 +100,13 @@ async def test_discord_events_that_cannot_be_hold_up_nobody() -> None:
         assert json.loads(rig.sink.committed or "")["last"] < (int(datetime.now(UTC).timestamp()) + 90_000) * 1000 << 22
 
 
-async def test_a_discord_frame_that_unpacks_beyond_measure_costs_its_session_and_nothing_else() -> None:
-    """Of 40 KB that are 40 MB 16 are unpacked; a new session follows, and what came meanwhile is found."""
+@pytest.mark.parametrize("content", [" " * 40_000_000, base64.b64encode(os.urandom(18_000_000)).decode()], ids=len)
+async def test_a_discord_frame_beyond_measure_costs_its_session_and_nothing_else(content: str) -> None:
+    """Of 40 KB that are 40 MB 16 are unpacked, of 24 MB 16 are read; a new session follows, and nothing is missed."""
     async with discord.discord() as rig, rig.running():
         rig.simulator.say(1, "before")
         await rig.sink.until(lambda: "before" in discord.texts(rig))
-        rig.simulator.inject("MESSAGE_CREATE", json.dumps(message(content=" " * 40_000_000)).encode())
+        rig.simulator.inject("MESSAGE_CREATE", json.dumps(message(content=content)).encode())
         rig.simulator.say(1, "after")
         await rig.sink.until(lambda: "after" in discord.texts(rig))
         assert 2 == rig.sessions.identifies and {"before", "after"} == set(discord.texts(rig))

@@ -14,9 +14,10 @@ import sqlalchemy.ext.asyncio
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 
+from agent.errors import Fenced
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.errors import SchemaTooNew, SettingsError, StoreUnavailable
-from gateway.store import migrate
+from gateway.store import journal, migrate
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store, upgrade
 from gateway.store.schema import HEAD, version, whole
@@ -130,6 +131,17 @@ class TestSchema:
         found = await store.read(lambda c: [tuple(row) for row in c.execute(query)])
         await store.aclose()
         assert [("a", 0, 5), ("b", 0, 5), ("a", 1, 5), ("a", 2, 5)] == found
+
+    async def test_who_runs_while_a_column_goes_is_fenced(self, case: StoreCase) -> None:
+        """0008: another host's gateway of the version before would write it; its message stays open for the new one."""
+        old = sa.table("shards", sa.column("owner"), sa.column("epoch"))
+        held = sa.update(old).values(owner=sa.bindparam("b_owner"), epoch=sa.bindparam("b_epoch"))
+        await make_at_revision(case.url, "0007", held, [{"b_owner": "elsewhere:7", "b_epoch": 3}])
+        store = await case.open()
+        fence = journal.Fence(0, 3)
+        with pytest.raises(Fenced):
+            await store.write(lambda connection: journal.hold(connection, fence))
+        await store.aclose()
 
     async def test_direct_chats_from_before_are_known_after_the_upgrade(self, case: StoreCase) -> None:
         """0005: out of the inbox, strangers and commands in a server's channel left out."""

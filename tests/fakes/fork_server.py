@@ -1,5 +1,6 @@
 """Starts processes in a tenth of their time: each is forked off one that has imported everything, and then runs as
-`python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS` would, with an environment and files of its own.
+`python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS` would, with an environment (but for `PYTHON...`) and files of
+its own.
 
 This file is both ends: `python -P fork_server.py SOCKET` serves, and `ForkServer` asks it.
 """
@@ -72,7 +73,8 @@ class Forked:
 
     def kill(self) -> None:
         """End it by kill -9."""
-        os.kill(self.pid, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
 
     def _take(self, told: bytes) -> None:
         self.returncode = int(told or b"-9")  # nothing told: the server is gone, and took it along
@@ -162,7 +164,9 @@ atexit.register(ForkServer.close_all)
 def serve(address: str) -> dict[str, Any]:
     """Fork until stdin ends; in each child this returns what was asked for."""
     lines: dict[int, socket.socket] = {}
-    woken, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    woken, wakes = os.pipe()
+    for end in (woken, wakes):
+        os.set_blocking(end, False)
     signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda _signum, _frame: None)
     listener = socket.socket(socket.AF_UNIX)

@@ -11,7 +11,8 @@ ALLOWED = {
     "channels/telegram/receiving.py:translate_updates",  # one update
     "gateway/ops/control.py:ControlServer._serve",  # one connection of an operator
     "gateway/inbound/intake.py:ChannelSink._apart",  # one event of a batch
-    "gateway/inbound/intake.py:ChannelSink.receive",  # one event of a batch; one batch, taken apart
+    "gateway/inbound/intake.py:ChannelSink._plans",  # one event of a batch
+    "gateway/inbound/intake.py:ChannelSink.receive",  # one batch, taken apart
     "gateway/durable_queue.py:SerialWorker._drain",  # one lane, one mailbox
     "gateway/sessions/router.py:Router.run",  # one row
     "gateway/sessions/session.py:Session.give_up",  # one apology

@@ -106,6 +106,21 @@ class TestWhatIsMissing:
         file.write_bytes(compiled)
         assert "¡Hola Ana!" == house.text("es", "hello", name="Ana")
 
+    def test_what_the_layer_below_could_not_read_is_read_again_through_the_one_above(
+        self, tmp_path: Path, house: Catalogue
+    ):
+        """The upper one was read, and has no such text."""
+        put(tmp_path, "en", "agent", entry("open", "Come in."))
+        both = Catalogue(tmp_path, "agent").over(house)
+        file = tmp_path / "en" / "LC_MESSAGES" / "house.mo"
+        compiled = file.read_bytes()
+        file.unlink()
+        file.mkdir()
+        assert "late" == both.text("en", "late")
+        file.rmdir()
+        file.write_bytes(compiled)
+        assert "Too late." == both.text("en", "late")
+
 
 class TestLayers:
     def test_an_agents_texts_go_before_the_house_s(self, tmp_path: Path, house: Catalogue):
