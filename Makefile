@@ -45,7 +45,7 @@ quick: install  ## the tests without servers; another Python: make quick PYTHON=
 		$(wildcard tests/contract/test_*_store.py tests/contract/test_store_*.py) tests/contract/test_model_contract.py $(ARGS)
 
 coverage: install  ## branches that the tests without processes reach; too few of them fail it
-	$(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit tests/contract tests/attacks \
+	EXAMPLES=whole $(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit tests/contract tests/attacks \
 		--cov --cov-report=term $(ARGS)
 
 check: install  ## lint, types, import contracts, house rules

@@ -11,10 +11,11 @@ FOREIGN = ("TENK_", "TELEGRAM_", "DISCORD_", "SLACK_", "OPENAI_", "ANTHROPIC_", 
 for name in [name for name in os.environ if name.startswith(FOREIGN)]:
     del os.environ[name]
 
-settings.register_profile(
-    "house", deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow], print_blob=True
-)
-settings.load_profile("house")
+for profile, examples in (("sample", 40), ("whole", 100)):
+    settings.register_profile(
+        profile, deadline=None, max_examples=examples, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+    )
+settings.load_profile(os.environ.get("EXAMPLES", "sample"))  # `make coverage` looks at the whole
 
 
 @pytest.hookimpl(trylast=True)

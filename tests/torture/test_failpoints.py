@@ -51,7 +51,7 @@ async def _survives(
 
 
 @pytest.mark.timeout(150)
-@pytest.mark.parametrize("cases", sampled(_groups(SINGLE), 2), ids=_names)
+@pytest.mark.parametrize("cases", sampled(_groups(SINGLE), 4), ids=_names)
 async def test_a_death_at_a_named_point_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
     """Whatever is cut there is there after the restart: nothing lost, nothing doubled unmarked, effects once."""
     await _survives(tmp_path, cases)
@@ -81,7 +81,7 @@ async def test_a_death_where_slack_posts_costs_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(150)
-@pytest.mark.parametrize("cases", _groups(THREADS), ids=_names)
+@pytest.mark.parametrize("cases", sampled(_groups(THREADS), 2), ids=_names)
 async def test_a_death_around_a_stream_costs_nothing(tmp_path: Path, cases: tuple[Case, ...]) -> None:
     """A stream in a thread has no key: it is found, filled and ended all the same, and none is left behind."""
     platform = SlackPlatform()
