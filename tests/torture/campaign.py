@@ -5,6 +5,7 @@ By itself: `python -m tests.torture.campaign [KILLS] [CHATS] [SEED] [PLATFORM]` 
 
 import asyncio
 import random
+import shutil
 import sys
 import tempfile
 import time
@@ -108,12 +109,16 @@ async def _talk(world: World, chance: random.Random, chats: int, every_s: float)
 
 async def _alone(platform: Platform, kills: int, chats: int, seed: int) -> None:
     begun_s = time.monotonic()
-    with tempfile.TemporaryDirectory() as directory:
-        verdict = await run_campaign(Path(directory), platform, kills=kills, chats=chats, seed=seed)
+    directory = Path(tempfile.mkdtemp(prefix=f"campaign-{platform.name}-"))
+    verdict = await run_campaign(directory, platform, kills=kills, chats=chats, seed=seed)
     spent_s = time.monotonic() - begun_s
     sys.stdout.write(f"{platform.name:10} seed {seed}  {verdict.line()}  in {spent_s:.0f} s\n")
     for flaw in verdict.broken:
         sys.stdout.write(f"  {flaw}\n")
+    if verdict.broken:
+        sys.stdout.write(f"  its database and log are kept in {directory}\n")
+    else:
+        shutil.rmtree(directory)
 
 
 if __name__ == "__main__":
