@@ -321,6 +321,8 @@ class Spine:
             assert id_ is not None
             return InboxRow(id_, event.tenant, key, user, event, self.now)
 
+        if silently and self._main is not None and not self._main.done():
+            await self.quiet()  # the first look at what waits is over: it would find the row
         row = await self.store.write(job, None if silently else self.bus.publish)
         return row.id
 
