@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -166,18 +166,15 @@ async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path
         (option,) = discord.simulator.world.bot().commands[1]["options"]
         assert ("beginning", False) == (option["name"], option["required"])
         assert "coach" not in str(discord.simulator.world.bot().commands)
-    with sqlite3.connect(tmp_path / "home" / "tenk.db") as store:
+    with closing(sqlite3.connect(tmp_path / "home" / "tenk.db")) as store:
         keys = {key for (key,) in store.execute("SELECT key FROM sessions")}
         assert {"agent:pantry"} == {":".join(key.split(":")[:2]) for key in keys}
 
 
 def pantry(directory: Path) -> set[str]:
     """What stands in its table."""
-    store = sqlite3.connect(f"file:{directory}/home/tenk.db?mode=ro", uri=True)
-    try:
+    with closing(sqlite3.connect(f"file:{directory}/home/tenk.db?mode=ro", uri=True)) as store:
         return {item for (item,) in store.execute("SELECT item FROM pantry_items")}
-    finally:
-        store.close()
 
 
 class TestByName:

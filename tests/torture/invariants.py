@@ -5,6 +5,7 @@ the store of the dead process.
 import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -56,7 +57,7 @@ def examine(world: World) -> Verdict:
     verdict = Verdict(world.kills, len(world.said))
     verdict.repeats = world.ledger.repeats.total()
     verdict.slowest_start_s = max(world.recoveries_s, default=0.0)
-    with sqlite3.connect(world.database) as connection:
+    with closing(sqlite3.connect(world.database)) as connection:
         connection.row_factory = sqlite3.Row
         store = _Store(connection)
         verdict.wrong += store.flaws()
@@ -66,7 +67,6 @@ def examine(world: World) -> Verdict:
         _check_commands(world, store, verdict)
         _check_own_commands(world, store, verdict)
         _check_transcripts(world, store, verdict)
-    connection.close()
     marked = verdict.marked + verdict.marked_commands
     if marked > world.cut_sends + store.unknown_sends:
         verdict.wrong.append(f"I6: {marked} marked, but {world.cut_sends} sends were cut")

@@ -1,6 +1,7 @@
 """Stories without a death at a named point: a second owner, a platform that delivers twice."""
 
 import sqlite3
+from contextlib import closing
 
 from channels.simulators.telegram.faults import Fault
 from tests.torture.platforms import TelegramPlatform
@@ -15,9 +16,8 @@ async def take_over(world: World) -> None:
     """
     said = world.say(1, "s")
     await world.until(lambda: world.platform.calls(1) > 0, 10, "a busy sign")
-    with sqlite3.connect(world.database, timeout=10) as connection:
+    with closing(sqlite3.connect(world.database, timeout=10)) as connection, connection:
         connection.execute("UPDATE shards SET owner = 'another', epoch = epoch + 1")
-    connection.close()
     await world.until(lambda: "turn_fenced" in world.gateway.tail() or world.is_settled(), 15, "the end of the turn")
     ended = world.is_settled()
     await world.kill()
