@@ -12,6 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
+from aiohttp import ClientError, ClientSession
 
 from channels.base import Sign
 from channels.markdown.parse import parse
@@ -113,20 +114,23 @@ class GatewayProcess:
             self._process = None
 
 
+async def _serves(http: ClientSession, url: str) -> bool:
+    """Whether the page is there; before, it says 503 and asks again, which a browser complains of."""
+    try:
+        async with http.get(url) as answer:
+            return answer.status == 200
+    except ClientError:
+        return False
+
+
 @pytest.fixture
 async def gateway(tmp_path: Path) -> AsyncIterator[GatewayProcess]:
     """A gateway with nothing configured but how fast its offline coach speaks."""
     made = GatewayProcess(tmp_path)
     made.start()
-    async with asyncio.timeout(20):
-        while True:
-            try:
-                _, writer = await asyncio.open_connection("127.0.0.1", made.port)
-            except OSError:
-                await asyncio.sleep(0.05)
-            else:
-                writer.close()
-                break
+    async with asyncio.timeout(20), ClientSession() as http:
+        while not await _serves(http, made.url):
+            await asyncio.sleep(0.05)
     yield made
     made.end()
 
