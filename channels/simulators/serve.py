@@ -130,24 +130,18 @@ async def serve(platform: str, *, port: int, out: TextIO | None = None, lines: T
 
 
 def _on_telegram(port: int) -> Terminal[int]:
-    simulator = TelegramSimulator(port=port, any_token=True)
-    return Terminal(
-        simulator,
-        _TELEGRAM,
-        invitation="Type a line and person 1 says it.",
-        chat=1,
-        who="bot",
-        is_present=lambda: bool(simulator.world.bots),
-        say=partial(simulator.say, 1),
-        text_of=lambda call: call.text,
-    )
+    return _with_person_1(TelegramSimulator(port=port, any_token=True), _TELEGRAM)
 
 
 def _on_discord(port: int) -> Terminal[int]:
-    simulator = DiscordSimulator(port=port, any_token=True)
+    return _with_person_1(DiscordSimulator(port=port, any_token=True), _DISCORD)
+
+
+def _with_person_1(simulator: TelegramSimulator | DiscordSimulator, how: str) -> Terminal[int]:
+    """Where people and their private chats have one number."""
     return Terminal(
         simulator,
-        _DISCORD,
+        how,
         invitation="Type a line and person 1 says it.",
         chat=1,
         who="bot",
