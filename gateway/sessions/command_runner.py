@@ -138,38 +138,38 @@ class CommandRunner:
         self._presses = PressHandler(deps.buttons, deps.decisions, deps.texts)
         self._dates = deps.dates or deps.clock
         self._tasks = tasks
-        self._lanes: dict[_CommandQueue, SerialWorker[_Queued]] = {}
+        self._queues: dict[_CommandQueue, SerialWorker[_Queued]] = {}
         self._told_missed_at: dict[tuple[str, str], datetime] = {}
 
     @property
     def busy(self) -> bool:
         """Whether any command runs or waits."""
-        return any(lane.running for lane in self._lanes.values())
+        return any(queue.running for queue in self._queues.values())
 
     def offer(self, session: Session, row: InboxRow) -> None:
         """Run a command after those before it in its session."""
-        where = self._lane_of(session, row)
-        if where not in self._lanes:
+        where = self._queue_of(session, row)
+        if where not in self._queues:
             head = QueueHead(COMMANDS_KEPT, partial(self._load, session, where))
             care = care_of(self._tasks, "commands", session.key)
-            self._lanes[where] = SerialWorker(head, self._run, self._tasks, care)
-        self._lanes[where].offer(_Queued(row, session))
+            self._queues[where] = SerialWorker(head, self._run, self._tasks, care)
+        self._queues[where].offer(_Queued(row, session))
 
-    def _lane_of(self, session: Session, row: InboxRow) -> _CommandQueue:
-        """What passes the backlog by has a lane to itself: a lane takes rows in the order of their ids alone."""
+    def _queue_of(self, session: Session, row: InboxRow) -> _CommandQueue:
+        """What passes the backlog by has a queue to itself: a queue takes rows in the order of their ids alone."""
         command = self._parse(row)[0]
         return (*session.where, row.id if command is not None and command.urgent else 0)
 
     def works_in(self, tenant: str, key: str) -> bool:
         """Whether a command of this session runs or waits."""
-        return any(lane[:2] == (tenant, key) for lane in self._lanes)
+        return any(queue[:2] == (tenant, key) for queue in self._queues)
 
-    async def _load(self, session: Session, lane: _CommandQueue, after_id: int, limit: int) -> list[_Queued]:
+    async def _load(self, session: Session, queue: _CommandQueue, after_id: int, limit: int) -> list[_Queued]:
         async def load(after_id: int, limit: int) -> list[InboxRow]:
             return await read_waiting(self._store, after_id, limit, session.key)
 
         def is_wanted(row: InboxRow) -> bool:
-            return session.takes_command(row) and self._lane_of(session, row) == lane
+            return session.takes_command(row) and self._queue_of(session, row) == queue
 
         return [_Queued(row, session) for row in await load_filtered(load, is_wanted, after_id, limit)]
 
@@ -180,10 +180,10 @@ class CommandRunner:
                 break
             except Exception:  # noqa: BLE001  one command: recorded here, then the person is told
                 log.exception("command_broken", inbox_id=queued.id)
-        where = self._lane_of(queued.session, queued.row)
-        lane = self._lanes.get(where)
-        if lane is not None and not lane.head:
-            del self._lanes[where]
+        where = self._queue_of(queued.session, queued.row)
+        queue = self._queues.get(where)
+        if queue is not None and not queue.head:
+            del self._queues[where]
 
     async def _try(self, session: Session, row: InboxRow) -> None:
         """Run it, unless the process died of it again and again."""
