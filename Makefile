@@ -5,6 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= 2
+unexport PYTHONDONTWRITEBYTECODE  # some containers set it; each of many processes would compile all of us again
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test gate quick coverage format run check bench torture browser lock texts clean

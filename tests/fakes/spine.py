@@ -341,7 +341,7 @@ class Spine:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Let the gateway work until this holds, five seconds at most."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not condition():
                 self.check()
                 await self.store.read(lambda _: None)
@@ -349,7 +349,7 @@ class Spine:
     async def quiet(self) -> None:
         """Let the gateway work until nothing more happens by itself."""
         engine, idle, begun = self.store.engine, 0, 0
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(30):
             while idle < IDLE_TICKS:
                 self.check()
                 await asyncio.sleep(0)
