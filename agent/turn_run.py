@@ -17,7 +17,7 @@ from agent.bounded import Deadline, Interrupted
 from agent.calendar import context_of
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
-from agent.context import PromptBuilder
+from agent.context.sections import PromptBuilder
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.model_caller import ModelCaller
