@@ -29,11 +29,8 @@ from agent.ports import (
     TurnPort,
 )
 from agent.responses import at_most, with_own_ids
-from agent.tools.pipeline import PendingCall, Pipeline
+from agent.tools.executor import Executor
 from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, answer_separator, fold
-
-NO_CALLS = -1
-"""In place of a count: the response under way was given no tools."""
 
 TOLD_CALLS = 2
 """So many times the calls that may run are kept, each with a result; of more, only their number."""
@@ -50,24 +47,23 @@ class ModelCaller:
         request: ModelRequest,
         limits: AgentConfig,
         journal: Journal,
-        pipeline: Pipeline,
+        executor: Executor,
         deadline: Deadline,
     ) -> None:
-        """Nothing is asked yet; each call begins as `request`, and `pipeline` runs what is begun early."""
+        """Nothing is asked yet; each call begins as `request`, and `executor` runs what is begun early."""
         self._turn = turn
         self._port = port
         self._model = model
         self._request = request
         self._limits = limits
         self._journal = journal
-        self._pipeline = pipeline
+        self._executor = executor
         self._deadline = deadline
         self._retry_budget_s = limits.patience_s
         self._cap = limits.max_output_tokens
         self._cap_was_raised = False
         self._slim = False  # old tool results are left out
         self._streamed: list[str] = []  # of the response under way
-        self._reads = NO_CALLS  # calls of the response under way that all only read, and were begun
         self._separator = ""  # stands between what was answered before and the response under way
 
     async def ask(self, *, with_tools: bool = True) -> ModelResponded:
@@ -79,9 +75,10 @@ class ModelCaller:
         """
         self._streamed.clear()
         self._separator = answer_separator(self._journal.events)
-        self._drop_begun()  # of a response before this one that came to nothing
-        self._reads = 0 if with_tools else NO_CALLS
-        tools: tuple[ToolSpec, ...] = self._pipeline.tools.specs if with_tools else ()
+        self._executor.expect(
+            self._journal.steps if with_tools else None
+        )  # of one before that came to nothing all ends
+        tools: tuple[ToolSpec, ...] = self._executor.tools.specs if with_tools else ()
         request = replace(
             self._request,
             items=self._items(),
@@ -117,7 +114,7 @@ class ModelCaller:
 
     def raise_cap(self) -> bool:
         """Ask the same again with the higher output cap; False when that was tried in this turn. Begun calls end."""
-        self._drop_begun()
+        self._executor.expect(None)
         if self._cap_was_raised or self._limits.raised_output_tokens <= self._cap:
             return False
         self._cap_was_raised, self._cap = True, self._limits.raised_output_tokens
@@ -140,11 +137,6 @@ class ModelCaller:
             self._port.progress(TextDiscarded())
         self._streamed.clear()
 
-    def _drop_begun(self) -> None:
-        """What was begun for a response that does not count ends; the next one's calls are counted anew."""
-        self._pipeline.drop_begun()
-        self._reads = min(self._reads, 0)
-
     def _hear(self, event: ModelEvent) -> None:
         match event:
             case Alive() | Pinged():
@@ -158,20 +150,12 @@ class ModelCaller:
                 self._streamed.append(event.text)
             case TextDiscarded():
                 self._streamed.clear()
-                self._drop_begun()
+                self._executor.expect_again()
             case CallStreamed():
-                self._begin_early(event)
+                self._executor.hear(event.index, event.call)
             case RetryPause():
                 self._retry_budget_s = max(0.0, self._retry_budget_s - event.seconds)
         self._port.progress(event)
-
-    def _begin_early(self, event: CallStreamed) -> None:
-        """Start a call while its response streams, where it and all before it only read: nothing it reads changes."""
-        step = self._journal.steps
-        next_ = self._reads == event.index < min(self._limits.max_parallel_calls, self._limits.max_calls)
-        if next_ and self._pipeline.only_reads(event.call):
-            self._reads += 1
-            self._pipeline.begin(PendingCall(event.call, step, self._journal.call_key(step, event.index)))
 
     def _items(self) -> list[Item]:
         own = fold(self._journal.events)
