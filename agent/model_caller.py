@@ -214,7 +214,7 @@ class ModelCaller:
         """Start a call while its response streams, where it and all before it only read: nothing it reads changes."""
         step = self._journal.steps
         next_ = self._reads == event.index < min(self._limits.max_parallel_calls, self._limits.max_calls)
-        if next_ and self._pipeline.tools.only_reads(event.call.name):
+        if next_ and self._pipeline.only_reads(event.call):
             self._reads += 1
             self._pipeline.begin(PendingCall(event.call, step, self._journal.call_key(step, event.index)))
 

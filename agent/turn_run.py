@@ -25,7 +25,9 @@ from agent.model_caller import ModelCaller
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.tools.executor import Executor
-from agent.tools.pipeline import CallResult, Permissions, Pipeline, ToolBox
+from agent.tools.guards import NameRules, NoHooks, Permissions, ToolHooks
+from agent.tools.pipeline import CallResult, Pipeline
+from agent.tools.toolbox import ToolBox
 from agent.transcript import (
     CallOutcome,
     EndReason,
@@ -55,6 +57,8 @@ class Agent:
     clock: Callable[[], datetime] = _utc_now
     tell: TellResult | None = None
     """Its tools' results in words for people, where the model cannot say them; None: in a plain list."""
+    hooks: ToolHooks = field(default_factory=NoHooks)
+    permissions: Permissions | None = None  # None: the name patterns of the limits
 
     @cached_property
     def toolbox(self) -> ToolBox:
@@ -78,7 +82,8 @@ class TurnRun:
         self._deadline = Deadline(limits.deadline_s, limits.working_s, asyncio.get_running_loop().time)
         self._pipeline = Pipeline(
             tools=agent.toolbox,
-            permissions=Permissions(limits.deny_tools, limits.allow_tools),
+            permissions=agent.permissions or NameRules(limits.deny_tools, limits.allow_tools),
+            hooks=agent.hooks,
             principal=turn.principal,
             port=port,
             journal=self.journal,

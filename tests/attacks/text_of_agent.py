@@ -17,7 +17,7 @@ from agent.models import failures, openai, openai_format
 from agent.models.sse import EventParser
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, ToolSpec
 from agent.tools import arguments, results
-from agent.tools.pipeline import ToolBox
+from agent.tools.toolbox import ToolBox
 from agent.transcript import (
     AssistantItem,
     EndReason,
@@ -234,7 +234,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.recovery:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
-    "agent.tools.pipeline:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
+    "agent.tools.toolbox:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
     "agent.wellformed:well_formed": Entry(well_formed),
 }
 
@@ -244,7 +244,7 @@ EXCUSED: dict[str, str] = {
     "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
     "agent.coach.sentences:_logs": "our own patterns, built once at the start",
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
-    "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
+    "agent.tools.schemas:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline:Work.change": "leaves out what one call, of five arguments at most, does not say",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
@@ -252,7 +252,6 @@ EXCUSED: dict[str, str] = {
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
-    "agent.tools.pipeline:Permissions.decide": "a tool's name against the operator's few patterns",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
     "agent.recoveries:Recoveries._discard": "counts what one model call gathered",
     "agent.turn_run:TurnRun._with_unknown_calls": "loops over the names of tools whose outcome is unknown",

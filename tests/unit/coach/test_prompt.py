@@ -12,7 +12,7 @@ from agent.coach.tools import CoachTools
 from agent.models.openai_format import request_body
 from agent.ports import ModelRequest
 from agent.tools.base import tools_of
-from agent.tools.pipeline import ToolBox
+from agent.tools.toolbox import ToolBox
 from channels.console.limits import CONSOLE_LIMITS as CONSOLE
 from channels.discord.limits import DISCORD_LIMITS as DISCORD
 from channels.slack.limits import SLACK_LIMITS as SLACK
