@@ -27,7 +27,7 @@ def test_a_plain_list_names_the_tool_and_its_values():
 
 
 def test_the_agents_own_words_go_before_the_list():
-    """ "" says nothing of a result, None leaves it to the list."""
+    """Empty words say nothing of a result, None leaves it to the list."""
     words = {"a": "It is Lima.", "b": "", "c": None}
     text = told(*(result(name, {"n": 1}) for name in words), tell=lambda tool, *_: words[tool])
     assert text.endswith("\n\nIt is Lima.\n\n• c: n 1")
