@@ -17,7 +17,7 @@ _CHUNK_BYTES = 65_536
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class ProgramEnded:
     """What a program left behind."""
 
     code: int  # of its exit; negative: the signal that ended it
@@ -25,7 +25,7 @@ class Finished:
     errors: bytes
 
 
-async def run_program(argv: Sequence[str], given: bytes = b"", env: Mapping[str, str] | None = None) -> Finished:
+async def run_program(argv: Sequence[str], given: bytes = b"", env: Mapping[str, str] | None = None) -> ProgramEnded:
     """Run a program to its end, with this on its standard input, in a process group of its own (F47).
 
     Raises:
@@ -44,7 +44,7 @@ async def run_program(argv: Sequence[str], given: bytes = b"", env: Mapping[str,
             group.create_task(_feed(process.stdin, given))
             output = group.create_task(_read(process.stdout))
             errors = group.create_task(_read(process.stderr))
-        return Finished(await process.wait(), output.result(), errors.result())
+        return ProgramEnded(await process.wait(), output.result(), errors.result())
     finally:
         with suppress(ProcessLookupError, PermissionError):  # the group is gone, or waits to be read off
             os.killpg(process.pid, signal.SIGKILL)  # also what it left in the background

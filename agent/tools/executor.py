@@ -193,7 +193,7 @@ class _Round:
         failed = result.returned.outcome in {CallOutcome.FAILED, CallOutcome.UNKNOWN}
         if failed and tool is not None and tool.fails_siblings:
             why = f"{tool.name}, which was called beside it, failed."
-            self._cut(f"Not finished: {why}")
+            self._cut_running(f"Not finished: {why}")
             await self._skip(f"Not run: {why}")
 
     async def _overtake(self) -> bool:
@@ -219,11 +219,11 @@ class _Round:
 
     async def _cut_when_stopped(self) -> None:
         await self._port.until_stopped()
-        self._cut(CUT)
+        self._cut_running(CUT)
 
-    def _cut(self, why: str) -> None:
+    def _cut_running(self, why: str) -> None:
         for call in self._running.values():
-            call.cut(why)
+            call.break_off(why)
 
 
 def _fits(safe: bool, running: Sequence[bool], max_parallel: int) -> bool:

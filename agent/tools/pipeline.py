@@ -39,7 +39,7 @@ class PendingCall:
     response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
     _cut: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def cut(self, why: str) -> None:
+    def break_off(self, why: str) -> None:
         """Its result is not wanted any more; a tool that may be cut ends now."""
         self.why_cut = self.why_cut or why
         self._cut.set()

@@ -15,14 +15,15 @@ from agent.tools.base import Effect
 from agent.transcript import CallOutcome
 from tests.fakes.agents import a_tool, an_agent, returned
 from tests.fakes.turn_port import FakeTurnPort, a_turn
+from tests.fakes.virtual_time import passes
 
 FAMILY = """
-import os, subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+import os, signal, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
 with open(sys.argv[1] + ".new", "w") as file:
     file.write(f"{os.getpid()} {child.pid}")
 os.rename(sys.argv[1] + ".new", sys.argv[1])
-time.sleep(600)
+signal.pause()
 """
 
 
@@ -38,7 +39,7 @@ async def until(holds):
     """Wait until it holds, for as long as a busy machine may need."""
     async with asyncio.timeout(15):
         while not holds():
-            await asyncio.sleep(0.02)
+            await passes(0.02)
 
 
 async def test_what_a_program_is_given_and_writes():

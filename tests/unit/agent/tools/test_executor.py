@@ -12,7 +12,7 @@ from agent.tools.base import Effect, ToolError
 from agent.transcript import CallOutcome, EndReason, ModelResponded, Steered, StopReason, ToolCall, fold
 from tests.fakes.agents import a_tool, an_agent, returned
 from tests.fakes.turn_port import FakeTurnPort, a_turn
-from tests.fakes.virtual_time import run_virtually
+from tests.fakes.virtual_time import passes, run_virtually
 
 
 class Streams:
@@ -31,11 +31,11 @@ class Streams:
             return ModelResponded(0, "done")
         spent_s = 0.0
         for index, (at_s, call) in enumerate(self.calls):
-            await asyncio.sleep(at_s - spent_s)
+            await passes(at_s - spent_s)
             spent_s = at_s
             on_event(TextDelta("."))
             on_event(CallStreamed(index, call))
-        await asyncio.sleep(self.ends_s - spent_s)
+        await passes(self.ends_s - spent_s)
         return ModelResponded(0, "", tuple(call for _, call in self.calls), stop=StopReason.TOOLS)
 
     async def aclose(self):
@@ -54,7 +54,7 @@ class Watch:
         async def run(_context, arguments):
             began_s = self.now_s()
             try:
-                await asyncio.sleep(takes_s)
+                await passes(takes_s)
                 if fails:
                     raise ToolError("it broke")
                 return arguments.n
@@ -220,7 +220,7 @@ def test_what_is_said_meanwhile_overtakes_what_has_not_started():
 
     def tools(watch):
         async def run(_context, arguments):
-            await asyncio.sleep(0.5)
+            await passes(0.5)
             if not arguments.n:
                 port.say("wait")
             return arguments.n
