@@ -10,7 +10,17 @@ from agent.errors import FailureKind
 from agent.models.failures import failure
 from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
-from agent.ports import ALIVE, PINGED, ModelAtWork, ModelFailure, ModelRequest, RetryPause, TextDelta, TextDiscarded
+from agent.ports import (
+    ALIVE,
+    PINGED,
+    ModelAtWork,
+    ModelFacts,
+    ModelFailure,
+    ModelRequest,
+    RetryPause,
+    TextDelta,
+    TextDiscarded,
+)
 from agent.transcript import ModelResponded
 from tests.fakes.virtual_time import passes, run_virtually
 
@@ -31,6 +41,7 @@ class Stalling:
     """A model that streams, then falls silent; without streaming it answers."""
 
     name = "stalling:test"
+    facts = ModelFacts()
 
     def __init__(self, *beats):
         self.beats = beats  # (pause before it, event)
