@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from agent.errors import FailureKind
+from agent.rungs import Rung
 from agent.transcript import (
     EndReason,
     Item,
@@ -54,11 +55,27 @@ class RequestContext:
     data: object = None  # what was read for this request, in the agent's own form; None: nothing
 
 
+BOUNDARY = "\n\n---\n\n"
+"""Stands between the two halves of a prompt where a wire sends it as one text."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPrompt:
+    """A model's instructions, in two halves: up to the boundary between them a provider may cache."""
+
+    static: str = ""  # byte for byte the same for everybody, as long as a session's settings are
+    dynamic: str = ""  # of this person and moment
+
+    def __str__(self) -> str:
+        """Both as one text."""
+        return BOUNDARY.join(half for half in (self.static, self.dynamic) if half)
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """Everything one model call depends on."""
 
-    system: str
+    system: SystemPrompt
     items: Sequence[Item]
     tools: Sequence[ToolSpec] = ()  # empty: the model cannot call anything
     max_output_tokens: int = 8192
@@ -132,7 +149,15 @@ class ModelAtWork:
     on: bool
 
 
-ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork
+@dataclass(frozen=True, slots=True)
+class Recovering:
+    """The wire takes a rung of the ladder: what it had of the response is void, and it is asked once more."""
+
+    rung: Rung
+    detail: str = ""  # for an operator: the kind of failure, the next model's name
+
+
+ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
 OnModelEvent = Callable[[ModelEvent], None]
 
 
@@ -223,11 +248,12 @@ class TurnPort(Protocol):
         """Whether `steer` would claim something now."""
         ...
 
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
+    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
         """End the turn: last response, answer, deliveries and outcomes in one commit.
 
         False, with nothing done, when a message came in that the turn should read first; only for `COMPLETED`.
-        Any other end holds: what waits becomes the next turn. `text` is never empty.
+        Any other end holds: what waits becomes the next turn. `text` is never empty; it ends with `note`, the
+        harness's own words, which never become the assistant's.
         """
         ...
 
@@ -235,7 +261,7 @@ class TurnPort(Protocol):
         """Tell whoever watches; never blocks, never fails.
 
         A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
-        its text was no answer. `Alive`, `Pinged` and `ModelAtWork` never come here.
+        its text was no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
         """
         ...
 

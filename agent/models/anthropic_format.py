@@ -11,9 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agent.config import ModelConfig
-from agent.context import BOUNDARY
 from agent.models.openai_format import note_text, readable_arguments, spoken_text
-from agent.ports import ModelRequest, ToolSpec
+from agent.ports import ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
 
 WIRE = "anthropic"
@@ -38,8 +37,8 @@ def request_body(request: ModelRequest, model: str, config: ModelConfig) -> dict
         "messages": messages(request.items),
         "stream": request.stream,
     }
-    if request.system.strip():
-        body["system"] = _instructions(request.system)
+    if instructions := _instructions(request.system):
+        body["system"] = instructions
     if request.tools:
         body["tools"] = [_tool(spec) for spec in request.tools]
     if isinstance(config.thinking, int):
@@ -52,11 +51,11 @@ def request_body(request: ModelRequest, model: str, config: ModelConfig) -> dict
     return body
 
 
-def _instructions(system: str) -> Blocks:
+def _instructions(system: SystemPrompt) -> Blocks:
     """The part that is the same for everybody is marked, so that a person's own part does not undo its cache."""
-    static, _, own = system.partition(BOUNDARY)
-    blocks: Blocks = [{"type": "text", "text": text} for text in (static, own) if text.strip()]
-    blocks[0]["cache_control"] = CACHE_MARK
+    blocks: Blocks = [{"type": "text", "text": text} for text in (system.static, system.dynamic) if text.strip()]
+    if system.static.strip():
+        blocks[0]["cache_control"] = CACHE_MARK
     return blocks
 
 

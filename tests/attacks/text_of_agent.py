@@ -3,18 +3,22 @@
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from agent import answers, context, recovery, responses
+import orjson
+
+from agent import answers, findings, recovery, responses
 from agent.coach import intents, log_line, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
 from agent.coach.request_view import listen
+from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
+from agent.context import layers, sections, sizes
 from agent.language import escape, language_of
 from agent.models import anthropic_answer, anthropic_format, failures, http_wire, json_bodies, openai_format
 from agent.models.sse import EventParser
-from agent.ports import ModelFailure, ModelRequest, RequestContext, ToolSpec
+from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, ToolSpec
 from agent.tools import arguments, results
-from agent.tools.pipeline import ToolBox
+from agent.tools.toolbox import ToolBox
 from agent.transcript import (
     AssistantItem,
     EndReason,
@@ -92,7 +96,7 @@ def offline(text: str) -> None:
     """The offline coach, asked this first, and then once its tool has come back."""
     call = ToolCall("c1", "get_user_skills", "{}")
     for more in ((), (AssistantItem("", (call,)), ToolItem("c1", "get_user_skills", READ))):
-        OfflineCoach().answer(ModelRequest("", (UserItem(text), *more), TOOLS, 100, context=CONTEXT))
+        OfflineCoach().answer(ModelRequest(SystemPrompt(), (UserItem(text), *more), TOOLS, 100, context=CONTEXT))
 
 
 def pieces(text: str) -> list[str]:
@@ -213,12 +217,24 @@ def said_in_results(text: str) -> None:
 def prompted(text: str) -> None:
     """A request of it, as it goes over the wire."""
     items = conversation(text)
-    body = openai_format.request_body(ModelRequest(text, items, TOOLS, 100), "m", "max_tokens", usage_in_stream=True)
+    body = openai_format.request_body(
+        ModelRequest(SystemPrompt(text), items, TOOLS, 100), "m", "max_tokens", usage_in_stream=True
+    )
     json_bodies.encode(body)
-    json_bodies.encode(anthropic_format.request_body(ModelRequest(text, items, TOOLS, 100), "m", ModelConfig()))
-    context.estimate_tokens(context.trim_history(items, 100, 1000))
-    context.blank_old_results(items)
-    context.compose([text], [text])
+    request = ModelRequest(SystemPrompt(text, text), items, TOOLS, 100)
+    json_bodies.encode(anthropic_format.request_body(request, "m", ModelConfig()))
+    sizes.estimate_tokens(layers.trim_history(items, 100, 1000))
+    layers.blank_old_results(items)
+    sections.compose({sections.Section.PERSONA: text, sections.Section.PERSON: text})
+
+
+def told_results(text: str) -> None:
+    """Results that hold a text in every place, as they are told to a person whose model has failed."""
+    shapes: list[object] = [text, {text: text}, [text], text.split(), {word: [word] for word in text.split()}]
+    returned = [ToolReturned(0, "k", "c", "t", orjson.dumps({"data": data}).decode()) for data in shapes]
+    returned.append(ToolReturned(0, "k", "c", "t", text))
+    findings.found_text(HARNESS, returned, None, "en", TODAY)
+    findings.found_text(HARNESS, returned, tell_result, "en", TODAY)
 
 
 ENTRIES: dict[str, Entry] = {
@@ -228,7 +244,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
     "agent.coach.log_line:read_correction": Entry(read_correction),
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
-    "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(text, conversation(text)))),
+    "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(SystemPrompt(text), conversation(text)))),
     "agent.coach.offline:OfflineCoach.answer": Entry(offline),
     "agent.coach.texts:detect": Entry(texts.detect),
     "agent.language:language_of": Entry(language_of),
@@ -244,11 +260,14 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.failures:from_answer": Entry(refused),
     "agent.responses:classify": Entry(classified),
     "agent.responses:with_own_ids": Entry(with_own_ids),
-    "agent.answers:end_text": Entry(lambda text: answers.end_text(HARNESS, EndReason.TIMEOUT, text, text)),
+    "agent.answers:with_note": Entry(
+        lambda text: answers.with_note(text, answers.end_note(HARNESS, EndReason.TIMEOUT, text, text))
+    ),
+    "agent.findings:found_text": Entry(told_results),
     "agent.recovery:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
-    "agent.tools.pipeline:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
+    "agent.tools.toolbox:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
     "agent.wellformed:well_formed": Entry(well_formed),
 }
 
@@ -258,14 +277,15 @@ EXCUSED: dict[str, str] = {
     "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
     "agent.coach.sentences:_logs": "our own patterns, built once at the start",
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
-    "agent.tools.base:_short": "the schemas of our own tools, built once at the start",
+    "agent.tools.schemas:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline:Work.change": "leaves out what one call, of five arguments at most, does not say",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
     "agent.coach.plan:_command": "loops over a person's skills, by their ids",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
-    "agent.context:history_for": "loops over the turns that are kept, by their events",
-    "agent.tools.pipeline:Permissions.decide": "a tool's name against the operator's few patterns",
+    "agent.context.history:history_for": "loops over the turns that are kept, by their events",
+    "agent.journal:Journal.as_discarded": "counts the events of one turn",
+    "agent.recoveries:Recoveries._discard": "counts what one model call gathered",
     "agent.turn_run:TurnRun._with_unknown_calls": "loops over the names of tools whose outcome is unknown",
 }

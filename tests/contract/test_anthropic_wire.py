@@ -8,10 +8,9 @@ import pytest
 from pydantic import SecretStr
 
 from agent.config import ModelConfig
-from agent.context import BOUNDARY
 from agent.errors import FailureKind
 from agent.models.anthropic import AnthropicModel
-from agent.ports import CallStreamed, ModelFailure, ModelRequest, TextDelta, ToolSpec
+from agent.ports import CallStreamed, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, StopReason, ToolCall, ToolItem, Usage, UserItem
 from tests.fakes.anthropic_shapes import SIGNATURE
 from tests.fakes.model_server import Call, Fault, ModelServer, Reply
@@ -27,7 +26,7 @@ ITEMS = (
     ToolItem("c1", "double", RESULT),
     NoteItem("be brief"),
 )
-SYSTEM = f"be kind{BOUNDARY}Ana speaks"
+SYSTEM = SystemPrompt("be kind", "Ana speaks")
 SAME = {
     "system": [
         {"type": "text", "text": "be kind", "cache_control": MARK},
@@ -325,7 +324,7 @@ async def test_what_the_api_refuses_is_never_sent(server, model):
         AssistantItem("hello"), UserItem(" "), UserItem("two"), AssistantItem(" "), NoteItem("three"),
         AssistantItem("", (ToolCall("a b/1", "döuble", "[1]"),)), ToolItem("a b/1", "döuble", "{}"),
     )  # fmt: skip
-    await ask(model, items=items, system=" ", tools=())
+    await ask(model, items=items, system=SystemPrompt(" "), tools=())
     body = server.requests[0].body
     assert not {"system", "tools"} & set(body)
     assert ["user", "assistant", "user", "assistant", "user"] == [message["role"] for message in body["messages"]]

@@ -13,7 +13,7 @@ from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
 from agent.models.openai import OpenAIModel
 from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
-from agent.ports import CallStreamed, ModelRequest, TextDelta, ToolSpec
+from agent.ports import CallStreamed, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import EndReason, StopReason, ToolCall, UserItem
 from gateway.texts import HARNESS
 from tests.fakes.model_server import Call, ModelServer, Reply
@@ -93,7 +93,7 @@ class TestChatModel:
     async def test_the_text_told_is_the_text_of_the_response(self, model, stream):
         """Deltas add up to the response, or none was told."""
         events = []
-        response = await model.respond(ModelRequest("", (UserItem("hi"),), stream=stream), events.append)
+        response = await model.respond(ModelRequest(SystemPrompt(), (UserItem("hi"),), stream=stream), events.append)
         told = "".join(event.text for event in events if isinstance(event, TextDelta))
         assert TEXT == response.text
         assert told in ({TEXT} if stream else {TEXT, ""})
@@ -104,7 +104,7 @@ class TestChatModel:
     async def test_the_calls_told_are_the_calls_of_the_response(self, model):
         """Each once, by its place."""
         events = []
-        response = await model.respond(ModelRequest("", (UserItem("hi"),), (SPEC,)), events.append)
+        response = await model.respond(ModelRequest(SystemPrompt(), (UserItem("hi"),), (SPEC,)), events.append)
         told = [event for event in events if isinstance(event, CallStreamed)]
         assert [*range(len(response.tool_calls))] == [event.index for event in told]
         assert list(response.tool_calls) == [event.call for event in told]
@@ -115,7 +115,7 @@ class TestChatModel:
         """One model serves many turns at once."""
         async with asyncio.TaskGroup() as group:
             asked = [
-                group.create_task(model.respond(ModelRequest("", (UserItem("hi"),)), lambda _event: None))
+                group.create_task(model.respond(ModelRequest(SystemPrompt(), (UserItem("hi"),)), lambda _event: None))
                 for _ in range(20)
             ]
         assert {TEXT} == {one.result().text for one in asked}
@@ -135,7 +135,7 @@ async def test_f55_a_stop_closes_the_connection_at_once(how, wire):
         agent = Agent(
             texts=HARNESS,
             model=model,
-            prompt=lambda *_: "",
+            prompt=lambda *_: SystemPrompt(),
             limits=AgentConfig(deadline_s=0.3 if how == "deadline" else 60.0),
             clock=lambda: NOW,
         )

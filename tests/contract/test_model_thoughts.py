@@ -4,7 +4,7 @@ import pytest
 
 from agent.config import ModelConfig
 from agent.models.openai import OpenAIModel
-from agent.ports import ModelRequest, TextDelta
+from agent.ports import ModelRequest, SystemPrompt, TextDelta
 from agent.transcript import AssistantItem, ToolCall, ToolItem, UserItem
 from tests.fakes.model_server import Call, ModelServer, Reply
 
@@ -27,7 +27,7 @@ ITEMS = (UserItem("go"),)
 
 async def ask(model, *, stream=True, items=ITEMS):
     events = []
-    return await model.respond(ModelRequest("be kind", items, (), 100, stream), events.append), events
+    return await model.respond(ModelRequest(SystemPrompt("be kind"), items, (), 100, stream), events.append), events
 
 
 @pytest.mark.parametrize("stream", [True, False])
