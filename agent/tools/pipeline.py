@@ -276,7 +276,7 @@ class Pipeline:
 
     # ---------------------------------------------------------------- before all of it
 
-    def admit(self, call: ToolCall) -> "Admission":
+    def admit(self, call: ToolCall) -> "CallAdmission":
         """What the executor must know of a call to let it start."""
         tool = self.tools.find(call.name)
         try:
@@ -284,13 +284,13 @@ class Pipeline:
         except BadArguments:
             tool = None
         if tool is None:
-            return Admission(reads=False, safe=False)
+            return CallAdmission(reads=False, safe=False)
         reads = tool.effect is Effect.NONE and tool.only_reads(arguments)
-        return Admission(reads, tool.is_concurrency_safe(arguments))
+        return CallAdmission(reads, tool.is_concurrency_safe(arguments))
 
 
 @dataclass(frozen=True, slots=True)
-class Admission:
+class CallAdmission:
     """What a call says of itself by its name and arguments; one that cannot be read says the unsafe thing."""
 
     reads: bool  # it may start before its response is over
