@@ -7,7 +7,7 @@ from itertools import product
 import pytest
 
 from agent.loop import run_turn
-from agent.ports import CallStreamed, TextDelta
+from agent.ports import CallStreamed, ModelFacts, TextDelta
 from agent.tools.base import Effect, ToolError
 from agent.transcript import CallOutcome, EndReason, ModelResponded, Steered, StopReason, ToolCall, fold
 from tests.fakes.agents import a_tool, an_agent, returned
@@ -19,6 +19,7 @@ class Streams:
     """A model that streams each call at its second, ends its response at another, and then says that it is done."""
 
     name = "streams:timed"
+    facts = ModelFacts()
 
     def __init__(self, *calls, ends_s=2.5):
         self.calls = [(at_s, ToolCall(f"c{n}", name, json.dumps({"n": n}))) for n, (at_s, name) in enumerate(calls)]
