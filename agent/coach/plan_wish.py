@@ -45,11 +45,11 @@ def read_wish(text: str, skills: Sequence[Skill]) -> PlanWish:
     is_next = _NEXT_WEEK.search(words) is not None or bool(called and _NEXT.intersection(listed))
     is_new = not called or bool(_NEW.intersection(listed))
     rest = [word for word in listed if word not in _NEXT | _NEW] if called else listed
-    skill = _named(" ".join(rest), skills)
+    skill = _find_skill(" ".join(rest), skills)
     return PlanWish(not is_new and not rest, is_next, skill)
 
 
-def _named(words: str, skills: Sequence[Skill]) -> str | None:
+def _find_skill(words: str, skills: Sequence[Skill]) -> str | None:
     """The skill that the words name; the longest of several; the only one whose name begins so."""
     found = [skill for skill in skills if f" {name_key(skill.name)} " in f" {words} "]
     if found:

@@ -178,7 +178,7 @@ class CoachTools:
         skills = await self._reader.skills(principal)
         week = plan_week(principal, context.now)
         insights = tuple(Insight(i.type, i.title, i.description, i.skill_id) for i in arguments.insights)
-        sessions = await self._planned(context, arguments.sessions, tuple(skill.name for skill in skills))
+        sessions = await self._read_sessions(context, arguments.sessions, tuple(skill.name for skill in skills))
         return SaveWeeklyPlan(week, arguments.content, insights, tuple(skill.id for skill in skills), sessions)
 
     @tool(NewSkill, effect=Effect.LOCAL)
@@ -211,7 +211,7 @@ class CoachTools:
         skill = None if arguments.skill is None else await self._find_or_name(context.principal, arguments.skill)
         return EditSession(arguments.session_id, arguments.minutes, day, arguments.notes, skill)
 
-    async def _planned(
+    async def _read_sessions(
         self, context: ToolContext, rows: Sequence[PlannedArgument], names: Sequence[str]
     ) -> tuple[PlannedSession, ...]:
         """The sessions of a plan, none longer than fits the person."""
