@@ -13,7 +13,7 @@ from agent.loop import Agent, run_turn
 from agent.ports import ChatModel, LocalCommand, Principal
 from agent.tools.base import Tool
 from channels.clocks import Clock, Sleep
-from channels.messages import InboundMessage, Quoted
+from channels.messages import InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.commands.decisions import Decision, reply_decisions
 from gateway.commands.session import session_commands
@@ -36,7 +36,7 @@ from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.router import Router
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store import earlier
+from gateway.store import earlier, talk
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 
@@ -111,7 +111,9 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
 def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -> SessionDeps:
     settings, store, clock = deps.settings, deps.store, deps.clock
     clean = deps.clean or Scrubber(settings.secret_values()).last_look
-    reader = deps.reader or UserItemBuilder(InputGuard(settings.guard), deps.product.name, partial(_replied_to, store))
+    reader = deps.reader or UserItemBuilder(
+        InputGuard(settings.guard), deps.product.name, partial(_replied_to, store), partial(_said_in_group, deps)
+    )
     note = ToolCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
     return SessionDeps(
@@ -153,6 +155,15 @@ def _apply_command(
 
 async def _replied_to(store: Store, reply: InboundMessage) -> Quoted | None:
     return await store.read(partial(earlier.replied_to, reply=reply), lasting=True)
+
+
+async def _said_in_group(deps: RuntimeDeps, asked: InboundEvent) -> list[InboundMessage]:
+    """What people of the group who may still command the bot said before, where its account keeps it."""
+    address = asked.address
+    if not deps.settings.access.rules_of(address.channel, address.account).group_talk:
+        return []
+    found = await deps.store.read(partial(talk.said_before, asked=asked), lasting=True)
+    return [said.message for said in found if deps.people.principal(said.user_id) is not None]
 
 
 async def _load_waiting(deps: RuntimeDeps, after_id: int, limit: int) -> list[InboxRow]:
