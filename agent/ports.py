@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Protocol
 
 from agent.errors import FailureKind
+from agent.rungs import Rung
 from agent.transcript import (
     EndReason,
     Item,
@@ -148,7 +149,15 @@ class ModelAtWork:
     on: bool
 
 
-ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork
+@dataclass(frozen=True, slots=True)
+class Recovering:
+    """The wire takes a rung of the ladder: what it had of the response is void, and it is asked once more."""
+
+    rung: Rung
+    detail: str = ""  # for an operator: the kind of failure, the next model's name
+
+
+ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
 OnModelEvent = Callable[[ModelEvent], None]
 
 
@@ -224,11 +233,12 @@ class TurnPort(Protocol):
         """Whether `steer` would claim something now."""
         ...
 
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
+    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
         """End the turn: last response, answer, deliveries and outcomes in one commit.
 
         False, with nothing done, when a message came in that the turn should read first; only for `COMPLETED`.
-        Any other end holds: what waits becomes the next turn. `text` is never empty.
+        Any other end holds: what waits becomes the next turn. `text` is never empty; it ends with `note`, the
+        harness's own words, which never become the assistant's.
         """
         ...
 
@@ -236,7 +246,7 @@ class TurnPort(Protocol):
         """Tell whoever watches; never blocks, never fails.
 
         A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
-        its text was no answer. `Alive`, `Pinged` and `ModelAtWork` never come here.
+        its text was no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
         """
         ...
 

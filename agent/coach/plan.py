@@ -26,6 +26,7 @@ from agent.coach.practice import PracticeReader
 from agent.coach.rule_plan import insights_of
 from agent.coach.texts import detect, in_any_language, say, say_day
 from agent.errors import FailureKind
+from agent.journal import Journal
 from agent.language import NAMES, language_of
 from agent.ports import (
     ModelAtWork,
@@ -37,7 +38,9 @@ from agent.ports import (
     Turn,
     TurnPort,
 )
+from agent.recoveries import Recoveries
 from agent.responses import Text, classify
+from agent.rungs import Rung
 from agent.transcript import (
     AssistantItem,
     EndReason,
@@ -71,6 +74,13 @@ class _PlanRun:
     agent: Agent
     reader: PracticeReader
     run_turn: RunTurn
+    journal: Journal
+    recoveries: Recoveries
+
+    @property
+    def now_turn(self) -> Turn:
+        """The turn with all that its journal holds by now."""
+        return replace(self.turn, events=tuple(self.journal.events))
 
     @property
     def asked(self) -> str:
@@ -91,7 +101,8 @@ async def run_plan_turn(
     Raises:
         Fenced: another process owns the session; nothing more was written.
     """
-    run = _PlanRun(turn, port, agent, reader, run_turn)
+    journal = Journal(turn.id, turn.events, port)
+    run = _PlanRun(turn, port, agent, reader, run_turn, journal, Recoveries(journal, agent.model.name))
     saved = _find_saved(turn)
     if saved is not None:
         return await _finish(run, saved, _as_response(_answer(run, saved)))
@@ -105,13 +116,17 @@ async def run_plan_turn(
         writing = _write(run, wish, deadline)
         data, response = await run_bounded(writing, deadline.remaining_s, port.until_stopped)
     except (ModelFailure, TimeoutError, Interrupted) as failure:
+        run.recoveries.abandon()
         if isinstance(failure, ModelFailure) and failure.kind is FailureKind.TIMEOUT and not failure.retryable:
-            text = failure_text(agent.texts, failure, "", turn.principal.locale)
-            await port.finish(EndReason.MODEL_ERROR, text, None)
+            await run.recoveries.write()
+            text = failure_text(agent.texts, failure, turn.principal.locale)
+            await port.finish(EndReason.MODEL_ERROR, text, None, text)
             return EndReason.MODEL_ERROR  # the server worked on it for as long as it may: it does not begin anew
         return await _hand_over(run, failure)
     if not isinstance(classify(response), Text):
+        run.recoveries.discard(response)
         return await _hand_over(run, None)
+    await run.recoveries.write()
     return await _keep(run, data, response)
 
 
@@ -141,10 +156,12 @@ async def _write(run: _PlanRun, wish: PlanWish, deadline: Deadline) -> tuple[Pre
         max_output_tokens=agent.limits.max_output_tokens,
         context=replace(context_of(turn.principal, now, data), locale=language),
     )
+    run.recoveries.begin(request)
     stream = PlanStream()
 
     def hear(event: ModelEvent) -> None:
         nonlocal stream
+        run.recoveries.hear(event)
         if isinstance(event, TextDelta):
             if shown := stream.take(event.text):
                 run.port.progress(replace(event, text=shown))
@@ -200,15 +217,18 @@ def _notice_of(text: str) -> str:
 
 
 async def _hand_over(run: _PlanRun, failure: BaseException | None) -> EndReason:
-    """Nothing was journaled: the loop does all of it."""
-    log.info("plan_handed_over", turn_id=run.turn.id, error=str(failure) if failure else "no text")
+    """Nothing but what it cost was journaled: the loop does all of it."""
+    why = str(failure) if failure else "no text"
+    log.info("plan_handed_over", error=why)
     run.port.progress(TextDiscarded())
-    return await run.run_turn(run.turn, run.port, run.agent)
+    run.recoveries.note(Rung.HANDED_OVER, why[:200])
+    await run.recoveries.write()
+    return await run.run_turn(run.now_turn, run.port, run.agent)
 
 
 async def _finish(run: _PlanRun, saved: ToolReturned | None, response: ModelResponded) -> EndReason:
     """End with the plan; where the person said something meanwhile, the plan stands and the loop reads on."""
-    turn, port = run.turn, run.port
+    turn, port = run.now_turn, run.port
     if await port.finish(EndReason.COMPLETED, response.text, response):
         return EndReason.COMPLETED
     await port.record(response)

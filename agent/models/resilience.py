@@ -22,10 +22,12 @@ from agent.ports import (
     ModelRequest,
     OnModelEvent,
     Pinged,
+    Recovering,
     RetryPause,
     TextDelta,
     TextDiscarded,
 )
+from agent.rungs import Rung
 from agent.transcript import ModelResponded
 
 log = structlog.get_logger()
@@ -74,8 +76,10 @@ class Resilient:
                     raise
                 log.warning("model_call_failed", model=self.name, attempt=attempt, error=str(problem), pause_s=pause_s)
                 retry_budget_s -= pause_s
+                unstreams = problem.kind is FailureKind.TIMEOUT and request.stream
+                on_event(Recovering(Rung.UNSTREAMED if unstreams else Rung.RETRIED, problem.kind.value))
                 listening.discard()
-                if problem.kind is FailureKind.TIMEOUT:
+                if unstreams:
                     request = replace(request, stream=False)
             if pause_s:
                 on_event(RetryPause(pause_s))

@@ -3,12 +3,15 @@
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from agent import answers, recovery, responses
+import orjson
+
+from agent import answers, findings, recovery, responses
 from agent.coach import intents, log_line, plan_answer, plan_wish, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
 from agent.coach.plan_data import PlanFrame
 from agent.coach.request_view import listen
+from agent.coach.result_words import tell_result
 from agent.context import layers, sections, sizes
 from agent.language import escape, language_of
 from agent.models import failures, openai, openai_format
@@ -214,6 +217,15 @@ def prompted(text: str) -> None:
     sections.compose({sections.Section.PERSONA: text, sections.Section.PERSON: text})
 
 
+def told_results(text: str) -> None:
+    """Results that hold a text in every place, as they are told to a person whose model has failed."""
+    shapes: list[object] = [text, {text: text}, [text], text.split(), {word: [word] for word in text.split()}]
+    returned = [ToolReturned(0, "k", "c", "t", orjson.dumps({"data": data}).decode()) for data in shapes]
+    returned.append(ToolReturned(0, "k", "c", "t", text))
+    findings.found_text(HARNESS, returned, None, "en", TODAY)
+    findings.found_text(HARNESS, returned, tell_result, "en", TODAY)
+
+
 ENTRIES: dict[str, Entry] = {
     "agent.coach.log_line:parse_log": Entry(parse_log, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
@@ -240,7 +252,10 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.failures:from_answer": Entry(refused),
     "agent.responses:classify": Entry(classified),
     "agent.responses:with_own_ids": Entry(with_own_ids),
-    "agent.answers:end_text": Entry(lambda text: answers.end_text(HARNESS, EndReason.TIMEOUT, text, text)),
+    "agent.answers:with_note": Entry(
+        lambda text: answers.with_note(text, answers.end_note(HARNESS, EndReason.TIMEOUT, text, text))
+    ),
+    "agent.findings:found_text": Entry(told_results),
     "agent.recovery:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
@@ -264,5 +279,7 @@ EXCUSED: dict[str, str] = {
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
+    "agent.journal:Journal.as_discarded": "counts the events of one turn",
+    "agent.recoveries:Recoveries._discard": "counts what one model call gathered",
     "agent.turn_run:TurnRun._with_unknown_calls": "loops over the names of tools whose outcome is unknown",
 }

@@ -10,6 +10,7 @@ from agent.loop import run_turn
 from agent.ports import CallStreamed, ModelFailure
 from agent.tools.base import Effect
 from agent.transcript import (
+    AssistantItem,
     CallOutcome,
     EndReason,
     ModelResponded,
@@ -214,7 +215,11 @@ async def test_a_read_begun_for_a_response_asked_again_does_not_count():
                 raise ModelFailure(FailureKind.CONTEXT, "too long")
             return await super().respond(request, on_event)
 
-    await run_turn(a_turn(port), port, an_agent(AsksAgain(), *ledger.tools(), allow_tools=("*",)))
+    await run_turn(
+        a_turn(port, history=[UserItem("q"), AssistantItem("a")]),
+        port,
+        an_agent(AsksAgain(), *ledger.tools(), allow_tools=("*",)),
+    )
     assert '"data":1' in returned(port)[1].content
 
 
