@@ -34,6 +34,7 @@ from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
 from gateway.sessions.deps import SessionContext, TurnDeps
 from gateway.sessions.turn import ClaimedTurn
+from gateway.store import journal
 from gateway.store.engine import Connection
 from gateway.store.outbox import OutboxPart, OutboxRow
 from gateway.telemetry import TURN_SECONDS, TURNS, series
@@ -95,6 +96,12 @@ class JournaledTurn:
         failpoint("effect_post")
         self._note_journaled((event,))
         return event
+
+    async def whole_result(self, handle: str) -> str | None:
+        """The raw result of a call of this conversation, as far as it ran for the person of this turn."""
+        turn = self._turn
+        look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
+        return await self._deps.store.read(look)
 
     def steering_waits(self) -> bool:
         """True if a queued message can steer this turn."""

@@ -18,7 +18,8 @@ from agent.language import escape, language_of
 from agent.models import anthropic_answer, anthropic_format, failures, http_wire, json_bodies, openai_format
 from agent.models.sse import EventParser
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, ToolSpec
-from agent.tools import arguments, results
+from agent.tools import arguments, reading_on, results
+from agent.tools.base import Tool
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
     AssistantItem,
@@ -188,6 +189,19 @@ def refused(text: str) -> None:
     failures.from_error({"message": text, "code": text}, "sk-secret")
 
 
+async def _nothing(_context: object, _arguments: object) -> None:
+    pass
+
+
+DEFERRED = ToolBox([Tool(name="later", description="Do it later", arguments=Number, run=_nothing, should_defer=True)])
+
+
+def searched(text: str) -> None:
+    """What stands in a transcript as the result of a search for tools."""
+    for content in (text, '{"data":{"loaded":["' + text + '"]}}', '{"data":{"loaded":[' + text + "]}}"):
+        DEFERRED.names_loaded([ToolItem("c", "tool_search", content)])
+
+
 def call_arguments(text: str) -> None:
     """What a model wrote for a tool."""
     for written in (text, '{"n": "' + text + '"}', '{"n":' + text + "}"):
@@ -292,11 +306,15 @@ ENTRIES: dict[str, Entry] = {
     "agent.recovery:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
+    "agent.tools.reading_on:_page": Entry(lambda text: reading_on._page(text, 0, 10_000)),
+    "agent.tools.toolbox:ToolBox.find_deferred": Entry(DEFERRED.find_deferred, 500),
+    "agent.tools.toolbox:ToolBox.names_loaded": Entry(searched),
     "agent.tools.toolbox:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
     "agent.wellformed:well_formed": Entry(well_formed),
 }
 
 EXCUSED: dict[str, str] = {
+    "agent.tools.toolbox:ToolBox._specs_with": "loops over the names of our own tools",
     "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
