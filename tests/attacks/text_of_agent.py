@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 
 import orjson
 
-from agent import answers, findings, recovery, responses
+from agent import answers, findings, responses, stuck
 from agent.coach import intents, log_line, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
@@ -173,7 +173,7 @@ def many_calls(text: str) -> None:
     """A turn of very many calls, read as each round reads it."""
     journal = journal_of(text)
     open_calls(journal)
-    recovery.detect_loop(journal)
+    stuck.detect_loop(journal)
     fold([*journal, ModelResponded(1, text), *(ModelResponded(2, piece) for piece in pieces(text))])
 
 
@@ -231,7 +231,7 @@ ENTRIES: dict[str, Entry] = {
         lambda text: answers.with_note(text, answers.end_note(HARNESS, EndReason.TIMEOUT, text, text))
     ),
     "agent.findings:found_text": Entry(told_results),
-    "agent.recovery:detect_loop": Entry(many_calls),
+    "agent.stuck:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
     "agent.tools.toolbox:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
