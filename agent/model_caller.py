@@ -220,7 +220,8 @@ class ModelCaller:
 
     def _items(self) -> list[Item]:
         own = fold(self._journal.events)
-        room = self._limits.context_window_tokens - self._limits.max_output_tokens
+        window = self._model.facts.context_window_tokens
+        room = min(window, self._limits.context_window_tokens or window) - self._limits.max_output_tokens
         room -= estimate_tokens(own) + int(len(str(self._request.system)) / 3)
         items: list[Item] = [*self._history(room), *own]
         return blank_old_results(items) if self._has_taken(Rung.RESULTS_DROPPED) else items

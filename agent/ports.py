@@ -161,10 +161,25 @@ ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pin
 OnModelEvent = Callable[[ModelEvent], None]
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a model takes and gives, as far as somebody knows."""
+
+    context_window_tokens: int = 128_000  # what it takes in, its output included
+    max_output_tokens: int | None = None  # of one response; None: nobody says
+    sees_images: bool = False
+    takes_tools: bool = True
+
+
 class ChatModel(Protocol):
     """One model behind one wire, or a chain of them."""
 
     name: str  # provider:name
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What it takes and gives; of a chain, what its first link does. The first look may cost some 300 ms."""
+        ...
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """One whole response (its `step` is 0; the loop sets it); text and calls are told as they stream in.
