@@ -215,6 +215,18 @@ class Nudged:
 
 
 @dataclass(frozen=True, slots=True)
+class Parked:
+    """The turn waits for its person's word on a call: nothing of it runs until it is taken up again."""
+
+    step: int
+    about: str  # the key of that call
+    name: str  # of its tool
+    approval_id: str
+    left_s: float  # of the turn's time: the wait is none of it
+    kind: Literal["parked"] = "parked"
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded:
     """The turn is over; `text` is what the person gets."""
 
@@ -224,7 +236,15 @@ class TurnEnded:
 
 
 JournalEvent = (
-    TurnStarted | ModelResponded | ToolIntended | ToolReturned | ToolResultRewritten | Steered | Nudged | TurnEnded
+    TurnStarted
+    | ModelResponded
+    | ToolIntended
+    | ToolReturned
+    | ToolResultRewritten
+    | Steered
+    | Nudged
+    | Parked
+    | TurnEnded
 )
 
 JOURNAL_EVENT: TypeAdapter[JournalEvent] = TypeAdapter(Annotated[JournalEvent, Field(discriminator="kind")])
@@ -325,7 +345,7 @@ class _Folding:
                 self.close_calls()
                 self._end(event)
             case _:
-                pass  # an intent, or a result that belongs to no open call
+                pass  # an intent, a wait, or a result that belongs to no open call
 
     def close_calls(self) -> None:
         """Every open call gets its result, then comes what was said meanwhile."""

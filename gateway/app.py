@@ -56,7 +56,7 @@ from gateway.store import chats, journal, people
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Connection, Store
 from gateway.supervision import Faults, Supervised
-from gateway.wiring import RuntimeDeps, build, command_table
+from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 
 log = structlog.get_logger()
 
@@ -204,9 +204,7 @@ class Gateway:
         tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
-        tasks.keep("requests", self._keep_house)
-        tasks.keep("retention", Housekeeper(store, settings.retention, utc_now).run)
-        tasks.keep("watchdog", LoopWatchdog().run)
+        self._keep_house(tasks, runtime)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
@@ -236,7 +234,14 @@ class Gateway:
             timedelta(seconds=self._settings.sessions.drain_s),
         )
 
-    async def _keep_house(self) -> None:
+    def _keep_house(self, tasks: Supervised, runtime: Runtime) -> None:
+        """Start what looks at the clock now and then."""
+        tasks.keep("requests", self._expire_requests)
+        tasks.keep("parked turns", runtime.parking.run)
+        tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
+        tasks.keep("watchdog", LoopWatchdog().run)
+
+    async def _expire_requests(self) -> None:
         """Once a minute: requests and invitations run out."""
 
         def job(connection: Connection) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from agent.permissions.rules import RANKS, Rule, Source, Verdict, ruling_of
+from agent.permissions.rules import RANKS, PermissionRule, Source, Verdict, ruling_of
 
 
 class Mode(StrEnum):
@@ -66,7 +66,7 @@ class Ruling:
 class PermissionChain:
     """The rules in force with mode and confirmation; one for many turns at once."""
 
-    rules: Sequence[Rule] = ()
+    rules: Sequence[PermissionRule] = ()
     mode: Mode = Mode.DEFAULT
     confirm: Confirm = Confirm.NEVER
 
@@ -117,7 +117,7 @@ class PermissionChain:
         return ruling
 
 
-def _by_rule(rule: Rule) -> Ruling:
+def _by_rule(rule: PermissionRule) -> Ruling:
     why = f"the rule {rule.text} ({rule.source.value}) says {rule.verdict.value}"
     remember = rule.verdict is Verdict.ASK and RANKS[rule.source] > RANKS[Source.USER]
     return Ruling(rule.verdict, why, may_remember=remember)

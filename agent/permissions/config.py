@@ -1,11 +1,11 @@
 """What an operator says about permissions; what it leads to is `chain`'s matter."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from agent.permissions.chain import Confirm, Mode
-from agent.permissions.rules import BadRule, Rule, Source, Verdict, parse_rule
+from agent.permissions.rules import BadRule, PermissionRule, Source, Verdict, parse_rule
 
 
 class RulesConfig(BaseModel):
@@ -30,7 +30,7 @@ class RulesConfig(BaseModel):
                 raise ValueError(str(bad)) from None
         return texts
 
-    def rules(self, source: Source) -> Iterator[Rule]:
+    def rules(self, source: Source) -> Iterator[PermissionRule]:
         """What stands here, as rules of this source."""
         for verdict, texts in ((Verdict.DENY, self.deny), (Verdict.ALLOW, self.allow), (Verdict.ASK, self.ask)):
             for text in texts:
@@ -65,28 +65,13 @@ class PermissionsConfig(RulesConfig):
     """Whether an allowed call is asked for all the same: never | risky | always."""
     expires_s: float = Field(default=600.0, gt=0, le=86_400)
     """Seconds a question holds; then it is denied."""
-    policy: RulesConfig = RulesConfig()
-    """Rules above all others."""
-    project: RulesConfig = RulesConfig()
-    """Rules beside those of the agent's own description."""
-    flag: RulesConfig = RulesConfig()
-    """Rules of rank three."""
-    user: RulesConfig = RulesConfig()
-    """Rules beside what each person wants remembered."""
-    cli: RulesConfig = RulesConfig()
-    """Rules of rank six."""
-    command: RulesConfig = RulesConfig()
-    """Rules of rank seven."""
-    session: RulesConfig = RulesConfig()
-    """Rules below all others."""
+    sources: Mapping[Source, RulesConfig] = Field(default_factory=dict)
+    """Rules of another rank, by source; those of `policy` stand above all others."""
     auto: AutoConfig = AutoConfig()
 
-    def all_rules(self) -> list[Rule]:
+    def all_rules(self) -> list[PermissionRule]:
         """The rules of every source."""
         found = list(self.rules(Source.LOCAL))
-        for source in Source:
-            if source is not Source.LOCAL:
-                table = getattr(self, source.value)
-                assert isinstance(table, RulesConfig)
-                found += table.rules(source)
+        for source, table in self.sources.items():
+            found += table.rules(source)
         return found

@@ -45,7 +45,7 @@ class BadRule(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class PermissionRule:
     """One rule: `pay`, `mcp__*` or `pay(to=acme*)`; case-sensitive."""
 
     verdict: Verdict
@@ -71,7 +71,7 @@ class Rule:
         return self.argument is None or fnmatchcase(str(given.get(self.argument, "")), self.value)
 
 
-def parse_rule(text: str, verdict: Verdict, source: Source) -> Rule:
+def parse_rule(text: str, verdict: Verdict, source: Source) -> PermissionRule:
     """A rule as an operator writes it.
 
     Raises:
@@ -81,10 +81,10 @@ def parse_rule(text: str, verdict: Verdict, source: Source) -> Rule:
     if found is None:
         raise BadRule(f"a rule is a tool's name or pattern, or TOOL(ARGUMENT=PATTERN); {text[:80]!r} is none")
     tool, argument, value = found.groups()
-    return Rule(verdict, source, tool, argument, WHOLE if value is None else value)
+    return PermissionRule(verdict, source, tool, argument, WHOLE if value is None else value)
 
 
-def ruling_of(rules: Iterable[Rule], tool: str, given: Mapping[str, object]) -> Rule | None:
+def ruling_of(rules: Iterable[PermissionRule], tool: str, given: Mapping[str, object]) -> PermissionRule | None:
     """The rule that decides about a call; None where none is about it."""
     matching = [rule for rule in rules if rule.matches(tool, given)]
     denied = [rule for rule in matching if rule.verdict is Verdict.DENY]
@@ -96,7 +96,7 @@ def ruling_of(rules: Iterable[Rule], tool: str, given: Mapping[str, object]) -> 
     )
 
 
-def unknown_tools(rules: Iterable[Rule], known: Sequence[str]) -> list[tuple[Rule, str | None]]:
+def unknown_tools(rules: Iterable[PermissionRule], known: Sequence[str]) -> list[tuple[PermissionRule, str | None]]:
     """The rules about a tool that there is not, each with the name nearest to it."""
     return [
         (rule, next(iter(difflib.get_close_matches(rule.tool, known, n=1, cutoff=0.6)), None))

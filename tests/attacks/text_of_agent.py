@@ -11,6 +11,7 @@ from agent.coach.request_view import listen
 from agent.language import escape, language_of
 from agent.models import failures, openai, openai_format
 from agent.models.sse import EventParser
+from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, ToolSpec
 from agent.tools import arguments, results
 from agent.tools.pipeline import ToolBox
@@ -190,6 +191,17 @@ def prompted(text: str) -> None:
     context.compose([text], [text])
 
 
+RULES = [
+    parse_rule(text, Verdict.ASK, Source.LOCAL) for text in ("pay(to=*a*b*)", "pay(to=acme*)", "*_*", "pay(to=*.*)")
+]
+
+
+def ruled(text: str) -> None:
+    """A call whose argument says this, and one of a tool that is called so."""
+    ruling_of(RULES, "pay", {"to": text})
+    ruling_of(RULES, text, {})
+
+
 ENTRIES: dict[str, Entry] = {
     "agent.coach.log_line:parse_log": Entry(parse_log, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
@@ -217,10 +229,15 @@ ENTRIES: dict[str, Entry] = {
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
     "agent.tools.pipeline:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
+    "agent.permissions.rules:ruling_of": Entry(ruled),
     "agent.wellformed:well_formed": Entry(well_formed),
 }
 
 EXCUSED: dict[str, str] = {
+    "agent.permissions.config": "the operator's own rules, read once at the start",
+    "agent.permissions.rules:PermissionRule.names_one_tool": "the operator's own rules, read once at the start",
+    "agent.permissions.rules:parse_rule": "the operator's own rules, read once at the start",
+    "agent.permissions.rules:unknown_tools": "the operator's own rules, read once at the start",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
