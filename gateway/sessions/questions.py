@@ -53,13 +53,13 @@ class Questions:
                 locale, "consent.question_named", name=escape(clean(principal.display_name)[:64]), question=asked
             )
         if approval.numbered:
-            asked = f"{asked}\n\n{self._numbered(words, locale)}"
+            asked = f"{asked}\n\n{self._list_answers(words, locale)}"
         return OutboundMessage(
             turn.address, claimed.source_id, asked, turn.reply_to, reply_route_of=claimed.answers,
             buttons=() if approval.numbered else self._buttons(words, claimed, approval, locale), locale=locale,
         )  # fmt: skip
 
-    def _numbered(self, words: Sequence[str], locale: str | None) -> str:
+    def _list_answers(self, words: Sequence[str], locale: str | None) -> str:
         lines = [f"{number}. {self._label(word, locale)}" for number, word in enumerate(words, 1)]
         return "\n".join([*lines, "", self.texts.text(locale, "consent.type_number")])
 

@@ -98,6 +98,8 @@ ENTRIES: dict[str, Entry] = {
 
 EXCUSED: dict[str, str] = {
     "gateway.commands.decisions": "looks at what one press led to",
+    "gateway.sessions.questions:Questions._list_answers": "loops over the three answers there are",
+    "gateway.sessions.questions:Questions._buttons": "loops over the three answers there are",
     "gateway.sessions.parking": "loops over the turns that wait, by their ids",
     **DELIVERY_EXCUSED,
     "gateway.cli.": "the operator's own terminal and their own words",
