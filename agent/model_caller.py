@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.config import AgentConfig
-from agent.context import blank_old_results, estimate_tokens, trim_history
+from agent.context.layers import blank_old_results, trim_history
+from agent.context.sizes import estimate_tokens
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.ports import (
@@ -168,14 +169,14 @@ class ModelCaller:
         """Start a call while its response streams, where it and all before it only read: nothing it reads changes."""
         step = self._journal.steps
         next_ = self._reads == event.index < min(self._limits.max_parallel_calls, self._limits.max_calls)
-        if next_ and self._pipeline.tools.only_reads(event.call.name):
+        if next_ and self._pipeline.only_reads(event.call):
             self._reads += 1
             self._pipeline.begin(PendingCall(event.call, step, self._journal.call_key(step, event.index)))
 
     def _items(self) -> list[Item]:
         own = fold(self._journal.events)
         room = self._limits.context_window_tokens - self._limits.max_output_tokens
-        room -= estimate_tokens(own) + int(len(self._request.system) / 3)
+        room -= estimate_tokens(own) + int(len(str(self._request.system)) / 3)
         items: list[Item] = [*trim_history(self._turn.history, self._limits.history_items, room), *own]
         return blank_old_results(items) if self._slim else items
 

@@ -55,11 +55,27 @@ class RequestContext:
     data: object = None  # what was read for this request, in the agent's own form; None: nothing
 
 
+BOUNDARY = "\n\n---\n\n"
+"""Stands between the two halves of a prompt where a wire sends it as one text."""
+
+
+@dataclass(frozen=True, slots=True)
+class SystemPrompt:
+    """A model's instructions, in two halves: up to the boundary between them a provider may cache."""
+
+    static: str = ""  # byte for byte the same for everybody, as long as a session's settings are
+    dynamic: str = ""  # of this person and moment
+
+    def __str__(self) -> str:
+        """Both as one text."""
+        return BOUNDARY.join(half for half in (self.static, self.dynamic) if half)
+
+
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
     """Everything one model call depends on."""
 
-    system: str
+    system: SystemPrompt
     items: Sequence[Item]
     tools: Sequence[ToolSpec] = ()  # empty: the model cannot call anything
     max_output_tokens: int = 8192

@@ -17,14 +17,16 @@ from agent.bounded import Deadline, Interrupted
 from agent.calendar import context_of
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
-from agent.context import PromptBuilder
+from agent.context.sections import PromptBuilder
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.model_caller import ModelCaller
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.tools.executor import Executor
-from agent.tools.pipeline import CallResult, Permissions, Pipeline, ToolBox
+from agent.tools.guards import NameRules, NoHooks, Permissions, ToolHooks
+from agent.tools.pipeline import CallResult, Pipeline
+from agent.tools.toolbox import ToolBox
 from agent.transcript import (
     CallOutcome,
     EndReason,
@@ -52,6 +54,8 @@ class Agent:
     tools: Sequence[Tool] = ()
     limits: AgentConfig = field(default_factory=AgentConfig)
     clock: Callable[[], datetime] = _utc_now
+    hooks: ToolHooks = field(default_factory=NoHooks)
+    permissions: Permissions | None = None  # None: the name patterns of the limits
 
     @cached_property
     def toolbox(self) -> ToolBox:
@@ -73,7 +77,8 @@ class TurnRun:
         self._deadline = Deadline(limits.deadline_s, limits.working_s, asyncio.get_running_loop().time)
         self._pipeline = Pipeline(
             tools=agent.toolbox,
-            permissions=Permissions(limits.deny_tools, limits.allow_tools),
+            permissions=agent.permissions or NameRules(limits.deny_tools, limits.allow_tools),
+            hooks=agent.hooks,
             principal=turn.principal,
             port=port,
             journal=self.journal,

@@ -10,7 +10,7 @@ from functools import cache
 
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
-from agent.context import PromptBuilder
+from agent.context.sections import PromptBuilder
 from agent.models.offline import OfflineRules
 from agent.ports import LocalCommand, Principal
 from agent.tools.base import Tool, tools_of

@@ -64,6 +64,13 @@ FAULTS = Counter(
     "tenk_faults", "Unexpected errors that ended one piece of work, and nothing else.", ["kind"], registry=REGISTRY
 )
 
+GUARD_FINDINGS = Counter(
+    "tenk_guard_findings",
+    "Texts that a pattern of the input guard fits, by what was done: log, warn, block.",
+    ["pattern", "action"],
+    registry=REGISTRY,
+)
+
 HTTP_CUT = Counter(
     "tenk_http_connections_cut",
     "Connections ended by us: made room for another, refused at a full door.",

@@ -13,7 +13,7 @@ from agent.loop import Agent, run_turn
 from agent.ports import ChatModel, LocalCommand, Principal
 from agent.tools.base import Tool
 from channels.clocks import Clock, Sleep
-from channels.messages import InboundMessage, Quoted
+from channels.messages import InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.permissions import permissions_command
@@ -39,7 +39,7 @@ from gateway.sessions.questions import Questions
 from gateway.sessions.router import Router
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store import approvals, earlier
+from gateway.store import approvals, earlier, talk
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
@@ -118,7 +118,9 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
 def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -> SessionDeps:
     settings, store, clock = deps.settings, deps.store, deps.clock
     clean = deps.clean or Scrubber(settings.secret_values()).last_look
-    reader = deps.reader or UserItemBuilder(InputGuard(settings.guard), deps.product.name, partial(_replied_to, store))
+    reader = deps.reader or UserItemBuilder(
+        InputGuard(settings.guard), deps.product.name, partial(_replied_to, store), partial(_said_in_group, deps)
+    )
     note = ToolCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
     valid = timedelta(seconds=settings.permissions.expires_s)
@@ -176,6 +178,15 @@ async def _replied_to(store: Store, reply: InboundMessage) -> Quoted | None:
 
 async def _approval(store: Store, approval_id: str) -> Approval | None:
     return await store.read(partial(approvals.by_id, id_=approval_id), lasting=True)
+
+
+async def _said_in_group(deps: RuntimeDeps, asked: InboundEvent) -> list[InboundMessage]:
+    """What people of the group who may still command the bot said before, where its account keeps it."""
+    address = asked.address
+    if not deps.settings.access.rules_of(address.channel, address.account).group_talk:
+        return []
+    found = await deps.store.read(partial(talk.said_before, asked=asked), lasting=True)
+    return [said.message for said in found if deps.people.principal(said.user_id) is not None]
 
 
 async def _load_waiting(deps: RuntimeDeps, after_id: int, limit: int) -> list[InboxRow]:

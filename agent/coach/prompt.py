@@ -5,9 +5,9 @@ from functools import cache
 from importlib.resources import files
 
 from agent.calendar import zone_of
-from agent.context import compose
+from agent.context.sections import Section, compose
 from agent.language import NAMES, language_of
-from agent.ports import Principal
+from agent.ports import Principal, SystemPrompt
 from agent.wellformed import clean
 
 MAX_SHOWN_NAME_CHARS = 64
@@ -19,14 +19,23 @@ _REMINDER = (
 
 
 @cache
-def static_prompt() -> str:
-    """What is byte-stable in every request: a provider can cache it."""
-    return files("agent.coach").joinpath("prompts", "coach.md").read_text(encoding="utf-8")
+def _read_section(name: str) -> str:
+    return files("agent.coach").joinpath("prompts", f"{name}.md").read_text(encoding="utf-8")
 
 
-def coach_prompt(principal: Principal, now: datetime, hints: str = "") -> str:
+def coach_prompt(principal: Principal, now: datetime, hints: str = "") -> SystemPrompt:
     """The whole system prompt for one person's turn; `hints` say how the channel wants text formatted."""
-    return compose([static_prompt()], [_person(principal), _date(principal, now), hints, _REMINDER])
+    return compose(
+        {
+            Section.IDENTITY: _read_section("identity"),
+            Section.PERSONA: _read_section("persona"),
+            Section.SAFETY: _read_section("safety"),
+            Section.PERSON: _person(principal),
+            Section.TIME: _date(principal, now),
+            Section.FORMATTING: hints,
+            Section.REMINDER: _REMINDER,
+        }
+    )
 
 
 def _person(principal: Principal) -> str:

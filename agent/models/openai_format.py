@@ -48,7 +48,7 @@ def request_body(
     """The whole request."""
     body: dict[str, Any] = {
         "model": model,
-        "messages": messages(request.system, request.items),
+        "messages": messages(str(request.system), request.items),
         "stream": request.stream,
         tokens_field: request.max_output_tokens,
     }

@@ -2,10 +2,12 @@
 
 import json
 import math
+from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from agent.tools.schemas import RISK_FIELD
 from agent.wellformed import well_formed
 
 MAX_CHARS = 200_000
@@ -23,14 +25,33 @@ class NotJson(BadArguments):
     """The arguments are no JSON object at all: a malformed call."""
 
 
-def read(written: str, wanted: type[BaseModel]) -> BaseModel:
-    """The model's JSON as the tool's own input model.
+class SecurityRisk(StrEnum):
+    """How dangerous the model itself says a call is; it can only tighten what the rules say."""
+
+    LOW = "LOW"
+    MEDIUM = "MEDIUM"
+    HIGH = "HIGH"
+    UNKNOWN = "UNKNOWN"
+
+
+def read(written: str, wanted: type[BaseModel]) -> tuple[BaseModel, SecurityRisk]:
+    """The model's JSON as the tool's own input model, and beside it the risk it scored, of which no tool is told.
 
     Raises:
         NotJson: it is no JSON object (F34).
         BadArguments: it does not fit the tool's schema (F38).
     """
     given = parse(written)
+    score = given.pop(RISK_FIELD, None) if RISK_FIELD not in wanted.model_fields else None
+    return fit(given, wanted), _risk(score)
+
+
+def fit(given: dict[str, Any], wanted: type[BaseModel]) -> BaseModel:
+    """These values as the tool's own input model.
+
+    Raises:
+        BadArguments: they do not fit the tool's schema (F38).
+    """
     _refuse_extra(given, wanted)
     try:
         return wanted.model_validate(given)
@@ -42,6 +63,13 @@ def read(written: str, wanted: type[BaseModel]) -> BaseModel:
         raise BadArguments(f"Invalid arguments: {said}") from None
     except RecursionError:
         raise BadArguments("Invalid arguments: nested too deep.") from None
+
+
+def _risk(score: object) -> SecurityRisk:
+    try:
+        return SecurityRisk(str(score).upper())
+    except ValueError:
+        return SecurityRisk.UNKNOWN
 
 
 def parse(written: str) -> dict[str, Any]:

@@ -1,14 +1,18 @@
 """A tool is a typed async function with its schema and fail-closed flags. Running one is the pipeline's work."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
+import structlog
 from pydantic import BaseModel
 
 from agent.ports import LocalCommand, Principal, ToolSpec
+from agent.tools.schemas import short_schema
+
+log = structlog.get_logger()
 
 
 class Effect(StrEnum):
@@ -18,6 +22,11 @@ class Effect(StrEnum):
     LOCAL = "local"  # returns a LocalCommand that is applied in the commit that journals its result
     IDEMPOTENT = "idempotent"  # may be run again with the same call key
     UNSAFE = "unsafe"  # never run again when its outcome is unknown
+
+    @property
+    def is_outside(self) -> bool:
+        """Whether it leaves what the gateway's own commits hold together."""
+        return self in {Effect.IDEMPOTENT, Effect.UNSAFE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,47 +42,109 @@ class ToolError(Exception):
     """A tool refuses or fails in a way the model should read; the message is shown to it."""
 
 
+Flag = bool | Callable[[Any], bool]
+"""What a tool says of itself, or of one call by its arguments."""
+
+Check = Callable[[ToolContext, Any], Awaitable[None] | None]
+Backfill = Callable[[ToolContext, Any], Any]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """One declared tool, bound to what it reads from."""
+    """One declared tool, bound to what it reads from. A check of its own that throws counts as the unsafe answer."""
 
     name: str
     description: str
     arguments: type[BaseModel]
     run: Callable[[ToolContext, Any], Awaitable[object | LocalCommand]]
     effect: Effect = Effect.UNSAFE
-    concurrency_safe: bool = False  # may run beside other safe calls
+    concurrency_safe: Flag = False  # may run beside other safe calls
+    read_only: Flag | None = None  # changes nothing; None: as its effect says
+    destructive: Flag = False  # what it changes cannot be had back
+    exclusive: bool = False  # nothing runs beside it
+    cancellable: bool | None = None  # a stop ends it while it runs; None: where it has no effect outside
+    fails_siblings: bool = False  # when it fails, the other calls of its response are not wanted any more
+    enabled: bool | Callable[[], bool] = True  # asked once, when the agent is put together
+    should_defer: bool = False  # its schema is sent once the model has looked for it
+    scores_risk: bool | None = None  # the model is asked how risky a call is; None: where it has an effect outside
     timeout_s: float = 60.0
     max_result_chars: int = 100_000
+    output_schema: type[BaseModel] | None = None  # what its data always is; None: anything
+    aliases: tuple[str, ...] = ()  # other names a model may know it by
+    validate: Check | None = None  # what no schema can say; raises ToolError
+    backfill: Backfill | None = None  # the arguments as hooks, permission and run see them; the transcript's stay
 
     @property
     def spec(self) -> ToolSpec:
         """The tool as the model is told of it."""
-        return ToolSpec(self.name, self.description, short_schema(self.arguments))
+        return ToolSpec(self.name, self.description, short_schema(self.arguments, scores_risk=self._scores_risk))
+
+    @property
+    def _scores_risk(self) -> bool:
+        return self.effect.is_outside if self.scores_risk is None else self.scores_risk
+
+    @property
+    def may_be_cut(self) -> bool:
+        """Whether a stop may end it while it runs."""
+        return not self.effect.is_outside if self.cancellable is None else self.cancellable
+
+    def is_enabled(self) -> bool:
+        """Whether there is such a tool at all today."""
+        return self.enabled if isinstance(self.enabled, bool) else _holds(self, lambda _: self.enabled(), None)  # type: ignore[operator]  # no bool
+
+    def only_reads(self, arguments: object) -> bool:
+        """Whether this call changes nothing."""
+        return self.effect is Effect.NONE if self.read_only is None else _holds(self, self.read_only, arguments)
+
+    def is_concurrency_safe(self, arguments: object) -> bool:
+        """Whether this call may run beside others that say so too: it changes nothing that any of them reads."""
+        return not self.exclusive and self.only_reads(arguments) and _holds(self, self.concurrency_safe, arguments)
+
+    def is_destructive(self, arguments: object) -> bool:
+        """Whether what this call changes cannot be had back."""
+        return _holds(self, self.destructive, arguments, unsure=True)
+
+
+def _holds(tool: Tool, flag: Flag, arguments: object, *, unsure: bool = False) -> bool:
+    if isinstance(flag, bool):
+        return flag
+    try:
+        return bool(flag(arguments))
+    except Exception:  # a tool's own check of one call: the unsafe answer holds
+        log.exception("tool_check_failed", tool=tool.name)
+        return unsure
 
 
 F = TypeVar("F", bound=Callable[..., Awaitable[object]])
 
 
-def tool(
-    arguments: type[BaseModel],
-    *,
-    effect: Effect = Effect.UNSAFE,
-    concurrency_safe: bool = False,
-    timeout_s: float = 60.0,
-) -> Callable[[F], F]:
+class ToolFlags(TypedDict, total=False):
+    """What `@tool` takes beside the arguments; meanings and defaults are `Tool`'s own."""
+
+    effect: Effect
+    concurrency_safe: Flag
+    read_only: Flag
+    destructive: Flag
+    exclusive: bool
+    cancellable: bool
+    fails_siblings: bool
+    enabled: bool | Callable[[], bool]
+    should_defer: bool
+    scores_risk: bool
+    timeout_s: float
+    max_result_chars: int
+    output_schema: type[BaseModel]
+    aliases: tuple[str, ...]
+    validate: Callable[..., Awaitable[None] | None]  # (self, context, arguments), like the tool
+    backfill: Callable[..., Any]  # (self, context, arguments), like the tool
+
+
+def tool(arguments: type[BaseModel], **flags: Unpack[ToolFlags]) -> Callable[[F], F]:
     """Declare an async method `(self, context, arguments)` as a tool; its docstring is what the model reads."""
 
     def declare(function: F) -> F:
-        declared = Tool(
-            name=function.__name__,
-            description=" ".join((function.__doc__ or "").split()),
-            arguments=arguments,
-            run=_unbound,
-            effect=effect,
-            concurrency_safe=concurrency_safe,
-            timeout_s=timeout_s,
-        )
+        description = " ".join((function.__doc__ or "").split())
+        declared = Tool(name=function.__name__, description=description, arguments=arguments, run=_unbound, **flags)
         function.__tool__ = declared  # type: ignore[attr-defined]  # read by tools_of alone
         return function
 
@@ -90,43 +161,10 @@ def tools_of(owner: object) -> tuple[Tool, ...]:
     for name in dir(type(owner)):
         declared = getattr(getattr(type(owner), name), "__tool__", None)
         if isinstance(declared, Tool):
-            found.append(replace(declared, run=getattr(owner, name)))
+            checks = {"validate": _bind(declared.validate, owner), "backfill": _bind(declared.backfill, owner)}
+            found.append(replace(declared, run=getattr(owner, name), **checks))
     return tuple(sorted(found, key=lambda tool: tool.name))
 
 
-# ------------------------------------------------------------ schemas
-
-_UNSAID = frozenset({"title", "maxLength", "minLength", "maxItems", "minimum", "maximum", "pattern", "$defs"})
-_EMPTY: tuple[object, ...] = (None, "", False, [])
-
-
-def short_schema(arguments: type[BaseModel]) -> dict[str, Any]:
-    """The schema of these arguments, as short as it can be said: a small model pays for every word before it speaks.
-
-    References are resolved, titles and limits that a model hardly meets left out; the arguments model holds them.
-    """
-    whole = arguments.model_json_schema()
-    short = _short(whole, whole.get("$defs", {}))
-    short.pop("description", None)  # of the class, for people
-    return short
-
-
-def _short(schema: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    if (name := str(schema.get("$ref", "")).removeprefix("#/$defs/")) in known:
-        kept = {key: value for key, value in schema.items() if key != "$ref"}
-        unsaid = ("description", "additionalProperties")  # of the class, for people; and as with all objects
-        schema = {**{key: value for key, value in known[name].items() if key not in unsaid}, **kept}
-    found: dict[str, Any] = {}
-    for key, value in schema.items():
-        match key, value:
-            case "properties", dict():
-                found[key] = {name: _short(schema, known) for name, schema in value.items()}
-            case "anyOf", [only, {"type": "null"}] if len(value) == 2:
-                found |= _short(only, known)
-            case "items", dict():
-                found[key] = _short(value, known)
-            case "default", _ if value in _EMPTY:
-                pass
-            case _ if key not in _UNSAID:
-                found[key] = value
-    return found
+def _bind(check: Callable[..., Any] | None, owner: object) -> Any:
+    return None if check is None else check.__get__(owner)

@@ -4,7 +4,7 @@ No call runs before an earlier one of its response that may change what it reads
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
@@ -31,7 +31,7 @@ class Executor:
 
     async def run(self, open_: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
         """What became of these calls; steering or a stop overtakes those not yet started."""
-        intents = {event.call_key for event in self._journal.events if isinstance(event, ToolIntended)}
+        intents = {event.call_key: event for event in self._journal.events if isinstance(event, ToolIntended)}
         pending = [self._pending(response, index, intents) for response, index in open_ if index < self._max_calls]
         ended = await self._refuse(open_[len(pending) :])
         intended = [call for call in pending if call.intended]  # a dead process began these: settled, never skipped
@@ -39,7 +39,8 @@ class Executor:
         early = list(takewhile(self._pipeline.has_begun, fresh))
         self._pipeline.drop_begun(but=early)  # one behind a call that had not begun may have read too soon
         fresh = fresh[len(early) :]
-        ended += [await self._run_call(call) for call in (*intended, *early)]
+        ended += [await self._run_call(call) for call in intended]
+        ended += [await self._pipeline.run_begun(call) for call in early]
         while fresh:
             if overtaken := await self._overtaken(fresh):
                 return ended + overtaken
@@ -48,13 +49,15 @@ class Executor:
             fresh = fresh[len(batch) :]
         return ended
 
-    def _pending(self, response: ModelResponded, index: int, intents: set[str]) -> PendingCall:
+    def _pending(self, response: ModelResponded, index: int, intents: Mapping[str, ToolIntended]) -> PendingCall:
         key = self._journal.call_key(response.step, index)
-        return PendingCall(response.tool_calls[index], response.step, key, key in intents)
+        pending = PendingCall(response.tool_calls[index], response.step, key, intents.get(key))
+        pending.response_stands.set()
+        return pending
 
     def _batch(self, calls: Sequence[PendingCall]) -> Sequence[PendingCall]:
         """The calls at the front that run next: as many reads as stand together, or one call of any kind."""
-        reads = sum(1 for _ in takewhile(lambda pending: self._pipeline.tools.only_reads(pending.call.name), calls))
+        reads = sum(1 for _ in takewhile(lambda pending: self._pipeline.only_reads(pending.call), calls))
         return calls[: max(1, reads)]
 
     async def _overtaken(self, rest: Sequence[PendingCall]) -> list[CallResult]:
@@ -78,7 +81,7 @@ class Executor:
 
     async def _refuse(self, surplus: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
         """Results for the calls beyond the bound, in one commit; the last one tells of those that are not even kept."""
-        refused = [_refuse_call(self._pending(response, index, set()), self._max_calls) for response, index in surplus]
+        refused = [_refuse_call(self._pending(response, index, {}), self._max_calls) for response, index in surplus]
         if surplus and (left_out := surplus[-1][0].calls_left_out):
             error = failure_result(
                 f"Not run, nor {left_out} more calls: at most {self._max_calls} calls in one response."
@@ -94,10 +97,9 @@ class Executor:
 
 
 def _refuse_call(pending: PendingCall, most: int) -> ToolReturned:
-    error = failure_result(f"Not run: at most {most} calls in one response. Ask again for this one.")
-    return ToolReturned(pending.step, pending.key, pending.call.id, pending.call.name, error, CallOutcome.FAILED)
+    error = f"Not run: at most {most} calls in one response. Ask again for this one."
+    return pending.to_returned(failure_result(error), CallOutcome.FAILED)
 
 
 def _skip_call(pending: PendingCall, why: str) -> ToolReturned:
-    content = failure_result(why)
-    return ToolReturned(pending.step, pending.key, pending.call.id, pending.call.name, content, CallOutcome.SKIPPED)
+    return pending.to_returned(failure_result(why), CallOutcome.SKIPPED)

@@ -1,69 +1,50 @@
-"""One way for every tool call, in named steps: look up, abort check, schema, permission, intent, run, journal, budget.
+"""One way for every tool call, in named steps; `Pipeline.run` is the list. The executor says which run together.
 
-Each step may end the call with a result the model reads. Which calls run together is the executor's work.
+Each step may end the call with a result the model reads. Who has a say in a call stands in `guards`.
 """
 
 import asyncio
-import difflib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from enum import StrEnum
-from fnmatch import fnmatchcase
 
 import structlog
+from pydantic import ValidationError
 
-from agent.bounded import run_bounded
+from agent.bounded import Interrupted, run_bounded
 from agent.journal import Journal
 from agent.ports import Principal, ToolEnded, ToolStarted, TurnPort
-from agent.tools.arguments import BadArguments, NotJson, read
+from agent.tools.arguments import BadArguments, NotJson, fit, read
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
+from agent.tools.guards import Allow, Ask, Deny, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
 from agent.tools.results import failure_result, fit_result, success_result
-from agent.transcript import CallOutcome, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
-
-
-class Decision(StrEnum):
-    """What the rules say of a call."""
-
-    ALLOW = "allow"
-    DENY = "deny"
-    ASK = "ask"  # a person would have to confirm
-
-
-@dataclass(frozen=True, slots=True)
-class Permissions:
-    """Rules by tool name pattern (`mcp__*`, `save_?`), case-sensitive."""
-
-    deny: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
-
-    def decide(self, tool_name: str, *, contained: bool) -> Decision:
-        """Deny before allow; what no rule names is allowed where it is contained (reads, own data), else asked for."""
-        if any(fnmatchcase(tool_name, pattern) for pattern in self.deny):
-            return Decision.DENY
-        if any(fnmatchcase(tool_name, pattern) for pattern in self.allow):
-            return Decision.ALLOW
-        return Decision.ALLOW if contained else Decision.ASK
-
+from agent.tools.toolbox import ToolBox
+from agent.transcript import CallOutcome, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
 
 log = structlog.get_logger()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class PendingCall:
     """One call of one response, on its way."""
 
     call: ToolCall
     step: int
     key: str  # turn/step/index
-    intended: bool = False  # a process that died meant to run it
+    intended: ToolIntended | None = None  # a process that died meant to run it so
+    response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
+
+    def to_returned(self, content: str, outcome: CallOutcome = CallOutcome.DONE) -> ToolReturned:
+        """The one result of this call."""
+        return ToolReturned(self.step, self.key, self.call.id, self.call.name, content, outcome)
 
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
     """What became of a call, with what the ladder counts."""
 
-    returned: ToolReturned
+    returned: ToolReturned  # as the model sees it
     malformed: bool = False  # the model did not write a JSON object
     timed_out: bool = False
 
@@ -74,30 +55,6 @@ class _CallEnded(Exception):
     def __init__(self, error: str, outcome: CallOutcome, *, malformed: bool = False, timed_out: bool = False) -> None:
         super().__init__(error)
         self.error, self.outcome, self.malformed, self.timed_out = error, outcome, malformed, timed_out
-
-
-class ToolBox:
-    """Tools by name."""
-
-    def __init__(self, tools: Sequence[Tool]) -> None:
-        self._by_name = {tool.name: tool for tool in tools}
-        self.specs = tuple(tool.spec for tool in sorted(tools, key=lambda tool: tool.name))
-
-    def find(self, name: str) -> Tool | None:
-        """The tool of exactly this name."""
-        return self._by_name.get(name)
-
-    def only_reads(self, name: str) -> bool:
-        """Whether calls of this tool may run beside others of the kind: they change nothing that any of them reads."""
-        tool = self.find(name)
-        return tool is not None and tool.effect is Effect.NONE and tool.concurrency_safe
-
-    def missing(self, name: str) -> str:
-        """What to tell a model that asked for a tool there is not."""
-        known = sorted(spec.name for spec in self.specs)
-        near = difflib.get_close_matches(name.lower()[:100], known, n=1, cutoff=0.6)
-        hint = f" Did you mean {near[0]}?" if near else f" Known tools: {', '.join(known)[:500]}."
-        return f"There is no tool named {name[:100]!r}.{hint}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,55 +69,33 @@ class Pipeline:
     clock: Callable[[], datetime]
     tool_timeout_s: float
     remaining_s: Callable[[], float]
-    _early: dict[str, tuple[ToolCall, "asyncio.Task[object]"]] = field(default_factory=dict)  # by call key
+    hooks: ToolHooks = field(default_factory=NoHooks)
+    _early: dict[str, "tuple[PendingCall, asyncio.Task[CallResult]]"] = field(default_factory=dict)  # by call key
 
     async def run(self, pending: PendingCall) -> CallResult:
-        """The one result of this call, journaled."""
-        tool: Tool | None = None
-        malformed = timed_out = False
+        """The one result of this call, journaled: these steps in this order, whatever the tool."""
+        hooked, ran, ended = PreTool(), None, None
         try:
             tool = self._look_up(pending)
             self._check_abort(pending)
-            arguments = self._read_arguments(tool, pending)
-            self._permit(tool)
-            await self._intend(tool, pending)
-            data = await (self._take_begun(pending) or self._run(tool, pending, arguments))
+            use = self._read_arguments(tool, pending)
+            await self._validate(use)
+            if pending.intended is None:  # else all this was done, and journaled, before its process died
+                use = self._backfill(use)
+                hooked = await self.hooks.pre_tool(use)
+                use = await self._permit(use, hooked)
+                await self._intend(use, pending)
+            ran = use
+            data = await self._execute(use, pending)
+            await pending.response_stands.wait()
+            returned = await self._journal_result(use, pending, data)
         except _CallEnded as over:
-            malformed, timed_out = over.malformed, over.timed_out
-            returned = await self._journal(pending, failure_result(over.error), over.outcome)
-        else:
-            returned = await self._journal_success(tool, pending, data)
-        self.port.progress(ToolEnded(pending.call.name, returned.outcome is CallOutcome.DONE))
-        return CallResult(returned, malformed, timed_out)
+            await pending.response_stands.wait()
+            returned, ended = await self._journal_failure(pending, over), over
+        returned = await self._post_hooks(ran, hooked, returned)
+        return self._classify(returned, ended)
 
-    def begin(self, pending: PendingCall) -> None:
-        """Start a call while its response still streams; its result waits for `run`. For calls that only read."""
-        tool = self.tools.find(pending.call.name)
-        if tool is None:
-            return
-        try:
-            self._check_abort(pending)
-            arguments = self._read_arguments(tool, pending)
-            self._permit(tool)
-        except _CallEnded:
-            return  # said when its turn comes
-        task = asyncio.create_task(self._run(tool, pending, arguments))  # noqa: TID251  ends in run() or in drop_begun()
-        task.add_done_callback(_retrieve)
-        self._early[pending.key] = (pending.call, task)
-
-    def has_begun(self, pending: PendingCall) -> bool:
-        """Whether exactly this call runs already."""
-        call, _ = self._early.get(pending.key, (None, None))
-        return call is not None and (call.name, call.arguments) == (pending.call.name, pending.call.arguments)
-
-    def drop_begun(self, but: Sequence[PendingCall] = ()) -> None:
-        """Calls that were begun and are not wanted any more end, all `but` these."""
-        wanted = {pending.key for pending in but}
-        for key in [key for key in self._early if key not in wanted]:
-            self._early.pop(key)[1].cancel()
-
-    def _take_begun(self, pending: PendingCall) -> "asyncio.Task[object] | None":
-        return self._early.pop(pending.key)[1] if self.has_begun(pending) else None
+    # ---------------------------------------------------------------- before it runs
 
     def _look_up(self, pending: PendingCall) -> Tool:
         tool = self.tools.find(pending.call.name)
@@ -182,79 +117,216 @@ class Pipeline:
             )
         raise _CallEnded("Not run: the turn was stopped or is out of time.", CallOutcome.SKIPPED)
 
-    def _read_arguments(self, tool: Tool, pending: PendingCall) -> object:
+    def _read_arguments(self, tool: Tool, pending: PendingCall) -> ToolUse:
+        written = pending.intended.arguments if pending.intended else pending.call.arguments
         try:
-            return read(pending.call.arguments, tool.arguments)
+            arguments, risk = read(written, tool.arguments)
         except NotJson as problem:
             raise _CallEnded(str(problem), CallOutcome.FAILED, malformed=True) from None
         except BadArguments as problem:
             raise _CallEnded(str(problem), CallOutcome.FAILED) from None
+        return ToolUse(tool, arguments, ToolContext(self.principal, self.clock(), pending.key), risk)
 
-    def _permit(self, tool: Tool) -> None:
-        match self.permissions.decide(tool.name, contained=tool.effect in {Effect.NONE, Effect.LOCAL}):
-            case Decision.DENY:
-                raise _CallEnded(f"Denied: the rules forbid {tool.name}.", CallOutcome.DENIED)
-            case Decision.ASK:
-                raise _CallEnded(
-                    f"Denied: {tool.name} needs a person's confirmation, which cannot be asked for here yet.",
-                    CallOutcome.DENIED,
-                )
-            case Decision.ALLOW:
-                pass
+    async def _validate(self, use: ToolUse) -> None:
+        """What no schema can say of the input, said by the tool itself."""
+        if use.tool.validate is None:
+            return
+        with _own_check(use, "validate"):
+            checking = use.tool.validate(use.context, use.arguments)
+            if checking is not None:
+                await run_bounded(_await(checking), self._limit_s(use.tool))
 
-    async def _intend(self, tool: Tool, pending: PendingCall) -> None:
-        if tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE} and not pending.intended:
-            await self.journal.record(ToolIntended(pending.step, pending.key, tool.name, pending.call.arguments))
+    def _backfill(self, use: ToolUse) -> ToolUse:
+        """The input as hooks, permission and run see it; the transcript keeps what the model wrote."""
+        if use.tool.backfill is None:
+            return use
+        with _own_check(use, "backfill"):
+            return replace(use, arguments=use.tool.backfill(use.context, use.arguments))
 
-    async def _run(self, tool: Tool, pending: PendingCall, arguments: object) -> object:
-        """The tool's data or local command; every way to fail ends as a result, never as an exception of the turn."""
-        self.port.progress(ToolStarted(tool.name))
-        context = ToolContext(self.principal, self.clock(), pending.key)
-        limit_s = min(tool.timeout_s, self.tool_timeout_s, self.remaining_s())
-        outside = tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE}
-        unsure = CallOutcome.UNKNOWN if outside else CallOutcome.FAILED
-        hedge = " Whether it happened is unknown." if outside else ""
+    async def _permit(self, use: ToolUse, hooked: PreTool) -> ToolUse:
+        """The call as it may run; the answer may have rewritten its input."""
+        verdict = await self.permissions.decide(use, hooked.verdict)
+        if isinstance(verdict, Ask):
+            verdict = await self._ask_person(use, verdict)
+        match verdict:
+            case Deny():
+                await self.hooks.permission_denied(use, verdict)
+                raise _CallEnded(f"Denied: {verdict.reason}", CallOutcome.DENIED)
+            case Allow():
+                return use if verdict.arguments is None else await self._rewrite(use, verdict.arguments)
+
+    async def _ask_person(self, use: ToolUse, _asked: Ask) -> Allow | Deny:
+        """Where a turn is parked until a person has answered; as long as nobody can be asked, the answer is no."""
+        return Deny(f"{use.tool.name} needs a person's confirmation, which cannot be asked for here yet.")
+
+    async def _rewrite(self, use: ToolUse, rewritten: Mapping[str, object]) -> ToolUse:
         try:
-            return await run_bounded(_as_coroutine(tool, context, arguments), limit_s)
+            use = replace(use, arguments=fit(dict(rewritten), use.tool.arguments))
+        except BadArguments as problem:
+            log.warning("tool_rewrite_refused", tool=use.tool.name, call_key=use.context.call_key, error=str(problem))
+            raise _CallEnded(
+                "Denied: its input was rewritten to one that it does not take.", CallOutcome.DENIED
+            ) from None
+        await self._validate(use)
+        return use
+
+    async def _intend(self, use: ToolUse, pending: PendingCall) -> None:
+        if use.tool.effect.is_outside:
+            with _own_check(use, "arguments"):
+                written = use.arguments.model_dump_json(by_alias=True)
+            await self.journal.record(ToolIntended(pending.step, pending.key, use.tool.name, written))
+
+    # ---------------------------------------------------------------- the run
+
+    async def _execute(self, use: ToolUse, pending: PendingCall) -> object:
+        """The tool's data or local command; every way to fail ends as a result, never as an exception of the turn."""
+        tool = use.tool
+        self.port.progress(ToolStarted(tool.name))
+        limit_s = self._limit_s(tool)
+        unsure = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.FAILED
+        hedge = " Whether it happened is unknown." if tool.effect.is_outside else ""
+        try:
+            until_stopped = self.port.until_stopped if tool.may_be_cut else None
+            return _fit_output(tool, await run_bounded(_as_coroutine(use), limit_s, until_stopped))
         except ToolError as refusal:
             raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
         except TimeoutError:
             raise _CallEnded(f"{tool.name} timed out after {limit_s:.0f} s.{hedge}", unsure, timed_out=True) from None
+        except Interrupted:
+            cut = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.SKIPPED
+            raise _CallEnded(f"Not finished: the person stopped the turn.{hedge}", cut) from None
         except Exception as problem:  # one tool call: whatever it raises is its result
             log.exception("tool_call_failed", tool=tool.name, call_key=pending.key)
             raise _CallEnded(f"{tool.name} failed: {type(problem).__name__}.{hedge}", unsure) from None
 
-    async def _journal(self, pending: PendingCall, content: str, outcome: CallOutcome) -> ToolReturned:
-        returned = ToolReturned(pending.step, pending.key, pending.call.id, pending.call.name, content, outcome)
-        await self.journal.record(returned)
-        return returned
+    def _limit_s(self, tool: Tool) -> float:
+        return min(tool.timeout_s, self.tool_timeout_s, self.remaining_s())
 
-    async def _journal_success(self, tool: Tool, pending: PendingCall, data: object) -> ToolReturned:
+    # ---------------------------------------------------------------- after it ran
+
+    async def _journal_result(self, use: ToolUse, pending: PendingCall, data: object) -> ToolReturned:
         """The raw result, with the effect where it is local; above the tool's budget also what the model sees of it."""
-        empty = ToolReturned(pending.step, pending.key, pending.call.id, pending.call.name, "")
-        if tool.effect is not Effect.LOCAL:
+        empty = pending.to_returned("")
+        if use.tool.effect is not Effect.LOCAL:
             raw = replace(empty, content=success_result(data))
-            shown = _within_budget(tool, raw)
+            shown = _within_budget(use.tool, raw)
             await self.journal.record(raw, *shown)
         else:
             try:
                 raw = await self.journal.apply(data, empty)
             except ToolError as refusal:
-                return await self._journal(pending, failure_result(str(refusal)), CallOutcome.FAILED)
-            if shown := _within_budget(tool, raw):
+                raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
+            if shown := _within_budget(use.tool, raw):
                 await self.journal.record(*shown)
         return replace(raw, content=shown[0].content) if shown else raw
+
+    async def _journal_failure(self, pending: PendingCall, over: _CallEnded) -> ToolReturned:
+        returned = pending.to_returned(failure_result(over.error), over.outcome)
+        await self.journal.record(returned)
+        return returned
+
+    async def _post_hooks(self, ran: ToolUse | None, hooked: PreTool, returned: ToolReturned) -> ToolReturned:
+        """What hooks make of the result of a call that ran; what they change is a second event, the raw one stays."""
+        if ran is None:
+            return returned
+        post = await self.hooks.post_tool(ran, returned)
+        said: list[ToolResultRewritten | Nudged] = []
+        if post.content is not None and post.content != returned.content:
+            returned = replace(returned, content=fit_result(post.content, ran.tool.max_result_chars))
+            said.append(_to_rewritten(returned))
+        said += [Nudged(returned.step, context) for context in (hooked.context, post.context) if context]
+        if said:
+            await self.journal.record(*said)
+        return returned
+
+    def _classify(self, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
+        """What the ladder counts of it."""
+        self.port.progress(ToolEnded(returned.name, returned.outcome is CallOutcome.DONE))
+        if ended is None:
+            return CallResult(returned)
+        return CallResult(returned, ended.malformed, ended.timed_out)
+
+    # ---------------------------------------------------------------- begun before their response is over
+
+    def begin(self, pending: PendingCall) -> None:
+        """Start a call while its response still streams; its result waits for `run_begun`. For calls that only read."""
+        task = asyncio.create_task(self.run(pending))  # noqa: TID251  ends in run_begun() or in drop_begun()
+        task.add_done_callback(_retrieve)
+        self._early[pending.key] = (pending, task)
+
+    def only_reads(self, call: ToolCall) -> bool:
+        """Whether this call may run beside others of the kind: it changes nothing that any of them reads."""
+        tool = self.tools.find(call.name)
+        if tool is None or tool.effect is not Effect.NONE:
+            return False
+        try:
+            return tool.is_concurrency_safe(read(call.arguments, tool.arguments)[0])
+        except BadArguments:
+            return False
+
+    def has_begun(self, pending: PendingCall) -> bool:
+        """Whether exactly this call runs already."""
+        begun = self._early.get(pending.key)
+        return begun is not None and _same(begun[0].call, pending.call)
+
+    async def run_begun(self, pending: PendingCall) -> CallResult:
+        """The one result of a call that was begun, journaled now that its response is."""
+        begun, task = self._early.pop(pending.key)
+        begun.call = pending.call  # it may have got an id of its own since
+        begun.response_stands.set()
+        return await task
+
+    def drop_begun(self, but: Sequence[PendingCall] = ()) -> None:
+        """Calls that were begun and are not wanted any more end, all `but` these."""
+        wanted = {pending.key for pending in but}
+        for key in [key for key in self._early if key not in wanted]:
+            self._early.pop(key)[1].cancel()
+
+
+def _same(begun: ToolCall, wanted: ToolCall) -> bool:
+    return (begun.name, begun.arguments) == (wanted.name, wanted.arguments)
+
+
+def _fit_output(tool: Tool, data: object) -> object:
+    if tool.output_schema is None or tool.effect is Effect.LOCAL:
+        return data
+    try:
+        return tool.output_schema.model_validate(data, from_attributes=True)
+    except ValidationError as problem:
+        log.warning("tool_output_refused", tool=tool.name, errors=problem.error_count())
+        raise ToolError(f"{tool.name} ran, but its result is not what it promises.") from None
 
 
 def _within_budget(tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
     shown = fit_result(raw.content, tool.max_result_chars)
-    return () if shown is raw.content else (ToolResultRewritten(raw.step, raw.call_key, raw.call_id, shown),)
+    return () if shown is raw.content else (_to_rewritten(replace(raw, content=shown)),)
 
 
-def _retrieve(task: "asyncio.Task[object]") -> None:
+def _to_rewritten(shown: ToolReturned) -> ToolResultRewritten:
+    return ToolResultRewritten(shown.step, shown.call_key, shown.call_id, shown.content)
+
+
+@contextmanager
+def _own_check(use: ToolUse, what: str) -> Iterator[None]:
+    """What a tool's own check of one call raises ends the call: unchecked, nothing runs."""
+    try:
+        yield
+    except ToolError as refusal:
+        raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
+    except Exception as problem:  # a tool's own check of one call
+        log.exception("tool_check_failed", tool=use.tool.name, check=what, call_key=use.context.call_key)
+        error = f"Not run: {use.tool.name} could not check its input ({type(problem).__name__})."
+        raise _CallEnded(error, CallOutcome.FAILED) from None
+
+
+def _retrieve(task: "asyncio.Task[CallResult]") -> None:
     if not task.cancelled():
-        task.exception()  # read in run(), or wanted by nobody
+        task.exception()  # read in run_begun(), or wanted by nobody
 
 
-async def _as_coroutine(tool: Tool, context: ToolContext, arguments: object) -> object:
-    return await tool.run(context, arguments)
+async def _await(checking: Awaitable[None]) -> None:
+    await checking
+
+
+async def _as_coroutine(use: ToolUse) -> object:
+    return await use.tool.run(use.context, use.arguments)

@@ -41,6 +41,7 @@ class AccountAccess(BaseModel):
     groups: Policy | None = Field(default=None, description="policy for people inside the allowed groups")
     allow: tuple[CanonicalId, ...] = Field(default=(), description='senders let in, like "telegram:42"')
     allow_groups: tuple[CanonicalId, ...] = Field(default=(), description='chats, like "telegram:-100123"')
+    group_talk: bool = Field(default=True, description="keep what groups say to each other, to be read when asked")
 
 
 class LimitsConfig(BaseModel):
@@ -73,6 +74,7 @@ class Rules:
     groups: Policy
     allow: frozenset[str]
     allow_groups: frozenset[str]
+    group_talk: bool  # the last of what groups say to each other is kept
 
     def lists(self, sender_key: str) -> bool:
         """Whether the sender is on the list, letter by letter."""
@@ -131,4 +133,5 @@ class AccessConfig(BaseModel):
             groups=own.groups or self.groups,
             allow=frozenset(own.allow),
             allow_groups=frozenset(own.allow_groups),
+            group_talk=own.group_talk,
         )

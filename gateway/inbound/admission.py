@@ -26,7 +26,7 @@ from gateway.access.limits import Bound, Over
 from gateway.access.policy import Admit, Decision, Enrol, Pair
 from gateway.delivery.lane import ParkedLanes
 from gateway.delivery.message_parts import OutboundMessage, to_parts
-from gateway.inbound.reception import Doorway, ReceptionResult, StrangerReception, open_row
+from gateway.inbound.reception import Doorway, ReceptionResult, StrangerReception, is_talk, open_row
 from gateway.inbound.session_key import group_key
 from gateway.store import chats, inbox, outbox, people
 from gateway.store.engine import Connection
@@ -70,14 +70,20 @@ class Admission:
         parked: ParkedLanes,
         noted: Mapping[Address, datetime],
         now: datetime,
+        *,
+        keeps_talk: bool = True,
     ) -> None:
-        """`parked` are lanes of people who could not be reached, `noted` chats that were written down lately."""
+        """`parked` are lanes of people who could not be reached, `noted` chats that were written down lately.
+
+        With `keeps_talk` false nothing is stored of what groups say to each other.
+        """
         self._connection = connection
         self._channel = channel
         self._doorway = doorway
         self._parked = parked
         self._noted = noted
         self._now = now
+        self._keeps_talk = keeps_talk
         self.done = CommitResult(channel=channel.name)
         self._reception = StrangerReception(connection, channel, doorway, self._put, now, self.done)
 
@@ -145,7 +151,7 @@ class Admission:
             return NewRow(event, outcome=Outcome.CONTEXT if about_chat else Outcome.REFUSED, detail=decision.reason)
         if plan.over is not None:
             return NewRow(event, person.user_id, outcome=Outcome.REFUSED, detail=f"over the {plan.over.bound} bound")
-        return open_row(event, person, self._doorway.agent)
+        return replace(open_row(event, person, self._doorway.agent), kept=self._keeps_talk or not is_talk(event))
 
     def _reply(self, event: InboundEvent, id_: int, text: str) -> None:
         answers = id_ if inbox.route_of(event) is not None else None

@@ -111,7 +111,16 @@ class Intake:
 
     def begin_commit(self, connection: Connection, channel: Channel) -> Admission:
         """One commit's work, for a channel, in the writer."""
-        return Admission(connection, channel, self._doorway, self._delivery.parked, self._noted, self._clock())
+        keeps_talk = self._access.rules_of(channel.name, channel.account).group_talk
+        return Admission(
+            connection,
+            channel,
+            self._doorway,
+            self._delivery.parked,
+            self._noted,
+            self._clock(),
+            keeps_talk=keeps_talk,
+        )
 
     @property
     def floods(self) -> Mapping[str, int]:

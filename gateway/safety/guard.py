@@ -18,6 +18,12 @@ NOTE = "[Note from the gateway:"
 """How the note begins; `gateway.safety.output.clean` takes an echo of it out of answers."""
 
 MAX_LOOKED_AT_CHARS = 20_000
+"""Of a text at once; a longer one is looked at in pieces."""
+
+MAX_PIECES = 4
+OVERLAP_CHARS = 500
+"""What two pieces share: longer than anything that a pattern fits."""
+
 _MAX_ENCODED_RUNS = 4
 
 
@@ -45,6 +51,7 @@ class GuardVerdict:
     findings: tuple[str, ...]  # names of patterns, in their fixed order; to be logged
     text: str  # what the model reads
     blocked: bool = False
+    note: str = ""  # what of `text` was put before it
 
 
 _WHOSE = r"(?:(?:all|any|the|your|my|of|these|those|previous|prior|above|earlier|preceding|foregoing|system)\s+){1,5}"
@@ -104,16 +111,25 @@ class InputGuard:
     """Looks at each text a person sends before a model does."""
 
     def __init__(self, config: GuardConfig | None = None) -> None:
-        self._mode = (config or GuardConfig()).mode
+        self.mode = (config or GuardConfig()).mode
 
     def check(self, text: str) -> GuardVerdict:
         """The findings, and the text as the model should get it."""
-        findings = () if self._mode is GuardMode.OFF else find(text)
-        if findings and self._mode is GuardMode.BLOCK:
+        findings = () if self.mode is GuardMode.OFF else find_all(text)
+        if findings and self.mode is GuardMode.BLOCK:
             return GuardVerdict(findings, "", blocked=True)
-        if findings and self._mode is GuardMode.WARN:
-            return GuardVerdict(findings, f"{_note(findings)}\n\n{text}")
+        if findings and self.mode is GuardMode.WARN:
+            note = _note(findings)
+            return GuardVerdict(findings, f"{note}\n\n{text}", note=note)
         return GuardVerdict(findings, text)
+
+
+def find_all(text: str) -> tuple[str, ...]:
+    """As `find`, over the first 80,000 characters, piece by piece: an attached file is longer than a message."""
+    step = MAX_LOOKED_AT_CHARS - OVERLAP_CHARS
+    starts = range(0, max(1, len(text) - OVERLAP_CHARS), step)[:MAX_PIECES]
+    found = {name for start in starts for name in find(text[start : start + MAX_LOOKED_AT_CHARS])}
+    return tuple(name for name in PATTERNS if name in found)
 
 
 def find(text: str) -> tuple[str, ...]:

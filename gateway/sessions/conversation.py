@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
 
-from agent.context import PastTurn, history_for
+from agent.context.history import PastTurn, history_for
 from agent.transcript import Item, JournalEvent
 from gateway.sessions.config import SessionsConfig
 from gateway.store import journal

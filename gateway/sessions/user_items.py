@@ -2,7 +2,7 @@
 
 The person's own words are the item's text. What they quote, forward or attach is its data, framed so that nothing in
 it can end the frame: no wish of theirs. Small text files are read in full, everything else is told by what it is;
-nothing is kept under a sender's file name.
+nothing is kept under a sender's file name. In a group, what the others said before comes as such data too.
 """
 
 import secrets
@@ -17,14 +17,16 @@ from channels.messages import (
     Attachment,
     AttachmentKind,
     ChatKind,
+    CommandInvoked,
     InboundEvent,
     InboundMessage,
     Quoted,
     QuoteKind,
     to_quoted,
 )
-from gateway.safety.guard import InputGuard
+from gateway.safety.guard import GuardVerdict, InputGuard
 from gateway.sessions.inbox_rules import words_of
+from gateway.telemetry import GUARD_FINDINGS, series
 
 log = structlog.get_logger()
 
@@ -37,6 +39,11 @@ MAX_FILES = 10
 SIGN_BYTES = 6
 """48 bits: a text that guesses its own frame's sign is not met."""
 
+MAX_TALK_CHARS = 8_000
+"""Of what a group said before so much is shown, the newest."""
+
+ONE_TALK_CHARS = 1_000
+
 LABEL_CHARS = 80
 _NO_BRACKETS = str.maketrans({**dict.fromkeys("[{<［｛＜【", "("), **dict.fromkeys("]}>］｝＞】", ")"), '"': "'"})
 
@@ -44,48 +51,107 @@ FindQuoted = Callable[[InboundMessage], Awaitable[Quoted | None]]
 """The message that a thread hangs on, where what is said in the thread does not bring it along."""
 
 
+ReadTalk = Callable[[InboundEvent], Awaitable[Sequence[InboundMessage]]]
+"""What was said in a group before somebody asked the bot there, and not to it, oldest first."""
+
+
 async def _nothing(_message: InboundMessage) -> Quoted | None:
     return None
+
+
+async def _no_talk(_asked: InboundEvent) -> Sequence[InboundMessage]:
+    return ()
 
 
 class UserItemBuilder:
     """Turns inbound events into user items."""
 
-    def __init__(self, guard: InputGuard, talk: str, find_quoted: FindQuoted = _nothing) -> None:
-        """Every text passes `guard`, quoted and forwarded ones too; `talk` is the command that carries a message."""
+    def __init__(
+        self, guard: InputGuard, talk: str, find_quoted: FindQuoted = _nothing, read_talk: ReadTalk = _no_talk
+    ) -> None:
+        """Every text passes `guard`, quoted, forwarded and attached ones too, and leaves a trace where it is flagged.
+
+        `talk` is the command that carries a message.
+        """
         self._guard = guard
         self._talk = talk
         self._find_quoted = find_quoted
+        self._read_talk = read_talk
 
     async def build(self, event: InboundEvent, channel: Channel) -> UserItem | None:
         """The message as a user item, with what came with it; a group's says who wrote. None where it is refused."""
-        verdict = self._guard.check(words_of(event, self._talk))
+        verdict = self._check(words_of(event, self._talk), "message", event)
         if verdict.blocked:
             return None
         at = event.received_at.isoformat()
+        talk = await self._frame_talk(event) if _is_in_group(event) else []
         if not isinstance(event, InboundMessage):
-            return UserItem(verdict.text, event.sender.display_name, at)
+            return UserItem(verdict.text, event.sender.display_name, at, "\n".join(talk))
         frames = await self._frames(event)
-        if frames is None:
+        files = await self._read_files(channel, event)
+        if frames is None or files is None:
             return None
-        files = await _read_files(channel, event.attachments) if event.attachments else ()
         text = verdict.text.strip()
         if event.edited:
             text = f"{EDITED} {text}".strip()
         sender = event.sender.display_name if event.kind is ChatKind.GROUP else None
-        return UserItem(text, sender, at, "\n".join([*frames, *files]))
+        return UserItem(text, sender, at, "\n".join([*talk, *frames, *files]))
+
+    def _check(self, text: str, where: str, event: InboundEvent) -> GuardVerdict:
+        """What the guard makes of a text; what it finds is logged and counted, never with the words."""
+        verdict = self._guard.check(text)
+        if verdict.findings:
+            action = self._guard.mode.value
+            log.warning(
+                "input_flagged",
+                where=where,
+                patterns=verdict.findings,
+                action=action,
+                sender=event.sender_key,
+                event_id=event.event_id,
+            )
+            for pattern in verdict.findings:
+                series(GUARD_FINDINGS, pattern, action).inc()
+        return verdict
+
+    async def _frame_talk(self, asked: InboundEvent) -> list[str]:
+        """What the group said before, as one frame; what the guard refuses of it is left out."""
+        lines: list[str] = []
+        notes: list[str] = []
+        room = MAX_TALK_CHARS
+        for message in reversed(await self._read_talk(asked)):
+            line = _describe_talk(message)
+            verdict = self._check(message.text, "talk", message)
+            if verdict.blocked or (room := room - len(line)) < 0:
+                continue
+            lines.append(line)
+            notes += [verdict.note] if verdict.note else []
+        if not lines:
+            return []
+        return [*notes[:1], frame(_TALK, None, "\n".join(reversed(lines)))]
 
     async def _frames(self, event: InboundMessage) -> list[str] | None:
         """What is replied to and passed on, each in its frame; None where the guard refuses one of them."""
         frames = []
         for quote in await self._quotes(event):
-            verdict = self._guard.check(quote.text)
+            verdict = self._check(quote.text, "quote", event)
             if verdict.blocked:
                 return None
-            note = verdict.text.removesuffix(quote.text).strip()
-            framed = frame(_describe_quote(quote), quote.author, quote.text)
-            frames.append("\n".join(part for part in (note, framed) if part))
+            frames.append(_with_note(verdict, frame(_describe_quote(quote), quote.author, quote.text)))
         return frames
+
+    async def _read_files(self, channel: Channel, event: InboundMessage) -> list[str] | None:
+        """A paragraph a file, in order; None where the guard refuses one of them."""
+        told = []
+        for attachment in event.attachments[:MAX_FILES]:
+            paragraph, text = await _read_file(channel, attachment)
+            verdict = self._check(text, "file", event)
+            if verdict.blocked:
+                return None
+            told.append(_with_note(verdict, paragraph))
+        if len(event.attachments) > MAX_FILES:
+            told.append(f"[{len(event.attachments) - MAX_FILES} more files were left out.]")
+        return told
 
     async def _quotes(self, event: InboundMessage) -> tuple[Quoted, ...]:
         if event.forwarded:
@@ -103,32 +169,51 @@ def _describe_quote(quote: Quoted) -> str:
     return f"{what}, not their own words, shown as by" if quote.author else f"{what}, not their own words"
 
 
+# ------------------------------------------------------------ what a group said before
+
+_TALK = "messages that people of this group wrote to each other before, not to you, each with who wrote it and when"
+
+
+def _is_in_group(event: InboundEvent) -> bool:
+    """Whether all of the group see it answered: then what they said before is theirs to be read."""
+    if isinstance(event, CommandInvoked) and event.route is not None and event.route.private:
+        return False
+    return isinstance(event, InboundMessage | CommandInvoked) and event.kind is ChatKind.GROUP
+
+
+def _describe_talk(message: InboundMessage) -> str:
+    """One message under its writer's name; further lines are indented, so that none of them begins another message."""
+    words = " ".join(
+        part
+        for part in (
+            "(passed on from somebody else)" if message.forwarded else "",
+            message.text.strip()[:ONE_TALK_CHARS].replace("\n", "\n    "),
+            f"(with {len(message.attachments)} files)" if message.attachments else "",
+        )
+        if part
+    )
+    return f"{label(message.sender.display_name)}, {message.received_at:%Y-%m-%d %H:%M} UTC: {words}"
+
+
 # ------------------------------------------------------------ files
 
 
-async def _read_files(channel: Channel, attachments: Sequence[Attachment]) -> tuple[str, ...]:
-    """A paragraph a file, in order."""
-    told = [await _read_file(channel, attachment) for attachment in attachments[:MAX_FILES]]
-    if len(attachments) > MAX_FILES:
-        told.append(f"[{len(attachments) - MAX_FILES} more files were left out.]")
-    return tuple(told)
-
-
-async def _read_file(channel: Channel, attachment: Attachment) -> str:
+async def _read_file(channel: Channel, attachment: Attachment) -> tuple[str, str]:
+    """What the model is told of a file, and what of that are the file's own words."""
     what = _describe_file(attachment)
     if (attachment.size_bytes or 0) > MAX_FILE_BYTES:
-        return f"[{what} is over {MAX_FILE_BYTES // 1_000_000} MB and was not opened.]"
+        return f"[{what} is over {MAX_FILE_BYTES // 1_000_000} MB and was not opened.]", ""
     if not _is_text(attachment) or not isinstance(channel, FetchesMedia):
-        return f"[{what} is attached; it cannot be opened here.]"
+        return f"[{what} is attached; it cannot be opened here.]", ""
     try:
         content = await channel.fetch(attachment, MAX_TEXT_BYTES)
     except Permanent as refused:
-        return f"[{what} is attached and was not opened: {label(refused.reason)}]"
+        return f"[{what} is attached and was not opened: {label(refused.reason)}]", ""
     except (ChannelError, TimeoutError) as failure:
         log.info("file_unread", error=str(failure))
-        return f"[{what} is attached and could not be fetched.]"
+        return f"[{what} is attached and could not be fetched.]", ""
     text = content.decode("utf-8-sig", "replace").replace("\0", "")[:MAX_TEXT_CHARS]
-    return frame(f"attached {attachment.kind.value}{_type_and_size(attachment)}", attachment.name, text)
+    return frame(f"attached {attachment.kind.value}{_type_and_size(attachment)}", attachment.name, text), text
 
 
 def _is_text(attachment: Attachment) -> bool:
@@ -147,6 +232,10 @@ def _type_and_size(attachment: Attachment) -> str:
 
 
 # ------------------------------------------------------------ frames
+
+
+def _with_note(verdict: GuardVerdict, framed: str) -> str:
+    return f"{verdict.note}\n{framed}" if verdict.note else framed
 
 
 def frame(kind: str, name: str | None, text: str) -> str:

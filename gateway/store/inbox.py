@@ -59,6 +59,7 @@ class NewRow:
     session_key: str | None = None
     outcome: Outcome | None = None
     detail: str | None = None
+    kept: bool = True  # False: of what it says nothing is stored
 
 
 def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
@@ -98,8 +99,8 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
 
 
 def _payload(row: NewRow) -> str:
-    """The event; nothing of it where it is refused, or from nobody we know: then only its key is kept."""
-    if row.outcome is Outcome.REFUSED or (row.outcome is not None and row.user_id is None):
+    """The event; nothing of it where it is refused, from nobody we know, or not to be kept: then only its key is."""
+    if not row.kept or row.outcome is Outcome.REFUSED or (row.outcome is not None and row.user_id is None):
         return retention.NOTHING
     return INBOUND_EVENT.dump_json(row.event).decode()
 

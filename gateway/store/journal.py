@@ -11,7 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from agent.context import PastTurn
+from agent.context.history import PastTurn
 from agent.errors import Fenced
 from agent.transcript import JOURNAL_EVENT, EndReason, JournalEvent, ModelResponded, ToolReturned
 from channels.messages import Address

@@ -54,7 +54,7 @@ Send = Callable[[OutboundPart], Awaitable[Receipt]]
 async def outcome(send: Send, part: OutboundPart) -> Receipt | ChannelError:
     """What a send came to; anything but a receipt or the three kinds of error fails the test."""
     try:
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             return await send(part)
     except (Retryable, Permanent, Unknown) as failure:
         return failure

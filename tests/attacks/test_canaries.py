@@ -10,6 +10,7 @@ import json
 import random
 import tempfile
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from structlog.testing import capture_logs
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
 from agent.errors import FailureKind
-from agent.ports import CallStreamed, ModelFailure, ModelRequest, OnModelEvent, Principal, TextDelta
+from agent.ports import CallStreamed, ModelFailure, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta
 from agent.tools.base import Effect, ToolError, tools_of
 from agent.transcript import ModelResponded, StopReason, ToolCall
 from channels.messages import Address, ChatKind, CommandInvoked, Route, Sender
@@ -54,7 +55,7 @@ class Watching:
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         self.requests += 1
-        user = request.system.rpartition("user:")[2]
+        user = str(request.system).rpartition("user:")[2]
         self._look(user, request)
         match self._dice.choice(["answer", "answer", "calls", "calls", "calls", "fail", "hang"]):
             case "fail":
@@ -63,7 +64,7 @@ class Watching:
                 await asyncio.Event().wait()
             case "calls" if request.tools:
                 return self._calls(user, on_event)
-        private = "in private" in request.system
+        private = "in private" in str(request.system)
         text = f"That is {canary(user)}." if private else "That is for all to read."
         on_event(TextDelta(text))
         return ModelResponded(0, text)
@@ -185,9 +186,10 @@ async def _play(seed: int, operations: int, database: bytes) -> Watching:
     return model
 
 
-def prompt(principal: Principal, now: object, hints: str) -> str:
+def prompt(principal: Principal, now: object, hints: str) -> SystemPrompt:
     """The coach's own instructions, and whose turn it is."""
-    return f"{coach_prompt(principal, NOON, hints)}\nuser:{principal.user_id}"
+    own = coach_prompt(principal, NOON, hints)
+    return replace(own, dynamic=f"{own.dynamic}\nuser:{principal.user_id}")
 
 
 def failing() -> tuple[object, ...]:

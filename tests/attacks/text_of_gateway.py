@@ -82,6 +82,7 @@ def asked(text: str) -> None:
 
 ENTRIES: dict[str, Entry] = {
     "gateway.safety.guard:find": Entry(guard.find, guard.MAX_LOOKED_AT_CHARS),
+    "gateway.safety.guard:find_all": Entry(guard.find_all),
     "gateway.safety.output:clean": Entry(output.clean),
     "gateway.safety.output:clean of a suspect": Entry(suspect),
     "gateway.safety.output:Scrubber.last_look": Entry(SCRUBBER.last_look),
@@ -119,6 +120,7 @@ EXCUSED: dict[str, str] = {
     "gateway.ops.operators": "loops over the accounts of the configuration",
     "gateway.inbound.reception": "loops over the owners of an account, and compares counts",
     "gateway.sessions.conversation": "loops over the turns that are kept, by the number of their events",
+    "gateway.sessions.user_items:UserItemBuilder._check": "loops over the names of patterns",
     "gateway.sessions.mailbox": "asks the store again, by the ids of rows",
     "gateway.sessions.trials": "loops over what is at work, by its ids",
     "gateway.access.": "loops over people, requests and lists, whose ids and codes are short",

@@ -74,7 +74,7 @@ async def test_backup_of_a_database_at_rest_and_of_a_killed_ones(tmp_path: Path)
     await (await filled(tmp_path / "rest.db")).aclose()
     killed = tmp_path / "killed.db"
     command = [sys.executable, "-c", KILLED, f"sqlite:///{killed}"]
-    assert 137 == subprocess.run(command, cwd=Path(__file__).parents[2], check=False, timeout=15).returncode
+    assert 137 == subprocess.run(command, cwd=Path(__file__).parents[2], check=False, timeout=50).returncode
     for name in ("rest", "killed"):
         await asyncio.to_thread(back_up, tmp_path / f"{name}.db", tmp_path / f"{name}-copy.db")
         assert 20 == count(tmp_path / f"{name}-copy.db")

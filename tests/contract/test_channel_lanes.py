@@ -88,7 +88,7 @@ async def rows(rig: Rig) -> list[sa.Row]:
 
 async def until_rows(rig: Rig, *states: str) -> None:
     """Wait until the rows stand so."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while [row.state for row in await rows(rig)] != list(states):
             await asyncio.sleep(0.02)
 
@@ -102,7 +102,7 @@ class TestLanes:
         await rig.fail_next(Trouble.RETRYABLE)
         async with delivering(rig, timedelta()) as delivery:
             await say(rig, delivery, "t", "first", "second")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 while (row := (await rows(rig))[0]).not_before is None:
                     await asyncio.sleep(0.02)
             assert ("ready", 1) == (row.state, row.attempts)
@@ -119,7 +119,7 @@ class TestLanes:
         async with delivering(rig, timedelta(hours=25)) as delivery:
             await rig.fail_next(Trouble.RETRYABLE)
             await say(rig, delivery, "t", "never")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 while "dead" not in [row.state for row in await rows(rig)]:
                     await asyncio.sleep(0.02)
         await rig.mend()
@@ -136,7 +136,7 @@ class TestLanes:
         await rig.fail_next(Trouble.UNKNOWN)
         async with delivering(rig, timedelta()) as delivery:
             await say(rig, delivery, "t", "said?")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 while not (await rows(rig))[0].attempts:
                     await asyncio.sleep(0.02)
                 await asyncio.sleep(0.5)  # a confirmation may be waited for
@@ -154,7 +154,7 @@ class TestLanes:
         await rig.fail_next(Trouble.PERMANENT)
         async with delivering(rig, timedelta()) as delivery:
             await say(rig, delivery, "t", "first")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 while not (delivery.parked or "dead" in [row.state for row in await rows(rig)]):
                     await asyncio.sleep(0.02)
             parked = bool(delivery.parked)
@@ -164,7 +164,7 @@ class TestLanes:
                 delivery.unpark(rig.address.lane)
                 await until_rows(rig, "sent")
             await say(rig, delivery, "u", "after")
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(30):
                 while "after" not in rig.sent_texts():
                     await asyncio.sleep(0.02)
         assert (["first"] if parked else []) == [text for text in rig.sent_texts() if APOLOGY not in text][:-1]

@@ -308,7 +308,7 @@ async def test_frame_over_512_kb_ends_the_connection():
     async with house() as rig, rig.page() as page:
         async with page.http.ws_connect(f"{rig.url}web/ws") as socket:
             await socket.send_str("x" * (MAX_FRAME_BYTES + 1))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 while (message := await socket.receive()).type is aiohttp.WSMsgType.TEXT:
                     pass
             assert 1009 == socket.close_code, message
@@ -351,7 +351,7 @@ async def test_hidden_words_are_taken_off():
 
 async def _event(stream: aiohttp.ClientResponse) -> dict[str, object]:
     """The next server-sent event."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not (line := await stream.content.readline()).startswith(b"data: "):
             assert line, "the stream ended"
     return json.loads(line.removeprefix(b"data: "))

@@ -222,7 +222,7 @@ async def test_flood_of_frames_ends_its_connection():
                         sent += 1
                         if sent % 10 == 0:
                             await asyncio.sleep(0)
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(30):
                     async for message in flood:
                         assert len(message.data) < 300  # of what was refused no more than a glimpse comes back
             rig.clock.now_s += 60
@@ -238,7 +238,7 @@ async def _opened(held: AsyncExitStack, rig: House, browser: aiohttp.ClientSessi
 
 async def _close_code(page: aiohttp.ClientWebSocketResponse) -> int | None:
     """Why the gateway closed it."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while (message := await page.receive()).type is aiohttp.WSMsgType.TEXT:
             pass
     return message.data
@@ -246,7 +246,7 @@ async def _close_code(page: aiohttp.ClientWebSocketResponse) -> int | None:
 
 async def _answered(page: aiohttp.ClientWebSocketResponse) -> int:
     """The size of the history that answers a hello; 0 where the connection ended instead."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         async for message in page:
             if '"history"' in message.data[:300]:
                 return len(message.data)

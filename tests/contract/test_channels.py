@@ -49,7 +49,7 @@ class TestIn:
         await rig.people_say(["keep me"])
         assert ["keep me"] == await rig.sink.until_texts(1)
         assert [1, 1] == kept
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while rig.unacknowledged():
                 await asyncio.sleep(0.01)
 
@@ -60,7 +60,7 @@ class TestIn:
         rig.sink.arriving.clear()
         said = [f"message {number}" for number in range(30)]
         await rig.people_say(said)
-        await asyncio.wait_for(rig.sink.arriving.wait(), 5)
+        await asyncio.wait_for(rig.sink.arriving.wait(), 30)
         await asyncio.sleep(0.2)
         assert (30, 1) == (rig.unacknowledged(), len(await rig.sink.texts()))
         rig.sink.open.set()
@@ -72,7 +72,7 @@ class TestIn:
         rig.sink.open.clear()
         rig.sink.arriving.clear()
         await rig.people_say(["survivor"])
-        await asyncio.wait_for(rig.sink.arriving.wait(), 5)
+        await asyncio.wait_for(rig.sink.arriving.wait(), 30)
         await rig.stop()
         rig.sink.open.set()
         await rig.start()
@@ -190,6 +190,6 @@ class TestEnd:
     async def test_cancelled_run_ends_at_once(self, rig: Rig):
         """Nothing holds up a graceful stop."""
         await rig.met()
-        async with asyncio.timeout(2):
+        async with asyncio.timeout(10):
             await rig.stop()
         await rig.start()

@@ -48,7 +48,7 @@ class Raw:
 
     async def status(self) -> int:
         """Take one whole answer; its status, 0 where the connection ended instead."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             try:
                 head = await self.reader.readuntil(b"\r\n\r\n")
             except (asyncio.IncompleteReadError, ConnectionError):
@@ -59,7 +59,7 @@ class Raw:
 
     async def is_over(self) -> bool:
         """Wait until the other side has closed it, without having said anything."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             with contextlib.suppress(ConnectionError):
                 return await self.reader.read() == b""
         return True
@@ -155,7 +155,7 @@ async def test_slow_bodies_make_room_last():
         for _ in range(20):
             slow = await held.enter_async_context(raw(url))
             slow.say(b"POST /body HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\nExpect: 100-continue\r\n\r\n")
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(30):
                 await slow.reader.readuntil(b"100 Continue\r\n\r\n")
         async with raw(url) as asking:
             asking.say(HEALTH)
@@ -223,7 +223,7 @@ async def test_nothing_is_kept_of_who_is_gone():
         for number in range(100):
             async with raw(url) as one:
                 one.say(HEALTH[: number % 50])
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while len(made):
                 await asyncio.sleep(0)
         assert 0 == len(made._from) == len(made._by_inner)  # noqa: SLF001  that nothing grows is what is claimed
@@ -247,7 +247,7 @@ async def test_answer_that_nobody_reads_is_given_up():
     )
     async with listening, raw(f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}/") as greedy:
         greedy.say(HEALTH)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             await over.wait()
         await server.shutdown(0.01)
 

@@ -12,7 +12,7 @@ from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
 from agent.models.openai import OpenAIModel
 from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
-from agent.ports import CallStreamed, ModelRequest, TextDelta, ToolSpec
+from agent.ports import CallStreamed, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import EndReason, StopReason, ToolCall, UserItem
 from gateway.texts import HARNESS
 from tests.fakes.model_server import Call, ModelServer, Reply
@@ -76,7 +76,7 @@ class TestChatModel:
     async def test_the_text_told_is_the_text_of_the_response(self, model, stream):
         """Deltas add up to the response, or none was told."""
         events = []
-        response = await model.respond(ModelRequest("", (UserItem("hi"),), stream=stream), events.append)
+        response = await model.respond(ModelRequest(SystemPrompt(), (UserItem("hi"),), stream=stream), events.append)
         told = "".join(event.text for event in events if isinstance(event, TextDelta))
         assert TEXT == response.text
         assert told in ({TEXT} if stream else {TEXT, ""})
@@ -86,7 +86,7 @@ class TestChatModel:
     async def test_the_calls_told_are_the_calls_of_the_response(self, model):
         """Each once, by its place."""
         events = []
-        response = await model.respond(ModelRequest("", (UserItem("hi"),), (SPEC,)), events.append)
+        response = await model.respond(ModelRequest(SystemPrompt(), (UserItem("hi"),), (SPEC,)), events.append)
         told = [event for event in events if isinstance(event, CallStreamed)]
         assert [*range(len(response.tool_calls))] == [event.index for event in told]
         assert list(response.tool_calls) == [event.call for event in told]
@@ -97,7 +97,7 @@ class TestChatModel:
         """One model serves many turns at once."""
         async with asyncio.TaskGroup() as group:
             asked = [
-                group.create_task(model.respond(ModelRequest("", (UserItem("hi"),)), lambda _event: None))
+                group.create_task(model.respond(ModelRequest(SystemPrompt(), (UserItem("hi"),)), lambda _event: None))
                 for _ in range(20)
             ]
         assert {TEXT} == {one.result().text for one in asked}
@@ -115,12 +115,12 @@ async def test_f55_a_stop_closes_the_connection_at_once(how):
         agent = Agent(
             texts=HARNESS,
             model=model,
-            prompt=lambda *_: "",
+            prompt=lambda *_: SystemPrompt(),
             limits=AgentConfig(deadline_s=0.3 if how == "deadline" else 60.0),
             clock=lambda: NOW,
         )
         reason = await run_turn(a_turn(port), port, agent)
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not server.closed_early:
                 await asyncio.sleep(0)
         await model.aclose()

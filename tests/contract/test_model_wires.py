@@ -12,7 +12,7 @@ from agent.config import ModelConfig
 from agent.errors import FailureKind
 from agent.models.openai import OpenAIModel
 from agent.models.resilience import Resilient
-from agent.ports import CallStreamed, ModelAtWork, ModelFailure, ModelRequest, TextDelta, ToolSpec
+from agent.ports import CallStreamed, ModelAtWork, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
 from agent.transcript import AssistantItem, NoteItem, StopReason, ToolCall, ToolItem, Usage, UserItem
 from tests.fakes.model_server import Call, Fault, ModelServer, Reply
 
@@ -70,7 +70,7 @@ async def model(server):
 
 async def ask(model, *, stream=True, items=ITEMS, tools=(SPEC,)):
     events = []
-    response = await model.respond(ModelRequest("be kind", items, tools, 100, stream), events.append)
+    response = await model.respond(ModelRequest(SystemPrompt("be kind"), items, tools, 100, stream), events.append)
     return response, events
 
 

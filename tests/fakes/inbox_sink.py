@@ -96,14 +96,14 @@ class InboxSink:
 
     async def until_texts(self, count: int) -> list[str]:
         """The rows, once there are so many; ten seconds at most."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while len(texts := await self.texts()) < count:
                 await self._wait()
         return texts
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until `condition()` holds, ten seconds at most."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not condition():
                 await self._wait()
 

@@ -83,6 +83,6 @@ class RecordingSink:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until `condition()` holds, ten seconds at most."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not condition():
                 await self._changed.wait()

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from agent.context import PromptBuilder
+from agent.context.sections import PromptBuilder
 from agent.loop import Agent
-from agent.ports import ModelRequest, OnModelEvent, Principal, TextDelta, Turn, TurnPort
+from agent.ports import ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.transcript import EndReason, ModelResponded
 from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
@@ -169,7 +169,7 @@ class Spine:
     live: DeliveryConfig = field(default_factory=lambda: DeliveryConfig(typing_after_s=NEVER_S))
     tools: tuple[Tool, ...] = ()
     practice: bool = False  # the coach's commands, weekly plan and changes, over the store
-    prompt: PromptBuilder = field(default=lambda *_: "be kind")
+    prompt: PromptBuilder = field(default=lambda *_: SystemPrompt("be kind"))
     agent: Callable[[Turn, TurnPort], Awaitable[EndReason]] | None = None
     clean: Callable[[str], str] = str
     reader: UserItemBuilder = field(default_factory=lambda: UserItemBuilder(InputGuard(GuardConfig()), AGENT))
@@ -341,7 +341,7 @@ class Spine:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Let the gateway work until this holds, five seconds at most."""
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             while not condition():
                 self.check()
                 await self.store.read(lambda _: None)
@@ -349,7 +349,7 @@ class Spine:
     async def quiet(self) -> None:
         """Let the gateway work until nothing more happens by itself."""
         engine, idle, begun = self.store.engine, 0, 0
-        async with asyncio.timeout(15):
+        async with asyncio.timeout(30):
             while idle < IDLE_TICKS:
                 self.check()
                 await asyncio.sleep(0)

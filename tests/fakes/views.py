@@ -124,7 +124,7 @@ class FakeView(ABC):
 
     async def until(self, condition: Any) -> None:
         """Wait until `condition()` holds, ten seconds at most."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(30):
             while not condition():
                 await asyncio.sleep(0.005)
 

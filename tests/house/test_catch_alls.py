@@ -18,7 +18,9 @@ ALLOWED = {
     "gateway/sessions/session.py:Session.give_up",  # one apology
     "gateway/supervision.py:Supervised._contain",  # one task
     "gateway/supervision.py:_note_failure",  # one run of one part
-    "agent/tools/pipeline.py:Pipeline._run",  # one tool call
+    "agent/tools/pipeline.py:Pipeline._execute",  # one tool call
+    "agent/tools/pipeline.py:_own_check",  # a tool's own check of one call
+    "agent/tools/base.py:_holds",  # a tool's own check of one call
     "gateway/delivery/sender.py:call_within",  # one call of one channel
     "gateway/delivery/live_answer.py:LiveAnswer._show",  # one live answer
     "gateway/inbound/manager.py:ChannelManager._run_once",  # one channel's run

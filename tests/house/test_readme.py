@@ -17,8 +17,8 @@ IMPORTS = """
 from datetime import datetime
 from zoneinfo import ZoneInfo
 from pydantic import BaseModel
-from agent.context import compose
-from agent.ports import Principal
+from agent.context.sections import Section, compose
+from agent.ports import Principal, SystemPrompt
 from agent.tools.base import Effect, ToolContext, tool, tools_of
 from channels.base import CommandOption
 from gateway.commands.base import Command, Invocation, Reply

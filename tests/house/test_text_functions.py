@@ -1,7 +1,8 @@
 """Every function that reads text is measured for growth, or is excused with a reason: one message must not stop all."""
 
+import gc
 from cProfile import Profile
-from functools import cache
+from functools import _lru_cache_wrapper, cache
 from pathlib import Path
 from types import CodeType
 
@@ -15,7 +16,7 @@ from tests.attacks.text_of_channels import EXCUSED as CHANNELS_EXCUSED
 from tests.attacks.text_of_gateway import ENTRIES as OF_GATEWAY
 from tests.attacks.text_of_gateway import EXCUSED as GATEWAY_EXCUSED
 from tests.house.text_functions import module_of, text_functions
-from tests.house.tree import ROOT
+from tests.house.tree import PACKAGES, ROOT
 
 SHORT_CHARS = 60
 
@@ -52,6 +53,7 @@ def excuse_for(name: str, excused: dict[str, str]) -> str | None:
 @cache
 def functions_run() -> frozenset[str]:
     """`module:Qualified.name` of every function that the entries reach with a short text of every seventh shape."""
+    _forget_answers()
     profile = Profile()
     profile.enable()
     try:
@@ -62,6 +64,13 @@ def functions_run() -> frozenset[str]:
         profile.disable()
     codes = [seen.code for seen in profile.getstats() if isinstance(seen.code, CodeType)]
     return frozenset(named(code) for code in codes if code.co_filename.startswith(str(ROOT)))
+
+
+def _forget_answers() -> None:
+    """Empty the caches of the project: a function whose answer is kept would not be seen to run."""
+    for each in gc.get_objects():
+        if isinstance(each, _lru_cache_wrapper) and str(each.__module__).partition(".")[0] in PACKAGES:
+            each.cache_clear()
 
 
 def named(code: CodeType) -> str:

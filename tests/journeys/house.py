@@ -19,7 +19,7 @@ from gateway.store.engine import Store
 from tests.fakes.model_server import ModelServer, Reply
 
 TOKEN = "4711:JOURNEY-made-up-token"
-WAIT_S = 10.0
+WAIT_S = 30.0
 
 CONFIG = """
 [http]

@@ -95,7 +95,7 @@ class GatewayProcess:
         """Another command on the same home."""
         return subprocess.run(
             [sys.executable, "-m", "gateway", *arguments],
-            cwd=self.home, env=self._environment, capture_output=True, text=True, check=True, timeout=20,
+            cwd=self.home, env=self._environment, capture_output=True, text=True, check=True, timeout=50,
         )  # fmt: skip
 
     def start(self) -> None:

@@ -28,7 +28,7 @@ from tests.house.tree import ROOT
 
 AGENT = ROOT / "tests" / "contract" / "example_agent"
 PERSON = 100
-WAIT_S = 15.0
+WAIT_S = 30.0
 
 CONFIG = """
 [http]
@@ -128,7 +128,7 @@ def test_an_app_for_slack_is_made_for_the_agent_that_is_configured(installed: Pa
     config.write_text(CONFIG)
     command = [str(Path(sys.executable).with_name("tenk")), "slack-manifest", "--config", str(config)]
     env = os.environ | {"PYTHONPATH": str(installed)}
-    printed = subprocess.run(command, env=env, cwd=tmp_path, check=True, capture_output=True, timeout=20).stdout
+    printed = subprocess.run(command, env=env, cwd=tmp_path, check=True, capture_output=True, timeout=50).stdout
     manifest = json.loads(printed)
     assert ("The Pantry", "Knows what is in the larder") == (
         manifest["features"]["bot_user"]["display_name"], manifest["display_information"]["description"]

@@ -14,8 +14,8 @@ from pydantic import BaseModel, Field
 
 from agent.catalogue import Catalogue
 from agent.config import ModelConfig
-from agent.context import compose
-from agent.ports import LocalCommand, ModelRequest, OnModelEvent, Principal, TextDelta
+from agent.context.sections import Section, compose
+from agent.ports import LocalCommand, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta
 from agent.tools.base import Effect, Tool, ToolContext, tool, tools_of
 from agent.transcript import ModelResponded, UserItem
 from channels.base import CommandOption
@@ -93,8 +93,13 @@ def _commands(store: Store) -> Sequence[Command]:
     return (Command("list", "menu.list", partial(_list, store), options=(option,)),)
 
 
-def _prompt(principal: Principal, now: datetime, hints: str = "") -> str:
-    return compose(["You keep a household's pantry. Put there what they bring."], [f"It is {now:%Y-%m-%d}.", hints])
+def _prompt(principal: Principal, now: datetime, hints: str = "") -> SystemPrompt:
+    sections = {
+        Section.IDENTITY: "You keep a household's pantry. Put there what they bring.",
+        Section.TIME: f"It is {now:%Y-%m-%d}.",
+        Section.FORMATTING: hints,
+    }
+    return compose(sections)
 
 
 PANTRY = AgentProduct(

@@ -3,14 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.context import (
-    BLANKED,
-    BOUNDARY,
-    blank_old_results,
-    compose,
-    estimate_tokens,
-    trim_history,
-)
+from agent.context.layers import BLANKED, blank_old_results, trim_history
+from agent.context.sections import Section, compose
+from agent.context.sizes import estimate_tokens
 from agent.transcript import AssistantItem, NoteItem, ToolCall, ToolItem, UserItem
 from tests.unit.agent.test_transcript import refuse
 
@@ -58,6 +53,17 @@ def test_old_results_are_left_out_and_their_calls_stay():
 
 def test_the_prompt_begins_with_the_same_bytes_for_everybody():
     """What is of the person and the day stands below the boundary."""
-    prompts = {compose(["I am a coach.", "", "Be kind."], [f"This is {name}."]) for name in ("Ana", "Bo")}
-    assert 2 == len(prompts)
-    assert {"I am a coach.\n\nBe kind."} == {prompt.partition(BOUNDARY)[0] for prompt in prompts}
+    prompts = [
+        compose(
+            {
+                Section.PERSON: f"This is {name}.",
+                Section.SAFETY: "Be kind.",
+                Section.TOOLS: "",
+                Section.IDENTITY: "I am a coach.",
+            }
+        )
+        for name in ("Ana", "Bo")
+    ]
+    assert ["I am a coach.\n\nBe kind."] * 2 == [prompt.static for prompt in prompts]
+    assert ["This is Ana.", "This is Bo."] == [prompt.dynamic for prompt in prompts]
+    assert "I am a coach.\n\nBe kind.\n\n---\n\nThis is Bo." == str(prompts[1])

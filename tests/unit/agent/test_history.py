@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from agent.coach.request_view import listen
-from agent.context import PastTurn, history_for
+from agent.context.history import PastTurn, history_for
 from agent.models.openai_format import spoken_text
-from agent.ports import ModelRequest
+from agent.ports import ModelRequest, SystemPrompt
 from agent.transcript import (
     AssistantItem,
     CallOutcome,
@@ -144,8 +144,8 @@ def test_rules_do_nothing_for_what_another_member_said() -> None:
     """What stands unanswered from another's turn is no task; a question to them is not answered by a word of ours."""
     stopped = PastTurn(BEA, (TurnStarted((UserItem("45m guitar", "Bea"),)), TurnEnded(EndReason.STOPPED, "")))
     items = (*history_for([stopped], ANA), UserItem("stats", "Ana"))
-    heard = listen(ModelRequest("", items))
+    heard = listen(ModelRequest(SystemPrompt(), items))
     assert (("stats",), ()) == (heard.pending, heard.earlier)
     asked = PastTurn(BEA, (TurnStarted((UserItem("45m", "Bea"),)), TurnEnded(EndReason.COMPLETED, "Which skill?")))
-    heard = listen(ModelRequest("", (*history_for([asked], ANA), UserItem("guitar", "Ana"))))
+    heard = listen(ModelRequest(SystemPrompt(), (*history_for([asked], ANA), UserItem("guitar", "Ana"))))
     assert () == heard.earlier

@@ -4,7 +4,7 @@ import pytest
 
 from agent.coach.intents import Intent, read_request
 from agent.coach.request_view import listen
-from agent.ports import ModelRequest
+from agent.ports import ModelRequest, SystemPrompt
 from agent.transcript import AssistantItem, ToolCall, ToolItem, UserItem
 
 
@@ -51,4 +51,4 @@ def test_f34_results_and_arguments_nested_without_end_are_read_as_nothing() -> N
         AssistantItem("", (ToolCall("c", "get_journey_stats", deep),)),
         ToolItem("c", "a", deep),
     )
-    assert listen(ModelRequest("", items)).returned[0].data == {}
+    assert listen(ModelRequest(SystemPrompt(), items)).returned[0].data == {}

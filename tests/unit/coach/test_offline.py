@@ -7,7 +7,7 @@ import pytest
 from agent.coach.changes import LogPractice
 from agent.coach.offline import OfflineCoach
 from agent.coach.prompt import coach_prompt
-from agent.ports import ModelRequest
+from agent.ports import ModelRequest, SystemPrompt
 from agent.transcript import SuggestedReply, UserItem
 from tests.fakes.offline_conversation import Conversation
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY
@@ -28,7 +28,7 @@ class TestHonesty:
 
     def test_without_tools_it_does_not_pretend(self):
         """A forced last call with nothing read says so instead of inventing a number."""
-        answer = OfflineCoach().answer(ModelRequest("", (UserItem("stats"),)))
+        answer = OfflineCoach().answer(ModelRequest(SystemPrompt(), (UserItem("stats"),)))
         assert "cannot look at your data" in answer.text
         assert () == answer.calls
 

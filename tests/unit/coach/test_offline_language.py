@@ -9,7 +9,7 @@ from agent.coach.changes import LogPractice
 from agent.coach.tools import CoachTools, NoArguments
 from agent.loop import run_turn
 from agent.models.openai_format import request_body
-from agent.ports import ModelRequest, RequestContext
+from agent.ports import ModelRequest, RequestContext, SystemPrompt
 from agent.tools.base import Effect, ToolError, tool, tools_of
 from agent.transcript import UserItem
 from tests.fakes.offline_conversation import Conversation
@@ -24,7 +24,8 @@ class TestWithoutThePrompt:
     def reworded(self, ana: Conversation) -> Conversation:
         """Ana in Spanish, at a coach with other instructions."""
         ana.practice.principal = replace(ANA, locale="es-MX", timezone="Pacific/Auckland")
-        ana.agent = replace(ana.agent, prompt=lambda *_: "Answer in: English. Today is Monday, 1999-01-04.")
+        other = SystemPrompt("Answer in: English. Today is Monday, 1999-01-04.")
+        ana.agent = replace(ana.agent, prompt=lambda *_: other)
         return ana
 
     async def test_the_language_is_the_persons_where_the_words_tell_none(self, reworded: Conversation):
@@ -50,7 +51,7 @@ class TestWithoutThePrompt:
 
     def test_no_wire_sends_it(self):
         """It is for models in this process."""
-        bare = ModelRequest("", (UserItem("hi"),))
+        bare = ModelRequest(SystemPrompt(), (UserItem("hi"),))
         told = replace(bare, context=RequestContext("es", NOW, "what was read"))
         bodies = [request_body(request, "m", "max_tokens", usage_in_stream=True) for request in (bare, told)]
         assert bodies[0] == bodies[1]

@@ -98,7 +98,7 @@ class TestPrefetch:
                 await self.asked.wait()
                 return await super().sessions(principal, limit=limit)
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(30):
             assert 0 == (await prefetch(Slow(), ANA, NOW)).journey.overall.total_minutes
 
     async def test_the_offline_coach_plans_from_what_a_model_is_shown(self, practice: ConnectedPractice):

@@ -12,7 +12,7 @@ from agent.coach.reports import SkillsReport
 from agent.coach.request_view import CHANGES
 from agent.coach.sentences import MAX_CHARS, Reading, read_sentence
 from agent.coach.vocabulary import CLASSES
-from agent.ports import ModelRequest, RequestContext, ToolSpec
+from agent.ports import ModelRequest, RequestContext, SystemPrompt, ToolSpec
 from agent.tools.results import success_result
 from agent.transcript import AssistantItem, ToolCall, ToolItem, UserItem
 
@@ -47,7 +47,7 @@ def _calls(text: str, names: tuple[str, ...]) -> list[str]:
         AssistantItem("", (ToolCall("c1", "get_user_skills", "{}"),)),
         ToolItem("c1", "get_user_skills", _report(names)),
     )
-    answer = OfflineCoach().answer(ModelRequest("", items, tools, context=CONTEXT))
+    answer = OfflineCoach().answer(ModelRequest(SystemPrompt(), items, tools, context=CONTEXT))
     return [call.name for call in answer.calls]
 
 

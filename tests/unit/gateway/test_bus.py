@@ -52,7 +52,7 @@ def is_urgent(row: InboxRow) -> bool:
 
 async def take(bus: Bus, count: int) -> list[int]:
     """The ids of so many rows; every one must be there at once."""
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(30):
         return [(await bus.consume()).id for _ in range(count)]
 
 

@@ -65,7 +65,7 @@ async def managed(
 
 async def until(condition: Callable[[], bool]) -> None:
     """Let others work until this holds."""
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0)
 

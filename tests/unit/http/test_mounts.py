@@ -145,7 +145,7 @@ async def test_foreign_host_gets_nothing_of_a_channel():
 async def test_streams_end_with_the_server():
     """A page that stays open does not hold up a stop."""
     hook = Hook()
-    async with asyncio.timeout(5), aiohttp.ClientSession() as session:
+    async with asyncio.timeout(30), aiohttp.ClientSession() as session:
         async with served(Loaded([hook])) as url:
             socket = await session.ws_connect(f"{url}stream")
             await hook.streaming.wait()

@@ -3,10 +3,10 @@
 import json
 
 from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
-from agent.ports import CallStreamed, ModelRequest, TextDelta
+from agent.ports import CallStreamed, ModelRequest, SystemPrompt, TextDelta
 from agent.transcript import StopReason, SuggestedReply, UserItem
 
-REQUEST = ModelRequest("", (UserItem("hello"),))
+REQUEST = ModelRequest(SystemPrompt(), (UserItem("hello"),))
 
 
 class Rules:

@@ -111,7 +111,7 @@ async def test_a_store_that_cannot_be_read_for_a_while_is_waited_for(
         spine.model.give("answer one")
         await engine.refused.wait()
         engine.down = False
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while None in (await spine.outcomes()).values():
             spine.check()
             if spine.model.asked is not None:

@@ -50,7 +50,7 @@ async def running(engine: Engine, **options: int) -> AsyncIterator[Writer]:
 
 async def until(holds: Callable[[], bool], engine: Engine) -> None:
     """Let commits go by until it holds."""
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not holds():
             engine.asked.clear()
             await engine.asked.wait()

@@ -10,11 +10,21 @@ from agent.errors import FailureKind
 from agent.models.failures import failure
 from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
-from agent.ports import ALIVE, PINGED, ModelAtWork, ModelFailure, ModelRequest, RetryPause, TextDelta, TextDiscarded
+from agent.ports import (
+    ALIVE,
+    PINGED,
+    ModelAtWork,
+    ModelFailure,
+    ModelRequest,
+    RetryPause,
+    SystemPrompt,
+    TextDelta,
+    TextDiscarded,
+)
 from agent.transcript import ModelResponded
 from tests.fakes.virtual_time import passes, run_virtually
 
-REQUEST = ModelRequest("", ())
+REQUEST = ModelRequest(SystemPrompt(), ())
 
 
 class Pauses:

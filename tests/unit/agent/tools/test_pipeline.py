@@ -11,7 +11,9 @@ from agent.journal import Journal
 from agent.ports import ToolEnded, ToolStarted
 from agent.tools.base import Effect, Tool, ToolError, tool, tools_of
 from agent.tools.executor import Executor
-from agent.tools.pipeline import Permissions, Pipeline, ToolBox
+from agent.tools.guards import NameRules
+from agent.tools.pipeline import Pipeline
+from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolResultRewritten, open_calls
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort
 
@@ -62,7 +64,7 @@ async def run(port, tools, *wanted, allow=(), deny=(), max_calls=50, max_paralle
     response = ModelResponded(0, "", tuple(ToolCall(f"c{i}", name, args) for i, (name, args) in enumerate(wanted)))
     journal = Journal("t", [response], port)
     pipeline = Pipeline(
-        tools=ToolBox(tools), permissions=Permissions(deny, allow), principal=ANA, port=port, journal=journal,
+        tools=ToolBox(tools), permissions=NameRules(deny, allow), principal=ANA, port=port, journal=journal,
         clock=lambda: NOW, tool_timeout_s=60.0, remaining_s=lambda: remaining_s,
     )  # fmt: skip
     executor = Executor(pipeline, journal, port, max_calls=max_calls, max_parallel=max_parallel)

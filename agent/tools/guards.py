@@ -1,0 +1,133 @@
+"""Who has a say in a tool call beside the model: hooks before and after it, and the permission to run it.
+
+Here stand the two seams and what a gateway without either does. The order in which they are asked is the pipeline's.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Protocol
+
+from pydantic import BaseModel
+
+from agent.tools.arguments import SecurityRisk
+from agent.tools.base import Tool, ToolContext
+from agent.transcript import ToolReturned
+
+
+@dataclass(frozen=True, slots=True)
+class ToolUse:
+    """One call as hooks and permission see it: after backfill, before it runs."""
+
+    tool: Tool
+    arguments: BaseModel
+    context: ToolContext
+    risk: SecurityRisk = SecurityRisk.UNKNOWN  # as the model scored it; may only tighten
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether this call changes nothing."""
+        return self.tool.only_reads(self.arguments)
+
+    @property
+    def is_destructive(self) -> bool:
+        """Whether what this call changes cannot be had back."""
+        return self.tool.is_destructive(self.arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """The call may run."""
+
+    arguments: Mapping[str, object] | None = None  # in place of its own; they must fit its schema. None: as they are
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """The call does not run."""
+
+    reason: str  # read by the model
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A person has to say."""
+
+    question: str = ""  # read by the person; empty: whether this tool may run
+
+
+Verdict = Allow | Deny | Ask
+
+
+@dataclass(frozen=True, slots=True)
+class PreTool:
+    """What hooks say before a call."""
+
+    verdict: Verdict | None = None  # None: nothing; the permission is asked as if there were no hook
+    context: str = ""  # the model reads this behind the results of the response
+
+
+@dataclass(frozen=True, slots=True)
+class PostTool:
+    """What hooks say after a call that ran."""
+
+    content: str | None = None  # the result as the model shall see it, a JSON object; None: as it is
+    context: str = ""  # the model reads this behind the results of the response
+
+
+class ToolHooks(Protocol):
+    """Runs the hooks of one tool call. Errors of a hook stay with it: none of these raises."""
+
+    async def pre_tool(self, use: ToolUse) -> PreTool:
+        """Before permission; may decide it, rewrite the input, add context."""
+        ...
+
+    async def post_tool(self, use: ToolUse, returned: ToolReturned) -> PostTool:
+        """After the raw result is durable; may change what the model sees of it."""
+        ...
+
+    async def permission_denied(self, use: ToolUse, denied: Deny) -> None:
+        """The call will not run; told, not asked."""
+        ...
+
+
+class Permissions(Protocol):
+    """Decides whether a call may run."""
+
+    async def decide(self, use: ToolUse, hooked: Verdict | None) -> Verdict:
+        """The whole chain's answer; `hooked` is what the hooks decided, None where they said nothing."""
+        ...
+
+
+class NoHooks:
+    """Nobody has anything to say."""
+
+    async def pre_tool(self, use: ToolUse) -> PreTool:
+        """Nothing."""
+        return PreTool()
+
+    async def post_tool(self, use: ToolUse, returned: ToolReturned) -> PostTool:
+        """Nothing."""
+        return PostTool()
+
+    async def permission_denied(self, use: ToolUse, denied: Deny) -> None:
+        """Nobody listens."""
+
+
+@dataclass(frozen=True, slots=True)
+class NameRules:
+    """Rules by tool name pattern (`mcp__*`, `save_?`), case-sensitive."""
+
+    deny: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+
+    async def decide(self, use: ToolUse, hooked: Verdict | None) -> Verdict:
+        """Deny before allow; what no rule names is allowed where it is contained (reads, own data), else asked for."""
+        name = use.tool.name
+        if isinstance(hooked, Deny):
+            return hooked
+        if any(fnmatchcase(name, pattern) for pattern in self.deny):
+            return Deny(f"the rules forbid {name}.")
+        if any(fnmatchcase(name, pattern) for pattern in self.allow) or not use.tool.effect.is_outside:
+            return hooked or Allow()
+        return hooked or Ask()

@@ -1,0 +1,337 @@
+"""The steps of a call in their order, and who has a say in each: the tool's own flags, hooks, permission."""
+
+import asyncio
+import json
+from dataclasses import dataclass, field
+
+import pytest
+from pydantic import BaseModel
+
+from agent.journal import Journal
+from agent.tools.arguments import SecurityRisk
+from agent.tools.base import Effect, ToolError, tool, tools_of
+from agent.tools.guards import Allow, Ask, Deny, NameRules, PostTool, PreTool
+from agent.tools.pipeline import PendingCall, Pipeline
+from agent.tools.toolbox import ToolBox
+from agent.transcript import CallOutcome, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
+from tests.fakes.agents import a_tool
+from tests.fakes.turn_port import ANA, NOW, FakeTurnPort
+
+
+class Path(BaseModel):
+    path: str = "."
+    depth: int = 0
+
+
+class Listing(BaseModel):
+    names: list[str]
+
+
+@dataclass
+class Guards:
+    """Hooks and permission that say what they are told to, and note when they were asked."""
+
+    pre: PreTool = field(default_factory=PreTool)
+    verdict: Allow | Deny | Ask = field(default_factory=Allow)
+    post: PostTool = field(default_factory=PostTool)
+    log: list[object] = field(default_factory=list)
+
+    async def pre_tool(self, use):
+        self.log.append(("pre", use.arguments.path))
+        return self.pre
+
+    async def decide(self, use, hooked):
+        self.log.append(("permission", use.arguments.path, hooked))
+        return self.verdict
+
+    async def post_tool(self, use, returned):
+        self.log.append(("post", use.arguments.path, returned.outcome))
+        return self.post
+
+    async def permission_denied(self, use, denied):
+        self.log.append(("denied", denied.reason))
+
+
+class Shelf:
+    """A tool that notes each of its steps."""
+
+    def __init__(self, log):
+        self.log = log
+
+    async def check(self, context, arguments):
+        self.log.append(("validate", arguments.path))
+        if arguments.path == "nowhere":
+            raise ToolError("there is no such place")
+
+    def expand(self, context, arguments):
+        self.log.append(("backfill", arguments.path))
+        return arguments.model_copy(update={"path": f"/home/{arguments.path}"})
+
+    @tool(Path, validate=check, backfill=expand, aliases=("ls", "dir"))
+    async def look(self, context, arguments):
+        """Look there."""
+        self.log.append(("run", arguments.path))
+        return {"names": [arguments.path]}
+
+
+async def put(guards, tools, name, written="{}", *, intended=None, port=None):
+    """One call through the pipeline; its result and what was journaled."""
+    port = port or FakeTurnPort()
+    pipeline = Pipeline(
+        tools=ToolBox(tools), permissions=guards, hooks=guards, principal=ANA, port=port,
+        journal=Journal("t", [], port), clock=lambda: NOW, tool_timeout_s=60.0, remaining_s=lambda: 60.0,
+    )  # fmt: skip
+    pending = PendingCall(ToolCall("c0", name, written), 0, "t/0/0", intended)
+    pending.response_stands.set()
+    result = await pipeline.run(pending)
+    return result.returned, port.events
+
+
+def error(returned):
+    return json.loads(returned.content)["error"]
+
+
+async def test_the_steps_of_a_call_come_in_their_order():
+    """Hooks, permission and run see the backfilled input; the intent says what runs, before it runs."""
+    guards = Guards()
+    returned, (intent, raw) = await put(guards, tools_of(Shelf(guards.log)), "look", '{"path": "a"}')
+    assert [
+        ("validate", "a"),
+        ("backfill", "a"),
+        ("pre", "/home/a"),
+        ("permission", "/home/a", None),
+        ("run", "/home/a"),
+        ("post", "/home/a", CallOutcome.DONE),
+    ] == guards.log
+    assert ToolIntended(0, "t/0/0", "look", '{"path":"/home/a","depth":0}') == intent
+    assert raw == returned
+
+
+@pytest.mark.parametrize("name", ["look", "ls", "dir"])
+async def test_a_tool_is_found_by_its_aliases(name):
+    """The result keeps the name that the model used; the model is told of one name only."""
+    guards = Guards()
+    box = ToolBox(tools_of(Shelf(guards.log)))
+    returned, _ = await put(guards, tools_of(Shelf(guards.log)), name)
+    assert (CallOutcome.DONE, name) == (returned.outcome, returned.name)
+    assert ["look"] == [spec.name for spec in box.specs]
+
+
+async def test_what_no_schema_can_say_the_tool_says_itself():
+    """Its words are the result; nobody is asked for a call that cannot be."""
+    guards = Guards()
+    returned, _ = await put(guards, tools_of(Shelf(guards.log)), "look", '{"path": "nowhere"}')
+    assert (CallOutcome.FAILED, "there is no such place") == (returned.outcome, error(returned))
+    assert [("validate", "nowhere")] == guards.log
+
+
+@pytest.mark.parametrize("check", ["validate", "backfill"])
+async def test_a_check_that_throws_lets_nothing_run(check):
+    """An error of the tool's own check is its result; the message, which may hold a secret, is not said."""
+    ran = []
+
+    async def run(_context, _arguments):
+        ran.append(1)
+
+    def burst(_context, _arguments):
+        raise RuntimeError("password=hunter2")
+
+    returned, _ = await put(Guards(), [a_tool("burst", run, Path, **{check: burst})], "burst")
+    assert (CallOutcome.FAILED, []) == (returned.outcome, ran)
+    assert "RuntimeError" in error(returned)
+    assert "hunter2" not in returned.content
+
+
+async def test_a_denied_call_does_not_run_and_is_told_of():
+    """The model reads why; no intent is journaled; the hooks hear of it."""
+    guards = Guards(verdict=Deny("not on a Sunday"))
+    returned, events = await put(guards, tools_of(Shelf(guards.log)), "look")
+    assert (CallOutcome.DENIED, "Denied: not on a Sunday") == (returned.outcome, error(returned))
+    assert [returned] == events
+    assert ("denied", "not on a Sunday") == guards.log[-1]
+
+
+async def test_who_cannot_be_asked_has_not_agreed():
+    """Until a person can be asked, what would be asked is denied."""
+    guards = Guards(verdict=Ask("May it?"))
+    returned, _ = await put(guards, tools_of(Shelf(guards.log)), "look")
+    assert CallOutcome.DENIED is returned.outcome
+    assert "confirmation" in error(returned)
+
+
+async def test_permission_may_rewrite_the_input():
+    """What runs, and what is journaled as intended, is the rewritten input; the tool checks it again."""
+    guards = Guards(verdict=Allow({"path": "safe"}))
+    returned, events = await put(guards, tools_of(Shelf(guards.log)), "look", '{"path": "a"}')
+    assert '{"path":"safe","depth":0}' == events[0].arguments
+    assert [("validate", "safe"), ("run", "safe"), ("post", "safe", CallOutcome.DONE)] == guards.log[-3:]
+    assert CallOutcome.DONE is returned.outcome
+
+
+@pytest.mark.parametrize("rewritten", [{"path": 7}, {"elsewhere": "a"}, {"path": "nowhere"}])
+async def test_a_rewritten_input_that_does_not_fit_does_not_run(rewritten):
+    """Nobody may put in what the model itself could not."""
+    guards = Guards(verdict=Allow(rewritten))
+    returned, _ = await put(guards, tools_of(Shelf(guards.log)), "look")
+    assert returned.outcome in {CallOutcome.DENIED, CallOutcome.FAILED}
+    assert not [step for step in guards.log if step[0] == "run"]
+
+
+async def test_what_the_hooks_decide_reaches_the_permission():
+    """The chain is the permission's; a hook is its first link."""
+    guards = Guards(pre=PreTool(Deny("no")))
+    await put(guards, tools_of(Shelf(guards.log)), "look")
+    assert ("permission", "/home/.", Deny("no")) in guards.log
+
+
+@pytest.mark.parametrize(("hooked", "outcome"), [(Deny("no"), "denied"), (Allow(), "done"), (Ask("?"), "denied")])
+async def test_todays_rules_heed_hooks_but_never_past_a_deny(hooked, outcome):
+    """A hook may allow what would be asked for, and deny anything; it cannot allow what the rules deny."""
+    guards = Guards()
+    use = type("Use", (), {"tool": tools_of(Shelf(guards.log))[0]})
+    verdict = await NameRules().decide(use, hooked)
+    assert (outcome == "done") is isinstance(verdict, Allow)
+    assert isinstance(await NameRules(deny=("l*",)).decide(use, hooked), Deny)
+
+
+async def test_what_a_hook_makes_of_a_result_is_a_second_event():
+    """The raw result stays in the journal; what hooks add is read behind it."""
+    guards = Guards(pre=PreTool(context="it is a test"), post=PostTool('{"success":true}', "be brief"))
+    returned, (_, raw, rewritten, *notes) = await put(guards, tools_of(Shelf(guards.log)), "look")
+    assert isinstance(raw, ToolReturned)
+    assert "names" in raw.content
+    assert ToolResultRewritten(0, "t/0/0", "c0", '{"success":true}') == rewritten
+    assert '{"success":true}' == returned.content
+    assert [Nudged(0, "it is a test"), Nudged(0, "be brief")] == notes
+
+
+async def test_a_call_that_a_dead_process_began_goes_on_as_it_was_intended():
+    """Its input is the journaled one; it was permitted once, and is asked nobody again."""
+    guards, ran = Guards(verdict=Deny("never")), []
+
+    async def run(_context, arguments):
+        ran.append(arguments.path)
+
+    intended = ToolIntended(0, "t/0/0", "send", '{"path":"safe","depth":1}')
+    sending = a_tool("send", run, Path, Effect.IDEMPOTENT, backfill=lambda _context, arguments: arguments)
+    returned, events = await put(guards, [sending], "send", '{"path": "a"}', intended=intended)
+    assert (["safe"], CallOutcome.DONE) == (ran, returned.outcome)
+    assert [returned] == events
+
+
+@pytest.mark.parametrize(
+    ("written", "risk"),
+    [
+        ("{}", SecurityRisk.UNKNOWN),
+        ('{"security_risk": "HIGH"}', SecurityRisk.HIGH),
+        ('{"security_risk": "low"}', SecurityRisk.LOW),
+        ('{"security_risk": "none at all"}', SecurityRisk.UNKNOWN),
+        ('{"security_risk": ["LOW"]}', SecurityRisk.UNKNOWN),
+    ],
+)
+async def test_the_risk_that_the_model_scores_is_for_the_permission_alone(written, risk):
+    """It is no argument: no tool sees it, and what cannot be read is unknown."""
+    seen = []
+
+    class Notes(Guards):
+        async def decide(self, use, hooked):
+            seen.append(use.risk)
+            return Allow()
+
+    guards = Notes()
+    returned, _ = await put(guards, tools_of(Shelf(guards.log)), "look", written)
+    assert ([risk], CallOutcome.DONE) == (seen, returned.outcome)
+
+
+def test_only_tools_that_reach_outside_ask_for_a_score():
+    """Each word of a schema is paid for in each request."""
+
+    async def run(_context, _arguments):
+        pass
+
+    tools = [a_tool("reads", run), a_tool("sends", run, effect=Effect.UNSAFE)]
+    scored = {each.name: "security_risk" in each.spec.schema["properties"] for each in tools}
+    assert {"reads": False, "sends": True} == scored
+
+
+async def test_a_disabled_tool_is_not_there():
+    """It is asked once; one that cannot say is not there either."""
+
+    def burst():
+        raise RuntimeError
+
+    async def run(_context, _arguments):
+        pass
+
+    tools = [a_tool("on", run), a_tool("off", run, enabled=False), a_tool("odd", run, enabled=burst)]
+    assert ["on"] == [spec.name for spec in ToolBox(tools).specs]
+
+
+@pytest.mark.parametrize(
+    ("flags", "safe"),
+    [
+        ({}, False),
+        ({"concurrency_safe": True}, True),
+        ({"concurrency_safe": lambda arguments: arguments.n > 1}, True),
+        ({"concurrency_safe": lambda arguments: arguments.n > 2}, False),
+        ({"concurrency_safe": lambda arguments: arguments.nothing}, False),
+        ({"concurrency_safe": True, "exclusive": True}, False),
+        ({"concurrency_safe": True, "read_only": lambda arguments: arguments.n < 2}, False),
+        ({"concurrency_safe": True, "effect": Effect.UNSAFE}, False),
+        ({"concurrency_safe": True, "effect": Effect.UNSAFE, "read_only": lambda arguments: arguments.n == 2}, True),
+    ],
+)
+def test_a_flag_may_depend_on_the_input_and_fails_closed(flags, safe):
+    """A check that throws counts as unsafe; a call that changes anything never runs beside another."""
+
+    async def run(_context, _arguments):
+        pass
+
+    one = a_tool("one", run, **flags)
+    assert safe is one.is_concurrency_safe(one.arguments(n=2))
+
+
+def test_a_destructive_check_that_throws_counts_as_destructive():
+    """Unsure is unsafe."""
+
+    async def run(_context, _arguments):
+        pass
+
+    odd = a_tool("odd", run, destructive=lambda arguments: arguments.nothing)
+    assert odd.is_destructive(odd.arguments())
+    assert not a_tool("even", run).is_destructive(odd.arguments())
+
+
+@pytest.mark.parametrize(("data", "fits"), [({"names": ["a"]}, True), (Listing(names=["a"]), True), ([1], False)])
+async def test_a_result_is_what_its_tool_promises(data, fits):
+    """What does not fit the output schema is a failure the model reads."""
+
+    async def run(_context, _arguments):
+        return data
+
+    returned, _ = await put(Guards(), [a_tool("lists", run, Path, output_schema=Listing)], "lists")
+    assert fits is (returned.outcome is CallOutcome.DONE)
+    assert fits is ('"names":["a"]' in returned.content)
+
+
+@pytest.mark.parametrize(
+    ("effect", "flags", "outcome"),
+    [
+        (Effect.NONE, {}, CallOutcome.SKIPPED),
+        (Effect.UNSAFE, {"cancellable": True}, CallOutcome.UNKNOWN),
+        (Effect.UNSAFE, {}, CallOutcome.DONE),
+        (Effect.NONE, {"cancellable": False}, CallOutcome.DONE),
+    ],
+)
+async def test_a_stop_ends_a_running_call_only_where_it_may(effect, flags, outcome):
+    """A read ends at once, with a result that says so; what reaches outside is waited for unless it says otherwise."""
+    port = FakeTurnPort()
+
+    async def run(_context, _arguments):
+        port.stop()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return "whole"
+
+    returned, _ = await put(Guards(), [a_tool("slow", run, Path, effect, **flags)], "slow", port=port)
+    assert outcome is returned.outcome
