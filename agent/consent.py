@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class AskedCall:
     """A call that needs a person's word."""
 
     call_key: str  # turn/step/index

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NoReturn, Protocol
 
-from agent.consent import Ask, Consent
+from agent.consent import AskedCall, Consent
 from agent.errors import FailureKind
 from agent.transcript import (
     EndReason,
@@ -225,15 +225,15 @@ class TurnPort(Protocol):
         """Whether `steer` would claim something now."""
         ...
 
-    async def consent(self, ask: Ask) -> Consent | None:
+    async def consent(self, ask: AskedCall) -> Consent | None:
         """What the turn's person has said to exactly this; None: they were not asked, or it was void.
 
         `REMEMBERED` is also what they said of this tool before, where that may count.
         """
         ...
 
-    async def park(self, ask: Ask, left_s: float) -> NoReturn:
-        """Ask them, and let the turn wait: the question and the wait are durable when this raises.
+    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
+        """AskedCall them, and let the turn wait: the question and the wait are durable when this raises.
 
         `left_s` is what is left of the turn's time.
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 from typing import NoReturn
 
-from agent.consent import Ask, Consent, TurnParked
+from agent.consent import AskedCall, Consent, TurnParked
 from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
 from agent.transcript import (
     EndReason,
@@ -134,7 +134,7 @@ class JournaledTurn:
             self._session.reactions.show(row, Sign.STEERED)
         return taken
 
-    async def consent(self, ask: Ask) -> Consent | None:
+    async def consent(self, ask: AskedCall) -> Consent | None:
         """What was said to exactly this call; or of this tool before, where that may count."""
 
         def look(connection: Connection) -> Consent | None:
@@ -147,7 +147,7 @@ class JournaledTurn:
 
         return await self._deps.store.read(look, lasting=True)
 
-    async def park(self, ask: Ask, left_s: float) -> NoReturn:
+    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
         """Put the question, let the turn wait: one commit. A stop that came too early for it takes it back."""
         async with self._parks:  # calls that run side by side ask one after the other, and the first one parks
             settled = await self._live.settle()
@@ -170,7 +170,7 @@ class JournaledTurn:
                 await self._deps.store.write(take_back, then=lambda _: self._deps.parking.release([self._turn.id]))
             raise TurnParked
 
-    def _approval(self, ask: Ask) -> Approval:
+    def _approval(self, ask: AskedCall) -> Approval:
         now = self._deps.clock()
         return Approval(
             id=new_id(), tenant=self._turn.tenant, turn_id=self._turn.id, user_id=self._turn.user_id,

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from agent.catalogue import Catalogue
-from agent.consent import Ask, Consent
+from agent.consent import AskedCall, Consent
 from agent.language import escape
 from agent.ports import Principal
 from agent.wellformed import clean
@@ -39,7 +39,7 @@ class Questions:
     valid: timedelta  # how long a question holds
 
     def message(
-        self, channel: Channel, claimed: ClaimedTurn, principal: Principal, ask: Ask, approval: Approval
+        self, channel: Channel, claimed: ClaimedTurn, principal: Principal, ask: AskedCall, approval: Approval
     ) -> OutboundMessage:
         """The question, to the place where the turn answers; in a group it names whose word it needs."""
         turn, locale = claimed.turn, principal.locale

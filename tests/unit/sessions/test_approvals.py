@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from agent.consent import Ask, Consent
+from agent.consent import AskedCall, Consent
 from agent.ports import Turn, TurnPort
 from agent.transcript import EndReason
 from channels.messages import Button
@@ -29,12 +29,12 @@ class Payer:
     may_remember: bool = True
 
     async def run(self, turn: Turn, port: TurnPort) -> EndReason:
-        """Ask, or do what they said."""
+        """AskedCall, or do what they said."""
         if (reason := port.stopping()) is not None:
             await port.finish(reason, "Stopped.", None)
             return reason
         await port.steer(0, ())
-        ask = Ask(
+        ask = AskedCall(
             call_key=f"{turn.id}/0/0", step=0, tool="pay", arguments=f'{{"amount": "{self.amount}", "to": "acme *"}}',
             why="test", may_remember=self.may_remember,
         )  # fmt: skip
