@@ -17,28 +17,26 @@ _FAILURES = {
 }
 
 
-def end_text(texts: Catalogue, reason: EndReason, said: str, locale: str | None) -> str:
-    """The answer of a turn that ends for this reason with this much said; never empty."""
+def end_note(texts: Catalogue, reason: EndReason, said: str, locale: str | None) -> str:
+    """What the harness says of a turn that ends for this reason with this much said; "" only behind an answer."""
     if not said.strip():
         return texts.text(locale, f"answer.alone_{reason.value}")
-    if reason is EndReason.COMPLETED:
-        return said
-    return f"{said.rstrip()}\n\n{texts.text(locale, f'answer.note_{reason.value}')}"
+    return "" if reason is EndReason.COMPLETED else texts.text(locale, f"answer.note_{reason.value}")
 
 
-def failure_text(texts: Catalogue, failure: ModelFailure, said: str, locale: str | None) -> str:
-    """The answer of a turn whose model failed, behind what was said before."""
-    words = _failure(texts, failure, locale)
-    return f"{said.rstrip()}\n\n{words}" if said.strip() else words
-
-
-def _failure(texts: Catalogue, failure: ModelFailure, locale: str | None) -> str:
+def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) -> str:
+    """What the person reads of a model that failed."""
     if (key := _FAILURES.get(failure.kind)) is not None:
         return texts.text(locale, key)
     if failure.retry_after_s is not None or failure.kind in {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED}:
         minutes = max(1, math.ceil((failure.retry_after_s or 0) / 60))
         return texts.text(locale, "answer.busy", minutes=minutes)
     return texts.text(locale, "answer.unreachable")
+
+
+def with_note(said: str, note: str) -> str:
+    """The whole that the person reads."""
+    return "\n\n".join(part for part in (said.rstrip() if note else said, note) if part.strip())
 
 
 def unknown_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:

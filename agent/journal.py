@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from agent.ports import LocalCommand, TurnPort
-from agent.transcript import JournalEvent, ModelResponded, Nudged, NudgeReason, Steered, ToolReturned
+from agent.rungs import Recovered, ResponseDiscarded, Rung
+from agent.transcript import JournalEvent, ModelResponded, Nudged, NudgeReason, Steered, ToolReturned, Usage
 
 
 class Journal:
@@ -55,6 +56,24 @@ class Journal:
         """A response without calls that stands last: an answer that is not the turn's end yet."""
         last = self.last
         return last if isinstance(last, ModelResponded) and not last.tool_calls else None
+
+    def recoveries(self, rung: Rung) -> int:
+        """How often the turn took this rung, before a crash too."""
+        return sum(isinstance(event, Recovered) and event.rung is rung for event in self.events)
+
+    def as_discarded(self, model: str, used: Usage, *, estimated: bool, behind: int = 0) -> ResponseDiscarded:
+        """What is to be journaled of a response that is thrown away, `behind` so many that are not journaled yet."""
+        before = sum(isinstance(event, ResponseDiscarded) for event in self.events)
+        return ResponseDiscarded(
+            self.steps,
+            before + behind + 1,
+            model,
+            used.input_tokens,
+            used.output_tokens,
+            used.cache_read_tokens,
+            used.cache_write_tokens,
+            estimated,
+        )
 
     def nudges(self, why: NudgeReason) -> int:
         """How often the model was told something for this reason."""

@@ -4,6 +4,8 @@ What a response means is the loop's matter, a response that is none the ladder's
 trying again is the wire's wrapper.
 """
 
+import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.bounded import Deadline, Interrupted, run_bounded
@@ -21,6 +23,7 @@ from agent.ports import (
     ModelFailure,
     ModelRequest,
     Pinged,
+    Recovering,
     RetryPause,
     TextDelta,
     TextDiscarded,
@@ -28,7 +31,9 @@ from agent.ports import (
     Turn,
     TurnPort,
 )
+from agent.recoveries import Recoveries
 from agent.responses import at_most, with_own_ids
+from agent.rungs import Rung
 from agent.tools.pipeline import PendingCall, Pipeline
 from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, answer_separator, fold
 
@@ -62,10 +67,8 @@ class ModelCaller:
         self._journal = journal
         self._pipeline = pipeline
         self._deadline = deadline
+        self._recoveries = Recoveries(journal, model.name)
         self._retry_budget_s = limits.patience_s
-        self._cap = limits.max_output_tokens
-        self._cap_was_raised = False
-        self._slim = False  # old tool results are left out
         self._streamed: list[str] = []  # of the response under way
         self._reads = NO_CALLS  # calls of the response under way that all only read, and were begun
         self._separator = ""  # stands between what was answered before and the response under way
@@ -77,61 +80,102 @@ class ModelCaller:
             Interrupted: the turn should end; what had streamed is `streamed_text`.
             ModelFailure: there is no response; the ladder's own remedies are used up.
         """
+        response: ModelResponded | None = None
+        while response is None:
+            request, asked_s = self._next_request(with_tools=with_tools), _now_s()
+            self._recoveries.begin(request)
+            try:
+                responding = self._model.respond(request, self._hear)
+                response = await run_bounded(responding, self._deadline.remaining_s, self._port.until_stopped)
+            except (TimeoutError, Interrupted) as over:
+                await self._recoveries.write(abandoned=True)
+                raise over if isinstance(over, Interrupted) else Interrupted(EndReason.TIMEOUT) from None
+            except ModelFailure as failure:
+                if not await self._mend(failure):
+                    raise
+            finally:
+                self._deadline.hold(False)
+        await self._recoveries.write()
+        if response.tool_calls:
+            self._discard_streamed()  # said beside a call: no answer
+        self._streamed.clear()
+        used = self._used_ids() if response.tool_calls else frozenset()
+        kept = replace(at_most(response, TOLD_CALLS * self._limits.max_calls), took_s=round(_now_s() - asked_s, 3))
+        return with_own_ids(kept, self._journal.steps, used, self._turn.id)
+
+    def _next_request(self, *, with_tools: bool) -> ModelRequest:
+        """What is asked, with nothing left of the response before it."""
         self._streamed.clear()
         self._separator = answer_separator(self._journal.events)
-        self._drop_begun()  # of a response before this one that came to nothing
+        self._drop_begun()
         self._reads = 0 if with_tools else NO_CALLS
         tools: tuple[ToolSpec, ...] = self._pipeline.tools.specs if with_tools else ()
-        request = replace(
+        return replace(
             self._request,
             items=self._items(),
             tools=tools,
             max_output_tokens=self._cap,
             retry_budget_s=self._retry_budget_s,
         )
-        response: ModelResponded | None = None
-        try:
-            responding = self._model.respond(request, self._hear)
-            response = await run_bounded(responding, self._deadline.remaining_s, self._port.until_stopped)
-        except TimeoutError:
-            raise Interrupted(EndReason.TIMEOUT) from None
-        except ModelFailure as failure:
-            if not self._apply_remedy(failure):
-                raise
-        finally:
-            self._deadline.hold(False)
-        if response is None:
-            self._discard_streamed()
-            return await self.ask(with_tools=with_tools)
-        if response.tool_calls:
-            self._discard_streamed()  # said beside a call: no answer
-        self._streamed.clear()
-        used = self._used_ids() if response.tool_calls else frozenset()
-        kept = at_most(response, TOLD_CALLS * self._limits.max_calls)
-        return with_own_ids(kept, self._journal.steps, used, self._turn.id)
 
     def streamed_text(self) -> str:
         """What streamed of a response that was cut short, as it follows what was answered before."""
         text = "".join(self._streamed)
         return self._separator + text if text.strip() else ""
 
-    def raise_cap(self) -> bool:
-        """Ask the same again with the higher output cap; False when that was tried in this turn. Begun calls end."""
+    async def raise_cap(self, cut: ModelResponded) -> bool:
+        """Throw the cut response away and ask the same with the higher output cap; False where that was tried."""
         self._drop_begun()
-        if self._cap_was_raised or self._limits.raised_output_tokens <= self._cap:
+        if self._has_taken(Rung.CAP_RAISED) or self._limits.raised_output_tokens <= self._cap:
             return False
-        self._cap_was_raised, self._cap = True, self._limits.raised_output_tokens
+        self._recoveries.discard(cut)
+        self._recoveries.note(Rung.CAP_RAISED)
+        await self._recoveries.write()
         self._port.progress(TextDiscarded())
         return True
 
-    def _apply_remedy(self, failure: ModelFailure) -> bool:
+    async def compact(self) -> None:
+        """Make what is sent of earlier turns shorter; before it is asked again, once a turn."""
+        self._recoveries.note(Rung.COMPACTED)
+
+    @property
+    def _cap(self) -> int:
+        """The output cap as the turn's journal has it."""
+        raised = self._has_taken(Rung.CAP_RAISED) and not self._has_taken(Rung.CAP_LOWERED)
+        return self._limits.raised_output_tokens if raised else self._limits.max_output_tokens
+
+    def _has_taken(self, rung: Rung) -> bool:
+        return self._journal.recoveries(rung) > 0
+
+    async def _mend(self, failure: ModelFailure) -> bool:
         """Whether something was changed that makes it worth asking again; each remedy serves once a turn."""
-        if failure.kind is FailureKind.CONTEXT and not self._slim:
-            self._slim = True
-            return True
+        mended = await self._apply_remedy(failure)
+        await self._recoveries.write(abandoned=True)
+        if mended:
+            self._discard_streamed()
+        return mended
+
+    async def _apply_remedy(self, failure: ModelFailure) -> bool:
+        if failure.kind is FailureKind.CONTEXT:
+            return await self._send_less()
         if failure.kind is FailureKind.BAD_REQUEST and self._cap > self._limits.max_output_tokens:
-            self._cap = self._limits.max_output_tokens  # the model's own cap is lower than the raised one
+            self._recoveries.note(Rung.CAP_LOWERED)  # the model's own cap is lower than the raised one
             return True
+        return False
+
+    async def _send_less(self) -> bool:
+        """Whether the next rung leaves anything out of what was too long; one that leaves out nothing is passed by."""
+        sent = self._items()
+        for rung in (Rung.RESULTS_DROPPED, Rung.COMPACTED, Rung.HISTORY_DROPPED):
+            if self._has_taken(rung):
+                continue
+            if rung is Rung.COMPACTED:
+                await self.compact()
+            else:
+                self._recoveries.note(rung)
+            await self._recoveries.write()
+            if self._items() != sent:
+                return True
         return False
 
     def _discard_streamed(self) -> None:
@@ -146,8 +190,9 @@ class ModelCaller:
         self._reads = min(self._reads, 0)
 
     def _hear(self, event: ModelEvent) -> None:
+        self._recoveries.hear(event)
         match event:
-            case Alive() | Pinged():
+            case Alive() | Pinged() | Recovering():
                 return
             case ModelAtWork():
                 self._deadline.hold(event.on)
@@ -175,11 +220,25 @@ class ModelCaller:
 
     def _items(self) -> list[Item]:
         own = fold(self._journal.events)
-        room = self._limits.context_window_tokens - self._limits.max_output_tokens
+        window = self._model.facts.context_window_tokens
+        room = min(window, self._limits.context_window_tokens or window) - self._limits.max_output_tokens
         room -= estimate_tokens(own) + int(len(str(self._request.system)) / 3)
-        items: list[Item] = [*trim_history(self._turn.history, self._limits.history_items, room), *own]
-        return blank_old_results(items) if self._slim else items
+        items: list[Item] = [*self._history(room), *own]
+        return blank_old_results(items) if self._has_taken(Rung.RESULTS_DROPPED) else items
+
+    def _history(self, room_tokens: int) -> Sequence[Item]:
+        """What is sent of earlier turns."""
+        if self._has_taken(Rung.HISTORY_DROPPED):
+            return ()
+        history = trim_history(self._turn.history, self._limits.history_items, room_tokens)
+        if self._has_taken(Rung.COMPACTED):
+            history = trim_history(history, len(history), estimate_tokens(history) / 2)
+        return history
 
     def _used_ids(self) -> set[str]:
         items = (*self._turn.history, *fold(self._journal.events))
         return {call.id for item in items if isinstance(item, AssistantItem) for call in item.tool_calls}
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

@@ -10,6 +10,7 @@ from typing import NoReturn, Protocol
 
 from agent.consent import AskedCall, Consent
 from agent.errors import FailureKind
+from agent.rungs import Rung
 from agent.transcript import (
     EndReason,
     Item,
@@ -149,14 +150,37 @@ class ModelAtWork:
     on: bool
 
 
-ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork
+@dataclass(frozen=True, slots=True)
+class Recovering:
+    """The wire takes a rung of the ladder: what it had of the response is void, and it is asked once more."""
+
+    rung: Rung
+    detail: str = ""  # for an operator: the kind of failure, the next model's name
+
+
+ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
 OnModelEvent = Callable[[ModelEvent], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a model takes and gives, as far as somebody knows."""
+
+    context_window_tokens: int = 128_000  # what it takes in, its output included
+    max_output_tokens: int | None = None  # of one response; None: nobody says
+    sees_images: bool = False
+    takes_tools: bool = True
 
 
 class ChatModel(Protocol):
     """One model behind one wire, or a chain of them."""
 
     name: str  # provider:name
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What it takes and gives; of a chain, what its first link does. The first look may cost some 300 ms."""
+        ...
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """One whole response (its `step` is 0; the loop sets it); text and calls are told as they stream in.
@@ -233,7 +257,7 @@ class TurnPort(Protocol):
         ...
 
     async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
-        """AskedCall them, and let the turn wait: the question and the wait are durable when this raises.
+        """Ask them, and let the turn wait: the question and the wait are durable when this raises.
 
         `left_s` is what is left of the turn's time.
 
@@ -243,11 +267,12 @@ class TurnPort(Protocol):
         """
         ...
 
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
+    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
         """End the turn: last response, answer, deliveries and outcomes in one commit.
 
         False, with nothing done, when a message came in that the turn should read first; only for `COMPLETED`.
-        Any other end holds: what waits becomes the next turn. `text` is never empty.
+        Any other end holds: what waits becomes the next turn. `text` is never empty; it ends with `note`, the
+        harness's own words, which never become the assistant's.
         """
         ...
 
@@ -255,7 +280,7 @@ class TurnPort(Protocol):
         """Tell whoever watches; never blocks, never fails.
 
         A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
-        its text was no answer. `Alive`, `Pinged` and `ModelAtWork` never come here.
+        its text was no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
         """
         ...
 

@@ -56,7 +56,7 @@ async def _nudge(run: TurnRun, response: ModelResponded, why: NudgeReason, most:
 
 async def _continue(run: TurnRun, response: ModelResponded) -> EndReason | None:
     """Raise the cap once and ask the same again; after that let the model go on from the cut."""
-    if run.model.raise_cap():
+    if await run.model.raise_cap(response):
         return None
     said = run.answer(response)
     if run.journal.nudges(NudgeReason.CUT) >= MAX_CONTINUED or len(said) > run.limits.max_answer_chars:

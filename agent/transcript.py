@@ -5,11 +5,13 @@ no model format here: a wire turns items into its own messages, the gateway's st
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Annotated, Literal, TypeGuard
 
 from pydantic import Field, JsonValue, TypeAdapter
+
+from agent.rungs import Recovered, ResponseDiscarded, Rung
 
 SKIPPED = "Skipped due to queued user message."
 """The result of a call that steering overtook; the words every agent of the field uses."""
@@ -64,6 +66,7 @@ class NoteItem:
     """Something the harness tells the model: a nudge, a change of model."""
 
     text: str
+    ends_turn: bool = False  # the turn before it is over, answered or not
 
 
 Item = UserItem | AssistantItem | ToolItem | NoteItem
@@ -134,6 +137,7 @@ class ModelResponded:
     stop: StopReason = StopReason.END
     usage: Usage = Usage()
     model: str = ""  # provider:name that answered
+    took_s: float | None = field(default=None, compare=False)  # asked to whole, all tries; None: nobody looked
     calls_left_out: int = 0  # behind `tool_calls`: more than one response may hold
     replies: tuple[SuggestedReply, ...] = ()  # what the person may say to it; no part of the transcript
     kind: Literal["model_responded"] = "model_responded"
@@ -232,6 +236,7 @@ class TurnEnded:
 
     reason: EndReason
     text: str
+    note: str = ""  # the harness's words at the end of `text`, nobody's answer; of an old journal they are not known
     kind: Literal["turn_ended"] = "turn_ended"
 
 
@@ -244,6 +249,8 @@ JournalEvent = (
     | Steered
     | Nudged
     | Parked
+    | Recovered
+    | ResponseDiscarded
     | TurnEnded
 )
 
@@ -255,8 +262,8 @@ def fold(events: Iterable[JournalEvent]) -> Transcript:
     """The transcript of these events: valid for a strict API, the same for the same events.
 
     Every call of a response has exactly one result right behind it, in the order asked; a missing one is made up
-    as unknown, an orphan or second one is left out. Text that was said to the person but is no response (a forced
-    or failed end) closes the turn as an assistant item. Empty responses leave nothing behind.
+    as unknown, an orphan or second one is left out. What streamed to the person of a response that never was whole
+    closes the turn as an assistant item, the harness's own words as a note. Empty responses leave nothing behind.
     """
     folding = _Folding()
     for event in events:
@@ -309,6 +316,10 @@ def _answers(event: JournalEvent) -> TypeGuard[ModelResponded]:
 NO_RESULT = '{"success":false,"data":null,"error":"No result: the outcome of this call is unknown."}'
 """What stands for the result of a call that never got one."""
 
+UNANSWERED = "That turn ended here ({reason}); the person was told so, in words that are not yours."
+NEXT_MODEL = "From here on another model answers."
+"""What stands in the transcript for an end that is no answer, and for a change of model."""
+
 
 class _Folding:
     """A transcript in the making; what follows a response waits until all its calls have results."""
@@ -339,13 +350,13 @@ class _Folding:
                 self._results[event.call_id] = event.content
             case Steered():
                 self._say_after(event.items)
-            case Nudged():
-                self._say_after((NoteItem(event.text),))
+            case Nudged() | Recovered(rung=Rung.NEXT_MODEL):
+                self._say_after((NoteItem(event.text if isinstance(event, Nudged) else NEXT_MODEL),))
             case TurnEnded():
                 self.close_calls()
                 self._end(event)
             case _:
-                pass  # an intent, a wait, or a result that belongs to no open call
+                pass  # an intent, a wait, a recovery, or a result that belongs to no open call
 
     def close_calls(self) -> None:
         """Every open call gets its result, then comes what was said meanwhile."""
@@ -369,9 +380,11 @@ class _Folding:
         answered = bool(self.items) and isinstance(self.items[-1], AssistantItem)
         if ended.reason is EndReason.COMPLETED and answered:
             return
-        rest = ended.text.removeprefix(answer_text(self._turn)).strip()
+        rest = ended.text.removesuffix(ended.note).rstrip().removeprefix(answer_text(self._turn).rstrip()).strip()
         if rest:
             self._add(AssistantItem(rest))
+        if ended.note:
+            self.items.append(NoteItem(UNANSWERED.format(reason=ended.reason.value), ends_turn=True))
 
     def _add(self, item: AssistantItem) -> None:
         """Two assistant items in a row are one: strict APIs want turns to alternate."""

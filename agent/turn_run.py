@@ -14,11 +14,12 @@ import structlog
 
 from agent import answers
 from agent.bounded import Deadline, Interrupted
-from agent.calendar import context_of
+from agent.calendar import context_of, today_of
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context.sections import PromptBuilder
 from agent.errors import FailureKind
+from agent.findings import TellResult, found_text
 from agent.journal import Journal
 from agent.model_caller import ModelCaller
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
@@ -54,6 +55,8 @@ class Agent:
     tools: Sequence[Tool] = ()
     limits: AgentConfig = field(default_factory=AgentConfig)
     clock: Callable[[], datetime] = _utc_now
+    tell: TellResult | None = None
+    """Its tools' results in words for people, where the model cannot say them; None: in a plain list."""
     hooks: ToolHooks = field(default_factory=NoHooks)
     permissions: Permissions | None = None  # None: the name patterns of the limits
 
@@ -73,6 +76,8 @@ class TurnRun:
         self.journal = Journal(turn.id, turn.events, port)
         self._turn = turn
         self._texts = agent.texts
+        self._tell = agent.tell
+        self._clock = agent.clock
         self._timeouts_in_row = 0
         self._deadline = Deadline(limits.deadline_s, limits.working_s, asyncio.get_running_loop().time)
         self._pipeline = Pipeline(
@@ -131,25 +136,37 @@ class TurnRun:
         """End the turn with an answer the person can read; None when it should read on instead."""
         if len(said) > self.limits.max_answer_chars:
             said, reason = said[: self.limits.max_answer_chars], EndReason.MAX_TOKENS
-        text = self._with_unknown_calls(answers.end_text(self._texts, reason, said, self._turn.principal.locale))
+        note = answers.end_note(self._texts, reason, said, self._turn.principal.locale)
         if response is not None:
             response = None if response is self.journal.last else replace(response, tool_calls=())
-        return reason if await self.port.finish(reason, text, response) else None
+        told = bool(said.strip()) or reason in {EndReason.COMPLETED, EndReason.STOPPED}
+        note = self._with_unknown_calls(note if told else self._with_findings(note))
+        return reason if await self.port.finish(reason, answers.with_note(said, note), response, note) else None
 
     async def end_failed(self, failure: ModelFailure) -> EndReason | None:
-        """End the turn because the model failed; what was said before stands."""
-        log.warning("turn_failed", turn=self._turn.id, kind=failure.kind.value, error=str(failure))
+        """End the turn because the model failed; what was said before stands, what was found is told."""
+        log.warning("turn_failed", kind=failure.kind.value, error=str(failure))
         context = failure.kind is FailureKind.CONTEXT
         reason = EndReason.CONTEXT_EXHAUSTED if context else EndReason.MODEL_ERROR
-        text = answers.failure_text(self._texts, failure, self.said_so_far(), self._turn.principal.locale)
-        return reason if await self.port.finish(reason, self._with_unknown_calls(text), None) else None
+        note = answers.failure_text(self._texts, failure, self._turn.principal.locale)
+        note = self._with_unknown_calls(self._with_findings(note))
+        text = answers.with_note(self.said_so_far(), note)
+        return reason if await self.port.finish(reason, text, None, note) else None
 
-    def _with_unknown_calls(self, text: str) -> str:
-        """The text, with the calls of which nobody knows whether they happened."""
+    def _with_findings(self, note: str) -> str:
+        """The words of an end without an answer, behind what the tools had found or done until then."""
+        principal = self._turn.principal
+        today = today_of(principal, self._clock())
+        found = found_text(self._texts, self.journal.events, self._tell, principal.locale, today)
+        return answers.with_note(found, note)
+
+    def _with_unknown_calls(self, note: str) -> str:
+        """The words of an end, with the calls of which nobody knows whether they happened."""
         unknown = sorted({event.name for event in self.journal.events if _is_unknown(event)})
         if not unknown:
-            return text
-        return f"{text}\n\n{answers.unknown_calls_text(self._texts, unknown, self._turn.principal.locale)}"
+            return note
+        words = answers.unknown_calls_text(self._texts, unknown, self._turn.principal.locale)
+        return answers.with_note(note, words)
 
 
 def _is_unknown(event: JournalEvent) -> TypeGuard[ToolReturned]:

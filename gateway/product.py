@@ -11,6 +11,7 @@ from functools import cache
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.context.sections import PromptBuilder
+from agent.findings import TellResult
 from agent.models.offline import OfflineRules
 from agent.ports import LocalCommand, Principal
 from agent.tools.base import Tool, tools_of
@@ -58,6 +59,8 @@ class AgentProduct:
     """Makes the changes that its tools and commands ask for, in the commit that holds their results."""
     content: Callable[[object], str] = success_result
     """The result of such a change as the model reads it: a JSON object {"success", "data", "error"}."""
+    tell: TellResult | None = None
+    """Its tools' results in words for people, where the model cannot say them; None: in a plain list."""
     texts: Catalogue | None = None
     """Its own texts; under a key of the harness's (`gateway/locale`) said in place of those. None: it has none."""
     limits: AgentConfig = field(default_factory=AgentConfig)

@@ -150,6 +150,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
             tools=deps.tools,
             limits=settings.agent,
             clock=deps.dates,
+            tell=deps.product.tell,
         ),
         turns_of={CHAT: run_turn, **deps.product.turns(store)},
         kind_of=kinds.kind_of,

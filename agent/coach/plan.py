@@ -24,6 +24,7 @@ from agent.coach.reports import JourneyReport, PatternsReport, SkillsReport, ski
 from agent.coach.rule_plan import insights_of
 from agent.coach.texts import detect
 from agent.errors import FailureKind
+from agent.journal import Journal
 from agent.language import NAMES, language_of
 from agent.ports import (
     ModelAtWork,
@@ -36,7 +37,9 @@ from agent.ports import (
     Turn,
     TurnPort,
 )
+from agent.recoveries import Recoveries
 from agent.responses import Text, classify
+from agent.rungs import Rung
 from agent.transcript import (
     AssistantItem,
     EndReason,
@@ -85,23 +88,32 @@ async def run_plan_turn(
     if not all(isinstance(event, TurnStarted) for event in turn.events):
         return await run_turn(turn, port, agent)  # the loop had begun
     deadline = Deadline(PLAN_S, agent.limits.working_s, asyncio.get_running_loop().time)
+    journal = Journal(turn.id, turn.events, port)
+    recoveries = Recoveries(journal, agent.model.name)
     try:
-        writing = _write(turn, port, agent, reader, deadline)
+        writing = _write(turn, port, agent, reader, deadline, recoveries)
         data, response = await run_bounded(writing, deadline.remaining_s, port.until_stopped)
     except (ModelFailure, TimeoutError, Interrupted) as failure:
+        recoveries.abandon()
         if isinstance(failure, ModelFailure) and failure.kind is FailureKind.TIMEOUT and not failure.retryable:
-            text = failure_text(agent.texts, failure, "", turn.principal.locale)
-            await port.finish(EndReason.MODEL_ERROR, text, None)
+            await recoveries.write()
+            text = failure_text(agent.texts, failure, turn.principal.locale)
+            await port.finish(EndReason.MODEL_ERROR, text, None, text)
             return EndReason.MODEL_ERROR  # the server worked on it for as long as it may: it does not begin anew
-        return await _hand_over(turn, port, agent, run_turn, failure)
+        await _hand_over(port, recoveries, failure)
+        return await run_turn(replace(turn, events=tuple(journal.events)), port, agent)
     if not isinstance(classify(response), Text):
-        return await _hand_over(turn, port, agent, run_turn, None)
+        recoveries.discard(response)
+        await _hand_over(port, recoveries, None)
+        return await run_turn(replace(turn, events=tuple(journal.events)), port, agent)
+    await recoveries.write()
+    turn = replace(turn, events=tuple(journal.events))
     returned = await port.apply(_command(turn, agent, data, response.text), _result(turn))
     return await _finish(turn, port, agent, run_turn, returned, response)
 
 
 async def _write(
-    turn: Turn, port: TurnPort, agent: Agent, reader: PracticeReader, deadline: Deadline
+    turn: Turn, port: TurnPort, agent: Agent, reader: PracticeReader, deadline: Deadline, recoveries: Recoveries
 ) -> tuple[Prefetched, ModelResponded]:
     """The data, and what the model makes of it."""
     now = agent.clock()
@@ -114,8 +126,10 @@ async def _write(
         max_output_tokens=agent.limits.max_output_tokens,
         context=replace(context_of(turn.principal, now, data), locale=language),
     )
+    recoveries.begin(request)
 
     def hear(event: ModelEvent) -> None:
+        recoveries.hear(event)
         if isinstance(event, TextDelta | TextDiscarded):
             port.progress(event)
         elif isinstance(event, ModelAtWork):
@@ -124,13 +138,13 @@ async def _write(
     return data, await agent.model.respond(request, hear)
 
 
-async def _hand_over(
-    turn: Turn, port: TurnPort, agent: Agent, run_turn: RunTurn, failure: BaseException | None
-) -> EndReason:
-    """Nothing was journaled: the loop does all of it."""
-    log.info("plan_handed_over", turn_id=turn.id, error=str(failure) if failure else "no text")
+async def _hand_over(port: TurnPort, recoveries: Recoveries, failure: BaseException | None) -> None:
+    """Nothing but what it cost was journaled: the loop does all of it."""
+    why = str(failure) if failure else "no text"
+    log.info("plan_handed_over", error=why)
     port.progress(TextDiscarded())
-    return await run_turn(turn, port, agent)
+    recoveries.note(Rung.HANDED_OVER, why[:200])
+    await recoveries.write()
 
 
 async def _finish(

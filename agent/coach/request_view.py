@@ -9,7 +9,7 @@ from typing import TypeGuard
 from agent.coach.texts import detect
 from agent.language import DEFAULT, language_of
 from agent.ports import ModelRequest
-from agent.transcript import SKIPPED, AssistantItem, Item, ToolItem, UserItem
+from agent.transcript import SKIPPED, AssistantItem, Item, NoteItem, ToolItem, UserItem
 
 CHANGES = frozenset({"log_practice", "edit_session", "undo_last_log", "create_skill"})
 """Calls after which what was read before is old."""
@@ -92,13 +92,18 @@ def _without_quotes(text: str) -> str:
 
 
 def _first_pending(items: Sequence[Item]) -> int:
-    """Where what is not answered begins: behind the last answer, a response without calls."""
+    """Where what is not answered begins: behind the last answer, a response without calls, or the end of a turn."""
     last = max((at for at, item in enumerate(items) if isinstance(item, UserItem)), default=0)
     for at in range(last - 1, -1, -1):
         item = items[at]
-        if isinstance(item, AssistantItem) and not item.tool_calls:
+        if _ends_turn(item):
             return at + 1
     return 0
+
+
+def _ends_turn(item: Item) -> bool:
+    """Whether what stands before it needs no answer any more: it has one, or the person was told that it gets none."""
+    return (isinstance(item, AssistantItem) and not item.tool_calls) or (isinstance(item, NoteItem) and item.ends_turn)
 
 
 def _language(pending: Sequence[str], persons: str) -> str:

@@ -18,14 +18,17 @@ from agent.ports import (
     ChatModel,
     ModelAtWork,
     ModelEvent,
+    ModelFacts,
     ModelFailure,
     ModelRequest,
     OnModelEvent,
     Pinged,
+    Recovering,
     RetryPause,
     TextDelta,
     TextDiscarded,
 )
+from agent.rungs import Rung
 from agent.transcript import ModelResponded
 
 log = structlog.get_logger()
@@ -53,6 +56,11 @@ class Resilient:
         self._sleep = sleep
         self._jitter = jitter
 
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._model.facts
+
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """One whole response, from the first try that gives one.
 
@@ -74,8 +82,10 @@ class Resilient:
                     raise
                 log.warning("model_call_failed", model=self.name, attempt=attempt, error=str(problem), pause_s=pause_s)
                 retry_budget_s -= pause_s
+                unstreams = problem.kind is FailureKind.TIMEOUT and request.stream
+                on_event(Recovering(Rung.UNSTREAMED if unstreams else Rung.RETRIED, problem.kind.value))
                 listening.discard()
-                if problem.kind is FailureKind.TIMEOUT:
+                if unstreams:
                     request = replace(request, stream=False)
             if pause_s:
                 on_event(RetryPause(pause_s))

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.errors import FailureKind
-from agent.ports import CallStreamed, ModelFailure, ModelRequest, OnModelEvent, TextDelta
+from agent.ports import CallStreamed, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, TextDelta
 from agent.transcript import ModelResponded, StopReason, ToolCall, Usage
 
 _NONE = Usage()
@@ -44,9 +44,11 @@ class ScriptedModel:
         script: Iterable[Script | str] | Answerer,
         *,
         name: str = "scripted:test",
+        facts: ModelFacts = ModelFacts(),  # noqa: B008  frozen
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.name = name
+        self.facts = facts
         self.requests: list[ModelRequest] = []
         self._answer = script if callable(script) else _in_order(script)
         self._sleep = sleep

@@ -18,4 +18,9 @@ def command(days: int, config_path: Path | None) -> None:
         click.echo("No model was used.")
     for row in rows:
         tokens = f"{row['input_tokens']} tokens in ({row['cache_read_tokens']} cached), {row['output_tokens']} out"
-        click.echo(f"{row['day']}  {printable(row['name'])}  {row['model']}  {row['calls']} calls  {tokens}")
+        thrown_away = (
+            f"; {row['discarded']} thrown away, {row['estimated']} of all estimated" if row["discarded"] else ""
+        )
+        click.echo(
+            f"{row['day']}  {printable(row['name'])}  {row['model']}  {row['calls']} calls{thrown_away}  {tokens}"
+        )

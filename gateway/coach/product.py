@@ -7,6 +7,7 @@ from agent.coach.changes import change_content
 from agent.coach.offline import OfflineCoach
 from agent.coach.plan import run_plan_turn
 from agent.coach.prompt import coach_prompt
+from agent.coach.result_words import tell_result
 from agent.coach.texts import COACH_TEXTS
 from agent.coach.tools import CoachTools
 from agent.config import AgentConfig
@@ -35,6 +36,7 @@ COACH = AgentProduct(
     tables=PRACTICE_TABLES,
     apply=apply,
     content=change_content,
+    tell=tell_result,
     texts=COACH_TEXTS,
     limits=AgentConfig(max_steps=5, deadline_s=150.0),
     offline=OfflineCoach(),

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable
 
-from agent.ports import ChatModel, ModelFailure, ModelRequest, OnModelEvent
+from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned
 from gateway.telemetry import MODEL_FAILURES, MODEL_SECONDS, TOOL_CALLS, series
 
@@ -17,6 +17,11 @@ class MeasuredModel:
     def __init__(self, model: ChatModel) -> None:
         self.name = model.name
         self._model = model
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """As the model's own; what is cut short by a stop is neither."""

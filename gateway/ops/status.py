@@ -109,6 +109,7 @@ def usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Han
                 "day": row.day.isoformat(), "user": row.user_id, "name": names.get(row.user_id, row.user_id),
                 "model": row.model, "calls": row.calls, "input_tokens": row.input_tokens or 0,
                 "output_tokens": row.output_tokens or 0, "cache_read_tokens": row.cache_read_tokens or 0,
+                "discarded": row.discarded, "estimated": row.estimated,
             }
             for row in await store.read(query)
         ]  # fmt: skip

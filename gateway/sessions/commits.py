@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from agent.rungs import ResponseDiscarded
 from agent.transcript import (
     EndReason,
     JournalEvent,
@@ -67,9 +68,13 @@ def record(connection: Connection, place: JournalPlace, events: Sequence[Journal
     now = clock()
     journal.hold(connection, place.fence)
     journal.append(connection, place.turn, place.seq, events, now)
+    _note_usage(connection, place.turn, events, now)
+
+
+def _note_usage(connection: Connection, turn: TurnRow, events: Sequence[JournalEvent], now: datetime) -> None:
     for event in events:
-        if isinstance(event, ModelResponded):
-            journal.note_usage(connection, place.turn, event, now)
+        if isinstance(event, ModelResponded | ResponseDiscarded):
+            journal.note_usage(connection, turn, event, now)
 
 
 def apply(
@@ -129,9 +134,7 @@ def end(
     turn = place.turn
     journal.hold(connection, place.fence)
     journal.append(connection, turn, place.seq, events, now)
-    for event in events:
-        if isinstance(event, ModelResponded):
-            journal.note_usage(connection, turn, event, now)
+    _note_usage(connection, turn, events, now)
     journal.end_turn(connection, turn.id, reason, now)
     outcome = OUTCOMES.get(reason, Outcome.ANSWERED)
     inbox.settle_turn(connection, turn.id, first_id, outcome, now, reason.value)

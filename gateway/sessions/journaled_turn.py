@@ -10,6 +10,8 @@ from datetime import datetime
 from functools import partial
 from typing import NoReturn
 
+import structlog
+
 from agent.consent import AskedCall, Consent, TurnParked
 from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
 from agent.transcript import (
@@ -24,6 +26,7 @@ from agent.transcript import (
     UserItem,
     answer_text,
 )
+from agent.turn_figures import turn_figures
 from channels.base import Channel, Sign
 from channels.messages import Button
 from gateway.delivery.growing_answer import LiveOutcome
@@ -48,6 +51,7 @@ WITHHELD = UserItem("(The input guard withheld a message here.)")
 
 SPOKEN = (Consent.ALLOWED, Consent.REMEMBERED, Consent.DENIED, Consent.EXPIRED)
 """What holds of a question; what was taken back is asked anew."""
+log = structlog.get_logger()
 
 EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolReturned: "result", Steered: "steer"}
 
@@ -182,7 +186,7 @@ class JournaledTurn:
         self._deps.parking.add(ParkedTurn(OpenTurn(self._turn, self._session.key, parked=True), approval))
         self._deps.delivery.publish(rows)
 
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
+    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
         """End the turn in one commit; False when a message came in that it should read first."""
         if reason is EndReason.COMPLETED and self.steering_waits():
             return False
@@ -191,10 +195,11 @@ class JournaledTurn:
         buttons = self._deps.replies.buttons(self._channel, self._turn, ended)
         look = partial(self._last_look, reason, text, settled, buttons)
         text, parts = await self._deps.delivery.long_texts.run(len(text), look)
+        note = text if text == self._nothing_left() else self._deps.clean(note).strip()
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
-        await self._end(reason, text, response, parts)
+        await self._end(TurnEnded(reason, text, note), response, parts)
         return True
 
     def progress(self, event: TurnProgress) -> None:
@@ -225,7 +230,7 @@ class JournaledTurn:
     ) -> tuple[str, list[OutboxPart]]:
         """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
         locale = self._principal.locale
-        nothing_left = self._deps.texts.text(locale, "answer.nothing_left")  # nobody waits for silence
+        nothing_left = self._nothing_left()  # nobody waits for silence
         text = self._deps.clean(text).strip()
         if reason is EndReason.STOPPED:
             quiet = not settled.standing and not self._has_streamed  # the command tells whoever stopped it
@@ -249,11 +254,12 @@ class JournaledTurn:
         )
         return text, to_parts(self._channel, said, pieces=pieces, standing=settled.standing)
 
-    async def _end(
-        self, reason: EndReason, text: str, response: ModelResponded | None, parts: Sequence[OutboxPart]
-    ) -> None:
+    def _nothing_left(self) -> str:
+        return self._deps.texts.text(self._principal.locale, "answer.nothing_left")
+
+    async def _end(self, ended: TurnEnded, response: ModelResponded | None, parts: Sequence[OutboxPart]) -> None:
         self._session.turn.finish()
-        ended = TurnEnded(reason, text)
+        reason = ended.reason
         events = (ended,) if response is None else (response, ended)
         delivery, lane = self._deps.delivery, self._turn.address.lane
         end = partial(
@@ -281,7 +287,9 @@ class JournaledTurn:
         self._note_journaled(events)
         self._live.clear_sign()
         series(TURNS, reason.value).inc()
-        TURN_SECONDS.observe((self._deps.clock() - self._turn.started_at).total_seconds())
+        duration_s = (self._deps.clock() - self._turn.started_at).total_seconds()
+        TURN_SECONDS.observe(duration_s)
+        log.info("turn_ended", reason=reason.value, duration_s=round(duration_s, 3), **turn_figures(self.events))
 
     def _reserve(self, count: int) -> JournalPlace:
         """Places for the next events, fixed before anything is awaited."""

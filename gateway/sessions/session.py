@@ -6,6 +6,7 @@ Sessions run side by side, each strictly serial inside. This gathers, claims and
 
 import asyncio
 from collections.abc import Collection, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 
 import structlog
@@ -42,11 +43,16 @@ from gateway.sessions.turn_runner import TurnRunner
 from gateway.store import approvals, inbox, journal
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
-from gateway.store.journal import Fence, OpenTurn, SessionState
+from gateway.store.journal import Fence, OpenTurn, SessionState, TurnRow
 
 log = structlog.get_logger()
 
 GATHER_EVERY_S = 0.1
+
+
+def _named_in_log(turn: TurnRow) -> AbstractContextManager[None]:
+    """Whatever is logged within names this turn and its session, however deep it is logged."""
+    return structlog.contextvars.bound_contextvars(session_id=turn.session_id, turn_id=turn.id)
 
 
 class Session:
@@ -107,7 +113,8 @@ class Session:
     async def _run_again(self, open_turn: OpenTurn, admitted: Admitted) -> None:
         try:
             self._turn.begin()
-            await self._runner.run(open_turn.turn, None, admitted)
+            with _named_in_log(open_turn.turn):
+                await self._runner.run(open_turn.turn, None, admitted)
         finally:
             self._turn.end()
 
@@ -207,7 +214,8 @@ class Session:
             await self.give_up(rows)
         else:
             if claimed is not None:
-                await self._runner.run(claimed.turn, claimed, admitted)
+                with _named_in_log(claimed.turn):
+                    await self._runner.run(claimed.turn, claimed, admitted)
         finally:
             self._turn.end()
             self._reactions.end_wait([row.id for row in rows])

@@ -60,16 +60,16 @@ class TurnRunner:
             except TurnParked:
                 log.info("turn_parked", turn_id=turn.id)
             except Fenced as fenced:
-                log.error("turn_fenced", turn_id=turn.id, session=self._session.key, error=str(fenced))
+                log.error("turn_fenced", session=self._session.key, error=str(fenced))
                 self._session.conversation.forget()
             except Exception:  # noqa: BLE001  one turn: recorded here, begun again, told after three times
-                log.exception("turn_broken", turn_id=turn.id, attempts=attempts)
+                log.exception("turn_broken", attempts=attempts)
                 attempts += 1
                 claimed, broke = None, True
                 self._session.turn.retry()
                 continue
             return
-        log.error("turn_abandoned", turn_id=turn.id, session=self._session.key)
+        log.error("turn_abandoned", session=self._session.key)
 
     async def _read(self, turn: TurnRow, *, broke: bool) -> ClaimedTurn:
         """Read what the turn had come to; an attempt that broke it is counted."""
@@ -104,14 +104,17 @@ class TurnRunner:
         )
         live = LiveAnswer(deps.live, channel, turn.tenant, answer, texts.text(locale, "answer.still_working"))
         steers = conversation.mode == "steer" and admitted is Admitted.BESIDE
+        log.info("turn_started", kind=turn.kind, attempt=turn.attempts, resumed=claimed.resumed)
         port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)
         try:
             live.start(claimed.message_id, await self._standing(claimed))
             live.go_on_from(answer_text(claimed.events))
             if turn.attempts > MAX_ATTEMPTS or admitted is Admitted.GIVEN_UP:
-                await port.finish(EndReason.MODEL_ERROR, texts.text(locale, "answer.broken"), None)
+                broken = texts.text(locale, "answer.broken")
+                await port.finish(EndReason.MODEL_ERROR, broken, None, broken)
             elif is_missed(turn.started_at, now := deps.turns.clock(), deps.config):
-                await port.finish(EndReason.TIMEOUT, missed_text(texts, now - turn.started_at, locale), None)
+                missed = missed_text(texts, now - turn.started_at, locale)
+                await port.finish(EndReason.TIMEOUT, missed, None, missed)
             else:
                 failpoint("model_asked")
                 hints = deps.channels.hints(turn.address)

@@ -13,6 +13,7 @@ import sqlalchemy as sa
 
 from agent.context.history import PastTurn
 from agent.errors import Fenced
+from agent.rungs import ResponseDiscarded
 from agent.transcript import JOURNAL_EVENT, EndReason, JournalEvent, ModelResponded, ToolReturned
 from channels.messages import Address
 from gateway.store import crashes
@@ -298,9 +299,11 @@ def last_ended(connection: sa.Connection, tenant: str, key: str, turn_id: str) -
     return events_of_turn(connection, turn_id) if last == turn_id else ()
 
 
-def note_usage(connection: sa.Connection, turn: TurnRow, response: ModelResponded, now: datetime) -> None:
+def note_usage(
+    connection: sa.Connection, turn: TurnRow, response: ModelResponded | ResponseDiscarded, now: datetime
+) -> None:
     """Record what a model call cost, where the provider said so; the same response again changes nothing."""
-    used = response.usage
+    used = response if isinstance(response, ResponseDiscarded) else response.usage
     if used.input_tokens is None and used.output_tokens is None:
         return
     connection.execute(
@@ -317,6 +320,8 @@ def note_usage(connection: sa.Connection, turn: TurnRow, response: ModelResponde
             "cache_write_tokens": used.cache_write_tokens,
             "at": now,
             "step": response.step,
+            "discarded": response.number if isinstance(response, ResponseDiscarded) else 0,
+            "estimated": isinstance(response, ResponseDiscarded) and response.estimated,
         },
     )
 
@@ -336,6 +341,8 @@ class UsageSum:
     output_tokens: int | None
     cache_read_tokens: int | None
     cache_write_tokens: int | None
+    discarded: int = 0  # calls among them whose response was thrown away
+    estimated: int = 0  # calls among them that nobody counted: their tokens are about right
 
 
 def usage_sums(
@@ -346,7 +353,13 @@ def usage_sums(
     counted = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
     query = (
         sa.select(
-            day, usage.c.user_id, usage.c.model, sa.func.count(), *(sa.func.sum(usage.c[name]) for name in counted)
+            day,
+            usage.c.user_id,
+            usage.c.model,
+            sa.func.count(),
+            *(sa.func.sum(usage.c[name]) for name in counted),
+            sa.func.sum(sa.case((usage.c.discarded > 0, 1), else_=0)),
+            sa.func.sum(sa.case((usage.c.estimated, 1), else_=0)),
         )
         .where(usage.c.tenant_id == tenant, usage.c.at >= since, usage.c.at < until)
         .group_by(day, usage.c.user_id, usage.c.model)

@@ -3,14 +3,18 @@
 from contextlib import suppress
 from datetime import UTC, date, datetime
 
-from agent import answers, recovery, responses
+import orjson
+
+from agent import answers, findings, recovery, responses
 from agent.coach import intents, log_line, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
 from agent.coach.request_view import listen
+from agent.coach.result_words import tell_result
+from agent.config import ModelConfig
 from agent.context import layers, sections, sizes
 from agent.language import escape, language_of
-from agent.models import failures, openai, openai_format
+from agent.models import anthropic_answer, anthropic_format, failures, http_wire, json_bodies, openai_format
 from agent.models.sse import EventParser
 from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, ToolSpec
@@ -103,14 +107,43 @@ def pieces(text: str) -> list[str]:
 
 def streamed(text: str) -> None:
     """A stream whose every chunk is a piece of the text, first as said, then as arguments of call after call."""
-    assembly = openai_format.Assembly(lambda _event: None, "test")
+    assembly = openai_format.CompletionAssembly(lambda _event: None, "test")
     with suppress(ModelFailure):
         for index, piece in enumerate(pieces(text)):
             function = {"name": piece, "arguments": piece}
             calls = [{"index": index, "id": piece, "function": function}, {"id": f"n{index}", "function": function}]
             assembly.take({"choices": [{"delta": {"content": piece}}]})
+            assembly.take({"choices": [{"delta": {"reasoning_content": piece}}]})
             assembly.take({"choices": [{"delta": {"content": [{"text": piece}], "tool_calls": calls}}]})
         assembly.response()
+
+
+def streamed_messages(text: str) -> None:
+    """The same in Anthropic's events: said, thought, called; no call ends, then each does."""
+    assembly = anthropic_answer.MessageAssembly(lambda _event: None, "test")
+    with suppress(ModelFailure):
+        for index, piece in enumerate(pieces(text)):
+            for place, (kind, delta) in enumerate(_DELTAS.items()):
+                block = {"type": kind, "id": piece, "name": piece, "input": {piece: piece}}
+                begun = {"type": "content_block_start", "index": 3 * index + place, "content_block": block}
+                more = {
+                    "type": "content_block_delta",
+                    "index": 3 * index + place,
+                    "delta": {"type": delta[0], delta[1]: piece},
+                }
+                for event in (begun, more):
+                    assembly.take_event("", json_bodies.encode(event))
+        assembly.take_event("", json_bodies.encode({"type": "message_delta", "delta": {}, "usage": {text: 1}}))
+        for index in range(3 * len(pieces(text))):
+            assembly.take_event("", json_bodies.encode({"type": "content_block_stop", "index": index}))
+        assembly.response()
+
+
+_DELTAS = {
+    "text": ("text_delta", "text"),
+    "thinking": ("thinking_delta", "thinking"),
+    "tool_use": ("input_json_delta", "partial_json"),
+}
 
 
 def events(text: str) -> None:
@@ -123,9 +156,9 @@ def events(text: str) -> None:
 
 def answered(text: str) -> None:
     """An HTTP body."""
-    assembly = openai_format.Assembly(lambda _event: None, "test")
-    with suppress(ModelFailure):
-        openai._read_whole(text.encode("utf-8", "surrogatepass"), assembly)  # noqa: SLF001  what a body comes to first
+    for make in (openai_format.CompletionAssembly, anthropic_answer.MessageAssembly):
+        with suppress(ModelFailure):
+            http_wire.read_whole(text.encode("utf-8", "surrogatepass"), make(lambda _event: None, "test"))
 
 
 def refused(text: str) -> None:
@@ -188,7 +221,9 @@ def prompted(text: str) -> None:
     body = openai_format.request_body(
         ModelRequest(SystemPrompt(text), items, TOOLS, 100), "m", "max_tokens", usage_in_stream=True
     )
-    openai._encode(body)  # noqa: SLF001  what every request passes
+    json_bodies.encode(body)
+    request = ModelRequest(SystemPrompt(text, text), items, TOOLS, 100)
+    json_bodies.encode(anthropic_format.request_body(request, "m", ModelConfig()))
     sizes.estimate_tokens(layers.trim_history(items, 100, 1000))
     layers.blank_old_results(items)
     sections.compose({sections.Section.PERSONA: text, sections.Section.PERSON: text})
@@ -203,6 +238,15 @@ def ruled(text: str) -> None:
     """A call whose argument says this, and one of a tool that is called so."""
     ruling_of(RULES, "pay", {"to": text})
     ruling_of(RULES, text, {})
+
+
+def told_results(text: str) -> None:
+    """Results that hold a text in every place, as they are told to a person whose model has failed."""
+    shapes: list[object] = [text, {text: text}, [text], text.split(), {word: [word] for word in text.split()}]
+    returned = [ToolReturned(0, "k", "c", "t", orjson.dumps({"data": data}).decode()) for data in shapes]
+    returned.append(ToolReturned(0, "k", "c", "t", text))
+    findings.found_text(HARNESS, returned, None, "en", TODAY)
+    findings.found_text(HARNESS, returned, tell_result, "en", TODAY)
 
 
 ENTRIES: dict[str, Entry] = {
@@ -220,14 +264,18 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.practice:emoji_for": Entry(practice.emoji_for),
     "agent.wellformed:clean": Entry(clean),
     "agent.coach.practice:clean_name": Entry(clean_name),
-    "agent.models.openai_format:Assembly": Entry(streamed),
+    "agent.models.openai_format:CompletionAssembly": Entry(streamed),
+    "agent.models.anthropic_answer:MessageAssembly": Entry(streamed_messages),
     "agent.models.openai_format:request_body": Entry(prompted),
-    "agent.models.openai:_read_whole": Entry(answered),
+    "agent.models.http_wire:read_whole": Entry(answered),
     "agent.models.sse:EventParser": Entry(events),
     "agent.models.failures:from_answer": Entry(refused),
     "agent.responses:classify": Entry(classified),
     "agent.responses:with_own_ids": Entry(with_own_ids),
-    "agent.answers:end_text": Entry(lambda text: answers.end_text(HARNESS, EndReason.TIMEOUT, text, text)),
+    "agent.answers:with_note": Entry(
+        lambda text: answers.with_note(text, answers.end_note(HARNESS, EndReason.TIMEOUT, text, text))
+    ),
+    "agent.findings:found_text": Entry(told_results),
     "agent.recovery:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
@@ -254,5 +302,7 @@ EXCUSED: dict[str, str] = {
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
+    "agent.journal:Journal.as_discarded": "counts the events of one turn",
+    "agent.recoveries:Recoveries._discard": "counts what one model call gathered",
     "agent.turn_run:TurnRun._with_unknown_calls": "loops over the names of tools whose outcome is unknown",
 }

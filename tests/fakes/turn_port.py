@@ -84,12 +84,13 @@ class FakeTurnPort:
     def steering_waits(self) -> bool:
         return bool(self.waiting)
 
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None) -> bool:
+    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
         await asyncio.sleep(0)
         assert text.strip(), "an answer is never empty"
         if self.waiting and reason is EndReason.COMPLETED:
             return False
-        self._commit(*([response] if response else []), TurnEnded(reason, text))
+        assert text.endswith(note)
+        self._commit(*([response] if response else []), TurnEnded(reason, text, note))
         return True
 
     def progress(self, event: TurnProgress) -> None:

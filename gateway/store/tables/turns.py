@@ -103,7 +103,9 @@ usage = sa.Table(
     sa.Column("cache_write_tokens", sa.Integer),
     sa.Column("at", Instant, nullable=False, index=True),
     sa.Column("step", sa.SmallInteger, nullable=False),  # of the response in its turn: one row each
-    sa.UniqueConstraint("turn_id", "step"),
+    sa.Column("discarded", sa.SmallInteger, nullable=False, server_default="0"),  # 0 stands; else thrown away as n-th
+    sa.Column("estimated", sa.Boolean, nullable=False, server_default=sa.false()),  # nobody counted these tokens
+    sa.UniqueConstraint("turn_id", "step", "discarded"),
 )
 
 blobs = sa.Table(

@@ -7,9 +7,10 @@ import pytest
 
 from agent.errors import FailureKind
 from agent.loop import run_turn
-from agent.ports import CallStreamed, ModelFailure
+from agent.ports import CallStreamed, ModelFacts, ModelFailure
 from agent.tools.base import Effect
 from agent.transcript import (
+    AssistantItem,
     CallOutcome,
     EndReason,
     ModelResponded,
@@ -28,6 +29,7 @@ class StreamsCalls:
     """A model whose first call has streamed in whole long before its response is over."""
 
     name = "streams:test"
+    facts = ModelFacts()
 
     def __init__(self, *, then=None):
         self.calls = (ToolCall("c0", "double", '{"n": 1}'), ToolCall("c1", "late", "{}"))
@@ -149,6 +151,7 @@ class StreamsAll:
     """A model whose calls all stream in, one after another with time between, before its response is over."""
 
     name = "streams:all"
+    facts = ModelFacts()
 
     def __init__(self, *streamed, response=None):
         self.streamed = [ToolCall(f"c{at}", name, "{}") for at, name in enumerate(streamed)]
@@ -214,7 +217,11 @@ async def test_a_read_begun_for_a_response_asked_again_does_not_count():
                 raise ModelFailure(FailureKind.CONTEXT, "too long")
             return await super().respond(request, on_event)
 
-    await run_turn(a_turn(port), port, an_agent(AsksAgain(), *ledger.tools(), allow_tools=("*",)))
+    await run_turn(
+        a_turn(port, history=[UserItem("q"), AssistantItem("a")]),
+        port,
+        an_agent(AsksAgain(), *ledger.tools(), allow_tools=("*",)),
+    )
     assert '"data":1' in returned(port)[1].content
 
 

@@ -79,11 +79,11 @@ async def test_f56_steering_at_the_last_moment_is_read_before_the_end():
     port = FakeTurnPort()
     say, port.steering_waits = iter([True]), lambda: False
 
-    async def finish(reason, text, response, end=port.finish):
+    async def finish(reason, text, response, note, end=port.finish):
         if next(say, False):
             port.say("wait")
             del port.steering_waits
-        return await end(reason, text, response)
+        return await end(reason, text, response, note)
 
     port.finish = finish
     model = ScriptedModel(["One.", "Two."])

@@ -8,6 +8,7 @@ from agent.errors import FailureKind
 from agent.loop import run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
 from agent.ports import ModelFailure
+from agent.rungs import Recovered, Rung
 from agent.transcript import (
     AssistantItem,
     CallOutcome,
@@ -121,20 +122,23 @@ async def test_f34_malformed_arguments_are_told_then_an_answer_is_forced():
     assert port.answer.startswith("Sorry.")
 
 
-async def test_f41_f42_too_long_a_request_drops_old_results_once_then_tells():
-    """The old tool results go first; when that is not enough the person is told."""
+async def test_f41_f42_too_long_a_request_is_made_shorter_twice_then_told():
+    """The old tool results go first, then the history; when that is not enough the person is told."""
     history = [UserItem("q"), AssistantItem("", (ToolCall("a", "double", "{}"),)), ToolItem("a", "double", "x" * 99),
                AssistantItem("", (ToolCall("b", "double", "{}"),)), ToolItem("b", "double", "y"),
                AssistantItem("", (ToolCall("c", "double", "{}"),)), ToolItem("c", "double", "z"),
                AssistantItem("ok")]  # fmt: skip
     port = FakeTurnPort()
-    model = ScriptedModel([ModelFailure(FailureKind.CONTEXT, "too long")] * 2)
+    model = ScriptedModel([ModelFailure(FailureKind.CONTEXT, "too long")] * 3)
     reason = await run_turn(a_turn(port, history=history), port, an_agent(model))
     assert EndReason.CONTEXT_EXHAUSTED is reason
-    first, second = model.requests
+    first, second, third = model.requests
     assert ["x" * 99, "y", "z"] == [item.content for item in first.items if isinstance(item, ToolItem)]
     assert ["y", "z"] == [item.content for item in second.items if isinstance(item, ToolItem)][1:]
     assert "left out" in second.items[2].content
+    assert [UserItem("hello")] == list(third.items)
+    taken = [event.rung for event in port.events if isinstance(event, Recovered)]
+    assert [Rung.RESULTS_DROPPED, Rung.COMPACTED, Rung.HISTORY_DROPPED] == taken
 
 
 @pytest.mark.parametrize(
@@ -193,7 +197,9 @@ async def test_the_last_call_answers_even_if_it_asks_for_tools():
     assert EndReason.MAX_STEPS is await run_turn(a_turn(port), port, agent)
     assert port.answer.startswith("So far 8.")
     assert 2 == len(returned(port))
-    assert [] == [call for item in fold(port.events)[-1:] for call in item.tool_calls]
+    *_, said, note = fold(port.events)
+    assert ("So far 8.", ()) == (said.text, said.tool_calls)
+    assert note.ends_turn
 
 
 async def test_a_forced_end_is_gone_on_with_after_a_crash():

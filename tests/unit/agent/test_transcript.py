@@ -177,3 +177,19 @@ def test_spoken_joins_answers_and_continues_cut_ones():
         ModelResponded(2, "looking", (A,)), ModelResponded(3, "c"),
     ]  # fmt: skip
     assert "ab\n\nc" == answer_text(journal)
+
+
+def test_the_harnesss_words_at_an_end_are_nobodys_answer():
+    """What streamed stays the model's; the note behind it becomes a note, and the next message follows it."""
+    ended = TurnEnded(EndReason.MODEL_ERROR, "Half.\n\nMy model is busy.", "My model is busy.")
+    journal = [TurnStarted((UserItem("q"),)), ended, TurnStarted((UserItem("again"),))]
+    _, said, note, again = fold(journal)
+    assert ("Half.", True, "again") == (said.text, note.ends_turn, again.text)
+    assert "busy" not in note.text
+
+
+def test_an_end_that_was_journaled_before_there_were_notes_reads_as_it_did():
+    """An old journal has neither a note nor the new kinds of events: its ends are assistant items, as they were."""
+    old = b'{"reason":"model_error","text":"My model is busy.","kind":"turn_ended"}'
+    ended = JOURNAL_EVENT.validate_json(old)
+    assert AssistantItem("My model is busy.") == fold([TurnStarted((UserItem("q"),)), ended])[-1]

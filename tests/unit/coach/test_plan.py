@@ -16,7 +16,7 @@ from agent.errors import FailureKind
 from agent.loop import Agent, run_turn
 from agent.models.offline import OfflineModel
 from agent.models.scripted import Says, ScriptedModel
-from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal, RequestContext
+from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, Principal, RequestContext
 from agent.tools.base import tools_of
 from agent.transcript import (
     AssistantItem,
@@ -46,6 +46,7 @@ class Script:
         self.requests: list[ModelRequest] = []
         self._model = ScriptedModel(says)
         self.name = "scripted"
+        self.facts = ModelFacts()
 
     async def respond(self, request, on_event):
         """The next of the script."""

@@ -195,7 +195,7 @@ async def test_new_mid_turn_loses_nothing_of_the_old_journal(spine: Spine) -> No
     spine.model.stream("begun")
     await spine.say("/new")
     await spine.quiet()
-    assert ["turn_started", "turn_ended"] == await kinds_of(spine)
+    assert ["turn_started", "response_discarded", "turn_ended"] == await kinds_of(spine)
     await spine.say("fresh")
     await spine.asked()
     assert ["fresh"] == said_to_the_model(spine)

@@ -14,13 +14,16 @@ from agent.ports import (
     ALIVE,
     PINGED,
     ModelAtWork,
+    ModelFacts,
     ModelFailure,
     ModelRequest,
+    Recovering,
     RetryPause,
     SystemPrompt,
     TextDelta,
     TextDiscarded,
 )
+from agent.rungs import Rung
 from agent.transcript import ModelResponded
 from tests.fakes.virtual_time import passes, run_virtually
 
@@ -41,6 +44,7 @@ class Stalling:
     """A model that streams, then falls silent; without streaming it answers."""
 
     name = "stalling:test"
+    facts = ModelFacts()
 
     def __init__(self, *beats):
         self.beats = beats  # (pause before it, event)
@@ -132,7 +136,7 @@ async def test_a_thrown_away_try_is_told():
     model, _ = resilient(ScriptedModel([cut, "whole"]))
     _, events = await ask(model)
     kinds = [type(event) for event in events if not isinstance(event, RetryPause)]
-    assert [TextDelta, TextDelta, TextDiscarded, TextDelta] == kinds
+    assert [TextDelta, TextDelta, Recovering, TextDiscarded, TextDelta] == kinds
 
 
 async def test_f21_no_first_byte_is_asked_again_without_streaming():
@@ -141,7 +145,7 @@ async def test_f21_no_first_byte_is_asked_again_without_streaming():
     response, events = await ask(resilient(inner, first_byte_s=0.02)[0])
     assert "whole" == response.text
     assert [True, False] == [request.stream for request in inner.requests]
-    assert [] == events
+    assert [Recovering(Rung.UNSTREAMED, "timeout")] == events
 
 
 async def test_f22_a_stall_in_the_middle_is_warned_of_then_ended():
@@ -150,7 +154,7 @@ async def test_f22_a_stall_in_the_middle_is_warned_of_then_ended():
     with capture_logs() as logs:
         response, events = await ask(resilient(inner, first_byte_s=5, idle_warn_s=0.02, idle_abort_s=0.05)[0])
     assert "whole" == response.text
-    assert [TextDelta("half"), TextDiscarded()] == events
+    assert [TextDelta("half"), Recovering(Rung.UNSTREAMED, "timeout"), TextDiscarded()] == events
     assert ["model_stream_stalled", "model_call_failed"] == [line["event"] for line in logs]
 
 

@@ -1,0 +1,34 @@
+"""A tool's result in the words that the rules have for it, for turns whose model cannot say it any more."""
+
+from collections.abc import Callable, Mapping
+from datetime import date
+
+from pydantic import BaseModel, ValidationError
+
+from agent.coach.changes import PlanSaved, change_text, read_change
+from agent.coach.prose import history_text, skills_text, stats_text
+from agent.coach.reports import JourneyReport, SessionsReport, SkillsReport
+from agent.language import language_of
+
+_REPORTS: dict[str, tuple[type[BaseModel], Callable[..., str]]] = {
+    "get_user_skills": (SkillsReport, skills_text),
+    "get_journey_stats": (JourneyReport, stats_text),
+    "get_practice_sessions": (SessionsReport, lambda language, report: history_text(language, [report])),
+}
+
+
+def tell_result(tool: str, data: object, locale: str | None, today: date) -> str | None:
+    """What this result says to the person; None where the rules have no words for it."""
+    if not isinstance(data, Mapping):
+        return None
+    language = language_of(locale)
+    if tool in _REPORTS:
+        report, words = _REPORTS[tool]
+        try:
+            return words(language, report.model_validate(data))
+        except ValidationError:  # a shortened result
+            return None
+    change = read_change(data)
+    if isinstance(change, PlanSaved):
+        return change.content
+    return (change_text(language, change, today) or None) if change is not None else None

@@ -1,0 +1,52 @@
+"""What a turn journals of its recovery: each step down the ladder by name, and each response that was thrown away.
+
+When a rung is taken is decided by `recovery` and `model_caller`; waiting is the wire's.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal
+
+
+class Rung(StrEnum):
+    """A transition of the recovery ladder; each is journaled and counted."""
+
+    RESULTS_DROPPED = "results_dropped"  # prompt too long: old tool results are left out
+    COMPACTED = "compacted"  # prompt too long: the history was made shorter
+    HISTORY_DROPPED = "history_dropped"  # prompt too long: the prompt and this turn alone
+    CAP_RAISED = "cap_raised"  # cut: the same again with the higher output cap
+    CAP_LOWERED = "cap_lowered"  # the model's own cap is below the raised one
+    CONTINUED = "continued"  # cut again: it goes on from the cut
+    CALL_EXPLAINED = "call_explained"  # a call that cannot be read: it is told how
+    EMPTY_NUDGED = "empty_nudged"  # nothing said: it is asked to answer
+    CIRCLE_NUDGED = "circle_nudged"  # it goes in circles: it is told so
+    ANSWER_FORCED = "answer_forced"  # the next response is the last, without tools
+    RETRIED = "retried"  # a try gave no response: the same again
+    UNSTREAMED = "unstreamed"  # a stream fell silent: the same again, whole
+    NEXT_MODEL = "next_model"  # another model of the chain is asked
+    HANDED_OVER = "handed_over"  # a shorter way came to nothing: the loop does it all
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The turn took a rung of the ladder; what the model is told of it, if anything, is a nudge of its own."""
+
+    step: int
+    rung: Rung
+    detail: str = ""  # for an operator: the failure's kind, the next model's name
+    kind: Literal["recovered"] = "recovered"
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseDiscarded:
+    """A response, or what there was of one, that counts for nothing but what it cost."""
+
+    step: int  # in place of which the response of this step stands, if any does
+    number: int  # from 1 within the turn: known by it
+    model: str  # provider:name
+    input_tokens: int | None
+    output_tokens: int | None
+    cache_read_tokens: int | None = None
+    cache_write_tokens: int | None = None
+    estimated: bool = False  # nobody counted it: tokens by the length of what was sent and streamed
+    kind: Literal["response_discarded"] = "response_discarded"

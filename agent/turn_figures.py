@@ -1,0 +1,31 @@
+"""What a turn took, worked out from its journal: for the line that its end leaves in the log. Pure."""
+
+from collections.abc import Iterable
+
+from agent.rungs import Recovered, ResponseDiscarded
+from agent.transcript import JournalEvent, ModelResponded, ToolReturned
+
+
+def turn_figures(events: Iterable[JournalEvent]) -> dict[str, int | float]:
+    """Steps, calls, tokens and the model's seconds of these events of one turn; what went wrong only where it did."""
+    figures: dict[str, int | float] = {"steps": 0, "calls": 0, "input_tokens": 0, "output_tokens": 0, "model_s": 0.0}
+    for event in events:
+        match event:
+            case ModelResponded():
+                figures["steps"] += 1
+                figures["input_tokens"] += event.usage.input_tokens or 0
+                figures["output_tokens"] += event.usage.output_tokens or 0
+                figures["model_s"] += event.took_s or 0.0
+            case ToolReturned():
+                figures["calls"] += 1
+            case ResponseDiscarded():
+                figures["discarded"] = figures.get("discarded", 0) + 1
+                figures["discarded_tokens"] = (
+                    figures.get("discarded_tokens", 0) + (event.input_tokens or 0) + (event.output_tokens or 0)
+                )
+            case Recovered():
+                figures["recoveries"] = figures.get("recoveries", 0) + 1
+            case _:
+                pass
+    figures["model_s"] = round(figures["model_s"], 3)
+    return figures

@@ -1,0 +1,47 @@
+"""What tools found is told when the model cannot: in the agent's words or a plain list, and never more than that."""
+
+from datetime import date
+
+import orjson
+
+from agent.findings import MAX_CHARS, found_text
+from agent.transcript import CallOutcome, ModelResponded, ToolReturned
+from gateway.texts import HARNESS
+
+TODAY = date(2026, 3, 4)
+
+
+def result(name, data, outcome=CallOutcome.DONE):
+    content = orjson.dumps({"success": outcome is CallOutcome.DONE, "data": data, "error": None}).decode()
+    return ToolReturned(0, "k", "c", name, content, outcome)
+
+
+def told(*events, tell=None, locale="en"):
+    return found_text(HARNESS, events, tell, locale, TODAY)
+
+
+def test_a_plain_list_names_the_tool_and_its_values():
+    """Values stand by their names, ids are left out, nothing is made up."""
+    text = told(result("weather", {"city": "Lima", "id": "x7", "high_c": 24, "days": [{"rain_mm": 3}]}))
+    assert text.endswith("\n\n• weather: city Lima, high c 24, rain mm 3")
+
+
+def test_the_agents_own_words_go_before_the_list():
+    """Empty words say nothing of a result, None leaves it to the list."""
+    words = {"a": "It is Lima.", "b": "", "c": None}
+    text = told(*(result(name, {"n": 1}) for name in words), tell=lambda tool, *_: words[tool])
+    assert text.endswith("\n\nIt is Lima.\n\n• c: n 1")
+
+
+def test_only_what_worked_and_was_not_said_yet_is_told():
+    """Failed and skipped calls found nothing; what an answer followed was said by it."""
+    assert "" == told(result("a", {"n": 1}, CallOutcome.FAILED), result("b", {"n": 2}, CallOutcome.SKIPPED))
+    assert "" == told(result("a", {"n": 1}), ModelResponded(0, "It is 1."))
+    assert "" == told(result("a", None), result("b", {}), result("c", [{}]))
+
+
+def test_it_is_bounded_and_in_the_persons_language():
+    """Much of it is cut; Spanish is told in Spanish."""
+    text = told(*(result(f"t{n}", {"text": f"{n} " * 9000}) for n in range(40)), locale="es")
+    assert MAX_CHARS + 100 > len(text)
+    assert text.startswith("Antes de eso")
