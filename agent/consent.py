@@ -3,6 +3,7 @@
 import hashlib
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +32,18 @@ class Consent(StrEnum):
     DENIED = "denied"
     EXPIRED = "expired"  # nobody said anything in time
     WITHDRAWN = "withdrawn"  # the person said something else meanwhile, or stopped the turn
+
+
+@dataclass(frozen=True, slots=True)
+class Parked:
+    """The turn waits for its person's word on a call: nothing of it runs until it is taken up again."""
+
+    step: int
+    about: str  # the key of that call
+    name: str  # of its tool
+    approval_id: str
+    left_s: float  # of the turn's time: the wait is none of it
+    kind: Literal["parked"] = "parked"
 
 
 class TurnParked(Exception):

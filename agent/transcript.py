@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeGuard
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from agent.consent import Parked
 from agent.rungs import Recovered, ResponseDiscarded, Rung
 
 SKIPPED = "Skipped due to queued user message."
@@ -216,18 +217,6 @@ class Nudged:
     why: NudgeReason | None = None  # None: journaled before nudges had reasons
     ends: EndReason | None = None  # the next response is the turn's last, whatever it is, and the turn ends so
     kind: Literal["nudged"] = "nudged"
-
-
-@dataclass(frozen=True, slots=True)
-class Parked:
-    """The turn waits for its person's word on a call: nothing of it runs until it is taken up again."""
-
-    step: int
-    about: str  # the key of that call
-    name: str  # of its tool
-    approval_id: str
-    left_s: float  # of the turn's time: the wait is none of it
-    kind: Literal["parked"] = "parked"
 
 
 @dataclass(frozen=True, slots=True)

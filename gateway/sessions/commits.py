@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from agent.consent import Parked
 from agent.rungs import ResponseDiscarded
 from agent.transcript import (
     EndReason,
     JournalEvent,
     ModelResponded,
-    Parked,
     Steered,
     ToolReturned,
     TurnEnded,

@@ -12,13 +12,12 @@ from typing import NoReturn
 
 import structlog
 
-from agent.consent import AskedCall, Consent, TurnParked
+from agent.consent import AskedCall, Consent, Parked, TurnParked
 from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
 from agent.transcript import (
     EndReason,
     JournalEvent,
     ModelResponded,
-    Parked,
     Steered,
     ToolIntended,
     ToolReturned,

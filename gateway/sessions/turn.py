@@ -13,7 +13,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from agent.transcript import EndReason, JournalEvent, Parked
+from agent.consent import Parked
+from agent.transcript import EndReason, JournalEvent
 from gateway.sessions.inbox_rules import joins
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import TurnRow
