@@ -100,7 +100,7 @@ def command_table(product: AgentProduct, store: Store) -> CommandTable:
 def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     """The runtime between the given ends, over this table of commands."""
     settings, store, clock = deps.settings, deps.store, deps.clock
-    kinds = RowClassifier(table)
+    kinds = RowClassifier(table, deps.product.kind_of_words)
     delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks)
     sessions = _session_deps(deps, delivery, kinds)
     bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
