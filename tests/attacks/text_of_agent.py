@@ -314,6 +314,8 @@ EXCUSED: dict[str, str] = {
     "agent.permissions.rules:PermissionRule.names_one_tool": "the operator's own rules, read once at the start",
     "agent.permissions.rules:parse_rule": "the operator's own rules, read once at the start",
     "agent.permissions.rules:unknown_tools": "the operator's own rules, read once at the start",
+    "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
+    "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
