@@ -225,7 +225,9 @@ def many_calls(text: str) -> None:
     """A turn of very many calls, read as each round reads it."""
     journal = journal_of(text)
     open_calls(journal)
-    stuck.detect_loop(journal)
+    stuck.detect_loop(journal * 4)
+    wild = [ModelResponded(0, text, (ToolCall("c", text, text),)), ToolReturned(0, "k", "c", text, text)]
+    stuck.detect_loop([*wild * 4, *[ModelResponded(0, text)] * 4])
     fold([*journal, ModelResponded(1, text), *(ModelResponded(2, piece) for piece in pieces(text))])
 
 
