@@ -14,9 +14,17 @@ from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
 from agent.context import layers, sections, sizes
 from agent.language import escape, language_of
-from agent.models import anthropic_answer, anthropic_format, failures, http_wire, json_bodies, openai_format
+from agent.models import (
+    anthropic_answer,
+    anthropic_format,
+    failures,
+    http_wire,
+    json_bodies,
+    openai_format,
+    prompted_tools,
+)
 from agent.models.sse import EventParser
-from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, ToolSpec
+from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
 from agent.tools import arguments, results
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
@@ -228,6 +236,25 @@ def prompted(text: str) -> None:
     sections.compose({sections.Section.PERSONA: text, sections.Section.PERSON: text})
 
 
+def prompted_calls(text: str) -> None:
+    """What a model without tools says, streamed, with calls in it."""
+    for said in (
+        text,
+        f"<tool_call>{text}",
+        text.replace(" ", "<tool_call>"),
+        "```".join(pieces(text)),
+        f"[{text}",
+        '{"name":' * len(pieces(text)) + text,
+    ):
+        prompted_tools.read_calls(said, ["double", text])
+    for given in (text, {text: text}):
+        prompted_tools.read_calls(orjson.dumps({"name": "double", "arguments": given}).decode(), ["double"])
+    screen = prompted_tools._Screen(lambda _event: None)  # noqa: SLF001  what every piece passes
+    for piece in pieces(text):
+        screen(TextDelta(piece))
+    screen.release()
+
+
 def told_results(text: str) -> None:
     """Results that hold a text in every place, as they are told to a person whose model has failed."""
     shapes: list[object] = [text, {text: text}, [text], text.split(), {word: [word] for word in text.split()}]
@@ -256,6 +283,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.anthropic_answer:MessageAssembly": Entry(streamed_messages),
     "agent.models.openai_format:request_body": Entry(prompted),
     "agent.models.http_wire:read_whole": Entry(answered),
+    "agent.models.prompted_tools:read_calls": Entry(prompted_calls),
     "agent.models.sse:EventParser": Entry(events),
     "agent.models.failures:from_answer": Entry(refused),
     "agent.responses:classify": Entry(classified),
