@@ -64,6 +64,15 @@ def say_date(language: str, day: date, today: date) -> str:
     return say(language, "day.yesterday") if day == today - timedelta(days=1) else day.isoformat()
 
 
+def say_day(language: str, day: date, today: date) -> str:
+    """A date with its weekday: "Monday, 2 March", and the year where it is another one."""
+    key = "day.full" if day.year == today.year else "day.full_year"
+    month = say(language, f"month.{day.month}")
+    return say(
+        language, key, weekday=say(language, f"weekday.{day.weekday()}"), day=day.day, month=month, year=day.year
+    )
+
+
 def explain(language: str, refused: PracticeRefused) -> str:
     """What is wrong with a change, and what to do."""
     key = f"problem.{refused.refusal.value}"
