@@ -43,10 +43,9 @@ async def run_turn(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
 
 async def _step(run: TurnRun) -> EndReason | None:
     """One round; how the turn ended, or None when it goes on."""
-    run.check()
-    if ended := await run.run_open_calls():  # reads steering before each call
+    if ended := await run.run_open_calls():  # reads steering before each call; a stop gives each its result
         await after_calls(run, ended)
-        run.check()
+    run.check()
     await run.journal.steer()
     if (reason := forced_end(run)) is not None:
         response = run.journal.unfinished or await run.model.ask(with_tools=False)

@@ -73,7 +73,8 @@ class ScriptedModel:
             on_event(TextDelta(word))
             if script.word_s:
                 await self._sleep(script.word_s)
-        for index, call in enumerate(script.calls):
+        whole = script.calls[:-1] if script.stop is StopReason.LENGTH else script.calls  # it was cut in its last call
+        for index, call in enumerate(whole):
             on_event(CallStreamed(index, call))
 
     async def aclose(self) -> None:
