@@ -6,8 +6,9 @@ The agent never sees a chat, a table or a socket: history, effects, steering and
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Protocol
+from typing import NoReturn, Protocol
 
+from agent.consent import AskedCall, Consent
 from agent.errors import FailureKind
 from agent.rungs import Rung
 from agent.transcript import (
@@ -250,6 +251,24 @@ class TurnPort(Protocol):
 
     def steering_waits(self) -> bool:
         """Whether `steer` would claim something now."""
+        ...
+
+    async def consent(self, ask: AskedCall) -> Consent | None:
+        """What the turn's person has said to exactly this; None: they were not asked, or it was void.
+
+        `REMEMBERED` is also what they said of this tool before, where that may count.
+        """
+        ...
+
+    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
+        """Ask them, and let the turn wait: the question and the wait are durable when this raises.
+
+        `left_s` is what is left of the turn's time.
+
+        Raises:
+            TurnParked: always; whoever runs the turn lets it go.
+            Fenced: another process owns the session now; drop everything.
+        """
         ...
 
     async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:

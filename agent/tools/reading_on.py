@@ -65,12 +65,12 @@ async def _read_on(context: ToolContext, page: ResultPage) -> object:
         raise ToolError("There is no such result in this conversation any more: call its tool again.")
     if page.offset >= len(whole):
         raise ToolError(f"The result ends at {len(whole)}.")
-    text = _page(whole, page.offset, context.max_result_chars - FRAME_CHARS)
+    text = page_of(whole, page.offset, context.max_result_chars - FRAME_CHARS)
     end = page.offset + len(text)
     return {"text": text, "next_offset": end if end < len(whole) else None, "of": len(whole)}
 
 
-def _page(whole: str, offset: int, room_chars: int) -> str:
+def page_of(whole: str, offset: int, room_chars: int) -> str:
     """As much from there on as fits, with what must be escaped in it."""
     text = whole[offset : offset + min(PAGE_CHARS, room_chars)]
     while len(text) > 1 and (written := len(json.dumps(text, ensure_ascii=False))) > room_chars:

@@ -19,6 +19,7 @@ from pydantic import (
 
 from agent.config import AgentConfig, ModelConfig
 from agent.models.select import wire_names
+from agent.permissions.config import PermissionsConfig
 from channels.console.config import ConsoleAccount
 from channels.discord.config import DiscordAccount
 from channels.registry import AccountConfig, ChannelNotInstalled, account_model, channel_names
@@ -158,6 +159,7 @@ class Settings(BaseModel):
     sessions: SessionsConfig = SessionsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
     retention: RetentionConfig = RetentionConfig()
+    permissions: PermissionsConfig = PermissionsConfig()
     agent: AgentSettings = AgentSettings()
     """Limits that are not set here are the product's: `gateway.product.in_force`."""
     model: ModelConfig = ModelConfig()

@@ -120,6 +120,11 @@ def message_id_of(row: InboxRow) -> str | None:
     return row.event.message_id if isinstance(row.event, InboundMessage) else None
 
 
+def text_of(row: InboxRow) -> str:
+    """What was typed; nothing where nothing was."""
+    return row.event.text if isinstance(row.event, InboundMessage) else ""
+
+
 def new_turn(row: InboxRow, session_id: str, kind: str, now: datetime) -> TurnRow:
     """A turn that answers the row; in a group the answer is shown as a reply to it."""
     in_group = isinstance(row.event, InboundMessage) and row.event.kind is ChatKind.GROUP

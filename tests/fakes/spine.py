@@ -252,7 +252,7 @@ class Spine:
             )
             runtime = build(deps, command_table(product, self.store))
             self.delivery, self.bus, self.router = runtime.delivery, runtime.bus, runtime.router
-            self.commands = runtime.commands
+            self.commands, self.parking = runtime.commands, runtime.parking
             await self.delivery.recover()
             await self.router.recover()
             tasks.keep("routing", self.router.run)
