@@ -3,8 +3,8 @@
 The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NoReturn, Protocol
 
@@ -111,6 +111,15 @@ class TextDelta:
 class TextDiscarded:
     """What was streamed of this response, text and calls, is void: it is asked again."""
 
+    stands: str = ""  # what was answered before it and holds
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """More of what the model thinks before it answers; no part of the answer."""
+
+    text: str
+
 
 @dataclass(frozen=True, slots=True)
 class CallStreamed:
@@ -158,7 +167,9 @@ class Recovering:
     detail: str = ""  # for an operator: the kind of failure, the next model's name
 
 
-ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
+ModelEvent = (
+    TextDelta | TextDiscarded | ThinkingDelta | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
+)
 OnModelEvent = Callable[[ModelEvent], None]
 
 
@@ -203,6 +214,18 @@ class ToolStarted:
     """A tool call runs now."""
 
     name: str
+    call_key: str = ""
+    words: str = ""  # key of the agent's catalogue for what it does; empty: it has no words but its name
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgress:
+    """A tool says what it is doing."""
+
+    name: str
+    call_key: str
+    words: str  # key of the agent's catalogue
+    values: Mapping[str, object] = field(default_factory=dict)  # of the fields of those words
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,9 +234,33 @@ class ToolEnded:
 
     name: str
     success: bool
+    call_key: str = ""
+    took_s: float | None = field(default=None, compare=False)  # None: it did not run
 
 
-TurnProgress = ModelEvent | ToolStarted | ToolEnded
+@dataclass(frozen=True, slots=True)
+class QuestionPut:
+    """The turn is parked: its person has been asked whether this tool may run."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class HistoryShortened:
+    """What the model is shown of the conversation was made shorter."""
+
+    how: str  # the rung of the ladder, or the layer
+
+
+@dataclass(frozen=True, slots=True)
+class TurnFinished:
+    """The turn is over, and its answer on its way."""
+
+    reason: EndReason
+
+
+TurnEvent = ModelEvent | ToolStarted | ToolProgress | ToolEnded | QuestionPut | HistoryShortened | TurnFinished
+"""One piece of what happens in a turn; `agent.turn_events` streams them."""
 
 
 class LocalCommand(Protocol):
@@ -280,12 +327,16 @@ class TurnPort(Protocol):
         """
         ...
 
-    def progress(self, event: TurnProgress) -> None:
+    def progress(self, event: TurnEvent) -> None:
         """Tell whoever watches; never blocks, never fails.
 
         A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
         its text was no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
         """
+        ...
+
+    async def let_watchers_read(self) -> None:
+        """Wait until whoever watches is not too far behind; at most some seconds."""
         ...
 
     def stopping(self) -> EndReason | None:

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
 import structlog
 from pydantic import BaseModel
@@ -29,6 +29,18 @@ class Effect(StrEnum):
         return self in {Effect.IDEMPOTENT, Effect.UNSAFE}
 
 
+class Report(Protocol):
+    """Says what a call is doing, while it does it, to whoever watches."""
+
+    def __call__(self, words: str, /, **values: object) -> None:
+        """`words` is a key of the agent's catalogue, `values` are its fields."""
+        ...
+
+
+def _unheard(_words: str, /, **_values: object) -> None:
+    pass
+
+
 WholeResult = Callable[[str], Awaitable[str | None]]
 """The raw result of an earlier call, by its handle; None: this person has none of it in this conversation."""
 
@@ -46,6 +58,7 @@ class ToolContext:
     call_key: str  # turn/step/index: the idempotency key
     max_result_chars: int = 100_000  # what its result may take in the conversation; the rest of it is read on
     whole_result: WholeResult = _no_result
+    report: Report = _unheard
 
 
 class ToolError(Exception):
@@ -74,6 +87,7 @@ class Tool:
     exclusive: bool = False  # nothing runs beside it
     cancellable: bool | None = None  # a stop ends it while it runs; None: where it has no effect outside
     fails_siblings: bool = False  # when it fails, the other calls of its response are not wanted any more
+    says: str = ""  # key of the agent's catalogue: what it does, for whoever waits; empty: its name is said
     enabled: bool | Callable[[], bool] = True  # asked once, when the agent is put together
     should_defer: bool = False  # its schema is sent once the model has looked for it
     scores_risk: bool | None = None  # the model is asked how risky a call is; None: where it has an effect outside
@@ -138,6 +152,7 @@ class ToolFlags(TypedDict, total=False):
     exclusive: bool
     cancellable: bool
     fails_siblings: bool
+    says: str
     enabled: bool | Callable[[], bool]
     should_defer: bool
     scores_risk: bool

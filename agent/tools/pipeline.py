@@ -8,13 +8,14 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 import structlog
 from pydantic import ValidationError
 
 from agent.bounded import Interrupted, run_bounded
 from agent.journal import Journal
-from agent.ports import Principal, ToolEnded, ToolStarted, TurnPort
+from agent.ports import Principal, ToolEnded, ToolProgress, ToolStarted, TurnPort
 from agent.tools.arguments import BadArguments, NotJson, fit, read
 from agent.tools.base import Effect, Tool, ToolContext, ToolError
 from agent.tools.guards import Allow, Ask, Deny, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
@@ -36,6 +37,8 @@ class PendingCall:
     intended: ToolIntended | None = None  # a process that died meant to run it so
     on_over: Callable[[], None] | None = None  # told when it has run, before its result is journaled
     is_over: bool = False
+    began_s: float | None = None  # monotonic; None: it has not run
+    took_s: float | None = None
     why_cut: str = ""  # what the model reads of a call that was cut
     response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
     _cut: asyncio.Event = field(default_factory=asyncio.Event)
@@ -61,6 +64,7 @@ class PendingCall:
     async def tell_over(self) -> None:
         """It has run: whatever waits for it may start. Returns when its result may be journaled."""
         self.is_over = True
+        self.took_s = None if self.began_s is None else _now_s() - self.began_s
         if self.on_over is not None:
             self.on_over()
         await self.response_stands.wait()
@@ -123,7 +127,7 @@ class Pipeline:
             await pending.tell_over()
             returned, ended = await self._journal_failure(pending, over), over
         returned = await self._post_hooks(ran, hooked, returned)
-        return self._classify(returned, ended)
+        return self._classify(pending, returned, ended)
 
     # ---------------------------------------------------------------- before it runs
 
@@ -155,8 +159,16 @@ class Pipeline:
             raise _CallEnded(str(problem), CallOutcome.FAILED, malformed=True) from None
         except BadArguments as problem:
             raise _CallEnded(str(problem), CallOutcome.FAILED) from None
-        room_chars, whole = self.budget.room_chars(tool), self.port.whole_result
-        return ToolUse(tool, arguments, ToolContext(self.principal, self.clock(), pending.key, room_chars, whole), risk)
+        context = ToolContext(
+            self.principal, self.clock(), pending.key,
+            max_result_chars=self.budget.room_chars(tool),
+            whole_result=self.port.whole_result,
+            report=partial(self._report, tool.name, pending.key),
+        )  # fmt: skip
+        return ToolUse(tool, arguments, context, risk)
+
+    def _report(self, tool: str, call_key: str, words: str, /, **values: object) -> None:
+        self.port.progress(ToolProgress(tool, call_key, words, values))
 
     async def _validate(self, use: ToolUse) -> None:
         """What no schema can say of the input, said by the tool itself."""
@@ -212,7 +224,9 @@ class Pipeline:
     async def _execute(self, use: ToolUse, pending: PendingCall) -> object:
         """The tool's data or local command; every way to fail ends as a result, never as an exception of the turn."""
         tool = use.tool
-        self.port.progress(ToolStarted(tool.name))
+        await self.port.let_watchers_read()
+        self.port.progress(ToolStarted(tool.name, pending.key, tool.says))
+        pending.began_s = _now_s()
         limit_s = self._limit_s(tool)
         unsure = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.FAILED
         hedge = " Whether it happened is unknown." if tool.effect.is_outside else ""
@@ -275,9 +289,9 @@ class Pipeline:
             await self.journal.record(*said)
         return returned
 
-    def _classify(self, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
+    def _classify(self, pending: PendingCall, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
         """What the ladder counts of it."""
-        self.port.progress(ToolEnded(returned.name, returned.outcome is CallOutcome.DONE))
+        self.port.progress(ToolEnded(returned.name, returned.outcome is CallOutcome.DONE, pending.key, pending.took_s))
         if ended is None:
             return CallResult(returned)
         return CallResult(returned, ended.malformed, ended.timed_out)
@@ -330,6 +344,10 @@ def _own_check(use: ToolUse, what: str) -> Iterator[None]:
         log.exception("tool_check_failed", tool=use.tool.name, check=what, call_key=use.context.call_key)
         error = f"Not run: {use.tool.name} could not check its input ({type(problem).__name__})."
         raise _CallEnded(error, CallOutcome.FAILED) from None
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()
 
 
 async def _await(checking: Awaitable[None]) -> None:

@@ -13,7 +13,18 @@ from typing import NoReturn
 import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
-from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
+from agent.ports import (
+    HistoryShortened,
+    LocalCommand,
+    Principal,
+    QuestionPut,
+    TextDelta,
+    TextDiscarded,
+    ToolEnded,
+    TurnEvent,
+    TurnFinished,
+)
+from agent.rungs import Recovered, Rung
 from agent.transcript import (
     EndReason,
     JournalEvent,
@@ -25,6 +36,7 @@ from agent.transcript import (
     UserItem,
     answer_text,
 )
+from agent.turn_events import TurnEvents
 from agent.turn_figures import turn_figures
 from channels.base import Channel, Sign
 from channels.messages import Button
@@ -79,6 +91,8 @@ class JournaledTurn:
         self._principal = principal
         self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
         self._has_streamed = False
+        self._watched = TurnEvents(deps.on_turn_event)
+        live.watch(self._watched.reader())
         self._parks = asyncio.Lock()
         self.events = list(claimed.events)
         session.turn.run(steers=steers, on_cancel=self._stop.set_result)
@@ -171,6 +185,7 @@ class JournaledTurn:
             await self._deps.store.write(commit, then=partial(self._note_parked, approval))
             failpoint("park_post")
             self._note_journaled((parked,))
+            self._watched.publish(QuestionPut(ask.tool))
             self._live.clear_sign()
             if self.stopping() is not None:
                 take_back = partial(
@@ -207,17 +222,21 @@ class JournaledTurn:
         await self._end(TurnEnded(reason, text, note), response, parts)
         return True
 
-    def progress(self, event: TurnProgress) -> None:
-        """Show the answer as it grows."""
+    def progress(self, event: TurnEvent) -> None:
+        """Tell whoever watches: the live answer, metrics, logs."""
         if isinstance(event, TextDelta):
             if not self._has_streamed:
                 self._has_streamed = True
                 failpoint("model_first_text")
-            self._live.feed(event.text)
         elif isinstance(event, TextDiscarded):
-            self._live.discard(answer_text(self.events))  # the response under way is void, not the answers before it
+            event = TextDiscarded(answer_text(self.events))  # the response under way is void, not the answers before it
         elif isinstance(event, ToolEnded):
             failpoint("tool_done")
+        self._watched.publish(event)
+
+    async def let_watchers_read(self) -> None:
+        """Wait until the live answer is not too far behind."""
+        await self._watched.drain()
 
     def stopping(self) -> EndReason | None:
         """Why the turn should end now; asked before every step and every tool (A33)."""
@@ -304,3 +323,8 @@ class JournaledTurn:
     def _note_journaled(self, events: Sequence[JournalEvent]) -> None:
         self.events += events
         self._deps.on_journaled(events)
+        for event in events:
+            if isinstance(event, Recovered) and event.rung is Rung.COMPACTED:
+                self._watched.publish(HistoryShortened(event.rung))
+            elif isinstance(event, TurnEnded):
+                self._watched.publish(TurnFinished(event.reason))

@@ -229,4 +229,8 @@ async def test_whoever_watches_sees_tools_begin_and_end():
     """Each started call ends once, with how it went."""
     port = FakeTurnPort()
     await run(port, tools_of(Bench()), ("read", "{}"), ("nothing", "{}"))
-    assert [ToolStarted("read"), ToolEnded("read", True), ToolEnded("nothing", False)] == port.progressed
+    assert [
+        ToolStarted("read", "t/0/0"),
+        ToolEnded("read", True, "t/0/0"),
+        ToolEnded("nothing", False, "t/0/1"),
+    ] == port.progressed
