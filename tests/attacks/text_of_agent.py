@@ -356,6 +356,7 @@ EXCUSED: dict[str, str] = {
     "agent.coach.plan:_answer": "puts the words of one plan behind each other, in one walk",
     "agent.coach.plan:_notice_of": "looks whether one text begins with two of ours",
     "agent.coach.kept_plan": "writes about a plan's sessions and findings, at most 60 of bounded length",
+    "agent.models.health:HealthBoard._words": "loops over the operator's few models",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
