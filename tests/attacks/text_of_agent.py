@@ -6,7 +6,18 @@ from datetime import UTC, date, datetime
 import orjson
 
 from agent import answers, findings, recovery, responses
-from agent.coach import intents, log_line, plan_answer, plan_wish, practice, sentences, texts
+from agent.coach import (
+    entry_words,
+    intents,
+    log_line,
+    plan_answer,
+    plan_wish,
+    practice,
+    reports,
+    sentences,
+    skill_words,
+    texts,
+)
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
 from agent.coach.plan_data import PlanFrame
@@ -100,6 +111,23 @@ def plan_words(text: str) -> None:
     known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
     plan_wish.read_wish(f"/plan {text}", known)
     plan_wish.read_wish(text, known)
+
+
+def entry_arguments(text: str) -> None:
+    """Of `/entries`, `/edit`, `/delete` and `/skill`, alone and behind what can be read."""
+    known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
+    for said in (text, f"monday guitar {text}", f"40m {text}", f"40m to {text}", f"40m on {text}"):
+        entry_words.read_wanted(said, TODAY, 0, known)
+        entry_words.read_values(said[: entry_words.MAX_CHARS], TODAY, known)
+        skill_words.read_skill_wish(f"guitar {said}", known)
+    entry_words.spelled_hours(text[:64])
+
+
+def searched_notes(text: str) -> None:
+    """Words looked for in a note."""
+    known = practice.Skill("s", "s", "", "", 1, False, 0)
+    logged = practice.PracticeSession("1", "s", 1, TODAY, text[: practice.MAX_NOTES_CHARS])
+    reports.entries_report([logged], [known], text=text[:200])
 
 
 def written_plan(text: str) -> None:
@@ -306,6 +334,8 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
     "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),
     "agent.coach.plan_wish:asks_for_plan": Entry(plan_wish.asks_for_plan, 2000),
+    "agent.coach.entry_words:read_wanted": Entry(entry_arguments, entry_words.MAX_CHARS),
+    "agent.coach.reports:entries_report": Entry(searched_notes, practice.MAX_NOTES_CHARS),
     "agent.coach.plan_answer:read_plan": Entry(written_plan),
     "agent.coach.practice:kind_of_practice": Entry(practice.kind_of_practice),
     "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(SystemPrompt(text), conversation(text)))),
@@ -345,6 +375,7 @@ EXCUSED: dict[str, str] = {
     "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
+    "agent.coach.changes:_skill_text": "a sentence for each of six things that can be changed",
     "agent.coach.numbers": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
