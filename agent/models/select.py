@@ -74,7 +74,7 @@ def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel
     if config.offline_when_down and deps.offline_rules is not None and deps.notice is not None:
         rules = StandIn(deps.measure(OfflineModel(deps.offline_rules, config.words_per_s)), deps.notice)
     links = [config, *config.fallback.values()]
-    behind = [RETRYABLE] * (len(links) - 1) + [DOWN if rules is not None else frozenset()]
+    behind = [RETRYABLE] * (len(links) - 1) + [DOWN - {FailureKind.TIMEOUT} if rules is not None else frozenset()]
     models = [_link(link, passes_on, deps) for link, passes_on in zip(links, behind, strict=True)]
     if config.with_tools is not None:
         route = ModelRoute(needs_tools, _link(config.with_tools, behind[0], deps))
