@@ -5,7 +5,7 @@ everything it knows is in the request. Each message that is not answered yet is 
 in the order they were said, so that "45m guitar" counts in the "stats" said right after it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import TypeVar
@@ -14,25 +14,23 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from agent.coach.changes import ChangeRefused, change_text, read_change
 from agent.coach.durations import spell_minutes
-from agent.coach.intents import Intent, read_request
+from agent.coach.intents import Intent
 from agent.coach.log_line import (
     MAX_LINE_CHARS,
     Correction,
-    LogLine,
     LogLineError,
     LogProblem,
-    find_skill,
-    parse_log,
     read_correction,
 )
 from agent.coach.plan import Prefetched
-from agent.coach.practice import PracticeRefused, check_entry, clean_name, name_key
+from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean_notes, name_key
 from agent.coach.prose import history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reports import JourneyReport, PatternsReport, SessionsReport, SkillsReport
 from agent.coach.request_view import RequestView, Returned, listen
 from agent.coach.rule_plan import insights_of, plan_text
-from agent.coach.tasks import WHICH_SKILL, Act, Task, asked_last, asks, tasks_of
+from agent.coach.tasks import Act, Task, asks, needs_names, tasks_of
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
+from agent.coach.understanding.entries import Practised
 from agent.language import DEFAULT, escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall
 from agent.ports import ModelRequest
@@ -118,27 +116,51 @@ class Work:
 
     def tasks(self) -> list[Task]:
         """What is to be done, in order."""
-        intents = {read_request(text).intent for text in self.view.pending}
-        if intents & {Intent.TIMED, Intent.YES, Intent.NO} or asked_last(self.view.earlier, WHICH_SKILL):
+        if needs_names(self.view):
             self.names = tuple(skill.name for skill in self.require(SkillsReport, old=True).skills)
         return tasks_of(self.view, self.names)
 
     def change(self, name: str, /, **arguments: JsonValue) -> Returned:
         """The result of this change; what is None is not said to the tool."""
-        taken = next((result for result in self._changes if result.name == name), None)
-        if taken is None:
-            raise self.needs(RuleCall(name, {key: value for key, value in arguments.items() if value is not None}))
-        self._changes.remove(taken)
-        if not taken.success:
-            raise CannotTell(self._refusal_words(taken))
+        return self.change_each(name, [arguments])[0]
+
+    def change_each(self, name: str, each: Sequence[Mapping[str, JsonValue]]) -> list[Returned]:
+        """The results of these changes, all asked for at once; the first that was refused ends the task.
+
+        Raises:
+            CannotTell: one was refused.
+        """
+        taken = [result for result in self._changes if result.name == name][: len(each)]
+        if len(taken) < len(each):
+            lacking = each[len(taken) :]
+            raise self.needs(
+                *(
+                    RuleCall(name, {key: value for key, value in arguments.items() if value is not None})
+                    for arguments in lacking
+                )
+            )
+        for result in taken:
+            self._changes.remove(result)
+        refused = next((result for result in taken if not result.success), None)
+        if refused is not None and len(taken) == 1:
+            raise CannotTell(self._refusal_words(refused))
         return taken
 
     def change_and_tell(self, name: str, /, **arguments: JsonValue) -> str:
         """As `change`; what to say of it."""
-        change = read_change(self.change(name, **arguments).data)
-        if change is None:
-            raise CannotTell(say(self.language, "offline.no_tools"))
-        return change_text(self.language, change, self.today)
+        return self.tell_each(name, [arguments])
+
+    def tell_each(self, name: str, each: Sequence[Mapping[str, JsonValue]]) -> str:
+        """As `change_each`; what to say of each, a line each."""
+        lines = []
+        for result in self.change_each(name, each):
+            change = read_change(result.data) if result.success else None
+            if result.success and change is None:
+                raise CannotTell(say(self.language, "offline.no_tools"))
+            lines.append(
+                self._refusal_words(result) if change is None else change_text(self.language, change, self.today)
+            )
+        return "\n\n".join(lines)
 
     def read(self, model: type[Report], *, old: bool = False) -> Report | None:
         """The newest result of a read, read back; `old` takes one from before the last change too."""
@@ -191,47 +213,67 @@ class Work:
 # ---------------------------------------------------------------- doing it
 
 
-def _line(work: Work, task: Task) -> LogLine:
-    """What a message logs, as it was corrected since.
+def _entries(work: Work, task: Task) -> list[Practised]:
+    """What a message logs, the last of it as it was corrected since.
 
     Raises:
-        CannotTell: it lacks something; the words say what.
+        CannotTell: it cannot be; the words say why.
     """
+    *before, last = task.practised
     try:
-        line = parse_log(task.text, work.today, work.names)
         right = read_correction(task.corrected, work.today, work.names)
     except LogLineError as error:
         raise CannotTell(explain_log(work.language, error, work.names)) from None
-    known = find_skill(task.text, work.names)
-    if known is not None and line.skill not in work.names and task.act in {Act.LOG, Act.ASK_LOG}:
-        line = replace(line, skill=known, notes="")  # a sentence, of which the log line took another word for the name
-    return replace(
-        line,
-        minutes=right.minutes or line.minutes,
-        skill=right.skill or line.skill,
-        day=right.day or line.day,
-        notes=line.notes if task.noted else "",
-    )
+    minutes = last.minutes if right.minutes is None else right.minutes
+    entries = [*before, replace(last, minutes=minutes, skill=right.skill or last.skill, day=right.day or last.day)]
+    for entry in entries:
+        try:
+            check_entry(entry.minutes or 0, entry.day, work.today)
+            clean_name(entry.skill)
+        except PracticeRefused as refused:
+            raise CannotTell(explain(work.language, refused)) from None
+    return entries
 
 
 def _log(work: Work, task: Task) -> str:
-    line = _line(work, task)
-    if line.skill not in work.names and not task.confirmed:
-        lacking = LogLineError(LogProblem.NO_SKILL, ", ".join(work.names))
-        raise CannotTell(explain_log(work.language, lacking, work.names))
-    day, notes = None if line.day == work.today else line.day.isoformat(), line.notes or None
-    return work.change_and_tell("log_practice", skill=line.skill, minutes=line.minutes, notes=notes, date=day)
+    return work.tell_each(
+        "log_practice",
+        [
+            {
+                "skill": entry.skill,
+                "minutes": entry.minutes,
+                "notes": clean_notes(task.notes) or None,
+                "date": None if entry.day == work.today else entry.day.isoformat(),
+            }
+            for entry in _entries(work, task)
+        ],
+    )
 
 
 def _ask_log(work: Work, task: Task) -> str:
-    """Asks before it logs; a name that is no skill yet is only asked about where the whole sentence was a log."""
-    line = _line(work, task)
-    described = _describe(work, line.minutes, line.skill, line.day)
-    if line.skill in work.names:
-        return say(work.language, "ask.log", what=described)
-    if task.act is Act.ASK_NEW_SKILL:
-        return say(work.language, "ask.new_skill", skill=escape(line.skill), what=described)
-    return say(work.language, "offline.not_sure")
+    """Asks before it logs."""
+    entries = _entries(work, task)
+    described = ", ".join(_describe(work, entry.minutes, entry.skill, entry.day) for entry in entries)
+    named = " + ".join(
+        dict.fromkeys(entry.skill for entry in entries if entry.is_new or task.act is Act.ASK_NEAR_SKILL)
+    )
+    return say(work.language, task.act, skill=escape(named), what=described)
+
+
+def _ask_skill(work: Work, task: Task) -> str:
+    """Asks which skill it was."""
+    entry = task.practised[0]
+    try:
+        check_entry(entry.minutes or 0, entry.day, work.today)
+    except PracticeRefused as refused:
+        raise CannotTell(explain(work.language, refused)) from None
+    lacking = LogLineError(LogProblem.NO_SKILL, ", ".join(work.names))
+    return explain_log(work.language, lacking, work.names)
+
+
+def _ask_amount(work: Work, task: Task) -> str:
+    """Asks how long it was."""
+    return say(work.language, task.act, skill=escape(task.practised[0].skill))
 
 
 def _describe(work: Work, minutes: int | None, skill: str | None, day: date | None) -> str:
@@ -317,6 +359,10 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.LOG: _log,
     Act.ASK_LOG: _ask_log,
     Act.ASK_NEW_SKILL: _ask_log,
+    Act.ASK_NEAR_SKILL: _ask_log,
+    Act.ASK_SKILL: _ask_skill,
+    Act.ASK_AMOUNT: _ask_amount,
+    Act.TWISTED: lambda work, task: say(work.language, f"twist.{task.twist}"),
     Act.CORRECT: _correct,
     Act.ASK_CORRECTION: _ask_correction,
     Act.UNDO: lambda work, _: work.change_and_tell("undo_last_log"),

@@ -11,6 +11,8 @@ from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
 from agent.coach.request_view import listen
 from agent.coach.result_words import tell_result
+from agent.coach.understanding import reading
+from agent.coach.understanding.entries import Practised
 from agent.context import layers, sections, sizes
 from agent.language import escape, language_of
 from agent.models import failures, openai, openai_format
@@ -76,6 +78,21 @@ def sentence(text: str) -> None:
     """A sentence about practice, and one that has a duration in it."""
     sentences.read_sentence(text, SKILLS)
     sentences.shape_of(f"45m {text[: sentences.MAX_CHARS]}", SKILLS)
+
+
+def heard(text: str) -> None:
+    """A message that may tell of practice, for somebody who has skills of such names."""
+    for said in (text, f"I practised {text}", f"45m {text}", f"gutiar 45 min, {text}"):
+        reading.hear(said[: reading.MAX_CHARS], SKILLS, NOW, "en")
+    reading.may_be_practice(text)
+
+
+def completed(text: str) -> None:
+    """The answer to which skill it was, and to how long it was."""
+    entry = Practised(45, "Guitar", TODAY)
+    for said in (text, f"it was {text}", "gutiar"):
+        reading.add_skill(said[: reading.MAX_CHARS], entry, SKILLS)
+        reading.add_amount(said[: reading.MAX_CHARS], entry)
 
 
 def clean_name(text: str) -> None:
@@ -210,6 +227,8 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:find_day": Entry(find_day),
     "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
+    "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
+    "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.log_line:read_correction": Entry(read_correction),
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
     "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(SystemPrompt(text), conversation(text)))),
@@ -246,7 +265,10 @@ EXCUSED: dict[str, str] = {
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
     "agent.tools.schemas:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
-    "agent.coach.offline:Work.change": "leaves out what one call, of five arguments at most, does not say",
+    "agent.coach.offline:Work.change_each": "leaves out what a few calls, of five arguments at most, do not say",
+    "agent.coach.offline:Work.tell_each": "puts together the words on the few entries of one message",
+    "agent.coach.understanding.phrases:phrases_by_first_word": "our own tables, put together once at the start",
+    "agent.coach.understanding.skills:_forms": "our own tables, put together once at the start",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
     "agent.coach.plan:_command": "loops over a person's skills, by their ids",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
