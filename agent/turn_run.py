@@ -80,7 +80,7 @@ class TurnRun:
         self._clock = agent.clock
         self._timeouts_in_row = 0
         self._deadline = Deadline(limits.deadline_s, limits.working_s, asyncio.get_running_loop().time)
-        self._pipeline = Pipeline(
+        pipeline = Pipeline(
             tools=agent.toolbox,
             permissions=agent.permissions or NameRules(limits.deny_tools, limits.allow_tools),
             hooks=agent.hooks,
@@ -92,7 +92,7 @@ class TurnRun:
             remaining_s=self._deadline.remaining_s,
         )
         self._executor = Executor(
-            self._pipeline,
+            pipeline,
             self.journal,
             port,
             max_calls=limits.max_calls,
@@ -101,11 +101,11 @@ class TurnRun:
         now = agent.clock()
         prompt = agent.prompt(turn.principal, now, turn.hints)
         request = ModelRequest(prompt, (), context=context_of(turn.principal, now))
-        self.model = ModelCaller(turn, port, agent.model, request, limits, self.journal, self._pipeline, self._deadline)
+        self.model = ModelCaller(turn, port, agent.model, request, limits, self.journal, self._executor, self._deadline)
 
     def close(self) -> None:
         """Let nothing outlive the turn."""
-        self._pipeline.drop_begun()
+        self._executor.expect(None)
 
     def check(self) -> None:
         """Raise Interrupted when the turn should end now."""

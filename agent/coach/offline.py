@@ -5,16 +5,15 @@ everything it knows is in the request. Each message that is not answered yet is 
 in the order they were said, so that "45m guitar" counts in the "stats" said right after it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date
-from typing import TypeVar
 
-from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic import JsonValue
 
-from agent.coach.changes import ChangeRefused, change_text, read_change
 from agent.coach.durations import spell_minutes
 from agent.coach.intents import Intent
+from agent.coach.kept_plan import kept_plan_text
 from agent.coach.log_line import (
     MAX_LINE_CHARS,
     Correction,
@@ -22,32 +21,24 @@ from agent.coach.log_line import (
     LogProblem,
     read_correction,
 )
-from agent.coach.plan import Prefetched
+from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work
+from agent.coach.plan_answer import plan_block
+from agent.coach.plan_data import Prefetched, frame_of
 from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean_notes, name_key
 from agent.coach.prose import history_text, skill_stats_text, skills_text, stats_text
-from agent.coach.reports import JourneyReport, PatternsReport, SessionsReport, SkillsReport
-from agent.coach.request_view import RequestView, Returned, listen
-from agent.coach.rule_plan import insights_of, plan_text
-from agent.coach.tasks import Act, Task, asks, needs_names, tasks_of
+from agent.coach.reports import JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
+from agent.coach.request_view import RequestView, listen
+from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
+from agent.coach.tasks import Act, Task, asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
 from agent.coach.understanding.entries import Practised
-from agent.language import DEFAULT, escape, language_of
+from agent.language import escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall
 from agent.ports import ModelRequest
 from agent.transcript import SuggestedReply
 
 HISTORY_DAYS = 90
 HISTORY_SKILLS = 8
-
-Report = TypeVar("Report", bound=BaseModel)
-
-_TOOLS: dict[type[BaseModel], str] = {
-    SkillsReport: "get_user_skills",
-    SessionsReport: "get_practice_sessions",
-    JourneyReport: "get_journey_stats",
-    PatternsReport: "analyze_practice_patterns",
-}
-"""Which tool answers with which report."""
 
 
 class OfflineCoach:
@@ -58,7 +49,7 @@ class OfflineCoach:
         view, context = listen(request), request.context
         if context is not None and isinstance(context.data, Prefetched):
             language = language_of(context.locale)
-            return _with_notice(view, language, [plan_text(language, context.data.journey, context.data.patterns)])
+            return _with_notice(view, language, [_written_plan(language, context.data)])
         work = Work(view)
         answers, questions = [], []
         try:
@@ -77,6 +68,13 @@ class OfflineCoach:
         return _with_notice(view, view.language, answers, _yes_or_no(view.language) if is_question else ())
 
 
+def _written_plan(language: str, data: Prefetched) -> str:
+    """A plan by rules, in the form in which a model writes one."""
+    sessions = plan_sessions(data.journey, data.patterns, data.frame)
+    text = plan_text(language, data.journey, data.patterns, data.frame, sessions)
+    return f"{text}\n\n{plan_block(sessions)}" if sessions else text
+
+
 def _yes_or_no(language: str) -> tuple[SuggestedReply, ...]:
     """The two answers to a question."""
     labels = (say(language, "reply.yes"), say(language, "reply.no"))
@@ -89,125 +87,6 @@ def _with_notice(
     """The answers, behind words on who answers where the conversation has none yet."""
     known = any(notice in view.said for notice in in_any_language("offline.notice"))
     return RuleAnswer("\n\n".join([*([] if known else [say(language, "offline.notice")]), *answers]), replies=replies)
-
-
-class CannotTell(Exception):
-    """A task ends here with these words."""
-
-
-class NeedsTools(Exception):
-    """Nothing can be said before these calls have come back."""
-
-    def __init__(self, calls: tuple[RuleCall, ...]) -> None:
-        super().__init__(", ".join(call.name for call in calls))
-        self.calls = calls
-
-
-class Work:
-    """One request being worked off: results are taken in the order their tasks asked for them."""
-
-    def __init__(self, view: RequestView) -> None:
-        self.view = view
-        self.language = view.language
-        self.today = view.today
-        self.names: tuple[str, ...] = ()  # of the person's skills, where a message may be about one
-        self._changes = [result for result in view.returned if not result.skipped]
-        self._fresh_from = max((at + 1 for at, result in enumerate(view.returned) if result.is_change), default=0)
-
-    def tasks(self) -> list[Task]:
-        """What is to be done, in order."""
-        if needs_names(self.view):
-            self.names = tuple(skill.name for skill in self.require(SkillsReport, old=True).skills)
-        return tasks_of(self.view, self.names)
-
-    def change(self, name: str, /, **arguments: JsonValue) -> Returned:
-        """The result of this change; what is None is not said to the tool."""
-        return self.change_each(name, [arguments])[0]
-
-    def change_each(self, name: str, each: Sequence[Mapping[str, JsonValue]]) -> list[Returned]:
-        """The results of these changes, all asked for at once; the first that was refused ends the task.
-
-        Raises:
-            CannotTell: one was refused.
-        """
-        taken = [result for result in self._changes if result.name == name][: len(each)]
-        if len(taken) < len(each):
-            lacking = each[len(taken) :]
-            raise self.needs(
-                *(
-                    RuleCall(name, {key: value for key, value in arguments.items() if value is not None})
-                    for arguments in lacking
-                )
-            )
-        for result in taken:
-            self._changes.remove(result)
-        refused = next((result for result in taken if not result.success), None)
-        if refused is not None and len(taken) == 1:
-            raise CannotTell(self._refusal_words(refused))
-        return taken
-
-    def change_and_tell(self, name: str, /, **arguments: JsonValue) -> str:
-        """As `change`; what to say of it."""
-        return self.tell_each(name, [arguments])
-
-    def tell_each(self, name: str, each: Sequence[Mapping[str, JsonValue]]) -> str:
-        """As `change_each`; what to say of each, a line each."""
-        lines = []
-        for result in self.change_each(name, each):
-            change = read_change(result.data) if result.success else None
-            if result.success and change is None:
-                raise CannotTell(say(self.language, "offline.no_tools"))
-            lines.append(
-                self._refusal_words(result) if change is None else change_text(self.language, change, self.today)
-            )
-        return "\n\n".join(lines)
-
-    def read(self, model: type[Report], *, old: bool = False) -> Report | None:
-        """The newest result of a read, read back; `old` takes one from before the last change too."""
-        found = self._results_of(model, 0 if old else self._fresh_from)
-        if found and not found[-1].success:
-            raise CannotTell(self._refusal_words(found[-1]))
-        return self._as(model, found[-1]) if found else None
-
-    def read_each(self, model: type[Report]) -> list[Report] | None:
-        """All fresh results of one read that worked; None where none came back at all."""
-        found = self._results_of(model, self._fresh_from)
-        return [self._as(model, result) for result in found if result.success] if found else None
-
-    def require(self, model: type[Report], *, old: bool = False) -> Report:
-        """As `read`, of a tool that needs no arguments; where there is nothing, it is asked for."""
-        report = self.read(model, old=old)
-        if report is None:
-            raise self.needs(RuleCall(_TOOLS[model], {}))
-        return report
-
-    def needs(self, *calls: RuleCall) -> NeedsTools:
-        """To be raised: these calls have to come back first.
-
-        Raises:
-            CannotTell: the request does not offer the tools.
-        """
-        if not all(call.name in self.view.tools for call in calls):
-            raise CannotTell(say(self.language, "offline.no_tools"))
-        return NeedsTools(calls)
-
-    def _results_of(self, model: type[BaseModel], since: int) -> list[Returned]:
-        name = _TOOLS[model]
-        return [result for result in self.view.returned[since:] if result.name == name and not result.skipped]
-
-    def _as(self, model: type[Report], returned: Returned) -> Report:
-        try:
-            return model.model_validate(returned.data)
-        except ValidationError:  # a shortened or foreign result
-            raise CannotTell(say(self.language, "offline.no_tools")) from None
-
-    def _refusal_words(self, returned: Returned) -> str:
-        change = read_change(returned.data)
-        if isinstance(change, ChangeRefused):
-            return change_text(self.language, change, self.today)
-        if self.language != DEFAULT:  # the reason is a model's to read, in English
-            return say(self.language, "offline.failed")
-        return say(self.language, "offline.failed_why", error=returned.error or returned.name)
 
 
 # ---------------------------------------------------------------- doing it
@@ -318,7 +197,7 @@ def _create(work: Work, task: Task) -> str:
 def _stats(work: Work, task: Task) -> str:
     journey, patterns = work.read(JourneyReport), work.read(PatternsReport)
     if journey is None:
-        raise work.needs(*(RuleCall(_TOOLS[report], {}) for report in (JourneyReport, PatternsReport)))
+        raise work.needs(*(RuleCall(TOOLS[report], {}) for report in (JourneyReport, PatternsReport)))
     words = f" {name_key(task.text[:MAX_LINE_CHARS])} "
     named = [skill for skill in journey.skills if f" {name_key(skill.skill.name)}" in words]
     if named:
@@ -329,17 +208,23 @@ def _stats(work: Work, task: Task) -> str:
 def _history(work: Work, _: Task) -> str:
     skills, reports = work.require(SkillsReport).skills, work.read_each(SessionsReport)
     if skills and reports is None:
-        tool, ids = _TOOLS[SessionsReport], [skill.id for skill in skills[:HISTORY_SKILLS]]
+        tool, ids = TOOLS[SessionsReport], [skill.id for skill in skills[:HISTORY_SKILLS]]
         raise work.needs(*(RuleCall(tool, {"skill_id": skill_id, "days": HISTORY_DAYS}) for skill_id in ids))
-    return history_text(work.language, reports or ())
+    return history_text(work.language, reports or (), work.today)
 
 
 def _plan(work: Work, task: Task) -> str:
-    """A plan; kept where one was asked for, else only to look at."""
+    """A plan; kept where one was asked for, else the one that is kept, else one only to look at."""
+    if task.act is not Act.PLAN and "show_plan" in work.view.tools:
+        kept = work.require(PlanReport)
+        if kept.found:
+            return kept_plan_text(work.language, kept)
     journey, patterns = work.read(JourneyReport), work.read(PatternsReport)
     if journey is None or patterns is None:
-        raise work.needs(*(RuleCall(_TOOLS[report], {}) for report in (SkillsReport, JourneyReport, PatternsReport)))
-    text = plan_text(work.language, journey, patterns)
+        raise work.needs(*(RuleCall(TOOLS[report], {}) for report in (SkillsReport, JourneyReport, PatternsReport)))
+    frame = frame_of(journey, patterns, journey.plan_week or journey.today)
+    sessions = plan_sessions(journey, patterns, frame)
+    text = plan_text(work.language, journey, patterns, frame, sessions)
     if task.act is not Act.PLAN:
         return f"{text}\n\n{say(work.language, 'plan.not_kept')}"
     if journey.overall.total_minutes and "save_weekly_plan" in work.view.tools:
@@ -347,7 +232,10 @@ def _plan(work: Work, task: Task) -> str:
             {"type": each.type.value, "title": each.title, "description": each.description, "skill_id": each.skill_id}
             for each in insights_of(work.language, journey, patterns)
         ]
-        work.change("save_weekly_plan", content=text, insights=found)
+        rows: list[JsonValue] = [
+            {"date": each.day.isoformat(), "skill": each.skill, "minutes": each.minutes} for each in sessions
+        ]
+        work.change("save_weekly_plan", content=text, insights=found, sessions=rows)
     return text
 
 
