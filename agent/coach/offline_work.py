@@ -1,4 +1,4 @@
-"""One request of the offline coach being worked off: which calls it needs, and what came back of them. No words of its own.
+"""One request of the offline coach being worked off: which calls it needs, and what came back of them.
 
 What is done with them is `offline`'s.
 """
