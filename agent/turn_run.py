@@ -27,6 +27,7 @@ from agent.tools.base import Tool
 from agent.tools.executor import Executor
 from agent.tools.guards import NameRules, NoHooks, Permissions, ToolHooks
 from agent.tools.pipeline import CallResult, Pipeline
+from agent.tools.reading_on import ResultBudget
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
     CallOutcome,
@@ -35,6 +36,7 @@ from agent.transcript import (
     ModelResponded,
     ToolReturned,
     answer_text,
+    fold,
     open_calls,
 )
 
@@ -84,6 +86,9 @@ class TurnRun:
             tools=agent.toolbox,
             permissions=agent.permissions or NameRules(limits.deny_tools, limits.allow_tools),
             hooks=agent.hooks,
+            budget=ResultBudget.of(
+                (*turn.history, *fold(turn.events)), limits.max_results_chars, agent.model.facts.context_window_tokens
+            ),
             principal=turn.principal,
             port=port,
             journal=self.journal,
