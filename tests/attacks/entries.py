@@ -1,7 +1,7 @@
 """Which calls read text that somebody else wrote, and what need not be measured, with reasons.
 
 To register a function: put one line `"module:what": Entry(lambda text: ...)` into the table of its package
-(`text_of_gateway.py`, `text_of_agent.py` ...). The call gets a hostile text and hands it to the real
+(`text_of_gateway.py`, `text_of_agent.py`, `text_of_channels.py`). The call gets a hostile text and hands it to the real
 function; it swallows only the errors that function says it raises. Functions it runs on its way are covered with it:
 `tests/house/test_text_functions.py` finds text functions by itself and sees which ran.
 

@@ -13,10 +13,9 @@ from tests.attacks.growth import growing
 from tests.attacks.shapes import SHAPES, Shape
 from tests.attacks.text_of_agent import ENTRIES as OF_AGENT
 from tests.attacks.text_of_channels import ENTRIES as OF_CHANNELS
-from tests.attacks.text_of_coach import ENTRIES as OF_COACH
 from tests.attacks.text_of_gateway import ENTRIES as OF_GATEWAY
 
-ENTRIES = OF_AGENT | OF_COACH | OF_CHANNELS | OF_GATEWAY
+ENTRIES = OF_AGENT | OF_CHANNELS | OF_GATEWAY
 LONGER = 12
 SAMPLE = SHAPES[::2]
 

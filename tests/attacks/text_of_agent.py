@@ -1,11 +1,15 @@
 """What of `agent` reads a person's or a model's words. How to register: see `tests.attacks.entries`."""
 
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 import orjson
 
 from agent import answers, findings, responses, stuck
+from agent.coach import intents, log_line, practice, sentences, texts
+from agent.coach.log_line import LogLineError
+from agent.coach.offline import OfflineCoach
+from agent.coach.request_view import listen
 from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
 from agent.context import layers, sections, sizes
@@ -21,14 +25,17 @@ from agent.models import (
 )
 from agent.models.sse import EventParser
 from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
-from agent.ports import ModelFailure, ModelRequest, SystemPrompt, TextDelta
+from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
 from agent.tools import arguments, reading_on, results
 from agent.tools.base import Tool
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
+    AssistantItem,
     EndReason,
+    Item,
     JournalEvent,
     ModelResponded,
+    NoteItem,
     ToolCall,
     ToolItem,
     ToolReturned,
@@ -40,11 +47,73 @@ from agent.transcript import (
 from agent.wellformed import clean, well_formed
 from gateway.texts import HARNESS
 from tests.attacks.entries import Entry
-from tests.attacks.text_of_coach import TOOLS, conversation, pieces
+from tests.attacks.text_of_coach import ENTRIES as OF_COACH
+from tests.attacks.text_of_coach import EXCUSED as COACH_EXCUSED
 from tests.fakes.agents import Number
 
+TODAY = date(2026, 3, 4)
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+SKILLS = ("Guitar", "Piano", "Guitar scales", "a", "my")
+CONTEXT = RequestContext("en", datetime(2026, 3, 4, 12, tzinfo=UTC))
+READ = '{"success":true,"data":{"skills":[]},"error":null}'
+TOOLS = tuple(ToolSpec(name, name, {}) for name in ("get_user_skills", "log_practice", "create_skill", "edit_session"))
+PIECE_CHARS = 8
 MOST_CALLS = 100
+
+
+def parse_log(text: str) -> None:
+    """As `/log` does."""
+    with suppress(LogLineError):
+        log_line.parse_log(text, TODAY, SKILLS)
+
+
+def log_then_text(text: str) -> None:
+    """The text behind a duration, where notes stand."""
+    parse_log(f"45m {text}")
+
+
+def read_correction(text: str) -> None:
+    """As the offline coach does."""
+    with suppress(LogLineError):
+        log_line.read_correction(text, TODAY, SKILLS)
+
+
+def find_day(text: str) -> None:
+    """Inside a sentence."""
+    for said in (text, f"yesterday {text}", f"{text} monday"):
+        with suppress(LogLineError):
+            log_line.find_day(said, TODAY)
+
+
+def sentence(text: str) -> None:
+    """A sentence about practice, and one that has a duration in it."""
+    sentences.read_sentence(text, SKILLS)
+    sentences.shape_of(f"45m {text[: sentences.MAX_CHARS]}", SKILLS)
+
+
+def clean_name(text: str) -> None:
+    """As a tool's argument."""
+    with suppress(practice.PracticeRefused):
+        practice.clean_name(text)
+
+
+def conversation(text: str) -> tuple[Item, ...]:
+    """One with the text as everybody's words."""
+    call = ToolCall("c1", "get_user_skills", text)
+    said = (UserItem(text), AssistantItem(text, (call,)), ToolItem("c1", "get_user_skills", READ), NoteItem(text))
+    return (*said, AssistantItem(text), UserItem(text), AssistantItem("", (call,)), ToolItem("c1", "a", text))
+
+
+def offline(text: str) -> None:
+    """The offline coach, asked this first, and then once its tool has come back."""
+    call = ToolCall("c1", "get_user_skills", "{}")
+    for more in ((), (AssistantItem("", (call,)), ToolItem("c1", "get_user_skills", READ))):
+        OfflineCoach().answer(ModelRequest(SystemPrompt(), (UserItem(text), *more), TOOLS, 100, context=CONTEXT))
+
+
+def pieces(text: str) -> list[str]:
+    """The text in pieces of the same length."""
+    return [text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS)]
 
 
 def streamed(text: str) -> None:
@@ -226,9 +295,21 @@ def told_results(text: str) -> None:
 
 
 ENTRIES: dict[str, Entry] = {
+    **OF_COACH,
+    "agent.coach.log_line:parse_log": Entry(parse_log, log_line.MAX_LINE_CHARS),
+    "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
+    "agent.coach.log_line:find_day": Entry(find_day),
+    "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
+    "agent.coach.log_line:read_correction": Entry(read_correction),
+    "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
+    "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(SystemPrompt(text), conversation(text)))),
+    "agent.coach.offline:OfflineCoach.answer": Entry(offline),
+    "agent.coach.texts:detect": Entry(texts.detect),
     "agent.language:language_of": Entry(language_of),
     "agent.language:escape": Entry(escape),
+    "agent.coach.practice:emoji_for": Entry(practice.emoji_for),
     "agent.wellformed:clean": Entry(clean),
+    "agent.coach.practice:clean_name": Entry(clean_name),
     "agent.models.openai_format:CompletionAssembly": Entry(streamed),
     "agent.models.anthropic_answer:MessageAssembly": Entry(streamed_messages),
     "agent.models.openai_format:request_body": Entry(prompted),
@@ -254,6 +335,7 @@ ENTRIES: dict[str, Entry] = {
 }
 
 EXCUSED: dict[str, str] = {
+    **COACH_EXCUSED,
     "agent.tools.toolbox:ToolBox._specs_with": "loops over the names of our own tools",
     "agent.permissions.config": "the operator's own rules, read once at the start",
     "agent.permissions.rules:PermissionRule.names_one_tool": "the operator's own rules, read once at the start",
@@ -261,7 +343,12 @@ EXCUSED: dict[str, str] = {
     "agent.permissions.rules:unknown_tools": "the operator's own rules, read once at the start",
     "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
+    "agent.coach.sentences:_logs": "our own patterns, built once at the start",
+    "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
     "agent.tools.schemas:_short": "the schemas of our own tools, built once at the start",
+    "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
+    "agent.coach.offline:Work.change": "leaves out what one call, of five arguments at most, does not say",
+    "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",

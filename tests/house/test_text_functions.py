@@ -13,8 +13,6 @@ from tests.attacks.text_of_agent import ENTRIES as OF_AGENT
 from tests.attacks.text_of_agent import EXCUSED as AGENT_EXCUSED
 from tests.attacks.text_of_channels import ENTRIES as OF_CHANNELS
 from tests.attacks.text_of_channels import EXCUSED as CHANNELS_EXCUSED
-from tests.attacks.text_of_coach import ENTRIES as OF_COACH
-from tests.attacks.text_of_coach import EXCUSED as COACH_EXCUSED
 from tests.attacks.text_of_gateway import ENTRIES as OF_GATEWAY
 from tests.attacks.text_of_gateway import EXCUSED as GATEWAY_EXCUSED
 from tests.house.text_functions import module_of, text_functions
@@ -23,7 +21,7 @@ from tests.house.tree import PACKAGES, ROOT
 SHORT_CHARS = 60
 
 TABLES = {
-    "agent": (OF_AGENT | OF_COACH, AGENT_EXCUSED | COACH_EXCUSED),
+    "agent": (OF_AGENT, AGENT_EXCUSED),
     "channels": (OF_CHANNELS, CHANNELS_EXCUSED),
     "gateway": (OF_GATEWAY, GATEWAY_EXCUSED),
 }
