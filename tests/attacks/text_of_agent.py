@@ -347,7 +347,6 @@ EXCUSED: dict[str, str] = {
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
     "agent.tools.schemas:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
-    "agent.coach.offline:Work.change": "leaves out what one call, of five arguments at most, does not say",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
