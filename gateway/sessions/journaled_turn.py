@@ -11,7 +11,7 @@ from functools import partial
 
 import structlog
 
-from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
+from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, ToolEnded, TurnProgress
 from agent.transcript import (
     EndReason,
     JournalEvent,
@@ -32,6 +32,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
+from gateway.sessions.condensing import SummaryKeeper
 from gateway.sessions.deps import SessionContext, TurnDeps
 from gateway.sessions.turn import ClaimedTurn
 from gateway.store.engine import Connection
@@ -95,6 +96,11 @@ class JournaledTurn:
         failpoint("effect_post")
         self._note_journaled((event,))
         return event
+
+    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+        """Let notes stand for the older part of the conversation, in one commit."""
+        keeper = SummaryKeeper(self._deps, self._session, self._channel, self._claimed, self._principal.locale)
+        await keeper.keep(summary, responses)
 
     def steering_waits(self) -> bool:
         """True if a queued message can steer this turn."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, Turn, TurnProgress
+from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, Turn, TurnProgress
 from agent.transcript import (
     EndReason,
     Item,
@@ -45,6 +45,7 @@ class FakeTurnPort:
     progressed: list[TurnProgress] = field(default_factory=list)
     applied: dict[str, ToolReturned] = field(default_factory=dict)
     commits: int = 0
+    summaries: list[tuple[Summary, tuple[ModelResponded, ...]]] = field(default_factory=list)
     on_progress: Callable[[TurnProgress], None] | None = None
     _stop: EndReason | None = None
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
@@ -80,6 +81,11 @@ class FakeTurnPort:
             self._commit(*overtaken, Steered(step, items))
             self.waiting.clear()
         return items
+
+    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+        await asyncio.sleep(0)
+        self._commit()
+        self.summaries.append((summary, tuple(responses)))
 
     def steering_waits(self) -> bool:
         return bool(self.waiting)
