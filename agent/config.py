@@ -1,6 +1,7 @@
 """Settings of the model and of the agent's limits; what they mean is carried out elsewhere."""
 
 from ipaddress import ip_address
+from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
@@ -12,9 +13,9 @@ class ModelConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = "offline"
-    """`offline`, `openai:NAME`, or `WIRE:NAME` of a wire that another distribution brings."""
+    """`offline`, `anthropic:NAME`, `openai:NAME`, or `WIRE:NAME` of a wire that another distribution brings."""
     base_url: str | None = None
-    """Root of the API (`http://127.0.0.1:11434/v1`); None: the provider's own."""
+    """Root of the API (`http://127.0.0.1:11434/v1`; Anthropic's without `/v1`); None: the provider's own."""
     api_key: SecretStr | None = None
     """None is fine with a base URL of one's own."""
     output_tokens_field: str | None = None
@@ -40,6 +41,16 @@ class ModelConfig(BaseModel):
     """How freely the model chooses its words; None: not sent, the server's own."""
     tries: int = Field(default=3, ge=1, le=10)
     """Calls at most for one response, the first included."""
+    context_window_tokens: int | None = Field(default=None, ge=1000)
+    """What the model takes in, its output included; None: as a table of models knows it, else 128,000."""
+    max_output_tokens: int | None = Field(default=None, ge=1)
+    """The most that one response of the model may hold; None: nobody says, and `agent` asks as it is set."""
+    sees_images: bool | None = None
+    """Whether the model takes pictures; None: the providers' own do, other servers do not."""
+    takes_tools: bool = True
+    """Whether the model calls tools by itself; off: they are described in the prompt, and read out of its text."""
+    thinking: Literal["adaptive"] | Annotated[int, Field(ge=1024)] | None = None
+    """Anthropic's alone: let the model think first, with so many tokens or as it sees fit; None: not asked for."""
     words_per_s: float | None = Field(default=None, gt=0)
     """How fast the offline rules speak; None: at once."""
 
@@ -97,8 +108,8 @@ class AgentConfig(BaseModel):
     """Seconds a turn may sleep, all in all, for a provider that is busy."""
     max_answer_chars: int = Field(default=1_000_000, ge=1)
     """An answer longer than this is cut."""
-    context_window_tokens: int = Field(default=128_000, ge=1000)
-    """What the model takes in, its output included."""
+    context_window_tokens: int | None = Field(default=None, ge=1000)
+    """Of the model's window, so much is used, output included; None: all of it."""
     history_items: int = Field(default=50, ge=2)
     """Items of earlier turns after which the older ones are summarised, once a turn is over."""
     summary_s: float = Field(default=30.0, gt=0)

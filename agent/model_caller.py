@@ -32,11 +32,8 @@ from agent.ports import (
 from agent.recoveries import Recoveries
 from agent.responses import at_most, with_own_ids
 from agent.rungs import Rung
-from agent.tools.pipeline import PendingCall, Pipeline
+from agent.tools.executor import Executor
 from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, answer_separator, fold
-
-NO_CALLS = -1
-"""In place of a count: the response under way was given no tools."""
 
 TOLD_CALLS = 2
 """So many times the calls that may run are kept, each with a result; of more, only their number."""
@@ -56,22 +53,21 @@ class ModelCaller:
         request: ModelRequest,
         limits: AgentConfig,
         journal: Journal,
-        pipeline: Pipeline,
+        executor: Executor,
         deadline: Deadline,
     ) -> None:
-        """Nothing is asked yet; each call begins as `request`, and `pipeline` runs what is begun early."""
+        """Nothing is asked yet; each call begins as `request`, and `executor` runs what is begun early."""
         self._window = window
         self._port = port
         self._model = model
         self._request = request
         self._limits = limits
         self._journal = journal
-        self._pipeline = pipeline
+        self._executor = executor
         self._deadline = deadline
         self._recoveries = Recoveries(journal, model.name)
         self._retry_budget_s = limits.patience_s
         self._streamed: list[str] = []  # of the response under way
-        self._reads = NO_CALLS  # calls of the response under way that all only read, and were begun
         self._separator = ""  # stands between what was answered before and the response under way
 
     async def ask(self, *, with_tools: bool = True) -> ModelResponded:
@@ -110,9 +106,8 @@ class ModelCaller:
         """What is asked, with nothing left of the response before it."""
         self._streamed.clear()
         self._separator = answer_separator(self._journal.events)
-        self._drop_begun()
-        self._reads = 0 if with_tools else NO_CALLS
-        tools: tuple[ToolSpec, ...] = self._pipeline.tools.specs if with_tools else ()
+        self._executor.expect(self._journal.steps if with_tools else None)
+        tools: tuple[ToolSpec, ...] = self._executor.tools.specs if with_tools else ()
         return replace(
             self._request,
             items=self._items(),
@@ -128,7 +123,7 @@ class ModelCaller:
 
     async def raise_cap(self, cut: ModelResponded) -> bool:
         """Throw the cut response away and ask the same with the higher output cap; False where that was tried."""
-        self._drop_begun()
+        self._executor.expect(None)
         if self._has_taken(Rung.CAP_RAISED) or self._limits.raised_output_tokens <= self._cap:
             return False
         self._recoveries.discard(cut)
@@ -189,11 +184,6 @@ class ModelCaller:
             self._port.progress(TextDiscarded())
         self._streamed.clear()
 
-    def _drop_begun(self) -> None:
-        """What was begun for a response that does not count ends; the next one's calls are counted anew."""
-        self._pipeline.drop_begun()
-        self._reads = min(self._reads, 0)
-
     def _hear(self, event: ModelEvent) -> None:
         self._recoveries.hear(event)
         match event:
@@ -208,20 +198,12 @@ class ModelCaller:
                 self._streamed.append(event.text)
             case TextDiscarded():
                 self._streamed.clear()
-                self._drop_begun()
+                self._executor.expect_again()
             case CallStreamed():
-                self._begin_early(event)
+                self._executor.hear(event.index, event.call)
             case RetryPause():
                 self._retry_budget_s = max(0.0, self._retry_budget_s - event.seconds)
         self._port.progress(event)
-
-    def _begin_early(self, event: CallStreamed) -> None:
-        """Start a call while its response streams, where it and all before it only read: nothing it reads changes."""
-        step = self._journal.steps
-        next_ = self._reads == event.index < min(self._limits.max_parallel_calls, self._limits.max_calls)
-        if next_ and self._pipeline.only_reads(event.call):
-            self._reads += 1
-            self._pipeline.begin(PendingCall(event.call, step, self._journal.call_key(step, event.index)))
 
     def _items(self) -> list[Item]:
         items = self._window.items(with_history=not self._has_taken(Rung.HISTORY_DROPPED))

@@ -6,8 +6,9 @@ The agent never sees a chat, a table or a socket: history, effects, steering and
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Protocol
+from typing import NoReturn, Protocol
 
+from agent.consent import AskedCall, Consent
 from agent.errors import FailureKind
 from agent.rungs import Rung
 from agent.transcript import (
@@ -161,10 +162,25 @@ ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pin
 OnModelEvent = Callable[[ModelEvent], None]
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFacts:
+    """What a model takes and gives, as far as somebody knows."""
+
+    context_window_tokens: int = 128_000  # what it takes in, its output included
+    max_output_tokens: int | None = None  # of one response; None: nobody says
+    sees_images: bool = False
+    takes_tools: bool = True
+
+
 class ChatModel(Protocol):
     """One model behind one wire, or a chain of them."""
 
     name: str  # provider:name
+
+    @property
+    def facts(self) -> ModelFacts:
+        """What it takes and gives; of a chain, what its first link does. The first look may cost some 300 ms."""
+        ...
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """One whole response (its `step` is 0; the loop sets it); text and calls are told as they stream in.
@@ -271,6 +287,24 @@ class TurnPort(Protocol):
 
     def steering_waits(self) -> bool:
         """Whether `steer` would claim something now."""
+        ...
+
+    async def consent(self, ask: AskedCall) -> Consent | None:
+        """What the turn's person has said to exactly this; None: they were not asked, or it was void.
+
+        `REMEMBERED` is also what they said of this tool before, where that may count.
+        """
+        ...
+
+    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
+        """Ask them, and let the turn wait: the question and the wait are durable when this raises.
+
+        `left_s` is what is left of the turn's time.
+
+        Raises:
+            TurnParked: always; whoever runs the turn lets it go.
+            Fenced: another process owns the session now; drop everything.
+        """
         ...
 
     async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, TypeGuard
 
 from pydantic import Field, JsonValue, TypeAdapter
 
+from agent.consent import Parked
 from agent.rungs import Recovered, ResponseDiscarded, Rung
 
 SKIPPED = "Skipped due to queued user message."
@@ -236,6 +237,7 @@ JournalEvent = (
     | ToolResultRewritten
     | Steered
     | Nudged
+    | Parked
     | Recovered
     | ResponseDiscarded
     | TurnEnded
@@ -343,7 +345,7 @@ class _Folding:
                 self.close_calls()
                 self._end(event)
             case _:
-                pass  # an intent, a recovery, or a result that belongs to no open call
+                pass  # an intent, a wait, a recovery, or a result that belongs to no open call
 
     def close_calls(self) -> None:
         """Every open call gets its result, then comes what was said meanwhile."""

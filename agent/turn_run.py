@@ -85,7 +85,7 @@ class TurnRun:
         self._clock = agent.clock
         self._timeouts_in_row = 0
         self._deadline = Deadline(limits.deadline_s, limits.working_s, asyncio.get_running_loop().time)
-        self._pipeline = Pipeline(
+        pipeline = Pipeline(
             tools=agent.toolbox,
             permissions=agent.permissions or NameRules(limits.deny_tools, limits.allow_tools),
             hooks=agent.hooks,
@@ -97,7 +97,7 @@ class TurnRun:
             remaining_s=self._deadline.remaining_s,
         )
         self._executor = Executor(
-            self._pipeline,
+            pipeline,
             self.journal,
             port,
             max_calls=limits.max_calls,
@@ -109,12 +109,12 @@ class TurnRun:
         fixed = replace(request, tools=agent.toolbox.specs)
         window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)
         self.model = ModelCaller(
-            window, port, agent.model, request, limits, self.journal, self._pipeline, self._deadline
+            window, port, agent.model, request, limits, self.journal, self._executor, self._deadline
         )
 
     def close(self) -> None:
         """Let nothing outlive the turn."""
-        self._pipeline.drop_begun()
+        self._executor.expect(None)
 
     def check(self) -> None:
         """Raise Interrupted when the turn should end now."""

@@ -56,7 +56,7 @@ from gateway.store import chats, journal, people
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Connection, Store
 from gateway.supervision import Faults, Supervised
-from gateway.wiring import RuntimeDeps, build, command_table
+from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 
 log = structlog.get_logger()
 
@@ -204,15 +204,24 @@ class Gateway:
         tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
-        tasks.keep("requests", self._keep_house)
-        tasks.keep("retention", Housekeeper(store, settings.retention, utc_now).run)
-        tasks.keep("watchdog", LoopWatchdog().run)
+        self._keep_chores(tasks, runtime)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
+
+    def _keep_chores(self, tasks: Supervised, runtime: Runtime) -> None:
+        tasks.keep("model facts", self._look_at_model)
+        tasks.keep("requests", self._keep_house)
+        tasks.keep("parked turns", runtime.parking.run)
+        tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
+        tasks.keep("watchdog", LoopWatchdog().run)
+
+    async def _look_at_model(self) -> None:
+        """The first look at a model's facts reads a large table: beside the loop, before somebody waits for it."""
+        await asyncio.to_thread(getattr, self._model, "facts")
 
     async def _drain(
         self,

@@ -52,7 +52,9 @@ class AgentProduct:
     commands: Callable[[Store], Sequence[Command]] = lambda _store: ()
     """Its own, beside `/help /start /new /stop /mode /timezone`, before which they are listed."""
     turns: Callable[[Store], Mapping[str, RunTurn]] = lambda _store: {}
-    """Kinds of turns that its commands start (`Command.turn`), beside a chat's."""
+    """Kinds of turns that its commands start (`Command.turn`), or what people say, beside a chat's."""
+    kind_of_words: Callable[[str], str | None] = lambda _text: None
+    """The kind of turn that a message of these words starts; None: a chat's. Pure and quick."""
     tables: AgentTables | None = None
     """Where its data is kept; None: nowhere."""
     apply: ApplyChange = _changes_nothing

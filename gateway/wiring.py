@@ -6,7 +6,7 @@ What differs between the two is in `RuntimeDeps`. Nothing is decided here, and n
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 
 from agent.loop import Agent, run_turn
@@ -15,7 +15,8 @@ from agent.tools.base import Tool
 from channels.clocks import Clock, Sleep
 from channels.messages import InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
-from gateway.commands.decisions import Decision, reply_decisions
+from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
+from gateway.commands.permissions import permissions_command
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.config.settings import Settings
@@ -24,7 +25,7 @@ from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
 from gateway.inbound.bus import Bus
-from gateway.ops.instrumentation import ToolCounter
+from gateway.ops.instrumentation import JournalCounter
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
@@ -32,11 +33,14 @@ from gateway.sessions.command_runner import CommandDeps, CommandRunner
 from gateway.sessions.deps import PeopleDirectory, SessionDeps, TurnDeps
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
 from gateway.sessions.mailbox import read_waiting
+from gateway.sessions.parking import Parking
 from gateway.sessions.presses import SuggestedReplies
+from gateway.sessions.questions import Questions
 from gateway.sessions.router import Router
 from gateway.sessions.trials import Trials
 from gateway.sessions.user_items import UserItemBuilder
-from gateway.store import earlier, talk
+from gateway.store import approvals, earlier, talk
+from gateway.store.approvals import Approval
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 
@@ -83,29 +87,32 @@ class Runtime:
     bus: Bus
     commands: CommandRunner
     router: Router
+    parking: Parking  # its `run` is to be kept running, too
 
 
 def command_table(product: AgentProduct, store: Store) -> CommandTable:
     """The product's commands and those that every agent has."""
     texts = product.catalogue
-    commands = (*product.commands(store), *session_commands(texts))
+    commands = (*product.commands(store), *session_commands(texts), permissions_command(store, texts))
     return CommandTable(commands, product.name, texts)
 
 
 def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     """The runtime between the given ends, over this table of commands."""
     settings, store, clock = deps.settings, deps.store, deps.clock
-    kinds = RowClassifier(table)
+    kinds = RowClassifier(table, deps.product.kind_of_words)
     delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks)
     sessions = _session_deps(deps, delivery, kinds)
     bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
-    decisions = {**reply_decisions(deps.product.catalogue), **deps.decisions(delivery, bus)}
+    texts, parking = deps.product.catalogue, sessions.turns.parking
+    decisions = {**reply_decisions(texts), **consent_decisions(texts), **deps.decisions(delivery, bus)}
     shared = CommandDeps(
-        store, bus, table, delivery, deps.channels, deps.people, partial(_apply_change, deps),
-        decisions, sessions.trials, clock, deps.product.catalogue, deps.buttons, dates=deps.dates,
+        store, bus, table, delivery, deps.channels, deps.people, partial(_apply_change, deps), decisions,
+        sessions.trials, clock, texts, parking, approval_of_another(partial(_approval, store), texts), deps.buttons,
+        dates=deps.dates,
     )  # fmt: skip
     commands = CommandRunner(shared, deps.tasks)
-    return Runtime(delivery, bus, commands, Router(bus, sessions, commands, deps.tasks))
+    return Runtime(delivery, bus, commands, Router(bus, sessions, commands, deps.tasks), parking)
 
 
 def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -> SessionDeps:
@@ -114,12 +121,24 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
     reader = deps.reader or UserItemBuilder(
         InputGuard(settings.guard), deps.product.name, partial(_replied_to, store), partial(_said_in_group, deps)
     )
-    note = ToolCounter(tool.name for tool in deps.tools).note
+    note = JournalCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
+    valid = timedelta(seconds=settings.permissions.expires_s)
+    questions = Questions(deps.buttons, deps.product.catalogue, valid)
     return SessionDeps(
         config=settings.sessions,
         turns=TurnDeps(
-            store, delivery, partial(_apply_command, deps), clean, reader, clock, note, replies, deps.product.catalogue
+            store,
+            delivery,
+            partial(_apply_command, deps),
+            clean,
+            reader,
+            clock,
+            note,
+            replies,
+            deps.product.catalogue,
+            questions,
+            Parking(store, clock, deps.sleep or asyncio.sleep),
         ),
         live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, deps.tasks),
         channels=deps.channels,
@@ -156,6 +175,10 @@ def _apply_command(
 
 async def _replied_to(store: Store, reply: InboundMessage) -> Quoted | None:
     return await store.read(partial(earlier.replied_to, reply=reply), lasting=True)
+
+
+async def _approval(store: Store, approval_id: str) -> Approval | None:
+    return await store.read(partial(approvals.by_id, id_=approval_id), lasting=True)
 
 
 async def _said_in_group(deps: RuntimeDeps, asked: InboundEvent) -> list[InboundMessage]:

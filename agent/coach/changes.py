@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from agent.coach.durations import spell_minutes
 from agent.coach.mastery import level_of
-from agent.coach.practice import GOAL_MINUTES, Insight
+from agent.coach.practice import GOAL_MINUTES, Insight, PlannedSession
 from agent.coach.texts import say, say_date, say_level
 from agent.language import DEFAULT, escape
 from agent.tools.results import success_result
@@ -62,6 +62,7 @@ class SaveWeeklyPlan:
     content: str
     insights: tuple[Insight, ...] = ()
     skill_ids: tuple[str, ...] = ()
+    sessions: tuple[PlannedSession, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,7 @@ class PlanSaved(_Result):
     week: date
     replaced: bool
     content: str
+    insights: tuple[Insight, ...] = ()  # none where an older version wrote the result
 
 
 class SkillArchived(_Result):

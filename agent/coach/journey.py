@@ -14,22 +14,27 @@ DAY = timedelta(days=1)
 PACE_DAYS = 56
 """The pace that a projection goes on with is that of the last eight weeks."""
 
-HORIZON_WEEKS = 5_200
-"""A hundred years: what lies beyond gets no date."""
+LATELY = timedelta(days=28)
+
+HORIZON_WEEKS = 2_600
+"""Fifty years: what lies beyond gets no date."""
 
 
-def journey_report(skills: Sequence[Skill], totals: Sequence[DayTotal], today: date, week_start: int) -> JourneyReport:
-    """The journey overall (archived skills included) and of each skill given."""
-    by_skill: dict[str, list[DayTotal]] = {}
+def journey_report(
+    skills: Sequence[Skill], totals: Sequence[DayTotal], today: date, week_start: int, plan_week: date | None = None
+) -> JourneyReport:
+    """The journey of each skill given, and of them together: what is archived counts nowhere."""
+    by_skill: dict[str, list[DayTotal]] = {skill.id: [] for skill in skills}
+    totals = [total for total in totals if total.skill_id in by_skill]
     for total in totals:
-        by_skill.setdefault(total.skill_id, []).append(total)
+        by_skill[total.skill_id].append(total)
     journeys = []
     for skill in skills:
         days = minutes_by_day(by_skill.get(skill.id, []))
         numbers, goal = journey_of(days, today, week_start), project(days, skill.goal_minutes, today)
         journeys.append(SkillJourney(skill=skill_report(skill), numbers=numbers, goal=goal))
     overall = journey_of(minutes_by_day(totals), today, week_start)
-    return JourneyReport(today=today, overall=overall, skills=tuple(journeys))
+    return JourneyReport(today=today, overall=overall, skills=tuple(journeys), plan_week=plan_week)
 
 
 def minutes_by_day(totals: Iterable[DayTotal]) -> Counter[date]:
@@ -53,6 +58,8 @@ def journey_of(days: Mapping[date, int], today: date, week_start: int = 0) -> Jo
         weekly_average_minutes=average_a_week(days, today),
         this_week_minutes=weeks[this_week],
         last_week_minutes=weeks[this_week - timedelta(days=7)],
+        today_minutes=days.get(today, 0),
+        last_4_weeks_minutes=sum(minutes for day, minutes in days.items() if today - day < LATELY),
         best_day=_best(days),
         best_week=_best(weeks),
         current_streak_days=streaks.current_days,

@@ -15,6 +15,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 from agent.coach.changes import ChangeRefused, change_text, read_change
 from agent.coach.durations import spell_minutes
 from agent.coach.intents import Intent, read_request
+from agent.coach.kept_plan import kept_plan_text
 from agent.coach.log_line import (
     MAX_LINE_CHARS,
     Correction,
@@ -25,12 +26,13 @@ from agent.coach.log_line import (
     parse_log,
     read_correction,
 )
-from agent.coach.plan import Prefetched
+from agent.coach.plan_answer import plan_block
+from agent.coach.plan_data import Prefetched, frame_of
 from agent.coach.practice import PracticeRefused, check_entry, clean_name, name_key
 from agent.coach.prose import history_text, skill_stats_text, skills_text, stats_text
-from agent.coach.reports import JourneyReport, PatternsReport, SessionsReport, SkillsReport
+from agent.coach.reports import JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
 from agent.coach.request_view import RequestView, Returned, listen
-from agent.coach.rule_plan import insights_of, plan_text
+from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
 from agent.coach.tasks import WHICH_SKILL, Act, Task, asked_last, asks, tasks_of
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
 from agent.language import DEFAULT, escape, language_of
@@ -48,6 +50,7 @@ _TOOLS: dict[type[BaseModel], str] = {
     SessionsReport: "get_practice_sessions",
     JourneyReport: "get_journey_stats",
     PatternsReport: "analyze_practice_patterns",
+    PlanReport: "show_plan",
 }
 """Which tool answers with which report."""
 
@@ -60,7 +63,7 @@ class OfflineCoach:
         view, context = listen(request), request.context
         if context is not None and isinstance(context.data, Prefetched):
             language = language_of(context.locale)
-            return _with_notice(view, language, [plan_text(language, context.data.journey, context.data.patterns)])
+            return _with_notice(view, language, [_written_plan(language, context.data)])
         work = Work(view)
         answers, questions = [], []
         try:
@@ -77,6 +80,13 @@ class OfflineCoach:
             return RuleAnswer(calls=needed.calls)
         is_question = questions[-1] and questions.count(True) == 1
         return _with_notice(view, view.language, answers, _yes_or_no(view.language) if is_question else ())
+
+
+def _written_plan(language: str, data: Prefetched) -> str:
+    """A plan by rules, in the form in which a model writes one."""
+    sessions = plan_sessions(data.journey, data.patterns, data.frame)
+    text = plan_text(language, data.journey, data.patterns, data.frame, sessions)
+    return f"{text}\n\n{plan_block(sessions)}" if sessions else text
 
 
 def _yes_or_no(language: str) -> tuple[SuggestedReply, ...]:
@@ -289,15 +299,21 @@ def _history(work: Work, _: Task) -> str:
     if skills and reports is None:
         tool, ids = _TOOLS[SessionsReport], [skill.id for skill in skills[:HISTORY_SKILLS]]
         raise work.needs(*(RuleCall(tool, {"skill_id": skill_id, "days": HISTORY_DAYS}) for skill_id in ids))
-    return history_text(work.language, reports or ())
+    return history_text(work.language, reports or (), work.today)
 
 
 def _plan(work: Work, task: Task) -> str:
-    """A plan; kept where one was asked for, else only to look at."""
+    """A plan; kept where one was asked for, else the one that is kept, else one only to look at."""
+    if task.act is not Act.PLAN and "show_plan" in work.view.tools:
+        kept = work.require(PlanReport)
+        if kept.found:
+            return kept_plan_text(work.language, kept)
     journey, patterns = work.read(JourneyReport), work.read(PatternsReport)
     if journey is None or patterns is None:
         raise work.needs(*(RuleCall(_TOOLS[report], {}) for report in (SkillsReport, JourneyReport, PatternsReport)))
-    text = plan_text(work.language, journey, patterns)
+    frame = frame_of(journey, patterns, journey.plan_week or journey.today)
+    sessions = plan_sessions(journey, patterns, frame)
+    text = plan_text(work.language, journey, patterns, frame, sessions)
     if task.act is not Act.PLAN:
         return f"{text}\n\n{say(work.language, 'plan.not_kept')}"
     if journey.overall.total_minutes and "save_weekly_plan" in work.view.tools:
@@ -305,7 +321,10 @@ def _plan(work: Work, task: Task) -> str:
             {"type": each.type.value, "title": each.title, "description": each.description, "skill_id": each.skill_id}
             for each in insights_of(work.language, journey, patterns)
         ]
-        work.change("save_weekly_plan", content=text, insights=found)
+        rows: list[JsonValue] = [
+            {"date": each.day.isoformat(), "skill": each.skill, "minutes": each.minutes} for each in sessions
+        ]
+        work.change("save_weekly_plan", content=text, insights=found, sessions=rows)
     return text
 
 

@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
 
-from agent.coach.practice import PracticeSession
-from agent.coach.reports import Consistency, PatternsReport, Trend
+from agent.calendar import week_of
+from agent.coach.practice import PracticeSession, Skill
+from agent.coach.reports import Consistency, PatternsReport, Trend, WeekRow
 
 MAX_SESSIONS = 500
 """How many of the newest sessions are analysed."""
+
+MAX_READ = 10_000
+"""How many are read: among them are those of archived skills, and the longest ever."""
+
+WEEKS_LISTED = 8
 
 TREND_DAYS = 28
 ACTIVE_DAYS = 30
@@ -27,8 +33,17 @@ class Gaps:
     current_days: int  # whole days without practice up to yesterday
 
 
-def patterns_report(sessions: Sequence[PracticeSession], today: date, skill_id: str | None = None) -> PatternsReport:
-    """The patterns of these sessions, in any order; `skill_id` says of which skill they are, None of all."""
+def of_skills(sessions: Sequence[PracticeSession], skills: Sequence[Skill]) -> Sequence[PracticeSession]:
+    """The sessions of these skills alone: what is archived is not looked at."""
+    ids = {skill.id for skill in skills}
+    return [session for session in sessions if session.skill_id in ids]
+
+
+def patterns_report(
+    logged: Sequence[PracticeSession], today: date, skill_id: str | None = None, week_start: int = 0
+) -> PatternsReport:
+    """The patterns of the newest 500 of these sessions; `skill_id` says of which skill they are, None of all."""
+    sessions = logged[:MAX_SESSIONS]
     minutes: Counter[int] = Counter()
     counts: Counter[int] = Counter()
     for session in sessions:
@@ -44,7 +59,9 @@ def patterns_report(sessions: Sequence[PracticeSession], today: date, skill_id: 
         sessions_analysed=len(sessions),
         minutes_by_weekday=tuple(minutes[weekday] for weekday in range(7)),
         sessions_by_weekday=tuple(counts[weekday] for weekday in range(7)),
-        trend=trend_of(recent, before),
+        trend=Trend.TOO_EARLY
+        if today - min(days, default=today) < timedelta(days=TREND_DAYS)
+        else trend_of(recent, before),
         last_4_weeks_minutes=recent,
         weeks_of_those_4=weeks_since(min(days, default=today), today),
         the_4_before_minutes=before,
@@ -54,7 +71,19 @@ def patterns_report(sessions: Sequence[PracticeSession], today: date, skill_id: 
         current_gap_days=gaps.current_days,
         active_days_of_30=active,
         consistency=consistency_of(active),
+        weeks=_weeks(sessions, today, week_start),
+        longest_session_minutes=max((session.minutes for session in logged), default=0),
     )
+
+
+def _weeks(sessions: Sequence[PracticeSession], today: date, week_start: int) -> tuple[WeekRow, ...]:
+    """The last eight weeks up to the running one, those before the first session left out."""
+    minutes: Counter[date] = Counter()
+    for session in sessions:
+        minutes[week_of(session.day, week_start)] += session.minutes
+    last = week_of(today, week_start)
+    weeks = (last - timedelta(weeks=ago) for ago in reversed(range(WEEKS_LISTED)))
+    return tuple(WeekRow(week=week, minutes=minutes[week]) for week in weeks if week >= min(minutes, default=week))
 
 
 def weeks_since(first: date, today: date) -> int:

@@ -1,28 +1,30 @@
 """A weekly plan by prefetch: three reads at once, one model call without tools, and the plan is kept as it is said.
 
-The loop needs at least three model calls for the same (ask for the data, keep the plan, answer). Whatever this short
-way cannot do, it hands to the loop: a failed or cut response, a message that came in meanwhile, a stop.
+One that is kept is shown without a model. The loop needs at least three model calls for the same (ask for the data,
+keep the plan, answer). Whatever this short way cannot do, it hands to the loop: a failed or cut response, a message
+that came in meanwhile, a stop.
 """
 
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
-from datetime import datetime
+from dataclasses import dataclass, replace
 
 import structlog
-from pydantic import BaseModel, ConfigDict
 
 from agent.answers import failure_text
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.calendar import context_of, today_of, week_of
-from agent.coach.changes import SaveWeeklyPlan
-from agent.coach.journey import journey_report
-from agent.coach.patterns import MAX_SESSIONS, patterns_report
+from agent.coach.changes import PlanSaved, SaveWeeklyPlan, read_change
+from agent.coach.durations import spell_minutes
+from agent.coach.kept_plan import insight_rows, insights_text, kept_plan_text, plan_report
+from agent.coach.patterns import MAX_READ
+from agent.coach.plan_answer import PlanAnswer, PlanStream, read_plan
+from agent.coach.plan_data import Prefetched, plan_week, prefetch
+from agent.coach.plan_wish import PlanWish, read_wish
 from agent.coach.practice import PracticeReader
-from agent.coach.reports import JourneyReport, PatternsReport, SkillsReport, skills_report
 from agent.coach.rule_plan import insights_of
-from agent.coach.texts import detect
+from agent.coach.texts import detect, in_any_language, say, say_day
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.language import NAMES, language_of
@@ -31,7 +33,6 @@ from agent.ports import (
     ModelEvent,
     ModelFailure,
     ModelRequest,
-    Principal,
     TextDelta,
     TextDiscarded,
     Turn,
@@ -64,100 +65,177 @@ SAVED = "save_weekly_plan"
 RunTurn = Callable[[Turn, TurnPort, Agent], Awaitable[EndReason]]
 
 
-class Prefetched(BaseModel):
-    """Everything a weekly plan is written from."""
+@dataclass(frozen=True, slots=True)
+class _PlanRun:
+    """One plan turn, and what it needs."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    turn: Turn
+    port: TurnPort
+    agent: Agent
+    reader: PracticeReader
+    run_turn: RunTurn
+    journal: Journal
+    recoveries: Recoveries
 
-    skills: SkillsReport
-    journey: JourneyReport
-    patterns: PatternsReport
+    @property
+    def now_turn(self) -> Turn:
+        """The turn with all that its journal holds by now."""
+        return replace(self.turn, events=tuple(self.journal.events))
+
+    @property
+    def asked(self) -> str:
+        """What the person said."""
+        return _words_asked(self.turn)
+
+    @property
+    def language(self) -> str:
+        """The language of the words behind `/plan`, else the person's."""
+        return detect(self.asked.removeprefix("/plan")) or language_of(self.turn.principal.locale)
 
 
 async def run_plan_turn(
     turn: Turn, port: TurnPort, agent: Agent, reader: PracticeReader, run_turn: RunTurn
 ) -> EndReason:
-    """Answer with a weekly plan and keep it; from wherever the turn's journal stands.
+    """Answer with a weekly plan and keep it, or show the one that is kept; from wherever the turn's journal stands.
 
     Raises:
         Fenced: another process owns the session; nothing more was written.
     """
+    journal = Journal(turn.id, turn.events, port)
+    run = _PlanRun(turn, port, agent, reader, run_turn, journal, Recoveries(journal, agent.model.name))
     saved = _find_saved(turn)
     if saved is not None:
-        return await _finish(turn, port, agent, run_turn, saved, _as_response(saved))
+        return await _finish(run, saved, _as_response(_answer(run, saved)))
     if not all(isinstance(event, TurnStarted) for event in turn.events):
         return await run_turn(turn, port, agent)  # the loop had begun
+    wish = read_wish(run.asked, await reader.skills(turn.principal))
+    if wish.shows and (shown := await _kept_text(run, wish)):
+        return await _finish(run, None, _as_response(shown))
     deadline = Deadline(PLAN_S, agent.limits.working_s, asyncio.get_running_loop().time)
-    journal = Journal(turn.id, turn.events, port)
-    recoveries = Recoveries(journal, agent.model.name)
     try:
-        writing = _write(turn, port, agent, reader, deadline, recoveries)
+        writing = _write(run, wish, deadline)
         data, response = await run_bounded(writing, deadline.remaining_s, port.until_stopped)
     except (ModelFailure, TimeoutError, Interrupted) as failure:
-        recoveries.abandon()
+        run.recoveries.abandon()
         if isinstance(failure, ModelFailure) and failure.kind is FailureKind.TIMEOUT and not failure.retryable:
-            await recoveries.write()
+            await run.recoveries.write()
             text = failure_text(agent.texts, failure, turn.principal.locale)
             await port.finish(EndReason.MODEL_ERROR, text, None, text)
             return EndReason.MODEL_ERROR  # the server worked on it for as long as it may: it does not begin anew
-        await _hand_over(port, recoveries, failure)
-        return await run_turn(replace(turn, events=tuple(journal.events)), port, agent)
+        return await _hand_over(run, failure)
     if not isinstance(classify(response), Text):
-        recoveries.discard(response)
-        await _hand_over(port, recoveries, None)
-        return await run_turn(replace(turn, events=tuple(journal.events)), port, agent)
-    await recoveries.write()
-    turn = replace(turn, events=tuple(journal.events))
-    returned = await port.apply(_command(turn, agent, data, response.text), _result(turn))
-    return await _finish(turn, port, agent, run_turn, returned, response)
+        run.recoveries.discard(response)
+        return await _hand_over(run, None)
+    await run.recoveries.write()
+    return await _keep(run, data, response)
 
 
-async def _write(
-    turn: Turn, port: TurnPort, agent: Agent, reader: PracticeReader, deadline: Deadline, recoveries: Recoveries
-) -> tuple[Prefetched, ModelResponded]:
+async def _kept_text(run: _PlanRun, wish: PlanWish) -> str:
+    """The plan that is kept for the week, with what was done of it; "" where there is none."""
+    principal, now = run.turn.principal, run.agent.clock()
+    week = plan_week(principal, now, is_next=wish.is_next)
+    plan = await run.reader.plan(principal, week)
+    if plan is None:
+        return ""
+    skills = await run.reader.skills(principal)
+    sessions = await run.reader.sessions(principal, since=week, limit=MAX_READ)
+    today = today_of(principal, now)
+    this_week = week_of(today, principal.week_start)
+    report = plan_report(plan, week, today, skills, sessions, this_week=this_week)
+    return kept_plan_text(run.language, report)
+
+
+async def _write(run: _PlanRun, wish: PlanWish, deadline: Deadline) -> tuple[Prefetched, ModelResponded]:
     """The data, and what the model makes of it."""
+    turn, agent, language = run.turn, run.agent, run.language
     now = agent.clock()
-    data = await prefetch(reader, turn.principal, now)
-    asked = _words_asked(turn)
-    language = _language(turn, asked)
+    data = await prefetch(run.reader, turn.principal, now, wish)
     request = ModelRequest(
         system=agent.prompt(turn.principal, now, turn.hints),
-        items=(*_talk(turn), plan_request(data, language, asked or "/plan")),
+        items=(*_talk(turn), plan_request(data, language, run.asked or "/plan")),
         max_output_tokens=agent.limits.max_output_tokens,
         context=replace(context_of(turn.principal, now, data), locale=language),
     )
-    recoveries.begin(request)
+    run.recoveries.begin(request)
+    stream = PlanStream()
 
     def hear(event: ModelEvent) -> None:
-        recoveries.hear(event)
-        if isinstance(event, TextDelta | TextDiscarded):
-            port.progress(event)
+        nonlocal stream
+        run.recoveries.hear(event)
+        if isinstance(event, TextDelta):
+            if shown := stream.take(event.text):
+                run.port.progress(replace(event, text=shown))
+        elif isinstance(event, TextDiscarded):
+            stream = PlanStream()
+            run.port.progress(event)
         elif isinstance(event, ModelAtWork):
             deadline.hold(event.on)
 
-    return data, await agent.model.respond(request, hear)
+    response = await agent.model.respond(request, hear)
+    if rest := stream.rest().rstrip():
+        run.port.progress(TextDelta(rest))
+    return data, response
 
 
-async def _hand_over(port: TurnPort, recoveries: Recoveries, failure: BaseException | None) -> None:
+async def _keep(run: _PlanRun, data: Prefetched, response: ModelResponded) -> EndReason:
+    """Keep the plan and say it; words that there is nothing to plan from are none."""
+    plan = read_plan(response.text, data.skills.skills, data.frame)
+    if any(words in plan.text for words in in_any_language("plan.empty")):
+        return await _finish(run, None, replace(response, text=plan.text))
+    returned = await run.port.apply(_command(run, data, plan), _result(run.turn))
+    return await _finish(run, returned, replace(response, text=_answer(run, returned, _notice_of(plan.text))))
+
+
+def _command(run: _PlanRun, data: Prefetched, plan: PlanAnswer) -> SaveWeeklyPlan:
+    """The plan with the model's own findings; those of the rules where it has none."""
+    found = plan.insights or insights_of(run.language, data.journey, data.patterns)
+    content = plan.text.removeprefix(_notice_of(plan.text)).strip()
+    if plan.was_cut:
+        most = spell_minutes(data.frame.max_session_minutes)
+        content = f"{content}\n\n{say(run.language, 'plan.cut', most=most)}"
+    ids = tuple(skill.id for skill in data.skills.skills)
+    return SaveWeeklyPlan(data.frame.week, content, found, ids, plan.sessions)
+
+
+def _answer(run: _PlanRun, saved: ToolReturned, notice: str = "") -> str:
+    """What is said of a plan that was just kept: for which week, the plan, what was noticed."""
+    kept = read_change(_data(saved))
+    if not isinstance(kept, PlanSaved):
+        return str(_data(saved).get("content") or "")
+    today, language = today_of(run.turn.principal, run.agent.clock()), run.language
+    blocks = [notice, kept.content, insights_text(language, insight_rows(kept.insights))]
+    if kept.week > today:
+        blocks.insert(1, say(language, "plan.for_next_week", date=say_day(language, kept.week, today)))
+    elif kept.replaced:
+        blocks.append(say(language, "plan.replaced"))
+    return "\n\n".join(block for block in blocks if block)
+
+
+def _notice_of(text: str) -> str:
+    """The words on who answers that stand before a plan without a model; they are no part of it."""
+    return next((notice for notice in in_any_language("offline.notice") if text.startswith(notice)), "")
+
+
+async def _hand_over(run: _PlanRun, failure: BaseException | None) -> EndReason:
     """Nothing but what it cost was journaled: the loop does all of it."""
     why = str(failure) if failure else "no text"
     log.info("plan_handed_over", error=why)
-    port.progress(TextDiscarded())
-    recoveries.note(Rung.HANDED_OVER, why[:200])
-    await recoveries.write()
+    run.port.progress(TextDiscarded())
+    run.recoveries.note(Rung.HANDED_OVER, why[:200])
+    await run.recoveries.write()
+    return await run.run_turn(run.now_turn, run.port, run.agent)
 
 
-async def _finish(
-    turn: Turn, port: TurnPort, agent: Agent, run_turn: RunTurn, saved: ToolReturned, response: ModelResponded
-) -> EndReason:
+async def _finish(run: _PlanRun, saved: ToolReturned | None, response: ModelResponded) -> EndReason:
     """End with the plan; where the person said something meanwhile, the plan stands and the loop reads on."""
+    turn, port = run.now_turn, run.port
     if await port.finish(EndReason.COMPLETED, response.text, response):
         return EndReason.COMPLETED
     await port.record(response)
     events: list[JournalEvent] = list(turn.events)
-    if saved not in events:
+    if saved is not None and saved not in events:
         events.append(saved)
-    return await run_turn(replace(turn, events=(*events, response)), port, agent)
+    return await run.run_turn(replace(turn, events=(*events, response)), port, run.agent)
 
 
 def _find_saved(turn: Turn) -> ToolReturned | None:
@@ -165,24 +243,18 @@ def _find_saved(turn: Turn) -> ToolReturned | None:
     if any(isinstance(event, ModelResponded) for event in turn.events):
         return None
     found = (event for event in turn.events if isinstance(event, ToolReturned) and event.call_key == _key(turn))
-    return next((event for event in found if _content(event)), None)
+    return next((event for event in found if _data(event).get("content")), None)
 
 
-def _as_response(saved: ToolReturned) -> ModelResponded:
-    """What the model had said; its tokens are not known any more."""
-    return ModelResponded(step=0, text=_content(saved))
+def _as_response(text: str) -> ModelResponded:
+    """What is said without a model's response: none was asked, or its tokens are not known any more."""
+    return ModelResponded(step=0, text=text)
 
 
-def _content(saved: ToolReturned) -> str:
+def _data(saved: ToolReturned) -> dict[str, object]:
     read = json.loads(saved.content)
     data = read.get("data") if isinstance(read, dict) else None
-    return str(data.get("content") or "") if isinstance(data, dict) else ""
-
-
-def _command(turn: Turn, agent: Agent, data: Prefetched, text: str) -> SaveWeeklyPlan:
-    week = week_of(today_of(turn.principal, agent.clock()), turn.principal.week_start)
-    insights = insights_of(_language(turn, _words_asked(turn)), data.journey, data.patterns)
-    return SaveWeeklyPlan(week, text, insights, tuple(skill.id for skill in data.skills.skills))
+    return data if isinstance(data, dict) else {}
 
 
 def _result(turn: Turn) -> ToolReturned:
@@ -198,11 +270,6 @@ def _words_asked(turn: Turn) -> str:
     return "\n".join(text for text in said if text.strip())
 
 
-def _language(turn: Turn, asked: str) -> str:
-    """The language of the words behind `/plan`, else the person's."""
-    return detect(asked.removeprefix("/plan")) or language_of(turn.principal.locale)
-
-
 def _talk(turn: Turn) -> list[Item]:
     """What was said lately, without the calls: a plan may have to mind it."""
     talk: list[Item] = []
@@ -214,28 +281,23 @@ def _talk(turn: Turn) -> list[Item]:
     return talk
 
 
-# ---------------------------------------------------------------- the data
-
-
-async def prefetch(reader: PracticeReader, principal: Principal, now: datetime) -> Prefetched:
-    """The three reports, read side by side."""
-    async with asyncio.TaskGroup() as reads:
-        reading_skills = reads.create_task(reader.skills(principal))
-        reading_days = reads.create_task(reader.days(principal))
-        reading_sessions = reads.create_task(reader.sessions(principal, limit=MAX_SESSIONS))
-    skills, today = reading_skills.result(), today_of(principal, now)
-    return Prefetched(
-        skills=skills_report(skills),
-        journey=journey_report(skills, reading_days.result(), today, principal.week_start),
-        patterns=patterns_report(reading_sessions.result(), today),
-    )
+PLAN_BLOCK = (
+    '{"insights": [{"type": "progress|plateau|streak|suggestion|milestone", "title": "...", "description": "...", '
+    '"skill": "its name, or null"}], "sessions": [{"date": "YYYY-MM-DD", "skill": "its name", "minutes": 30}]}'
+)
+"""What a model writes behind its plan."""
 
 
 def plan_request(prefetched: Prefetched, language: str, asked: str) -> UserItem:
     """The one message of the plan's model call: what the person asked, what to write, and the data."""
+    frame = prefetched.frame
     return UserItem(
         f"{asked}\n\n"
-        f"Write my weekly plan in {NAMES[language]}, in four sections: summary, plan, focus, goal. My data is below, "
-        "read just now; use no other numbers. You have no tools in this answer, and the plan is saved for me.\n\n"
-        f"```json\n{prefetched.model_dump_json()}\n```"
+        f"Write my weekly plan in {NAMES[language]}, in four sections: summary, plan, focus, goal. Plan the days from "
+        f"{frame.days[0]} to {frame.days[-1]}, no others. No session over {frame.max_session_minutes} min; split the "
+        "time between skills as I do; name an exercise of that skill. My data is below, read just now; use no other "
+        "numbers. You have no tools in this answer, and the plan is saved for me. Behind the plan write, for the "
+        "records and not for me, two to four findings of yours and every session of the plan, in exactly this form:\n\n"
+        f"```plan\n{PLAN_BLOCK}\n```\n\n"
+        f"My data:\n\n```json\n{prefetched.model_dump_json()}\n```"
     )

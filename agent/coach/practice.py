@@ -32,6 +32,7 @@ class Skill:
     goal_minutes: int
     archived: bool
     total_minutes: int
+    session_count: int = 0  # entries that are not undone
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,15 @@ class Insight:
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedSession:
+    """One stretch of practice that a plan asks for."""
+
+    day: date
+    skill: str  # its name, as the plan has it
+    minutes: int
+
+
+@dataclass(frozen=True, slots=True)
 class WeeklyPlan:
     """The plan of one week; a person has at most one a week."""
 
@@ -82,6 +92,7 @@ class WeeklyPlan:
     content: str  # Markdown
     insights: tuple[Insight, ...] = ()
     skill_ids: tuple[str, ...] = ()  # the skills analysed
+    sessions: tuple[PlannedSession, ...] = ()  # what it asks for, by day; none where it does not say
 
 
 class Refusal(StrEnum):
@@ -195,6 +206,16 @@ _EMOJIS = {
 }
 _BY_WORD = {word: emoji for emoji, words in _EMOJIS.items() for word in words.split()}
 
+_KINDS = {
+    "instrument": "🎸🎹🎻🥁🎷🎺",
+    "voice": "🎤",
+    "language": "🗣️",
+    "problems": "💻📐",
+    "chess": "♟️",
+    "movement": "🏃🏊🧘💃",
+    "craft": "✍️🎨📷🍳",
+}
+
 COLOURS = ("#4f46e5", "#059669", "#d97706", "#dc2626", "#0891b2", "#7c3aed", "#65a30d", "#db2777")
 
 
@@ -202,6 +223,15 @@ def emoji_for(name: str) -> str:
     """The emoji of the first word that has one, else a target."""
     words = re.findall(r"\w+", name_key(name))
     return next((_BY_WORD[word] for word in words if word in _BY_WORD), DEFAULT_EMOJI)
+
+
+def kind_of_practice(name: str) -> str:
+    """What kind of exercises suit a skill of this name: "instrument", "language", ...; else "general"."""
+    emoji = emoji_for(name)
+    return next((kind for kind, emojis in _KINDS.items() if emoji in emojis), "general")
+
+
+KINDS_OF_PRACTICE = (*_KINDS, "general")
 
 
 def colour_for(position: int) -> str:

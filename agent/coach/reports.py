@@ -23,6 +23,7 @@ class Trend(StrEnum):
     IMPROVING = "improving"
     STABLE = "stable"
     DECLINING = "declining"
+    TOO_EARLY = "too_early"  # no practice before the last four weeks: nothing to compare with
 
 
 class Consistency(StrEnum):
@@ -44,10 +45,13 @@ class SkillReport(_Report):
     id: str
     name: str
     emoji: str
+    colour: str = ""  # "#rrggbb"; "" where an older version wrote the report, as below
     archived: bool
     total_minutes: int
     total: str
+    session_count: int = 0
     level: str
+    level_emoji: str = ""
     minutes_to_next_level: int | None  # None: master
     next_level: str | None
     goal_minutes: int
@@ -109,6 +113,8 @@ class JourneyNumbers(_Report):
     weekly_average_minutes: int
     this_week_minutes: int
     last_week_minutes: int
+    today_minutes: int = 0
+    last_4_weeks_minutes: int = 0  # the last 28 days, today included
     best_day: BestReport | None
     best_week: BestReport | None
     current_streak_days: int
@@ -130,6 +136,14 @@ class JourneyReport(_Report):
     today: date
     overall: JourneyNumbers
     skills: tuple[SkillJourney, ...]
+    plan_week: date | None = None  # the first day of the week that a plan asked for now is about; None: not said
+
+
+class WeekRow(_Report):
+    """One week of practice."""
+
+    week: date  # its first day
+    minutes: int
 
 
 class PatternsReport(_Report):
@@ -149,6 +163,41 @@ class PatternsReport(_Report):
     current_gap_days: int  # whole days without practice up to yesterday
     active_days_of_30: int  # today included
     consistency: Consistency
+    weeks: tuple[WeekRow, ...] = ()  # the last eight, the oldest first, the running one included; none before the first
+    longest_session_minutes: int = 0
+
+
+class InsightRow(_Report):
+    """One finding of a plan."""
+
+    type: str
+    title: str
+    description: str
+    skill_id: str | None
+
+
+class PlannedRow(_Report):
+    """One session of a plan, and what was done of that skill on that day."""
+
+    date: date
+    skill: str
+    planned_minutes: int
+    done_minutes: int
+
+
+class PlanReport(_Report):
+    """`show_plan`."""
+
+    week: date  # its first day
+    is_this: bool  # the running week
+    is_next: bool  # a week that has not begun
+    today: date
+    found: bool  # False: none is kept for that week
+    content: str  # Markdown
+    insights: tuple[InsightRow, ...]
+    planned: tuple[PlannedRow, ...]  # by day; none where the plan does not say
+    planned_minutes: int
+    done_minutes: int  # of all skills in that week
 
 
 def skill_report(skill: Skill) -> SkillReport:
@@ -158,10 +207,13 @@ def skill_report(skill: Skill) -> SkillReport:
         id=skill.id,
         name=skill.name,
         emoji=skill.emoji,
+        colour=skill.colour,
         archived=skill.archived,
         total_minutes=skill.total_minutes,
         total=spell_minutes(skill.total_minutes),
+        session_count=skill.session_count,
         level=level_of(skill.total_minutes).name,
+        level_emoji=level_of(skill.total_minutes).emoji,
         minutes_to_next_level=following.from_minutes - skill.total_minutes if following else None,
         next_level=following.name if following else None,
         goal_minutes=skill.goal_minutes,

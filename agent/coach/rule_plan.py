@@ -1,13 +1,13 @@
 """What the numbers say of a week, by rules: the offline coach's plan, and the findings kept with any plan. Pure."""
 
 from collections.abc import Sequence
-from datetime import date
 
 from agent.coach.durations import spell_minutes
 from agent.coach.mastery import level_of, next_level
-from agent.coach.practice import Insight, InsightType
+from agent.coach.plan_data import PlanFrame
+from agent.coach.practice import Insight, InsightType, PlannedSession, kind_of_practice
 from agent.coach.reports import JourneyReport, PatternsReport, SkillJourney, Trend
-from agent.coach.texts import COACH_TEXTS, say, say_days, say_level
+from agent.coach.texts import COACH_TEXTS, say, say_day, say_days, say_level
 from agent.language import escape
 
 GROWTH = 1.1
@@ -22,28 +22,46 @@ STREAK_DAYS = 3
 NEAR_LEVEL = 0.9
 """A level is near when nine tenths of the way from the last one are done."""
 
-WHAT = ("plan.what_hard", "plan.what_review", "plan.what_play")
+EXERCISES = 3
+"""So many exercises a kind of practice has; a skill's sessions take them in turn."""
 
 
-def plan_text(language: str, journey: JourneyReport, patterns: PatternsReport) -> str:
-    """Four sections: summary, plan, focus, goal, for the seven days from today on."""
+def plan_text(
+    language: str,
+    journey: JourneyReport,
+    patterns: PatternsReport,
+    frame: PlanFrame,
+    sessions: Sequence[PlannedSession],
+) -> str:
+    """Four sections: summary, plan, focus, goal, for what is left of the week or for the next one."""
     skills = _planned_skills(journey)
-    if not skills:
+    if not sessions:
         return say(language, "plan.empty")
-    days = practice_days(patterns)
-    minutes = _round_minutes(weekly_minutes(patterns) / len(days))
     return "\n\n".join(
         (
             say(language, "plan.summary"),
             _summary(language, journey, patterns),
             say(language, "plan.plan"),
-            _days(language, skills, days, minutes, journey.today),
+            _days(language, journey, frame, sessions),
             say(language, "plan.focus"),
             _focus(language, patterns),
             say(language, "plan.goal"),
-            _goal(language, skills[0], minutes * len(days), len(days)),
+            _goal(language, skills[0], frame, sessions),
         )
     )
+
+
+def plan_sessions(journey: JourneyReport, patterns: PatternsReport, frame: PlanFrame) -> tuple[PlannedSession, ...]:
+    """A session on each practice day that is left: as long as fits the person, skills in the share they practise."""
+    skills = _planned_skills(journey)
+    if not skills:
+        return ()
+    weekdays = practice_days(patterns)
+    minutes = _session_minutes(weekly_minutes(patterns) / len(weekdays), frame.max_session_minutes)
+    free = [day for day in frame.days if day != journey.today or not journey.overall.practised_today] or frame.days[:1]
+    days = [day for day in free if day.weekday() in weekdays] or free[:1]
+    turns = _in_turn(skills, len(days))
+    return tuple(PlannedSession(day, skill.skill.name, minutes) for day, skill in zip(days, turns, strict=True))
 
 
 def weekly_minutes(patterns: PatternsReport) -> int:
@@ -52,56 +70,85 @@ def weekly_minutes(patterns: PatternsReport) -> int:
 
 
 def practice_days(patterns: PatternsReport) -> tuple[int, ...]:
-    """On which weekdays, one more than lately: three at least, one left free; the strongest days first chosen."""
+    """On which weekdays, one more than lately: three at least, one left free; the strongest first, equal ones apart."""
     lately = round(patterns.active_days_of_30 * 7 / 30)
     count = min(max(lately + 1, 3), MAX_DAYS)
-    strongest = sorted(range(7), key=lambda weekday: (-patterns.minutes_by_weekday[weekday], weekday))
-    return tuple(sorted(strongest[:count]))
+    chosen: list[int] = []
+
+    def worth(weekday: int) -> tuple[int, int, int]:
+        apart = min((min((weekday - day) % 7, (day - weekday) % 7) for day in chosen), default=0)
+        return patterns.minutes_by_weekday[weekday], apart, -weekday
+
+    while len(chosen) < count:
+        chosen.append(max((weekday for weekday in range(7) if weekday not in chosen), key=worth))
+    return tuple(sorted(chosen))
 
 
 def _planned_skills(journey: JourneyReport) -> list[SkillJourney]:
-    """The skills with practice in the last two weeks, else those with any, the most recent use first."""
+    """The skills with practice in the last four weeks, else those with any, the most of it first."""
     used = [skill for skill in journey.skills if skill.numbers.total_minutes]
+    alive = [skill for skill in used if skill.numbers.last_4_weeks_minutes] or used
+    return sorted(alive, key=lambda skill: (-_weight(skill), -skill.numbers.total_minutes))[:MAX_SKILLS]
 
-    def lately(skill: SkillJourney) -> int:
-        return skill.numbers.this_week_minutes + skill.numbers.last_week_minutes
 
-    alive = [skill for skill in used if lately(skill)] or used
-    return sorted(alive, key=lambda skill: (-lately(skill), -skill.numbers.total_minutes))[:MAX_SKILLS]
+def _weight(skill: SkillJourney) -> int:
+    return skill.numbers.last_4_weeks_minutes
+
+
+def _in_turn(skills: Sequence[SkillJourney], count: int) -> list[SkillJourney]:
+    """So many turns, each to the skill that is furthest behind its share of the practice."""
+    weights = [_weight(skill) or 1 for skill in skills]
+    given = [0] * len(skills)
+    turns = []
+    for turn in range(1, count + 1):
+        behind = [weight * turn / sum(weights) - had for weight, had in zip(weights, given, strict=True)]
+        chosen = behind.index(max(behind))
+        given[chosen] += 1
+        turns.append(skills[chosen])
+    return turns
+
+
+def _session_minutes(wanted: float, max_minutes: int) -> int:
+    """Rounded to five minutes, and never over what fits the person."""
+    rounded = max(round(wanted / STEP_MINUTES) * STEP_MINUTES, STEP_MINUTES)
+    if rounded <= max_minutes:
+        return rounded
+    return max_minutes // STEP_MINUTES * STEP_MINUTES or max(max_minutes, 1)
 
 
 def _summary(language: str, journey: JourneyReport, patterns: PatternsReport) -> str:
+    streak, active = say_days(language, journey.overall.current_streak_days), patterns.active_days_of_30
+    recent = spell_minutes(patterns.last_4_weeks_minutes)
+    if patterns.trend is Trend.TOO_EARLY:
+        return say(language, "plan.numbers_early", recent=recent, active=say_days(language, active), streak=streak)
     return say(
         language,
         "plan.numbers",
-        recent=spell_minutes(patterns.last_4_weeks_minutes),
+        recent=recent,
         before=spell_minutes(patterns.the_4_before_minutes),
         trend=say(language, f"trend.{patterns.trend}"),
-        active=patterns.active_days_of_30,
-        streak=say_days(language, journey.overall.current_streak_days),
+        active=active,
+        streak=streak,
     )
 
 
-def _days(language: str, skills: Sequence[SkillJourney], days: Sequence[int], minutes: int, today: date) -> str:
-    lines, session = [], 0
-    for weekday in ((today.weekday() + offset) % 7 for offset in range(7)):
-        named = say(language, f"weekday.{weekday}")
-        if weekday not in days:
-            lines.append(say(language, "plan.rest", weekday=named))
+def _days(language: str, journey: JourneyReport, frame: PlanFrame, sessions: Sequence[PlannedSession]) -> str:
+    by_day, today = {session.day: session for session in sessions}, journey.today
+    emojis = {skill.skill.name: skill.skill.emoji for skill in journey.skills}
+    done: dict[str, int] = {}
+    lines = []
+    for day in frame.days:
+        named = say_day(language, day, today)
+        session = by_day.get(day)
+        if session is None:
+            key = "plan.done_today" if day == today and journey.overall.practised_today else "plan.rest"
+            lines.append(say(language, key, weekday=named))
             continue
-        skill = skills[session % len(skills)].skill
-        lines.append(
-            say(
-                language,
-                "plan.day",
-                weekday=named,
-                minutes=spell_minutes(minutes),
-                emoji=skill.emoji,
-                skill=escape(skill.name),
-                what=say(language, WHAT[session % len(WHAT)]),
-            )
-        )
-        session += 1
+        turn = done[session.skill] = done.get(session.skill, -1) + 1
+        exercise = f"exercise.{kind_of_practice(session.skill)}_{turn % EXERCISES}"
+        values = {"emoji": emojis.get(session.skill, ""), "skill": escape(session.skill)}
+        minutes, what = spell_minutes(session.minutes), say(language, exercise)
+        lines.append(say(language, "plan.day", weekday=named, minutes=minutes, what=what, **values))
     return "\n".join(f"- {line}" for line in lines)
 
 
@@ -111,17 +158,17 @@ def _focus(language: str, patterns: PatternsReport) -> str:
     return say(language, "plan.focus_anchor" if patterns.active_days_of_30 < 18 else "plan.focus_steady")
 
 
-def _goal(language: str, skill: SkillJourney, minutes: int, sessions: int) -> str:
-    goal = say(language, "plan.goal_week", minutes=spell_minutes(minutes), sessions=sessions)
+def _goal(language: str, skill: SkillJourney, frame: PlanFrame, sessions: Sequence[PlannedSession]) -> str:
+    planned = sum(session.minutes for session in sessions)
+    days = say_days(language, len({session.day for session in sessions}))
+    goal = say(language, "plan.goal_week", minutes=spell_minutes(planned), days=days)
+    if frame.minutes_done:
+        goal = f"{goal} {say(language, 'plan.goal_total', total=spell_minutes(planned + frame.minutes_done))}"
     following = next_level(skill.skill.total_minutes)
     if following is None:
         return goal
     left, level = spell_minutes(following.from_minutes - skill.skill.total_minutes), say_level(language, following)
     return f"{goal} {say(language, 'plan.level_line', left=left, level=level, skill=escape(skill.skill.name))}"
-
-
-def _round_minutes(minutes: float) -> int:
-    return max(round(minutes / STEP_MINUTES) * STEP_MINUTES, STEP_MINUTES)
 
 
 # ---------------------------------------------------------------- findings
@@ -157,7 +204,7 @@ def _streak(language: str, journey: JourneyReport) -> list[Insight]:
 
 def _trend(language: str, patterns: PatternsReport) -> list[Insight]:
     recent, before = patterns.last_4_weeks_minutes, patterns.the_4_before_minutes
-    if not recent and not before:
+    if patterns.trend is Trend.TOO_EARLY or (not recent and not before):
         return []
     kind, key = {
         Trend.IMPROVING: (InsightType.PROGRESS, "insight.progress"),

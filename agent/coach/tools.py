@@ -4,7 +4,9 @@ Whose data it is comes from the call's context alone: no tool has an argument th
 model makes up is refused. Names and arguments are fixed: models and tests know them.
 """
 
+from collections.abc import Sequence
 from datetime import date, datetime, timedelta
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
@@ -12,11 +14,15 @@ from agent.calendar import today_of, week_of, zone_of
 from agent.coach import reports
 from agent.coach.changes import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
 from agent.coach.journey import journey_report
-from agent.coach.patterns import MAX_SESSIONS, patterns_report
+from agent.coach.kept_plan import plan_report
+from agent.coach.patterns import MAX_READ, of_skills, patterns_report
+from agent.coach.plan_answer import bounded_sessions
+from agent.coach.plan_data import WEEK, max_session, plan_week
 from agent.coach.practice import (
     MAX_GOAL_MINUTES,
     Insight,
     InsightType,
+    PlannedSession,
     PracticeReader,
     PracticeRefused,
     Skill,
@@ -93,11 +99,26 @@ class InsightArgument(_Arguments):
     skill_id: str | None = Field(None, max_length=64)
 
 
+class PlannedArgument(_Arguments):
+    """One session of a plan."""
+
+    date: str = Field(max_length=40)
+    skill: str = Field(max_length=200)
+    minutes: int = Field(ge=1, le=1440)
+
+
 class NewPlan(_Arguments):
     """Arguments of `save_weekly_plan`."""
 
     content: str = Field(description="All of it, Markdown.", min_length=1, max_length=20_000)
     insights: tuple[InsightArgument, ...] = Field((), max_length=20)
+    sessions: tuple[PlannedArgument, ...] = Field((), max_length=60)
+
+
+class WhichWeek(_Arguments):
+    """Arguments of `show_plan`."""
+
+    week: Literal["this", "next", "last"] = "this"
 
 
 class CoachTools:
@@ -123,26 +144,42 @@ class CoachTools:
     @tool(NoArguments, effect=Effect.NONE, concurrency_safe=True)
     async def get_journey_stats(self, context: ToolContext, arguments: NoArguments) -> JsonValue:
         """Totals, weekly average, bests, streaks and projected goal date, in all and by skill."""
-        today = today_of(context.principal, context.now)
-        skills = await self._reader.skills(context.principal)
-        totals = await self._reader.days(context.principal)
-        return _json(journey_report(skills, totals, today, context.principal.week_start))
+        principal = context.principal
+        today, week = today_of(principal, context.now), plan_week(principal, context.now)
+        skills = await self._reader.skills(principal)
+        totals = await self._reader.days(principal)
+        return _json(journey_report(skills, totals, today, principal.week_start, week))
 
     @tool(MaybeSkill, effect=Effect.NONE, concurrency_safe=True)
     async def analyze_practice_patterns(self, context: ToolContext, arguments: MaybeSkill) -> JsonValue:
         """Habits: minutes by weekday, four-week trend, breaks, active days of 30."""
-        wanted = arguments.skill_id
-        skill_id = None if wanted is None else (await self._skill(context.principal, wanted)).id
-        sessions = await self._reader.sessions(context.principal, skill_id=skill_id, limit=MAX_SESSIONS)
-        return _json(patterns_report(sessions, today_of(context.principal, context.now), skill_id))
+        wanted, principal = arguments.skill_id, context.principal
+        skill_id = None if wanted is None else (await self._skill(principal, wanted)).id
+        sessions = await self._reader.sessions(principal, skill_id=skill_id, limit=MAX_READ)
+        if skill_id is None:
+            sessions = tuple(of_skills(sessions, await self._reader.skills(principal)))
+        return _json(patterns_report(sessions, today_of(principal, context.now), skill_id, principal.week_start))
+
+    @tool(WhichWeek, effect=Effect.NONE, concurrency_safe=True)
+    async def show_plan(self, context: ToolContext, arguments: WhichWeek) -> JsonValue:
+        """The kept plan of a week, and what was done of it."""
+        principal, today = context.principal, today_of(context.principal, context.now)
+        this_week = week_of(today, principal.week_start)
+        week = this_week + {"this": 0, "next": 1, "last": -1}[arguments.week] * WEEK
+        plan = await self._reader.plan(principal, week)
+        skills = await self._reader.skills(principal)
+        sessions = await self._reader.sessions(principal, since=week, limit=MAX_READ)
+        return _json(plan_report(plan, week, today, skills, sessions, this_week=this_week))
 
     @tool(NewPlan, effect=Effect.LOCAL)
     async def save_weekly_plan(self, context: ToolContext, arguments: NewPlan) -> LocalCommand:
-        """Keep this week's plan, replacing an earlier one."""
-        skills = await self._reader.skills(context.principal)
-        week = week_of(today_of(context.principal, context.now), context.principal.week_start)
+        """Keep the plan of `plan_week`, replacing an earlier one."""
+        principal = context.principal
+        skills = await self._reader.skills(principal)
+        week = plan_week(principal, context.now)
         insights = tuple(Insight(i.type, i.title, i.description, i.skill_id) for i in arguments.insights)
-        return SaveWeeklyPlan(week, arguments.content, insights, tuple(skill.id for skill in skills))
+        sessions = await self._read_sessions(context, arguments.sessions, tuple(skill.name for skill in skills))
+        return SaveWeeklyPlan(week, arguments.content, insights, tuple(skill.id for skill in skills), sessions)
 
     @tool(NewSkill, effect=Effect.LOCAL)
     async def create_skill(self, context: ToolContext, arguments: NewSkill) -> LocalCommand:
@@ -173,6 +210,17 @@ class CoachTools:
             _check(arguments.minutes or 1, day, context)
         skill = None if arguments.skill is None else await self._find_or_name(context.principal, arguments.skill)
         return EditSession(arguments.session_id, arguments.minutes, day, arguments.notes, skill)
+
+    async def _read_sessions(
+        self, context: ToolContext, rows: Sequence[PlannedArgument], names: Sequence[str]
+    ) -> tuple[PlannedSession, ...]:
+        """The sessions of a plan, none longer than fits the person."""
+        logged = await self._reader.sessions(context.principal, limit=MAX_READ) if rows else ()
+        most = max_session(max((session.minutes for session in logged), default=0))
+        if any(row.minutes > most for row in rows):
+            raise ToolError(f"No session over {most} min: that is their longest so far and a fifth more.")
+        planned = [PlannedSession(_plan_day(row.date), row.skill, row.minutes) for row in rows]
+        return bounded_sessions(planned, names, most)
 
     async def _find_or_name(self, principal: Principal, name_or_id: str) -> str:
         """The id of a skill there is, archived ones included; else the name of one that may be."""
@@ -205,6 +253,13 @@ def _check(minutes: int, day: date, context: ToolContext) -> None:
         check_entry(minutes, day, today_of(context.principal, context.now))
     except PracticeRefused as refused:
         raise ToolError(explain("en", refused)) from None
+
+
+def _plan_day(text: str) -> date:
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        raise ToolError(f"{text!r} is no date: write YYYY-MM-DD.") from None
 
 
 def _day(text: str | None, context: ToolContext) -> date | None:

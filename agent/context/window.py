@@ -36,9 +36,10 @@ TOO_LONG = 1.2
 """So many times the window, by an estimate, is not even asked: what one person said is too much by itself."""
 
 
-def room_of(_model: ChatModel, limits: AgentConfig) -> WindowRoom:
+def room_of(model: ChatModel, limits: AgentConfig) -> WindowRoom:
     """The model's window, or as much of it as the operator lets a conversation have."""
-    return WindowRoom(limits.context_window_tokens)
+    window_tokens = model.facts.context_window_tokens
+    return WindowRoom(min(window_tokens, limits.context_window_tokens or window_tokens))
 
 
 class ContextWindow:
@@ -97,7 +98,8 @@ class ContextWindow:
 
     def output_tokens(self, cap: int) -> int:
         """The output cap beside what `items` gave last."""
-        return self._room.output_tokens(cap, self._tokens(self._asked_tokens))
+        most = min(cap, self._model.facts.max_output_tokens or cap)
+        return self._room.output_tokens(most, self._tokens(self._asked_tokens))
 
     def note_overflow(self) -> None:
         """What `items` gave last was too long for the provider: we held it for too small."""

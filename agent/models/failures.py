@@ -19,7 +19,7 @@ RETRYABLE = frozenset(
 )
 
 _CONTEXT = re.compile(
-    r"context.?(length|window|size)|maximum context|prompt is too long|too many (input )?tokens|input is too long"
+    r"context.?(length|window|size|limit)|maximum context|prompt is too long|too many (input )?tokens|input is too long"
     r"|reduce the length",
     re.IGNORECASE,
 )
@@ -28,6 +28,19 @@ _OVERLOADED = re.compile(r"overloaded|engine is currently|at capacity", re.IGNOR
 _RATE = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _AUTH = re.compile(r"authentication|invalid_api_key|incorrect api key|unauthorized|permission", re.IGNORECASE)
 _KEY_SHAPES = re.compile(r"\b(sk|pk|key|gsk|xai)-[\w\-*.]{6,}|Bearer\s+\S+", re.IGNORECASE)
+
+_STATUS_OF_TYPE = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "request_too_large": 413,
+    "rate_limit_error": 429,
+    "timeout_error": 504,
+    "overloaded_error": 529,
+}
+"""Anthropic's types of errors as the statuses that they stand for (API reference, Errors, read 2026-11)."""
 
 _BY_STATUS = {
     401: FailureKind.AUTH,
@@ -57,8 +70,9 @@ def from_error(error: object, secret: str = "") -> ModelFailure:
     """What an `{"error": ...}` inside a 200 means (F16, F25); an unknown one counts as the server's fault."""
     said = error_text(json.dumps({"error": error}, default=str))
     code = error.get("code", error.get("status")) if isinstance(error, Mapping) else None
+    named = _STATUS_OF_TYPE.get(str(error.get("type"))) if isinstance(error, Mapping) else None
     status = code if isinstance(code, int) and 400 <= code < 600 else None
-    return failure(_kind(status or 500, said), clean(said, secret), status=status)
+    return failure(_kind(status or named or 500, said), clean(said, secret), status=status)
 
 
 def _kind(status: int, said: str) -> FailureKind:

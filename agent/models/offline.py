@@ -13,7 +13,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from agent.ports import CallStreamed, ModelRequest, OnModelEvent, TextDelta
+from agent.ports import CallStreamed, ModelFacts, ModelRequest, OnModelEvent, TextDelta
 from agent.transcript import ModelResponded, StopReason, SuggestedReply, ToolCall, Usage
 
 NAME = "offline:rules"
@@ -48,6 +48,7 @@ class OfflineModel:
     """`ChatModel` over rules; never fails and costs nothing."""
 
     name = NAME
+    facts = ModelFacts()
 
     def __init__(
         self,

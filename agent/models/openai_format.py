@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_error
+from agent.models.json_bodies import decode
 from agent.ports import ALIVE, PINGED, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ToolSpec
 from agent.transcript import (
     AssistantItem,
@@ -21,6 +22,12 @@ from agent.transcript import (
     Usage,
     UserItem,
 )
+
+WIRE = "openai"
+"""Marks a thinking block in a transcript as this wire's: no other is sent it."""
+
+THOUGHTS = ("reasoning_content", "reasoning")
+"""What servers call the text of a thought (DeepSeek, vLLM, llama.cpp; OpenRouter, newer vLLM)."""
 
 MAX_TEXT_CHARS = 2_000_000
 """A response is cut here (F39), its calls counted in."""
@@ -72,25 +79,33 @@ def _message(item: Item) -> dict[str, Any]:
         case UserItem():
             return {"role": "user", "content": spoken_text(item)}
         case NoteItem():  # as a user's: templates of local models refuse a system message that is not the first
-            return {"role": "user", "content": f"(A note from the system, not from the person: {item.text})"}
+            return {"role": "user", "content": note_text(item)}
         case ToolItem():
             return {"role": "tool", "tool_call_id": item.call_id, "content": item.content}
         case AssistantItem():
             message: dict[str, Any] = {"role": "assistant", "content": item.text or None}
             if item.tool_calls:
                 message["tool_calls"] = [_call(call) for call in item.tool_calls]
+                message |= _thoughts(item)
             return message
+
+
+def _thoughts(item: AssistantItem) -> dict[str, Any]:
+    """What the model thought before it called, under the name it came by: servers that send it want it back there."""
+    kept = [block for block in item.thinking if isinstance(block, dict) and block.get("wire") == WIRE]
+    names = dict.fromkeys(str(block["name"]) for block in kept)
+    return {name: "".join(str(block["text"]) for block in kept if block["name"] == name) for name in names}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:
     return {
         "id": call.id,
         "type": "function",
-        "function": {"name": call.name or "unnamed", "arguments": _replayable(call.arguments)},
+        "function": {"name": call.name or "unnamed", "arguments": readable_arguments(call.arguments)},
     }
 
 
-def _replayable(arguments: str) -> str:
+def readable_arguments(arguments: str) -> str:
     """Arguments that are no JSON object are quoted in one: servers read them when they are sent back, and fail."""
     try:
         if isinstance(json.loads(arguments), dict):
@@ -121,7 +136,7 @@ class _Slot:
         return ToolCall(self.id, self.name, "".join(self.arguments))
 
 
-class Assembly:
+class CompletionAssembly:
     """One response in the making, from the chunks of a stream or from a whole answer."""
 
     def __init__(self, on_event: OnModelEvent, model: str, secret: str = "") -> None:
@@ -135,12 +150,30 @@ class Assembly:
         self._refused = False
         self._begun = False  # something of the response is there: text, a part of a call, a thought
         self._slots: dict[int, _Slot] = {}
+        self._thoughts: dict[str, list[str]] = {}  # by the name the server has for them
         self._untold: list[int] = []  # calls that may still grow
         self._usage = Usage()
 
     def note_ping(self) -> None:
         """Bytes came that hold no chunk: a comment, or the beginning of one."""
         self._on_event(PINGED)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a finish reason came."""
+        return self.finish is not None
+
+    def take_event(self, name: str, data: bytes) -> bool:
+        """Add one event of a stream; whether it was the farewell.
+
+        Raises:
+            ModelFailure: as `take`.
+        """
+        if data == b"[DONE]":
+            return True
+        decoded = decode(data)
+        self.take({"error": decoded} if name == "error" and "error" not in decoded else decoded)
+        return False
 
     def take(self, chunk: Any) -> None:
         """Add one chunk of a stream.
@@ -173,7 +206,9 @@ class Assembly:
                 raise from_error(error, self._secret)
             choice = answer["choices"][0]
             self.finish = "stop"  # some servers give none
-            self._take_choice(choice, choice["message"])
+            self._take_choice(choice, message := choice["message"])
+            if message.get("content") or message.get("tool_calls"):
+                self._take_thought(message)  # beside them, where a stream has it before them
             self._usage = _usage(answer.get("usage") or {})
         except (AttributeError, TypeError, ValueError, KeyError, IndexError) as problem:
             raise _unreadable(problem) from None
@@ -188,12 +223,19 @@ class Assembly:
             self._refused = True
             self._say(refusal if type(refusal) is str else _join(refusal))
         else:
+            self._take_thought(delta)
             self._begun = self._begun or any(value for key, value in delta.items() if key != "role")
             self._on_event(ALIVE if self._begun or choice.get("finish_reason") else PINGED)
         if content and (calls := delta.get("tool_calls")):
             self._take_calls(calls)
         if finish := choice.get("finish_reason"):
             self.finish = str(finish)
+
+    def _take_thought(self, delta: dict[str, Any]) -> None:
+        name = next((name for name in THOUGHTS if type(delta.get(name)) is str and delta[name]), None)
+        if name is not None:
+            self._thoughts.setdefault(name, []).append(delta[name])
+            self._count(len(delta[name]))
 
     def _say(self, text: str) -> None:
         if "\x00" in text:
@@ -254,7 +296,10 @@ class Assembly:
         if stop is StopReason.TOOLS:
             self._tell_calls()
         calls = tuple(self._slots[index].call() for index in sorted(self._slots))
-        return ModelResponded(0, "".join(self._text), calls, stop=stop, usage=self._usage, model=self._model)
+        thinking: tuple[JsonValue, ...] = tuple(
+            {"wire": WIRE, "name": name, "text": "".join(pieces)} for name, pieces in self._thoughts.items()
+        )
+        return ModelResponded(0, "".join(self._text), calls, thinking, stop, self._usage, self._model)
 
 
 def _unreadable(problem: Exception) -> Exception:
@@ -273,16 +318,23 @@ def _join(parts: JsonValue) -> str:
 def _usage(usage: dict[str, Any]) -> Usage:
     details = usage.get("prompt_tokens_details") or {}
     return Usage(
-        _count(usage.get("prompt_tokens")), _count(usage.get("completion_tokens")), _count(details.get("cached_tokens"))
+        token_count(usage.get("prompt_tokens")),
+        token_count(usage.get("completion_tokens")),
+        token_count(details.get("cached_tokens")),
     )
 
 
-def _count(value: object) -> int | None:
+def token_count(value: object) -> int | None:
     """A count of tokens as a database takes it; None for what cannot be one."""
     return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
 
 
-MAX_NAME_CHARS = 64
+MAX_SENDER_CHARS = 64
+
+
+def note_text(item: NoteItem) -> str:
+    """The note for a model: nobody's words."""
+    return f"(A note from the system, not from the person: {item.text})"
 
 
 def spoken_text(item: UserItem) -> str:
@@ -296,7 +348,7 @@ def spoken_text(item: UserItem) -> str:
 
 def _in_one_line(name: str) -> str:
     shown = "".join(character if character.isprintable() else " " for character in name.replace(":", " "))
-    return " ".join(shown.translate(_BRACKETS).split())[:MAX_NAME_CHARS]
+    return " ".join(shown.translate(_BRACKETS).split())[:MAX_SENDER_CHARS]
 
 
 _BRACKETS = str.maketrans("[]", "()")

@@ -18,6 +18,7 @@ from agent.ports import (
     ChatModel,
     ModelAtWork,
     ModelEvent,
+    ModelFacts,
     ModelFailure,
     ModelRequest,
     OnModelEvent,
@@ -54,6 +55,11 @@ class Resilient:
         self._config = config
         self._sleep = sleep
         self._jitter = jitter
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """One whole response, from the first try that gives one.

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from agent.errors import FailureKind
-from agent.ports import CallStreamed, ModelFailure, ModelRequest, OnModelEvent, TextDelta
+from agent.ports import CallStreamed, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, TextDelta
 from agent.transcript import ModelResponded, StopReason, ToolCall, Usage
 
 _NONE = Usage()
@@ -44,9 +44,11 @@ class ScriptedModel:
         script: Iterable[Script | str] | Answerer,
         *,
         name: str = "scripted:test",
+        facts: ModelFacts = ModelFacts(),  # noqa: B008  frozen
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.name = name
+        self.facts = facts
         self.requests: list[ModelRequest] = []
         self._answer = script if callable(script) else _in_order(script)
         self._sleep = sleep
@@ -71,7 +73,8 @@ class ScriptedModel:
             on_event(TextDelta(word))
             if script.word_s:
                 await self._sleep(script.word_s)
-        for index, call in enumerate(script.calls):
+        whole = script.calls[:-1] if script.stop is StopReason.LENGTH else script.calls  # it was cut in its last call
+        for index, call in enumerate(whole):
             on_event(CallStreamed(index, call))
 
     async def aclose(self) -> None:

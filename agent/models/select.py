@@ -5,6 +5,7 @@ from typing import Protocol
 
 from agent.config import ModelConfig
 from agent.models.offline import OfflineModel, OfflineRules
+from agent.models.prompted_tools import PromptedTools
 from agent.models.resilience import Resilient
 from agent.ports import ChatModel
 
@@ -12,6 +13,8 @@ from agent.ports import ChatModel
 class UnknownModel(ValueError):
     """No wire answers to this name, or it cannot be opened as configured; the message says what to set."""
 
+
+OWN_WIRES = frozenset({"anthropic", "openai"})
 
 GROUP = "tenk.models"
 """Entry points of other distributions' wires, each under the word before the colon of a model's name."""
@@ -27,7 +30,7 @@ class MakeModel(Protocol):
 
 def wire_names() -> list[str]:
     """The wires that other distributions bring, sorted; nothing is imported."""
-    return sorted({point.name for point in entry_points(group=GROUP)} - {"offline", "openai", "anthropic"})
+    return sorted({point.name for point in entry_points(group=GROUP)} - {"offline"} - OWN_WIRES)
 
 
 def build_model(config: ModelConfig, offline_rules: OfflineRules | None = None) -> ChatModel:
@@ -43,18 +46,26 @@ def build_model(config: ModelConfig, offline_rules: OfflineRules | None = None) 
         if offline_rules is None:
             raise UnknownModel("this agent has no offline rules: set a model and its key")
         return OfflineModel(offline_rules, config.words_per_s)
-    if wire == "openai" and name:
-        from agent.models.openai import OpenAIModel  # noqa: PLC0415  aiohttp's client costs 0.25 s
-
+    if wire in OWN_WIRES and name:
         try:
-            return Resilient(OpenAIModel(name, config), config)
+            model = _own(wire, name, config)
+            return Resilient(model if config.takes_tools else PromptedTools(model), config)
         except ValueError as problem:
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
-    if wire == "anthropic":
-        raise UnknownModel("the anthropic wire is not there yet: use openai:NAME with a base URL, or offline")
     if name and wire in wire_names():
         return _foreign(wire, name, config)
-    raise UnknownModel(f"there is no model {config.name!r}: use offline or openai:NAME")
+    raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
+
+
+def _own(wire: str, name: str, config: ModelConfig) -> ChatModel:
+    """A model over a wire of ours; ValueError where its settings cannot work."""
+    if wire == "anthropic":
+        from agent.models.anthropic import AnthropicModel  # noqa: PLC0415  aiohttp's client costs 0.25 s
+
+        return AnthropicModel(name, config)
+    from agent.models.openai import OpenAIModel  # noqa: PLC0415  as above
+
+    return OpenAIModel(name, config)
 
 
 def _foreign(wire: str, name: str, config: ModelConfig) -> ChatModel:

@@ -1,24 +1,37 @@
-"""Of a response's calls reads run side by side and others alone, order kept; more than the bound are refused.
+"""Admits each call by what runs and by what stands before it in its response; more calls than the bound are refused.
 
-No call runs before an earlier one of its response that may change what it reads has ended and is journaled.
+Safe calls run beside safe ones, any other alone, and none before an earlier one of its response that may change what it
+reads has ended and is journaled. Reads start as soon as their arguments have streamed. What a call goes through is the
+pipeline's matter.
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from itertools import takewhile
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from agent.journal import Journal
 from agent.ports import TurnPort
 from agent.tools.pipeline import CallResult, PendingCall, Pipeline
 from agent.tools.results import failure_result
-from agent.transcript import SKIPPED, CallOutcome, ModelResponded, ToolIntended, ToolReturned
+from agent.tools.toolbox import ToolBox
+from agent.transcript import SKIPPED, CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolReturned
 
 STOPPED = "Not run: the person stopped the turn."
+CUT = "Not finished: the person stopped the turn."
+
+
+@dataclass(slots=True, eq=False)
+class _Begun:
+    """A call that streamed in and only reads."""
+
+    pending: PendingCall
+    safe: bool  # runs beside others
+    task: "asyncio.Task[CallResult] | None" = None  # None: it waits for one before it
 
 
 class Executor:
-    """Runs the open calls of a turn's last response."""
+    """Runs the calls of a turn's responses, one response at a time."""
 
     def __init__(
         self, pipeline: Pipeline, journal: Journal, port: TurnPort, *, max_calls: int, max_parallel: int
@@ -27,57 +40,91 @@ class Executor:
         self._journal = journal
         self._port = port
         self._max_calls = max_calls
-        self._slots = asyncio.Semaphore(max_parallel)
+        self._max_parallel = max_parallel
+        self._step: int | None = None
+        self._begun: list[_Begun] = []  # the first calls of the response under way: all that stand before a change
+
+    @property
+    def tools(self) -> ToolBox:
+        """What the model may call."""
+        return self._pipeline.tools
+
+    # ---------------------------------------------------------------- while the response streams
+
+    def expect(self, step: int | None) -> None:
+        """Calls of this step may begin as they stream in, with None no call; what was begun before ends."""
+        self._drop(self._begun)
+        self._begun = []
+        self._step = step
+
+    def expect_again(self) -> None:
+        """The response under way is asked anew: what was begun for it ends, its calls are counted from the first."""
+        self.expect(self._step)
+
+    def hear(self, index: int, call: ToolCall) -> None:
+        """A call has streamed in: it begins once it may, where it and all before it only read: nothing changes then."""
+        if self._step is None or index != len(self._begun) or index >= self._max_calls:
+            return  # the response may hold no call, or one before this is none that may begin
+        admission = self._pipeline.admit(call)
+        if not admission.reads:
+            return
+        key = self._journal.call_key(self._step, index)
+        pending = PendingCall(call, self._step, key, on_over=self._begin_next)
+        self._begun.append(_Begun(pending, admission.safe))
+        self._begin_next()
+
+    def _begin_next(self) -> None:
+        for begun in self._begun:
+            if begun.task is None:
+                running = [other.safe for other in self._begun if other.task is not None and not other.pending.is_over]
+                if not _fits(begun.safe, running, self._max_parallel):
+                    return
+                begun.task = asyncio.create_task(self._pipeline.run(begun.pending))  # noqa: TID251  ends in run() or expect()
+                begun.task.add_done_callback(_retrieve)
+
+    def _adopt(self, wanted: Sequence[PendingCall]) -> "dict[asyncio.Task[CallResult], PendingCall]":
+        """The calls at the front that run already; what was begun behind one that had not may have read too soon."""
+        adopted = {}
+        for begun, pending in zip(self._begun, wanted, strict=False):
+            if begun.task is None or not begun.pending.become(pending):
+                break
+            adopted[begun.task] = begun.pending
+        self._drop(self._begun[len(adopted) :])
+        self._begun = []
+        self._step = None
+        return adopted
+
+    @staticmethod
+    def _drop(unwanted: Iterable[_Begun]) -> None:
+        for begun in unwanted:
+            begun.pending.on_over = None
+            if begun.task is not None:
+                begun.task.cancel()
+
+    # ---------------------------------------------------------------- once the response is journaled
 
     async def run(self, open_: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
-        """What became of these calls; steering or a stop overtakes those not yet started."""
+        """What became of these calls, in the order asked; steering or a stop overtakes those not yet started."""
         intents = {event.call_key: event for event in self._journal.events if isinstance(event, ToolIntended)}
         pending = [self._pending(response, index, intents) for response, index in open_ if index < self._max_calls]
-        ended = await self._refuse(open_[len(pending) :])
-        intended = [call for call in pending if call.intended]  # a dead process began these: settled, never skipped
-        fresh = [call for call in pending if not call.intended]
-        early = list(takewhile(self._pipeline.has_begun, fresh))
-        self._pipeline.drop_begun(but=early)  # one behind a call that had not begun may have read too soon
-        fresh = fresh[len(early) :]
-        ended += [await self._run_call(call) for call in intended]
-        ended += [await self._pipeline.run_begun(call) for call in early]
-        while fresh:
-            if overtaken := await self._overtaken(fresh):
-                return ended + overtaken
-            batch = self._batch(fresh)
-            ended += await self._together(batch)
-            fresh = fresh[len(batch) :]
-        return ended
+        refused = await self._refuse(open_[len(pending) :])
+        results = {}
+        for call in pending:
+            if call.intended:  # a dead process began it: settled, never skipped
+                results[call.key] = await self._pipeline.run(call)
+        fresh = [call for call in pending if call.key not in results]
+        round_ = _Round(self._pipeline, self._journal, self._port, fresh, self._adopt(fresh), self._max_parallel)
+        try:
+            results |= await round_.run()
+        except BaseExceptionGroup as of_one:  # what ends one ends the turn: Fenced, a store that is gone
+            raise of_one.exceptions[0] from None
+        return [results[call.key] for call in pending] + refused
 
     def _pending(self, response: ModelResponded, index: int, intents: Mapping[str, ToolIntended]) -> PendingCall:
         key = self._journal.call_key(response.step, index)
         pending = PendingCall(response.tool_calls[index], response.step, key, intents.get(key))
         pending.response_stands.set()
         return pending
-
-    def _batch(self, calls: Sequence[PendingCall]) -> Sequence[PendingCall]:
-        """The calls at the front that run next: as many reads as stand together, or one call of any kind."""
-        reads = sum(1 for _ in takewhile(lambda pending: self._pipeline.only_reads(pending.call), calls))
-        return calls[: max(1, reads)]
-
-    async def _overtaken(self, rest: Sequence[PendingCall]) -> list[CallResult]:
-        """Skipped results for calls not started, when the person stopped the turn or said something meanwhile."""
-        if self._port.stopping() is not None:
-            skipped = [_skip_call(call, STOPPED) for call in rest]
-            await self._journal.record(*skipped)
-            return [CallResult(returned) for returned in skipped]
-        skipped = [_skip_call(call, SKIPPED) for call in rest]
-        return [CallResult(returned) for returned in skipped] if await self._journal.steer(skipped) else []
-
-    async def _together(self, batch: Sequence[PendingCall]) -> list[CallResult]:
-        if len(batch) == 1:
-            return [await self._run_call(batch[0])]
-        try:
-            async with asyncio.TaskGroup() as group:
-                tasks = [group.create_task(self._run_call(call)) for call in batch]
-        except ExceptionGroup as group_of_one:  # what ends one ends the turn: Fenced, a store that is gone
-            raise group_of_one.exceptions[0] from None
-        return [task.result() for task in tasks]
 
     async def _refuse(self, surplus: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
         """Results for the calls beyond the bound, in one commit; the last one tells of those that are not even kept."""
@@ -91,9 +138,97 @@ class Executor:
             await self._journal.record(*refused)
         return [CallResult(returned) for returned in refused]
 
-    async def _run_call(self, pending: PendingCall) -> CallResult:
-        async with self._slots:
-            return await self._pipeline.run(pending)
+
+class _Round:
+    """The calls of one response, from the first that starts to the last that has its result."""
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        journal: Journal,
+        port: TurnPort,
+        calls: Sequence[PendingCall],
+        begun: "dict[asyncio.Task[CallResult], PendingCall]",
+        max_parallel: int,
+    ) -> None:
+        self._pipeline = pipeline
+        self._journal = journal
+        self._port = port
+        self._max_parallel = max_parallel
+        self._safe = {call.key: pipeline.admit(call.call).safe for call in calls}
+        self._running = begun
+        self._waiting = deque(calls[len(begun) :])
+        self._results: dict[str, CallResult] = {}
+
+    async def run(self) -> dict[str, CallResult]:
+        """The result of each call, by its key. When this is cancelled, no call of it runs any more."""
+        if not self._waiting and not self._running:
+            return {}
+        try:
+            async with asyncio.TaskGroup() as group:
+                watch = group.create_task(self._cut_when_stopped())
+                while self._waiting or self._running:
+                    await self._go_on(group)
+                watch.cancel()
+        finally:
+            for task in self._running:  # those begun early are not the group's
+                task.cancel()
+        return self._results
+
+    async def _go_on(self, group: asyncio.TaskGroup) -> None:
+        """Start the next call when it may start; else wait for one to end."""
+        running = [self._safe[call.key] for call in self._running.values()]
+        if not self._waiting or not _fits(self._safe[self._waiting[0].key], running, self._max_parallel):
+            done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                await self._collect(task)
+        elif not await self._overtake():
+            call = self._waiting.popleft()
+            self._running[group.create_task(self._pipeline.run(call))] = call
+
+    async def _collect(self, task: "asyncio.Task[CallResult]") -> None:
+        call = self._running.pop(task)
+        result = self._results[call.key] = task.result()
+        tool = self._pipeline.tools.find(call.call.name)
+        failed = result.returned.outcome in {CallOutcome.FAILED, CallOutcome.UNKNOWN}
+        if failed and tool is not None and tool.fails_siblings:
+            why = f"{tool.name}, which was called beside it, failed."
+            self._cut_running(f"Not finished: {why}")
+            await self._skip(f"Not run: {why}")
+
+    async def _overtake(self) -> bool:
+        """Skipped results for calls not started, when the person stopped the turn or said something meanwhile."""
+        if self._port.stopping() is not None:
+            await self._skip(STOPPED)
+            return True
+        skipped = [_skip_call(call, SKIPPED) for call in self._waiting]
+        steered = await self._journal.steer(skipped)
+        if steered:
+            self._take(skipped)
+        return steered
+
+    async def _skip(self, why: str) -> None:
+        skipped = [_skip_call(call, why) for call in self._waiting]
+        if skipped:
+            await self._journal.record(*skipped)
+        self._take(skipped)
+
+    def _take(self, skipped: Sequence[ToolReturned]) -> None:
+        self._results |= {returned.call_key: CallResult(returned) for returned in skipped}
+        self._waiting.clear()
+
+    async def _cut_when_stopped(self) -> None:
+        await self._port.until_stopped()
+        self._cut_running(CUT)
+
+    def _cut_running(self, why: str) -> None:
+        for call in self._running.values():
+            call.break_off(why)
+
+
+def _fits(safe: bool, running: Sequence[bool], max_parallel: int) -> bool:
+    """Whether a call may start beside those that run: alone, or safe among safe ones."""
+    return not running or (safe and all(running) and len(running) < max_parallel)
 
 
 def _refuse_call(pending: PendingCall, most: int) -> ToolReturned:
@@ -103,3 +238,8 @@ def _refuse_call(pending: PendingCall, most: int) -> ToolReturned:
 
 def _skip_call(pending: PendingCall, why: str) -> ToolReturned:
     return pending.to_returned(failure_result(why), CallOutcome.SKIPPED)
+
+
+def _retrieve(task: "asyncio.Task[CallResult]") -> None:
+    if not task.cancelled():
+        task.exception()  # read in run(), or wanted by nobody

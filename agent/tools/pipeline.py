@@ -4,7 +4,7 @@ Each step may end the call with a result the model reads. Who has a say in a cal
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,7 +20,7 @@ from agent.tools.base import Effect, Tool, ToolContext, ToolError
 from agent.tools.guards import Allow, Ask, Deny, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
 from agent.tools.results import failure_result, fit_result, success_result
 from agent.tools.toolbox import ToolBox
-from agent.transcript import CallOutcome, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
+from agent.transcript import CallOutcome, EndReason, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
 
 log = structlog.get_logger()
 
@@ -33,7 +33,36 @@ class PendingCall:
     step: int
     key: str  # turn/step/index
     intended: ToolIntended | None = None  # a process that died meant to run it so
+    on_over: Callable[[], None] | None = None  # told when it has run, before its result is journaled
+    is_over: bool = False
+    why_cut: str = ""  # what the model reads of a call that was cut
     response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
+    _cut: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def break_off(self, why: str) -> None:
+        """Its result is not wanted any more; a tool that may be cut ends now."""
+        self.why_cut = self.why_cut or why
+        self._cut.set()
+
+    async def until_cut(self) -> EndReason:
+        """Wait until it is cut."""
+        await self._cut.wait()
+        return EndReason.STOPPED
+
+    def become(self, wanted: "PendingCall") -> bool:
+        """Be this call of the response as it was journaled; False when it is another."""
+        same = (self.key, self.call.name, self.call.arguments) == (wanted.key, wanted.call.name, wanted.call.arguments)
+        if same:
+            self.call = wanted.call  # it may have got an id of its own since
+            self.response_stands.set()
+        return same
+
+    async def tell_over(self) -> None:
+        """It has run: whatever waits for it may start. Returns when its result may be journaled."""
+        self.is_over = True
+        if self.on_over is not None:
+            self.on_over()
+        await self.response_stands.wait()
 
     def to_returned(self, content: str, outcome: CallOutcome = CallOutcome.DONE) -> ToolReturned:
         """The one result of this call."""
@@ -70,7 +99,6 @@ class Pipeline:
     tool_timeout_s: float
     remaining_s: Callable[[], float]
     hooks: ToolHooks = field(default_factory=NoHooks)
-    _early: dict[str, "tuple[PendingCall, asyncio.Task[CallResult]]"] = field(default_factory=dict)  # by call key
 
     async def run(self, pending: PendingCall) -> CallResult:
         """The one result of this call, journaled: these steps in this order, whatever the tool."""
@@ -87,10 +115,10 @@ class Pipeline:
                 await self._intend(use, pending)
             ran = use
             data = await self._execute(use, pending)
-            await pending.response_stands.wait()
+            await pending.tell_over()
             returned = await self._journal_result(use, pending, data)
         except _CallEnded as over:
-            await pending.response_stands.wait()
+            await pending.tell_over()
             returned, ended = await self._journal_failure(pending, over), over
         returned = await self._post_hooks(ran, hooked, returned)
         return self._classify(returned, ended)
@@ -186,15 +214,15 @@ class Pipeline:
         unsure = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.FAILED
         hedge = " Whether it happened is unknown." if tool.effect.is_outside else ""
         try:
-            until_stopped = self.port.until_stopped if tool.may_be_cut else None
-            return _fit_output(tool, await run_bounded(_as_coroutine(use), limit_s, until_stopped))
+            until_cut = pending.until_cut if tool.may_be_cut else None
+            return _fit_output(tool, await run_bounded(_as_coroutine(use), limit_s, until_cut))
         except ToolError as refusal:
             raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
         except TimeoutError:
             raise _CallEnded(f"{tool.name} timed out after {limit_s:.0f} s.{hedge}", unsure, timed_out=True) from None
         except Interrupted:
             cut = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.SKIPPED
-            raise _CallEnded(f"Not finished: the person stopped the turn.{hedge}", cut) from None
+            raise _CallEnded(f"{pending.why_cut}{hedge}", cut) from None
         except Exception as problem:  # one tool call: whatever it raises is its result
             log.exception("tool_call_failed", tool=tool.name, call_key=pending.key)
             raise _CallEnded(f"{tool.name} failed: {type(problem).__name__}.{hedge}", unsure) from None
@@ -246,45 +274,27 @@ class Pipeline:
             return CallResult(returned)
         return CallResult(returned, ended.malformed, ended.timed_out)
 
-    # ---------------------------------------------------------------- begun before their response is over
+    # ---------------------------------------------------------------- before all of it
 
-    def begin(self, pending: PendingCall) -> None:
-        """Start a call while its response still streams; its result waits for `run_begun`. For calls that only read."""
-        task = asyncio.create_task(self.run(pending))  # noqa: TID251  ends in run_begun() or in drop_begun()
-        task.add_done_callback(_retrieve)
-        self._early[pending.key] = (pending, task)
-
-    def only_reads(self, call: ToolCall) -> bool:
-        """Whether this call may run beside others of the kind: it changes nothing that any of them reads."""
+    def admit(self, call: ToolCall) -> "CallAdmission":
+        """What the executor must know of a call to let it start."""
         tool = self.tools.find(call.name)
-        if tool is None or tool.effect is not Effect.NONE:
-            return False
         try:
-            return tool.is_concurrency_safe(read(call.arguments, tool.arguments)[0])
+            arguments = None if tool is None else read(call.arguments, tool.arguments)[0]
         except BadArguments:
-            return False
-
-    def has_begun(self, pending: PendingCall) -> bool:
-        """Whether exactly this call runs already."""
-        begun = self._early.get(pending.key)
-        return begun is not None and _same(begun[0].call, pending.call)
-
-    async def run_begun(self, pending: PendingCall) -> CallResult:
-        """The one result of a call that was begun, journaled now that its response is."""
-        begun, task = self._early.pop(pending.key)
-        begun.call = pending.call  # it may have got an id of its own since
-        begun.response_stands.set()
-        return await task
-
-    def drop_begun(self, but: Sequence[PendingCall] = ()) -> None:
-        """Calls that were begun and are not wanted any more end, all `but` these."""
-        wanted = {pending.key for pending in but}
-        for key in [key for key in self._early if key not in wanted]:
-            self._early.pop(key)[1].cancel()
+            tool = None
+        if tool is None:
+            return CallAdmission(reads=False, safe=False)
+        reads = tool.effect is Effect.NONE and tool.only_reads(arguments)
+        return CallAdmission(reads, tool.is_concurrency_safe(arguments))
 
 
-def _same(begun: ToolCall, wanted: ToolCall) -> bool:
-    return (begun.name, begun.arguments) == (wanted.name, wanted.arguments)
+@dataclass(frozen=True, slots=True)
+class CallAdmission:
+    """What a call says of itself by its name and arguments; one that cannot be read says the unsafe thing."""
+
+    reads: bool  # it may start before its response is over
+    safe: bool  # it may run beside others that are
 
 
 def _fit_output(tool: Tool, data: object) -> object:
@@ -317,11 +327,6 @@ def _own_check(use: ToolUse, what: str) -> Iterator[None]:
         log.exception("tool_check_failed", tool=use.tool.name, check=what, call_key=use.context.call_key)
         error = f"Not run: {use.tool.name} could not check its input ({type(problem).__name__})."
         raise _CallEnded(error, CallOutcome.FAILED) from None
-
-
-def _retrieve(task: "asyncio.Task[CallResult]") -> None:
-    if not task.cancelled():
-        task.exception()  # read in run_begun(), or wanted by nobody
 
 
 async def _await(checking: Awaitable[None]) -> None:

@@ -9,7 +9,7 @@ from agent.calendar import today_of
 from agent.coach.changes import ChangeResult, LogPractice, UndoLastLog, change_text
 from agent.coach.journey import journey_report
 from agent.coach.log_line import LogLineError, parse_log
-from agent.coach.patterns import MAX_SESSIONS, patterns_report
+from agent.coach.patterns import MAX_READ, of_skills, patterns_report
 from agent.coach.practice import PracticeReader, PracticeSession, Skill, name_key
 from agent.coach.prose import skill_stats_text, skills_text, stats_text
 from agent.coach.reports import skills_report
@@ -79,13 +79,13 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
     totals = await reader.days(principal)
     if not wanted:
         journey = journey_report(skills, totals, today, principal.week_start)
-        sessions = await reader.sessions(principal, limit=MAX_SESSIONS)
+        sessions = of_skills(await reader.sessions(principal, limit=MAX_READ), skills)
         return Reply(stats_text(language, journey, patterns_report(sessions, today)))
     skill = _find(skills, wanted)
     if skill is None:
         return Reply(say(language, "problem.unknown_skill", detail=_as_written(wanted)))
     journey = journey_report((skill,), totals, today, principal.week_start)
-    sessions = await reader.sessions(principal, skill_id=skill.id, limit=MAX_SESSIONS)
+    sessions = await reader.sessions(principal, skill_id=skill.id, limit=MAX_READ)
     return Reply(skill_stats_text(language, journey.skills[0], today, patterns_report(sessions, today, skill.id)))
 
 

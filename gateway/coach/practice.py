@@ -197,15 +197,16 @@ def _save_plan(scope: _Scope, command: SaveWeeklyPlan) -> PlanSaved:
     )
     replaced = rows.plan_of(scope.connection, scope.principal, command.week) is not None
     scope.connection.execute(
-        upsert(scope.connection, weekly_plans, ("content", "insights", "skill_ids", "saved_at")),
+        upsert(scope.connection, weekly_plans, ("content", "insights", "skill_ids", "sessions", "saved_at")),
         {
             **_owner(scope.principal), "week": command.week, "content": command.content,
             "insights": rows.INSIGHTS.dump_json(insights).decode(),
             "skill_ids": json.dumps([skill_id for skill_id in command.skill_ids if skill_id in mine]),
+            "sessions": rows.PLANNED.dump_json(command.sessions).decode(),
             "saved_at": scope.now,
         },
     )  # fmt: skip
-    return PlanSaved(week=command.week, replaced=replaced, content=command.content)
+    return PlanSaved(week=command.week, replaced=replaced, content=command.content, insights=insights)
 
 
 def _archive(scope: _Scope, command: ArchiveSkill) -> SkillArchived:

@@ -6,12 +6,21 @@ from datetime import date
 import sqlalchemy as sa
 from pydantic import TypeAdapter
 
-from agent.coach.practice import DayTotal, Insight, PracticeSession, Skill, WeeklyPlan, name_key
+from agent.coach.practice import (
+    DayTotal,
+    Insight,
+    PlannedSession,
+    PracticeSession,
+    Skill,
+    WeeklyPlan,
+    name_key,
+)
 from agent.ports import Principal
 from gateway.coach.tables import practice_sessions, skills, weekly_plans
 
 INSIGHTS = TypeAdapter(tuple[Insight, ...])
 SKILL_IDS = TypeAdapter(tuple[str, ...])
+PLANNED = TypeAdapter(tuple[PlannedSession, ...])
 
 _logged = practice_sessions.c
 _total = (
@@ -19,6 +28,12 @@ _total = (
     .where(_logged.skill_id == skills.c.id, _logged.tenant_id == skills.c.tenant_id, _logged.undone_at.is_(None))
     .scalar_subquery()
     .label("total_minutes")
+)
+_count = (
+    sa.select(sa.func.count(_logged.id))
+    .where(_logged.skill_id == skills.c.id, _logged.tenant_id == skills.c.tenant_id, _logged.undone_at.is_(None))
+    .scalar_subquery()
+    .label("session_count")
 )
 
 
@@ -100,14 +115,27 @@ def plan_of(connection: sa.Connection, principal: Principal, week: date) -> Week
     if row is None:
         return None
     return WeeklyPlan(
-        row.week, row.content, INSIGHTS.validate_json(row.insights), SKILL_IDS.validate_json(row.skill_ids)
+        row.week,
+        row.content,
+        INSIGHTS.validate_json(row.insights),
+        SKILL_IDS.validate_json(row.skill_ids),
+        PLANNED.validate_json(row.sessions),
     )
 
 
 def _skills(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Sequence[Skill]:
-    rows = connection.execute(sa.select(skills, _total).where(which))
+    rows = connection.execute(sa.select(skills, _total, _count).where(which))
     return [
-        Skill(row.id, row.name, row.emoji, row.colour, row.goal_minutes, row.archived, int(row.total_minutes))
+        Skill(
+            row.id,
+            row.name,
+            row.emoji,
+            row.colour,
+            row.goal_minutes,
+            row.archived,
+            int(row.total_minutes),
+            int(row.session_count),
+        )
         for row in rows
     ]
 

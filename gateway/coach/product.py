@@ -6,6 +6,7 @@ from functools import partial
 from agent.coach.changes import change_content
 from agent.coach.offline import OfflineCoach
 from agent.coach.plan import run_plan_turn
+from agent.coach.plan_wish import asks_for_plan
 from agent.coach.prompt import coach_prompt
 from agent.coach.result_words import tell_result
 from agent.coach.texts import COACH_TEXTS
@@ -25,6 +26,11 @@ def _plan_turns(store: Store) -> Mapping[str, RunTurn]:
     return {PLAN: partial(run_plan_turn, reader=StoredPractice(store), run_turn=run_turn)}
 
 
+def _kind_of_words(text: str) -> str | None:
+    """A plan asked for in words is prefetched as one asked for by its command."""
+    return PLAN if asks_for_plan(text) else None
+
+
 COACH = AgentProduct(
     name="coach",
     title="TenK Coach",
@@ -33,6 +39,7 @@ COACH = AgentProduct(
     tools=lambda store: tools_of(CoachTools(StoredPractice(store))),
     commands=lambda store: coach_commands(StoredPractice(store)),
     turns=_plan_turns,
+    kind_of_words=_kind_of_words,
     tables=PRACTICE_TABLES,
     apply=apply,
     content=change_content,

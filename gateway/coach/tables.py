@@ -1,8 +1,10 @@
 """What people practise: skills, sessions in whole minutes on a local date, and one plan a week."""
 
+from functools import partial
+
 import sqlalchemy as sa
 
-from gateway.store.agent_tables import AgentTables, agent_metadata
+from gateway.store.agent_tables import AgentTables, add_column, agent_metadata
 from gateway.store.tables.base import Id, Instant, tenant_column
 from gateway.store.tables.people import users
 
@@ -52,6 +54,7 @@ weekly_plans = sa.Table(
     sa.Column("insights", sa.Text, nullable=False),  # JSON list of {type, title, description, skill_id?}
     sa.Column("skill_ids", sa.Text, nullable=False),  # JSON list of the skills analysed
     sa.Column("saved_at", Instant, nullable=False),
+    sa.Column("sessions", sa.Text, nullable=False, server_default="[]"),  # JSON list of {day, skill, minutes}
     sa.PrimaryKeyConstraint("tenant_id", "user_id", "week"),
 )
 
@@ -66,5 +69,5 @@ practice_effects = sa.Table(
     sa.PrimaryKeyConstraint("tenant_id", "user_id", "key"),
 )
 
-PRACTICE_TABLES = AgentTables(metadata)
-"""No step since the first version, whose tables the harness's own migrations made until 0006."""
+PRACTICE_TABLES = AgentTables(metadata, (partial(add_column, column=weekly_plans.c.sessions),))
+"""The first version's tables were made by the harness's own migrations until 0006."""

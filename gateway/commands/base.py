@@ -6,6 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
+from agent.consent import Consent
 from agent.ports import LocalCommand, Principal
 from channels.base import CommandOption
 from channels.messages import OutboundMedia
@@ -42,6 +43,36 @@ class SaySuggested:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerApproval:
+    """Take what somebody says to a question about a tool call."""
+
+    approval_id: str
+    answer: Consent  # allowed | remembered | denied
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalAnswered:
+    """What became of that."""
+
+    taken: bool  # it is the answer
+    stood: Consent | None  # how the question stands now; None: there is none for them
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPermission:
+    """Remember no more that a tool, or any (None), runs unasked for the person."""
+
+    tool: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionsForgotten:
+    """How many were."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class SessionCleared:
     """What `/stop` or `/new` took away."""
 
@@ -68,7 +99,7 @@ class Reply:
     text: str | Callable[[Results], str]
     files: tuple[OutboundMedia, ...] = ()  # sent with the reply, where the channel can
     changes: tuple[LocalCommand, ...] = ()  # applied in the commit of the reply, in order
-    session: SessionAction | SetMode | SetTimezone | SaySuggested | None = None
+    session: SessionAction | SetMode | SetTimezone | SaySuggested | AnswerApproval | ForgetPermission | None = None
     redact: bool = False  # the command held a secret: its row is blanked at its outcome
 
 

@@ -8,10 +8,19 @@ from collections.abc import Awaitable, Callable, Mapping
 from pydantic import JsonValue
 
 from agent.catalogue import Catalogue
+from agent.consent import Consent
 from agent.ports import Principal
 from gateway.access.buttons import long_id
 from gateway.access.operations import AccessOperations, OperationRefused
-from gateway.commands.base import Reply, Results, SaySuggested, SuggestionTaken
+from gateway.commands.base import (
+    AnswerApproval,
+    ApprovalAnswered,
+    Reply,
+    Results,
+    SaySuggested,
+    SuggestionTaken,
+)
+from gateway.store.approvals import Approval
 from gateway.texts import HARNESS
 
 Decision = Callable[[str, Principal], Awaitable[Reply]]
@@ -42,6 +51,46 @@ def reply_decisions(texts: Catalogue = HARNESS) -> Mapping[str, Decision]:
         return Reply(to_text, session=SaySuggested(long_id(turn), int(index)))
 
     return {SAY: say}
+
+
+ANSWERS = {"run": Consent.ALLOWED, "run_always": Consent.REMEMBERED, "run_not": Consent.DENIED}
+"""What the buttons under a question about a tool call say, by the word that they carry: `run:<approval>`."""
+
+
+def consent_decisions(texts: Catalogue = HARNESS) -> Mapping[str, Decision]:
+    """`run`, `run_always` and `run_not`: a person's word about one tool call; its turn goes on with it."""
+
+    def saying(answer: Consent) -> Decision:
+        async def decision(subject: str, principal: Principal) -> Reply:
+            if not (approval_id := long_id(subject)):
+                return Reply(texts.text(principal.locale, VOID))
+
+            def to_text(results: Results) -> str:
+                done = next((result for result in results if isinstance(result, ApprovalAnswered)), None)
+                if done is None or done.stood is None:
+                    return texts.text(principal.locale, VOID)
+                return "" if done.taken else texts.text(principal.locale, f"consent.stood_{done.stood.value}")
+
+            return Reply(to_text, session=AnswerApproval(approval_id, answer))
+
+        return decision
+
+    return {word: saying(answer) for word, answer in ANSWERS.items()}
+
+
+def approval_of_another(
+    find: Callable[[str], Awaitable[Approval | None]], texts: Catalogue = HARNESS
+) -> Callable[[str, str, Principal], Awaitable[Reply | None]]:
+    """Tells whoever presses a button of a question that is another's that it is; nothing of what was asked."""
+
+    async def tell(word: str, subject: str, principal: Principal) -> Reply | None:
+        approval_id = long_id(subject) if word in ANSWERS else ""
+        asked = await find(approval_id) if approval_id else None
+        if asked is None or asked.user_id == principal.user_id:
+            return None
+        return Reply(texts.text(principal.locale, "consent.not_yours"))
+
+    return tell
 
 
 def access_decisions(operations: AccessOperations) -> Mapping[str, Decision]:

@@ -19,6 +19,7 @@ from pydantic import (
 
 from agent.config import AgentConfig, ModelConfig
 from agent.models.select import wire_names
+from agent.permissions.config import PermissionsConfig
 from channels.console.config import ConsoleAccount
 from channels.discord.config import DiscordAccount
 from channels.registry import AccountConfig, ChannelNotInstalled, account_model, channel_names
@@ -41,6 +42,9 @@ SECRETS_NAME = "secrets.toml"  # beside the main file
 OPENAI_DEFAULT = "openai:gpt-5-mini"
 """The model where OPENAI_API_KEY or OPENAI_BASE_URL is set and TENK_MODEL is not."""
 
+ANTHROPIC_DEFAULT = "anthropic:claude-haiku-5-5"
+"""The model where of all providers only ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL is set, and TENK_MODEL is not."""
+
 TELEGRAM_MAIN: KeyPath = ("channels", "telegram", "main")
 """The account that TELEGRAM_BOT_TOKEN makes."""
 
@@ -62,7 +66,7 @@ SHORTHANDS: Mapping[str, KeyPath] = {
     "SLACK_APP_TOKEN": (*SLACK_MAIN, "app_token"),
     "SLACK_SIGNING_SECRET": (*SLACK_MAIN, "signing_secret"),
 }
-"""Environment variables that stand for one key each; API_BASES and OPENAI_* depend on what else is set."""
+"""Environment variables that stand for one key each; API_BASES and those of MODEL_KEYS depend on what else is set."""
 
 API_BASES: Mapping[str, tuple[str, str]] = {
     "telegram": ("TELEGRAM_API_BASE", "TELEGRAM_BOT_TOKEN"),
@@ -70,6 +74,13 @@ API_BASES: Mapping[str, tuple[str, str]] = {
     "slack": ("SLACK_API_BASE", "SLACK_BOT_TOKEN"),
 }
 """By platform: the variable that moves every account to another server, and the one that makes the account main."""
+
+
+MODEL_KEYS: Mapping[str, tuple[str, str]] = {
+    "openai": ("OPENAI_API_KEY", "OPENAI_BASE_URL"),
+    "anthropic": ("ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"),
+}
+"""By wire: the variables of its key and of its server. Without a name the first wire that has one answers."""
 
 
 class GatewayConfig(BaseModel):
@@ -148,6 +159,7 @@ class Settings(BaseModel):
     sessions: SessionsConfig = SessionsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
     retention: RetentionConfig = RetentionConfig()
+    permissions: PermissionsConfig = PermissionsConfig()
     agent: AgentSettings = AgentSettings()
     """Limits that are not set here are the product's: `gateway.product.in_force`."""
     model: ModelConfig = ModelConfig()
@@ -189,8 +201,9 @@ class Settings(BaseModel):
             )
         if self.model.name == "offline":
             found.append(
-                f"The offline {self.agent.product} answers; for a model set OPENAI_API_KEY, "
-                "or OPENAI_BASE_URL and TENK_MODEL=openai:NAME."
+                f"The offline {self.agent.product} answers; for a model set OPENAI_API_KEY or ANTHROPIC_API_KEY, "
+                "or for a server of your own OPENAI_BASE_URL and TENK_MODEL=openai:NAME, or ANTHROPIC_BASE_URL and "
+                "TENK_MODEL=anthropic:NAME."
             )
         return tuple(found)
 
@@ -267,15 +280,19 @@ def _from_environment(files: Tree, environ: Mapping[str, str]) -> dict[KeyPath, 
 
 
 def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPath, tuple[str, str]]:
-    variables = {"OPENAI_API_KEY": "api_key", "OPENAI_BASE_URL": "base_url"}
-    found: dict[KeyPath, tuple[str, str]] = {
-        ("model", field): (name, given[name]) for name, field in variables.items() if name in given
-    }
+    """Keys of a provider that is not used stay out of the settings."""
     chosen = given.get("TENK_MODEL") or files.get("model", {}).get("name")
-    if chosen is None and found:
-        found["model", "name"] = (next(iter(found.values()))[0], OPENAI_DEFAULT)
-    elif not str(chosen).startswith("openai:"):
-        return {}  # keys of a provider that is not used stay out of the settings
+    there = next((wire for wire, names in MODEL_KEYS.items() if not given.keys().isdisjoint(names)), None)
+    wire = there if chosen is None else str(chosen).partition(":")[0]
+    if wire is None or wire not in MODEL_KEYS:
+        return {}
+    fields = zip(("api_key", "base_url"), MODEL_KEYS[wire], strict=True)
+    found: dict[KeyPath, tuple[str, str]] = {
+        ("model", field): (name, given[name]) for field, name in fields if name in given
+    }
+    if chosen is None:
+        default = OPENAI_DEFAULT if wire == "openai" else ANTHROPIC_DEFAULT
+        found["model", "name"] = (next(iter(found.values()))[0], default)
     return found
 
 
@@ -297,20 +314,16 @@ def _check_agent(agent: AgentSettings, sources: Sources) -> None:
 
 def _check_model(model: ModelConfig, sources: Sources) -> None:
     place, others = sources.place_of(("model", "name")), wire_names()
-    if model.name.startswith("anthropic:"):
-        raise SettingsError(
-            f"{place}: model.name: the anthropic wire comes in a later release; use openai:NAME or offline"
-        )
     wire = model.name.partition(":")[0]
     if wire in others and re.fullmatch(r"\w+:\S+", model.name):
         return
-    if not re.fullmatch(r"offline|openai:\S+", model.name):
-        brought = "".join(f", {other}:NAME" for other in others)
+    if not re.fullmatch(r"offline|(openai|anthropic):\S+", model.name):
+        brought = "".join(f", {other}:NAME" for other in ("anthropic", *others))
         raise SettingsError(f"{place}: model.name: write offline{brought} or openai:NAME (it is {model.name!r})")
     if model.name != "offline" and model.api_key is None and model.base_url is None:
+        key, base = MODEL_KEYS[wire]
         raise SettingsError(
-            f"{place}: model.api_key: {model.name} needs a key; "
-            "set OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own"
+            f"{place}: model.api_key: {model.name} needs a key; set {key}, or {base} for a server of your own"
         )
 
 

@@ -85,7 +85,8 @@ class PartSender:
         )
 
     async def _find_recipient(self, part: OutboxPart) -> str | None:
-        sender = await self._store.read(partial(inbox.sender_of_turn, turn_id=part.source_id), lasting=True)
+        turn_id = part.source_id.partition(".")[0]  # behind it: how often the turn has waited for its person's word
+        sender = await self._store.read(partial(inbox.sender_of_turn, turn_id=turn_id), lasting=True)
         return None if sender is None else sender.removeprefix(f"{part.address.channel}:")
 
     async def _load_file(self, ref: MediaRef) -> OutboundMedia:

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 import structlog
 
 from agent.context.sizes import RequestSizes
-from agent.ports import ChatModel, ModelFailure, ModelRequest, OnModelEvent
+from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned
-from gateway.telemetry import ESTIMATE_RATIO, MODEL_FAILURES, MODEL_SECONDS, TOOL_CALLS, series
+from agent.turn_figures import rung_of
+from gateway.telemetry import ESTIMATE_RATIO, MODEL_FAILURES, MODEL_SECONDS, RECOVERIES, TOOL_CALLS, series
 
 log = structlog.get_logger()
 
@@ -27,6 +28,11 @@ class MeasuredModel:
         self._model = model
         self._sizes = RequestSizes()
         self._has_drifted = False
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """As the model's own; what is cut short by a stop is neither."""
@@ -57,8 +63,8 @@ class MeasuredModel:
         await self._model.aclose()
 
 
-class ToolCounter:
-    """Counts results as they are journaled."""
+class JournalCounter:
+    """Counts results, and steps down the recovery ladder, as they are journaled."""
 
     def __init__(self, names: Iterable[str]) -> None:
         """`names` are the tools there are."""
@@ -70,3 +76,5 @@ class ToolCounter:
             if isinstance(event, ToolReturned):
                 name = event.name if event.name in self._names else OTHER
                 series(TOOL_CALLS, name, event.outcome.value).inc()
+            elif (rung := rung_of(event)) is not None:
+                series(RECOVERIES, rung.value).inc()

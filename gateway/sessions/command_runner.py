@@ -4,7 +4,7 @@ What a command means is its handler's matter (`gateway.commands`); this carries 
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -20,8 +20,11 @@ from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.roles import Role
 from gateway.commands.base import (
+    AnswerApproval,
     Command,
+    ForgetPermission,
     Invocation,
+    PermissionsForgotten,
     Reply,
     SaySuggested,
     SessionAction,
@@ -41,10 +44,18 @@ from gateway.inbound.bus import Bus
 from gateway.sessions.deps import PeopleDirectory
 from gateway.sessions.inbox_rules import missed_text, own_route_id, words_of
 from gateway.sessions.mailbox import read_waiting
-from gateway.sessions.presses import PressHandler, take_away_buttons, take_press
+from gateway.sessions.parking import Parking
+from gateway.sessions.presses import (
+    OfAnother,
+    PressHandler,
+    answer_approval,
+    take_away_buttons,
+    take_press,
+    unparked_before,
+)
 from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
-from gateway.store import inbox, journal, outbox, people
+from gateway.store import approvals, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import SessionState
@@ -68,6 +79,7 @@ class _Done:
     cleared: tuple[int, ...] = ()  # rows that wait no more
     before: bool = False  # it had been made before
     said: InboxRow | None = None  # what the person has said with it
+    unparked: Sequence[str] = ()  # turns that wait no more
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +127,8 @@ class CommandDeps:
     trials: Trials  # what every command passes
     clock: Callable[[], datetime]
     texts: Catalogue  # what people read
+    parking: Parking
+    of_another: OfAnother  # tells who presses a button of a question that is another's
     buttons: SealedButtons = field(default_factory=lambda: SealedButtons(AccessKeys.fresh().buttons))
     """Opens what comes back with a press; by default no button holds."""
     dates: Callable[[], datetime] | None = None  # the wall clock, for people's days; None: the same clock
@@ -135,7 +149,8 @@ class CommandRunner:
         self._trials = deps.trials
         self._clock = deps.clock
         self._texts = deps.texts
-        self._presses = PressHandler(deps.buttons, deps.decisions, deps.texts)
+        self._parking = deps.parking
+        self._presses = PressHandler(deps.buttons, deps.decisions, deps.texts, deps.of_another)
         self._dates = deps.dates or deps.clock
         self._tasks = tasks
         self._queues: dict[_CommandQueue, SerialWorker[_Queued]] = {}
@@ -242,7 +257,7 @@ class CommandRunner:
         def job(connection: Connection) -> _Done:
             now = self._clock()
             if not inbox.settle(connection, row.id, outcome, now):
-                return _Done([], before=True)
+                return _Done([], before=True, unparked=unparked_before(connection, reply))
             results = [
                 self._apply(connection, principal, change, f"inbox:{row.id}/{index}", now)
                 for index, change in enumerate(reply.changes)
@@ -278,13 +293,20 @@ class CommandRunner:
     ) -> _Done:
         """Carry out what the command does to its session or its person, and add what came of it to the results."""
         match reply.session:
+            case AnswerApproval() as answer:
+                unparked = answer_approval(connection, row.user_id, answer, results, now)
+                return _Done([], unparked=unparked)
+            case ForgetPermission(tool):
+                results.append(PermissionsForgotten(approvals.forget(connection, row.tenant, row.user_id, tool)))
+                return _Done([])
             case SessionAction.STOP | SessionAction.NEW:
                 why = f"/{reply.session}"
                 cleared = inbox.clear_session(connection, session.key, row.id, now, why, stop.whose)
                 running = inbox.clear_claimed(connection, session.key, row.id, now, why, stop.whose) > 0 or stop.stopped
                 texts = [text for other in cleared if (text := words_of(other.event, self._table.talk))]
                 results.append(SessionCleared(len(cleared), texts, running))
-                done = _Done([], cleared=tuple(other.id for other in cleared))
+                unparked = approvals.withdraw_session(connection, row.tenant, session.key, now, stop.whose)
+                done = _Done([], cleared=tuple(other.id for other in cleared), unparked=unparked)
                 if reply.session is SessionAction.STOP:
                     return done
                 generation = state.generation + 1
@@ -312,6 +334,7 @@ class CommandRunner:
         session.drop_cleared(done.cleared)
         if done.said is not None:
             self._bus.publish(done.said)
+        self._parking.release(done.unparked)
         if done.person is not None:
             self._people.put(done.person)
         self._delivery.publish(done.replies)

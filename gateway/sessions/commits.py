@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from agent.consent import Parked
 from agent.ports import Summary
 from agent.rungs import ResponseDiscarded
 from agent.transcript import (
@@ -22,7 +23,8 @@ from agent.transcript import (
     UserItem,
 )
 from channels.clocks import Clock
-from gateway.store import inbox, journal, outbox, summaries
+from gateway.store import approvals, inbox, journal, outbox, summaries
+from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, TurnRow
@@ -124,6 +126,16 @@ def steer(
         events: tuple[JournalEvent, ...] = (*overtaken, Steered(step, tuple(item for _, item in claimed)))
         journal.append(connection, place.turn, place.seq, events, clock())
     return claimed
+
+
+def park(
+    connection: Connection, place: JournalPlace, parked: Parked, approval: Approval, parts: Sequence[OutboxPart]
+) -> list[OutboxRow]:
+    """Let a turn wait for its person's word: the wait, the question as it is kept, and as it is said."""
+    journal.hold(connection, place.fence)
+    journal.append(connection, place.turn, place.seq, (parked,), approval.asked_at)
+    approvals.ask(connection, approval)
+    return outbox.put(connection, place.turn.tenant, parts, approval.asked_at)
 
 
 def end(

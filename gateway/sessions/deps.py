@@ -17,7 +17,9 @@ from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.conversation import Conversation
 from gateway.sessions.mailbox import KindOf, Mailbox
+from gateway.sessions.parking import Parking
 from gateway.sessions.presses import SuggestedReplies
+from gateway.sessions.questions import Questions
 from gateway.sessions.trials import Trials
 from gateway.sessions.turn import SessionTurn
 from gateway.sessions.user_items import UserItemBuilder
@@ -58,6 +60,8 @@ class TurnDeps:
     on_journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable
     replies: SuggestedReplies
     texts: Catalogue  # what people read
+    questions: Questions
+    parking: Parking
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ Everything here depends on the rows alone, so that a restart decides as the firs
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import pairwise
@@ -22,6 +22,9 @@ from gateway.store.tables.base import new_id
 
 CHAT = "chat"
 
+KindOfWords = Callable[[str], str | None]
+"""From what somebody says to the kind of turn it starts; None: a chat's."""
+
 HELP = "/help"
 _NAMED = re.compile(r"/(\w+)(?:\s+(.*))?\Z", re.DOTALL)
 
@@ -36,8 +39,10 @@ NEAR_LIMIT = 100
 class RowClassifier:
     """Tells messages from commands by the command table."""
 
-    def __init__(self, table: CommandTable) -> None:
+    def __init__(self, table: CommandTable, kind_of_words: KindOfWords = lambda _text: None) -> None:
+        """`kind_of_words` says which words start a turn of a kind of their own."""
         self._table = table
+        self._kind_of_words = kind_of_words
 
     def kind_of(self, row: InboxRow) -> str | None:
         """The kind of turn a row starts; None where it is a command that answers by itself."""
@@ -45,7 +50,7 @@ class RowClassifier:
             return None
         said = _deciding_words(row, self._table.talk)
         if not said.startswith("/"):
-            return CHAT
+            return self._kind_of_words(said) or CHAT
         command = self._command(said)
         return None if command is None else command.turn
 
@@ -113,6 +118,11 @@ def joins(row: InboxRow, turn: TurnRow) -> bool:
 def message_id_of(row: InboxRow) -> str | None:
     """The platform's id of the message behind a row; None where it is none."""
     return row.event.message_id if isinstance(row.event, InboundMessage) else None
+
+
+def text_of(row: InboxRow) -> str:
+    """What was typed; nothing where nothing was."""
+    return row.event.text if isinstance(row.event, InboundMessage) else ""
 
 
 def new_turn(row: InboxRow, session_id: str, kind: str, now: datetime) -> TurnRow:

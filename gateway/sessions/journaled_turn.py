@@ -8,9 +8,11 @@ import asyncio
 from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
+from typing import NoReturn
 
 import structlog
 
+from agent.consent import AskedCall, Consent, Parked, TurnParked
 from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, ToolEnded, TurnProgress
 from agent.transcript import (
     EndReason,
@@ -34,13 +36,21 @@ from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
 from gateway.sessions.condensing import SummaryKeeper
 from gateway.sessions.deps import SessionContext, TurnDeps
+from gateway.sessions.parking import ParkedTurn
+from gateway.sessions.questions import is_numbered
 from gateway.sessions.turn import ClaimedTurn
+from gateway.store import approvals
+from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
+from gateway.store.journal import OpenTurn
 from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.tables.base import new_id
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
 WITHHELD = UserItem("(The input guard withheld a message here.)")
 
+SPOKEN = (Consent.ALLOWED, Consent.REMEMBERED, Consent.DENIED, Consent.EXPIRED)
+"""What holds of a question; what was taken back is asked anew."""
 log = structlog.get_logger()
 
 EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolReturned: "result", Steered: "steer"}
@@ -70,6 +80,7 @@ class JournaledTurn:
         self._principal = principal
         self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
         self._has_streamed = False
+        self._parks = asyncio.Lock()
         self.events = list(claimed.events)
         session.turn.run(steers=steers, on_cancel=self._stop.set_result)
 
@@ -132,6 +143,54 @@ class JournaledTurn:
             self._session.reactions.show(row, Sign.STEERED)
         return taken
 
+    async def consent(self, ask: AskedCall) -> Consent | None:
+        """What was said to exactly this call; or of this tool before, where that may count."""
+
+        def look(connection: Connection) -> Consent | None:
+            said = approvals.newest(connection, self._turn.id, ask.call_key)
+            if said is not None and said.fingerprint == ask.fingerprint and said.state in SPOKEN:
+                return said.state
+            mine = self._turn.tenant, self._turn.user_id
+            known = ask.may_remember and approvals.is_remembered(connection, *mine, ask.tool)
+            return Consent.REMEMBERED if known else None
+
+        return await self._deps.store.read(look, lasting=True)
+
+    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
+        """Put the question, let the turn wait: one commit. A stop that came too early for it takes it back."""
+        async with self._parks:  # calls that run side by side ask one after the other, and the first one parks
+            settled = await self._live.settle()
+            approval = self._approval(ask)
+            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s)
+            said = self._deps.questions.message(self._channel, self._claimed, self._principal, ask, approval)
+            parts = to_parts(
+                self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing
+            )  # what stands there already becomes the question
+            commit = partial(commits.park, place=self._reserve(1), parked=parked, approval=approval, parts=parts)
+            failpoint("park_pre")
+            await self._deps.store.write(commit, then=partial(self._note_parked, approval))
+            failpoint("park_post")
+            self._note_journaled((parked,))
+            self._live.clear_sign()
+            if self.stopping() is not None:
+                take_back = partial(
+                    approvals.settle, approval=approval, state=Consent.WITHDRAWN, now=self._deps.clock()
+                )
+                await self._deps.store.write(take_back, then=lambda _: self._deps.parking.release([self._turn.id]))
+            raise TurnParked
+
+    def _approval(self, ask: AskedCall) -> Approval:
+        now = self._deps.clock()
+        return Approval(
+            id=new_id(), tenant=self._turn.tenant, turn_id=self._turn.id, user_id=self._turn.user_id,
+            call_key=ask.call_key, tool=ask.tool, fingerprint=ask.fingerprint, may_remember=ask.may_remember,
+            numbered=is_numbered(self._channel), asked_at=now, until=now + self._deps.questions.valid,
+        )  # fmt: skip
+
+    def _note_parked(self, approval: Approval, rows: list[OutboxRow]) -> None:
+        self._deps.parking.add(ParkedTurn(OpenTurn(self._turn, self._session.key, parked=True), approval))
+        self._deps.delivery.publish(rows)
+
     async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
         """End the turn in one commit; False when a message came in that it should read first."""
         if reason is EndReason.COMPLETED and self.steering_waits():
@@ -191,7 +250,7 @@ class JournaledTurn:
             pieces, buttons = settled.pages.all_of(nothing_left), ()
         said = OutboundMessage(
             turn.address,
-            turn.id,
+            self._claimed.source_id,
             text,
             turn.reply_to,
             reply_route_of=self._claimed.answers,

@@ -6,22 +6,23 @@ the press.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 import structlog
 
 from agent.catalogue import Catalogue
+from agent.consent import Consent
 from agent.ports import Principal
 from agent.transcript import JournalEvent, suggested_replies
 from channels.base import Channel, HasButtons
 from channels.errors import ChannelError
 from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage
 from gateway.access.buttons import Meant, SealedButtons, Void, short_id
-from gateway.commands.base import Reply, SaySuggested
+from gateway.commands.base import AnswerApproval, ApprovalAnswered, Reply, SaySuggested
 from gateway.commands.decisions import SAY, VOID, Decision
-from gateway.store import inbox, journal
+from gateway.store import approvals, inbox, journal
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow
 from gateway.store.journal import TurnRow
@@ -58,6 +59,10 @@ class SuggestedReplies:
         return tuple(buttons)
 
 
+OfAnother = Callable[[str, str, Principal], Awaitable[Reply | None]]
+"""From a button's word, what it is about and who pressed it to what they are told, where it is known as another's."""
+
+
 @dataclass(frozen=True, slots=True)
 class PressHandler:
     """Opens what comes back with a press and finds what it does."""
@@ -65,6 +70,7 @@ class PressHandler:
     seals: SealedButtons
     decisions: Mapping[str, Decision]  # by the word that a button carries
     texts: Catalogue  # what people read
+    of_another: OfAnother
 
     async def decide(self, pressed: ButtonPressed, principal: Principal, now: datetime) -> tuple[Reply, bool]:
         """What is done and said about it, and whether the buttons go: not where they may be somebody else's."""
@@ -73,6 +79,9 @@ class PressHandler:
         decide = self.decisions.get(meant.word) if isinstance(meant, Meant) else None
         if decide is None or not isinstance(meant, Meant):
             log.warning("button_void", event_id=pressed.event_id, user_id=principal.user_id, why=str(meant))
+            word, _, rest = pressed.data.partition(":")
+            if meant is Void.FORGED and (told := await self.of_another(word, rest.partition(":")[0], principal)):
+                return told, False
             return Reply(self.texts.text(principal.locale, VOID)), meant is not Void.FORGED
         return await decide(meant.subject, principal), True
 
@@ -115,3 +124,30 @@ def _to_event(pressed: ButtonPressed, words: str, event_id: str, talk: str) -> I
         tenant=pressed.tenant, message_id=pressed.message_id, kind=pressed.kind, text=words, mentions_bot=True,
         locale=pressed.locale,
     )  # fmt: skip
+
+
+def answer_approval(
+    connection: Connection, user_id: str, answer: AnswerApproval, results: list[object], now: datetime
+) -> Sequence[str]:
+    """Take somebody's word about a tool call, if the question is theirs and nothing has ended it.
+
+    The turns that wait no more; how the question stands is added to the results.
+    """
+    asked = approvals.by_id(connection, answer.approval_id)
+    if asked is None or asked.user_id != user_id:
+        results.append(ApprovalAnswered(taken=False, stood=None))
+        return ()
+    late = now >= asked.until
+    if approvals.settle(connection, asked, Consent.EXPIRED if late else answer.answer, now):
+        results.append(ApprovalAnswered(taken=not late, stood=Consent.EXPIRED if late else answer.answer))
+        return (asked.turn_id,)
+    results.append(ApprovalAnswered(taken=False, stood=asked.state))
+    return ()
+
+
+def unparked_before(connection: Connection, reply: Reply) -> Sequence[str]:
+    """The turn that an answer took out of waiting, in a commit that held and nobody heard of."""
+    if not isinstance(reply.session, AnswerApproval):
+        return ()
+    asked = approvals.by_id(connection, reply.session.approval_id)
+    return () if asked is None or asked.state is Consent.PENDING else (asked.turn_id,)

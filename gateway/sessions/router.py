@@ -19,6 +19,7 @@ from gateway.sessions.inbox_rules import is_missed
 from gateway.sessions.session import Session
 from gateway.store import earlier, inbox, journal
 from gateway.store.inbox import InboxRow, Outcome
+from gateway.store.journal import OpenTurn
 from gateway.telemetry import FAULTS, series
 
 log = structlog.get_logger()
@@ -42,6 +43,7 @@ class Router:
         self._sessions: dict[tuple[str, str], Session] = {}
         self._used_at: dict[tuple[str, str], datetime] = {}
         self._sweeps = False
+        deps.turns.parking.bind(self.take_up)
 
     async def run(self) -> None:
         """Route until cancelled."""
@@ -66,12 +68,19 @@ class Router:
         """Take up the turns that were running when the process ended; before anything is routed."""
         failpoint("recovery_begun")
         await self._deps.trials.look_back()
-        for open_turn in await self._store.read(journal.open_turns, lasting=True):
-            if not self._deps.channels.is_configured(open_turn.turn.address):
-                continue  # its account was taken out of the configuration: it waits until that is back
-            session = self.session(open_turn.turn.tenant, open_turn.session_key)
-            log.info("turn_taken_up", turn_id=open_turn.turn.id, session=open_turn.session_key)
-            self._tasks.create_task(session.resume(open_turn))
+        open_turns = await self._store.read(journal.open_turns, lasting=True)
+        await self._deps.turns.parking.recover(waiting for waiting in open_turns if waiting.parked)
+        for open_turn in open_turns:
+            if not open_turn.parked:
+                self.take_up(open_turn)
+
+    def take_up(self, open_turn: OpenTurn) -> None:
+        """Go on with a turn that a process, or its person's silence, left open."""
+        if not self._deps.channels.is_configured(open_turn.turn.address):
+            return  # its account was taken out of the configuration: it waits until that is back
+        session = self.session(open_turn.turn.tenant, open_turn.session_key)
+        log.info("turn_taken_up", turn_id=open_turn.turn.id, session=open_turn.session_key)
+        self._tasks.create_task(session.resume(open_turn))
 
     def session(self, tenant: str, key: str) -> Session:
         """The session of a key."""

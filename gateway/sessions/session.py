@@ -11,6 +11,7 @@ from functools import partial
 
 import structlog
 
+from agent.consent import Consent
 from agent.errors import Fenced
 from agent.transcript import EndReason, TurnStarted
 from channels.base import Sign
@@ -31,12 +32,16 @@ from gateway.sessions.inbox_rules import (
     new_turn,
     open_until,
     own_route_id,
+    text_of,
 )
 from gateway.sessions.mailbox import Mailbox
+from gateway.sessions.parking import ParkedTurn
+from gateway.sessions.questions import typed_answer
 from gateway.sessions.trials import Admitted, GivenUp
 from gateway.sessions.turn import ClaimedTurn, SessionTurn
 from gateway.sessions.turn_runner import TurnRunner
-from gateway.store import journal
+from gateway.store import approvals, inbox, journal
+from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
 from gateway.store.journal import Fence, OpenTurn, SessionState, TurnRow
 
@@ -152,12 +157,35 @@ class Session:
             self._turn.steers = state.mode == "steer"
 
     async def _handle(self, row: InboxRow) -> None:
+        parked = self._deps.turns.parking.joined_by(self.tenant, self.key, row)
+        if parked is not None and self._deps.kind_of(row) == CHAT and (await self.conversation.load()).mode == "steer":
+            await self._go_on(parked, row)
+            return
         self._turn.rows = [row]
         async with self._serial:
             await self._gather(row)  # no slot is held: a channel may never come
             async with self._deps.trials.rows(self._turn.rows) as admitted:
                 if not self._closed:
                     await self._answer(admitted)
+
+    async def _go_on(self, parked: ParkedTurn, row: InboxRow) -> None:
+        """What the person of a waiting turn says is their answer where answers are typed; else it joins the turn.
+
+        Then nothing runs that was asked for, until the model asks for it again.
+        """
+        approval, now = parked.approval, self._clock()
+        typed = typed_answer(text_of(row), may_remember=approval.may_remember) if approval.numbered else None
+        if typed is None:
+            self.mailbox.put_back([row])
+
+        def commit(connection: Connection) -> None:
+            approvals.settle(connection, approval, typed or Consent.WITHDRAWN, now)
+            if typed is not None:
+                inbox.settle(connection, row.id, Outcome.ANSWERED, now)
+
+        await self._store.write(commit)
+        if (open_turn := self._deps.turns.parking.drop(approval.turn_id)) is not None:
+            await self.resume(open_turn)
 
     async def _gather(self, row: InboxRow) -> None:
         """Wait for what its client split off the row and sent right behind."""

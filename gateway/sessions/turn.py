@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
+from agent.consent import Parked
 from agent.transcript import EndReason, JournalEvent
 from gateway.sessions.inbox_rules import joins
 from gateway.store.inbox import InboxRow
@@ -29,6 +30,12 @@ class ClaimedTurn:
     answers: int | None  # the inbox row whose own way to answer it may use
     events: tuple[JournalEvent, ...]
     resumed: bool = False  # whether an earlier attempt may have left traces
+
+    @property
+    def source_id(self) -> str:
+        """What the outbox knows its answer by; another one after each wait, whose question stays in the chat."""
+        waits = sum(isinstance(event, Parked) for event in self.events)
+        return self.turn.id if not waits else f"{self.turn.id}.{waits}"
 
 
 class TurnState(Enum):

@@ -10,6 +10,7 @@ from functools import partial
 
 import structlog
 
+from agent.consent import TurnParked
 from agent.errors import Fenced
 from agent.ports import Principal, Turn
 from agent.transcript import EndReason, answer_text
@@ -59,6 +60,8 @@ class TurnRunner:
                 attempts = claimed.turn.attempts
                 with TURNS_RUNNING.track_inprogress():
                     await self._attempt(claimed, admitted)
+            except TurnParked:
+                log.info("turn_parked", turn_id=turn.id)
             except Fenced as fenced:
                 log.error("turn_fenced", session=self._session.key, error=str(fenced))
                 self._session.conversation.forget()
@@ -99,7 +102,9 @@ class TurnRunner:
         channel = await deps.channels.when_loaded(turn.address)
         locale = principal.locale
         route_of = claimed.answers
-        answer = OutboundMessage(turn.address, turn.id, "", turn.reply_to, reply_route_of=route_of, locale=locale)
+        answer = OutboundMessage(
+            turn.address, claimed.source_id, "", turn.reply_to, reply_route_of=route_of, locale=locale
+        )
         live = LiveAnswer(deps.live, channel, turn.tenant, answer, texts.text(locale, "answer.still_working"))
         steers = conversation.mode == "steer" and admitted is Admitted.BESIDE
         log.info("turn_started", kind=turn.kind, attempt=turn.attempts, resumed=claimed.resumed)
@@ -130,4 +135,4 @@ class TurnRunner:
     async def _standing(self, claimed: ClaimedTurn) -> Sequence[sends.RecoveredPart]:
         if not claimed.resumed:
             return ()
-        return await self._store.read(partial(sends.recovered_parts, turn_id=claimed.turn.id), lasting=True)
+        return await self._store.read(partial(sends.recovered_parts, turn_id=claimed.source_id), lasting=True)

@@ -5,6 +5,7 @@ The harness's migrations know nothing of them, and no product of another's. What
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -28,6 +29,12 @@ Step = Callable[[sa.Connection], None]
 def agent_metadata() -> sa.MetaData:
     """A product's own set of tables, whose indexes and constraints are named as the harness names its own."""
     return sa.MetaData(naming_convention=NAMING)
+
+
+def add_column(connection: sa.Connection, column: sa.Column[Any]) -> None:
+    """What many a step is: this column, as its table has it now, is added to the rows there are."""
+    spelled = sa.schema.CreateColumn(column).compile(dialect=connection.dialect)
+    connection.exec_driver_sql(f"ALTER TABLE {column.table.name} ADD COLUMN {spelled}")
 
 
 @dataclass(frozen=True, slots=True)

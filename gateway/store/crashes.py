@@ -81,7 +81,7 @@ _OPEN_TURNS = sa.select(
     sa.select(sa.func.count())
     .where(events.c.session_id == turns.c.session_id, events.c.turn_id == turns.c.id)
     .scalar_subquery(),
-).where(turns.c.end_reason.is_(None))
+).where(turns.c.end_reason.is_(None), turns.c.parked_at.is_(None))  # a parked one was not at work
 
 _WAITING = sa.select(inbox.c.id).where(
     inbox.c.outcome.is_(None), inbox.c.turn_id.is_(None), inbox.c.session_key.is_not(None)

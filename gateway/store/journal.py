@@ -7,6 +7,7 @@ import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -251,26 +252,33 @@ class OpenTurn:
 
     turn: TurnRow
     session_key: str
+    parked: bool = False  # it waits for its person's word
+
+
+_open = (
+    sa.select(turns, sessions.c.key)
+    .join(sessions, sessions.c.id == turns.c.session_id)
+    .where(turns.c.end_reason.is_(None))
+)
 
 
 def open_turns(connection: sa.Connection) -> list[OpenTurn]:
     """The turns that have not ended, oldest first."""
-    result = connection.execute(
-        sa.select(turns, sessions.c.key)
-        .join(sessions, sessions.c.id == turns.c.session_id)
-        .where(turns.c.end_reason.is_(None))
-        .order_by(turns.c.id)
-    )
-    return [
-        OpenTurn(
-            TurnRow(
-                row.id, row.tenant_id, row.session_id, row.user_id, row.kind, _unpack(row.address), row.reply_to,
-                row.started_at, row.attempts,
-            ),
-            row.key,
-        )
-        for row in result
-    ]  # fmt: skip
+    return [_as_open(row) for row in connection.execute(_open.order_by(turns.c.id))]
+
+
+def open_turn(connection: sa.Connection, turn_id: str) -> OpenTurn | None:
+    """A turn that has not ended; None where it has, or there is none."""
+    row = connection.execute(_open.where(turns.c.id == turn_id)).first()
+    return None if row is None else _as_open(row)
+
+
+def _as_open(row: sa.Row[Any]) -> OpenTurn:
+    turn = TurnRow(
+        row.id, row.tenant_id, row.session_id, row.user_id, row.kind, _unpack(row.address), row.reply_to,
+        row.started_at, row.attempts,
+    )  # fmt: skip
+    return OpenTurn(turn, row.key, row.parked_at is not None)
 
 
 def events_of_turn(connection: sa.Connection, turn_id: str) -> tuple[JournalEvent, ...]:

@@ -20,7 +20,16 @@ from structlog.testing import capture_logs
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
 from agent.errors import FailureKind
-from agent.ports import CallStreamed, ModelFailure, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta
+from agent.ports import (
+    CallStreamed,
+    ModelFacts,
+    ModelFailure,
+    ModelRequest,
+    OnModelEvent,
+    Principal,
+    SystemPrompt,
+    TextDelta,
+)
 from agent.tools.base import Effect, ToolError, tools_of
 from agent.transcript import ModelResponded, StopReason, ToolCall
 from channels.messages import Address, ChatKind, CommandInvoked, Route, Sender
@@ -45,6 +54,7 @@ class Watching:
     """A model that asks for tools, answers, fails or never answers, and looks at every prompt it gets."""
 
     name = "test:watching"
+    facts = ModelFacts()
 
     def __init__(self, dice: random.Random) -> None:
         self.asked = None

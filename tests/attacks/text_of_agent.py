@@ -5,17 +5,28 @@ from datetime import UTC, date, datetime
 
 import orjson
 
-from agent import answers, findings, recovery, responses
-from agent.coach import intents, log_line, practice, sentences, texts
+from agent import answers, findings, responses, stuck
+from agent.coach import intents, log_line, plan_answer, plan_wish, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
+from agent.coach.plan_data import PlanFrame
 from agent.coach.request_view import listen
 from agent.coach.result_words import tell_result
+from agent.config import ModelConfig
 from agent.context import compaction, layers, sections, sizes
 from agent.language import escape, language_of
-from agent.models import failures, openai, openai_format
+from agent.models import (
+    anthropic_answer,
+    anthropic_format,
+    failures,
+    http_wire,
+    json_bodies,
+    openai_format,
+    prompted_tools,
+)
 from agent.models.sse import EventParser
-from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, ToolSpec
+from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
+from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
 from agent.tools import arguments, results
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
@@ -84,6 +95,26 @@ def clean_name(text: str) -> None:
         practice.clean_name(text)
 
 
+def plan_words(text: str) -> None:
+    """Behind the command, and a wish in words."""
+    known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
+    plan_wish.read_wish(f"/plan {text}", known)
+    plan_wish.read_wish(text, known)
+
+
+def written_plan(text: str) -> None:
+    """A plan as a model may write it, whole and piece by piece."""
+    frame = PlanFrame(
+        week=TODAY, days=(TODAY,), is_next=False, longest_session_minutes=1, max_session_minutes=1, minutes_done=0
+    )
+    for written in (text, f"{plan_answer.FENCE}\n{text}", text.join((plan_answer.FENCE, plan_answer.FENCE))):
+        plan_answer.read_plan(written, (), frame)
+    stream = plan_answer.PlanStream()
+    for piece in pieces(text):
+        stream.take(piece)
+    stream.rest()
+
+
 def conversation(text: str) -> tuple[Item, ...]:
     """One with the text as everybody's words."""
     call = ToolCall("c1", "get_user_skills", text)
@@ -105,14 +136,43 @@ def pieces(text: str) -> list[str]:
 
 def streamed(text: str) -> None:
     """A stream whose every chunk is a piece of the text, first as said, then as arguments of call after call."""
-    assembly = openai_format.Assembly(lambda _event: None, "test")
+    assembly = openai_format.CompletionAssembly(lambda _event: None, "test")
     with suppress(ModelFailure):
         for index, piece in enumerate(pieces(text)):
             function = {"name": piece, "arguments": piece}
             calls = [{"index": index, "id": piece, "function": function}, {"id": f"n{index}", "function": function}]
             assembly.take({"choices": [{"delta": {"content": piece}}]})
+            assembly.take({"choices": [{"delta": {"reasoning_content": piece}}]})
             assembly.take({"choices": [{"delta": {"content": [{"text": piece}], "tool_calls": calls}}]})
         assembly.response()
+
+
+def streamed_messages(text: str) -> None:
+    """The same in Anthropic's events: said, thought, called; no call ends, then each does."""
+    assembly = anthropic_answer.MessageAssembly(lambda _event: None, "test")
+    with suppress(ModelFailure):
+        for index, piece in enumerate(pieces(text)):
+            for place, (kind, delta) in enumerate(_DELTAS.items()):
+                block = {"type": kind, "id": piece, "name": piece, "input": {piece: piece}}
+                begun = {"type": "content_block_start", "index": 3 * index + place, "content_block": block}
+                more = {
+                    "type": "content_block_delta",
+                    "index": 3 * index + place,
+                    "delta": {"type": delta[0], delta[1]: piece},
+                }
+                for event in (begun, more):
+                    assembly.take_event("", json_bodies.encode(event))
+        assembly.take_event("", json_bodies.encode({"type": "message_delta", "delta": {}, "usage": {text: 1}}))
+        for index in range(3 * len(pieces(text))):
+            assembly.take_event("", json_bodies.encode({"type": "content_block_stop", "index": index}))
+        assembly.response()
+
+
+_DELTAS = {
+    "text": ("text_delta", "text"),
+    "thinking": ("thinking_delta", "thinking"),
+    "tool_use": ("input_json_delta", "partial_json"),
+}
 
 
 def events(text: str) -> None:
@@ -125,9 +185,9 @@ def events(text: str) -> None:
 
 def answered(text: str) -> None:
     """An HTTP body."""
-    assembly = openai_format.Assembly(lambda _event: None, "test")
-    with suppress(ModelFailure):
-        openai._read_whole(text.encode("utf-8", "surrogatepass"), assembly)  # noqa: SLF001  what a body comes to first
+    for make in (openai_format.CompletionAssembly, anthropic_answer.MessageAssembly):
+        with suppress(ModelFailure):
+            http_wire.read_whole(text.encode("utf-8", "surrogatepass"), make(lambda _event: None, "test"))
 
 
 def refused(text: str) -> None:
@@ -173,7 +233,9 @@ def many_calls(text: str) -> None:
     """A turn of very many calls, read as each round reads it."""
     journal = journal_of(text)
     open_calls(journal)
-    recovery.detect_loop(journal)
+    stuck.detect_loop(journal * 4)
+    wild = [ModelResponded(0, text, (ToolCall("c", text, text),)), ToolReturned(0, "k", "c", text, text)]
+    stuck.detect_loop([*wild * 4, *[ModelResponded(0, text)] * 4])
     fold([*journal, ModelResponded(1, text), *(ModelResponded(2, piece) for piece in pieces(text))])
 
 
@@ -190,7 +252,9 @@ def prompted(text: str) -> None:
     body = openai_format.request_body(
         ModelRequest(SystemPrompt(text), items, TOOLS, 100), "m", "max_tokens", usage_in_stream=True
     )
-    openai._encode(body)  # noqa: SLF001  what every request passes
+    json_bodies.encode(body)
+    request = ModelRequest(SystemPrompt(text, text), items, TOOLS, 100)
+    json_bodies.encode(anthropic_format.request_body(request, "m", ModelConfig()))
     sizes.estimate_tokens(layers.trim_history(items, 100, 1000))
     layers.blank_old_results(items)
     layers.drop_results(items, layers.largest_results(items, len(text)))
@@ -198,6 +262,36 @@ def prompted(text: str) -> None:
     for size in (100, 10_000):
         list(compaction._chunks(items, sizes.WindowRoom(size)))  # noqa: SLF001  what a summary is made of
     sections.compose({sections.Section.PERSONA: text, sections.Section.PERSON: text})
+
+
+def prompted_calls(text: str) -> None:
+    """What a model without tools says, streamed, with calls in it."""
+    for said in (
+        text,
+        f"<tool_call>{text}",
+        text.replace(" ", "<tool_call>"),
+        "```".join(pieces(text)),
+        f"[{text}",
+        '{"name":' * len(pieces(text)) + text,
+    ):
+        prompted_tools.read_calls(said, ["double", text])
+    for given in (text, {text: text}):
+        prompted_tools.read_calls(orjson.dumps({"name": "double", "arguments": given}).decode(), ["double"])
+    screen = prompted_tools._Screen(lambda _event: None)  # noqa: SLF001  what every piece passes
+    for piece in pieces(text):
+        screen(TextDelta(piece))
+    screen.release()
+
+
+RULES = [
+    parse_rule(text, Verdict.ASK, Source.LOCAL) for text in ("pay(to=*a*b*)", "pay(to=acme*)", "*_*", "pay(to=*.*)")
+]
+
+
+def ruled(text: str) -> None:
+    """A call whose argument says this, and one of a tool that is called so."""
+    ruling_of(RULES, "pay", {"to": text})
+    ruling_of(RULES, text, {})
 
 
 def told_results(text: str) -> None:
@@ -216,6 +310,10 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
     "agent.coach.log_line:read_correction": Entry(read_correction),
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
+    "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),
+    "agent.coach.plan_wish:asks_for_plan": Entry(plan_wish.asks_for_plan, 2000),
+    "agent.coach.plan_answer:read_plan": Entry(written_plan),
+    "agent.coach.practice:kind_of_practice": Entry(practice.kind_of_practice),
     "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(SystemPrompt(text), conversation(text)))),
     "agent.coach.offline:OfflineCoach.answer": Entry(offline),
     "agent.coach.texts:detect": Entry(texts.detect),
@@ -224,9 +322,11 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.practice:emoji_for": Entry(practice.emoji_for),
     "agent.wellformed:clean": Entry(clean),
     "agent.coach.practice:clean_name": Entry(clean_name),
-    "agent.models.openai_format:Assembly": Entry(streamed),
+    "agent.models.openai_format:CompletionAssembly": Entry(streamed),
+    "agent.models.anthropic_answer:MessageAssembly": Entry(streamed_messages),
     "agent.models.openai_format:request_body": Entry(prompted),
-    "agent.models.openai:_read_whole": Entry(answered),
+    "agent.models.http_wire:read_whole": Entry(answered),
+    "agent.models.prompted_tools:read_calls": Entry(prompted_calls),
     "agent.models.sse:EventParser": Entry(events),
     "agent.models.failures:from_answer": Entry(refused),
     "agent.responses:classify": Entry(classified),
@@ -235,15 +335,23 @@ ENTRIES: dict[str, Entry] = {
         lambda text: answers.with_note(text, answers.end_note(HARNESS, EndReason.TIMEOUT, text, text))
     ),
     "agent.findings:found_text": Entry(told_results),
-    "agent.recovery:detect_loop": Entry(many_calls),
+    "agent.stuck:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
+    "agent.permissions.rules:ruling_of": Entry(ruled),
     "agent.tools.toolbox:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
     "agent.wellformed:well_formed": Entry(well_formed),
 }
 
 EXCUSED: dict[str, str] = {
+    "agent.permissions.config": "the operator's own rules, read once at the start",
+    "agent.permissions.rules:PermissionRule.names_one_tool": "the operator's own rules, read once at the start",
+    "agent.permissions.rules:parse_rule": "the operator's own rules, read once at the start",
+    "agent.permissions.rules:unknown_tools": "the operator's own rules, read once at the start",
+    "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
+    "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
+    "agent.coach.numbers": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
     "agent.coach.sentences:_logs": "our own patterns, built once at the start",
@@ -252,7 +360,9 @@ EXCUSED: dict[str, str] = {
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline:Work.change": "leaves out what one call, of five arguments at most, does not say",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
-    "agent.coach.plan:_command": "loops over a person's skills, by their ids",
+    "agent.coach.plan:_answer": "puts the words of one plan behind each other, in one walk",
+    "agent.coach.plan:_notice_of": "looks whether one text begins with two of ours",
+    "agent.coach.kept_plan": "writes about a plan's sessions and findings, at most 60 of bounded length",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.context.history:_remember": "loops over the turns that are kept",

@@ -1,5 +1,6 @@
 """What of `gateway` reads a stranger's, a person's or a model's words. How to register: see `tests.attacks.entries`."""
 
+import json
 from datetime import UTC, datetime
 
 from agent.coach.practice import Skill
@@ -13,6 +14,7 @@ from gateway.delivery.pages import close_open_markup
 from gateway.safety import guard, output, redaction
 from gateway.safety.names import KnownName, Lookalikes
 from gateway.sessions.inbox_rules import words_of
+from gateway.sessions.questions import describe, typed_answer
 from gateway.sessions.user_items import frame
 from gateway.telemetry import Cleaner
 from tests.attacks.entries import Entry
@@ -72,6 +74,12 @@ def named(text: str) -> None:
     frame("attached document", text, text)
 
 
+def asked(text: str) -> None:
+    """A call with this in its arguments, and this for an answer to it."""
+    describe(json.dumps({"a": text, text: [text]}))
+    typed_answer(text, may_remember=True)
+
+
 ENTRIES: dict[str, Entry] = {
     "gateway.safety.guard:find": Entry(guard.find, guard.MAX_LOOKED_AT_CHARS),
     "gateway.safety.guard:find_all": Entry(guard.find_all),
@@ -85,10 +93,15 @@ ENTRIES: dict[str, Entry] = {
     "gateway.commands.table:CommandTable": Entry(commands),
     "gateway.delivery.pages:close_open_markup": Entry(close_open_markup),
     "gateway.safety.names:Lookalikes": Entry(named),
+    "gateway.sessions.questions:describe": Entry(asked),
     **OF_DELIVERY,
 }
 
 EXCUSED: dict[str, str] = {
+    "gateway.commands.decisions": "looks at what one press led to",
+    "gateway.sessions.questions:Questions._list_answers": "loops over the three answers there are",
+    "gateway.sessions.questions:Questions._buttons": "loops over the three answers there are",
+    "gateway.sessions.parking": "loops over the turns that wait, by their ids",
     **DELIVERY_EXCUSED,
     "gateway.cli.": "the operator's own terminal and their own words",
     "gateway.demo.": "the demo shows what it says itself, in a process of its own",

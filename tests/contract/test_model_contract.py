@@ -8,8 +8,10 @@ import pytest
 
 from agent.config import AgentConfig, ModelConfig
 from agent.loop import Agent, run_turn
+from agent.models.anthropic import AnthropicModel
 from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
 from agent.models.openai import OpenAIModel
+from agent.models.prompted_tools import PromptedTools
 from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import CallStreamed, ModelRequest, SystemPrompt, TextDelta, ToolSpec
@@ -61,7 +63,34 @@ async def openai_plain():
         yield model
 
 
-@pytest.fixture(params=[scripted, offline, openai, openai_plain])
+@asynccontextmanager
+async def anthropic(**reply):
+    def brain(body):
+        return Reply(calls=(Call("double", '{"n":1}'),), **reply) if wants(body) else Reply(TEXT, **reply)
+
+    async with ModelServer(brain) as server:
+        config = ModelConfig(base_url=server.root_url)
+        yield Resilient(AnthropicModel("test", config), config)
+
+
+@asynccontextmanager
+async def anthropic_plain():
+    async with anthropic(plain_json=True) as model:
+        yield model
+
+
+@asynccontextmanager
+async def prompted():
+    def brain(body):
+        told = body["messages"][0]["content"]
+        return Reply('<tool_call>{"name": "double", "arguments": {"n": 1}}</tool_call>' if "# Tools" in told else TEXT)
+
+    async with ModelServer(brain) as server:
+        config = ModelConfig(base_url=server.base_url)
+        yield Resilient(PromptedTools(OpenAIModel("test", config)), config)
+
+
+@pytest.fixture(params=[scripted, offline, openai, openai_plain, anthropic, anthropic_plain, prompted])
 async def model(request):
     async with request.param() as model:
         yield model
@@ -82,6 +111,7 @@ class TestChatModel:
         assert told in ({TEXT} if stream else {TEXT, ""})
         assert (0, StopReason.END, ()) == (response.step, response.stop, response.tool_calls)
         assert model.name.partition(":")[0] == response.model.partition(":")[0]
+        assert 1000 <= model.facts.context_window_tokens
 
     async def test_the_calls_told_are_the_calls_of_the_response(self, model):
         """Each once, by its place."""
@@ -103,15 +133,17 @@ class TestChatModel:
         assert {TEXT} == {one.result().text for one in asked}
 
 
+@pytest.mark.parametrize("wire", ["openai", "anthropic"])
 @pytest.mark.parametrize("how", ["stop", "deadline"])
-async def test_f55_a_stop_closes_the_connection_at_once(how):
+async def test_f55_a_stop_closes_the_connection_at_once(how, wire):
     """The server sees its client go while it still speaks; what had come is the answer."""
     port = FakeTurnPort()
     if how == "stop":
         port.on_progress = lambda event: port.stop() if isinstance(event, TextDelta) else None
     endless = Reply("word " * 2000, chunk_chars=5, chunk_delay_s=0.005)
     async with ModelServer(reply=endless) as server:
-        model = OpenAIModel("test", ModelConfig(base_url=server.base_url))
+        kind = OpenAIModel if wire == "openai" else AnthropicModel
+        model = kind("test", ModelConfig(base_url=server.base_url))
         agent = Agent(
             texts=HARNESS,
             model=model,

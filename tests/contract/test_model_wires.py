@@ -304,7 +304,7 @@ async def test_one_connection_serves_call_after_call(server, model):
     server.brain = lambda _body: Reply("hi")
     for _ in range(3):
         await ask(model)
-        seen |= {id(conn) for conns in model._session.connector._conns.values() for conn, _ in conns}  # noqa: SLF001  the pool is what is looked at
+        seen |= {id(conn) for conns in model._wire._session.connector._conns.values() for conn, _ in conns}  # noqa: SLF001  the pool is what is looked at
     assert 1 == len(seen)
 
 

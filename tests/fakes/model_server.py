@@ -1,8 +1,8 @@
-"""A loopback server that speaks OpenAI chat completions from a script, with faults; any client may talk to it.
+"""A loopback server that speaks OpenAI chat completions and Anthropic messages from one script, with faults.
 
     async with ModelServer() as server:
         server.script(Reply("Hello"), Reply(calls=(Call("log_practice", '{"minutes": 45}'),)), Fault(status=429))
-        ... OPENAI_BASE_URL = server.base_url ...
+        ... OPENAI_BASE_URL = server.base_url, or ANTHROPIC_BASE_URL = server.root_url ...
         assert 3 == len(server.requests)
 
 What a script does not cover is answered by `brain(body) -> Reply | Fault`, by default a short text. Runs alone, too:
@@ -12,59 +12,20 @@ What a script does not cover is answered by `brain(body) -> Reply | Fault`, by d
 import asyncio
 import sys
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import orjson
 from aiohttp import web
 
+from tests.fakes import anthropic_shapes
+from tests.fakes.model_replies import Answer, Brain, Call, Fault, Reply, named_calls, pieces
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A tool call of a reply."""
+__all__ = ["Brain", "Call", "Fault", "ModelServer", "Reply"]
 
-    name: str
-    arguments: str = "{}"
-    id: str | None = None  # None: made up from its place
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """A good answer, and how it comes."""
-
-    text: str = ""
-    calls: tuple[Call, ...] = ()
-    finish: str | None = None  # None: what follows from the calls
-    delay_s: float = 0.0  # before the first byte
-    prefill: tuple[bytes, ...] = ()  # what says that it works, a tenth of `prefill_s` apart, before the first chunk
-    prefill_s: float = 0.0
-    chunk_chars: int = 12  # of text, and of a call's arguments
-    chunk_delay_s: float = 0.0
-    usage: tuple[int, int] | None = (100, 10)  # prompt, completion tokens; None: not said
-    plain_json: bool = False  # also to a stream request
-    done: bool = True  # [DONE] at the end
-    cut_after_chunks: int | None = None  # the connection is cut there
-    stall_after_chunks: int | None = None  # nothing more comes there, only pings
-    crlf: bool = False
-    noise: bool = False  # comments, unknown events, a byte order mark
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """Anything else a server may send."""
-
-    status: int = 200
-    body: bytes | Mapping[str, Any] = b""
-    headers: Mapping[str, str] = field(default_factory=dict)
-    delay_s: float = 0.0
-    content_type: str = "application/json"
-    reset: bool = False  # the connection is cut before an answer
-    hang: bool = False  # no byte, ever
-
-
-Answer = Reply | Fault
-Brain = Callable[[dict[str, Any]], Answer]
+MESSAGES = "/v1/messages"
+"""Anthropic's path; any other here is OpenAI's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +63,15 @@ class ModelServer:
         """What a client is given; ends in /v1."""
         return f"http://127.0.0.1:{self._port}/v1"
 
+    @property
+    def root_url(self) -> str:
+        """What a client of Anthropic's API is given."""
+        return f"http://127.0.0.1:{self._port}"
+
     async def __aenter__(self) -> Self:
         app = web.Application(client_max_size=64 * 1024 * 1024)
         app.router.add_post("/v1/chat/completions", self._answer)
+        app.router.add_post("/v1/messages", self._answer)
         app.router.add_get("/v1/models", self._models)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
@@ -131,7 +98,8 @@ class ModelServer:
         if isinstance(answer, Fault):
             return await self._fault(request, answer)
         if answer.plain_json or not body.get("stream"):
-            return web.Response(body=orjson.dumps(_whole(answer, body)), content_type="application/json")
+            whole = anthropic_shapes.whole if request.path == MESSAGES else _whole
+            return web.Response(body=orjson.dumps(whole(answer, body)), content_type="application/json")
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream; charset=utf-8"})
         try:
             await self._stream(request, response, answer, body)
@@ -158,7 +126,8 @@ class ModelServer:
         for at in range(10 if reply.prefill else 0):
             await response.write(reply.prefill[at % len(reply.prefill)] + end)
             await asyncio.sleep(reply.prefill_s / 10)
-        for sent, chunk in enumerate(_chunks(reply, body)):
+        is_openai = request.path != MESSAGES
+        for sent, chunk in enumerate(_chunks(reply, body) if is_openai else anthropic_shapes.events(reply, body)):
             if sent == reply.cut_after_chunks:
                 await response.write(b'data: {"choices": [{"delta": {"content": "caf\xc3')
                 _cut(request)
@@ -167,10 +136,11 @@ class ModelServer:
                 await self._stall(response)
             if reply.noise:
                 await response.write(b": ping\n\n")
-            await response.write(b"data: " + orjson.dumps(chunk) + end)
+            name = b"" if is_openai else b"event: " + chunk["type"].encode() + end[: len(end) // 2]
+            await response.write(name + b"data: " + orjson.dumps(chunk) + end)
             if reply.chunk_delay_s:
                 await asyncio.sleep(reply.chunk_delay_s)
-        if reply.done:
+        if reply.done and is_openai:
             await response.write(b"data: [DONE]" + end)
         await response.write_eof()
 
@@ -189,23 +159,26 @@ def _finish(reply: Reply) -> str:
     return reply.finish or ("tool_calls" if reply.calls else "stop")
 
 
-def _usage(reply: Reply) -> dict[str, int] | None:
+def _usage(reply: Reply) -> dict[str, Any] | None:
     if reply.usage is None:
         return None
     prompt, completion = reply.usage
-    return {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion}
-
-
-def _named(reply: Reply) -> list[tuple[str, Call]]:
-    return [(call.id if call.id is not None else f"call_{index}", call) for index, call in enumerate(reply.calls)]
+    usage: dict[str, Any] = {
+        "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion,
+    }  # fmt: skip
+    if reply.cached is not None:
+        usage["prompt_tokens_details"] = {"cached_tokens": reply.cached[0]}
+    return usage
 
 
 def _whole(reply: Reply, body: dict[str, Any]) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": reply.text or None}
+    if reply.thinking:
+        message["reasoning_content"] = reply.thinking
     if reply.calls:
         message["tool_calls"] = [
             {"id": id_, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-            for id_, call in _named(reply)
+            for id_, call in named_calls(reply)
         ]
     return {
         "id": "chatcmpl-1",
@@ -224,22 +197,19 @@ def _chunks(reply: Reply, body: dict[str, Any]) -> list[dict[str, Any]]:
         return {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
     chunks = [chunk({"role": "assistant", "content": ""})]
-    chunks += [chunk({"content": piece}) for piece in _pieces(reply.text, reply.chunk_chars)]
-    for index, (id_, call) in enumerate(_named(reply)):
+    chunks += [chunk({"reasoning_content": piece}) for piece in pieces(reply.thinking, reply.chunk_chars)]
+    chunks += [chunk({"content": piece}) for piece in pieces(reply.text, reply.chunk_chars)]
+    for index, (id_, call) in enumerate(named_calls(reply)):
         function: dict[str, Any] = {"name": call.name, "arguments": ""}
         chunks.append(chunk({"tool_calls": [{"index": index, "id": id_, "type": "function", "function": function}]}))
         chunks += [
             chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
-            for piece in _pieces(call.arguments, reply.chunk_chars)
+            for piece in pieces(call.arguments, reply.chunk_chars)
         ]
     chunks.append(chunk({}, _finish(reply)))
     if reply.usage is not None and (body.get("stream_options") or {}).get("include_usage"):
         chunks.append({**head, "choices": [], "usage": _usage(reply)})
     return chunks
-
-
-def _pieces(text: str, size: int) -> list[str]:
-    return [text[at : at + size] for at in range(0, len(text), size)]
 
 
 async def _alone(port: int, delay_s: float) -> None:

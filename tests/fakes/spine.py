@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from agent.context.sections import PromptBuilder
 from agent.loop import Agent
-from agent.ports import ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta, Turn, TurnPort
+from agent.ports import ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.transcript import EndReason, ModelResponded
 from channels.messages import Address, ButtonPressed, ChatKind, InboundEvent, InboundMessage, MessageDeleted, Sender
@@ -97,6 +97,7 @@ class GatedModel:
     """Answers when the test says so; keeps every request."""
 
     name = "test:gated"
+    facts = ModelFacts()
 
     def __init__(self) -> None:
         self.requests: list[ModelRequest] = []
@@ -251,7 +252,7 @@ class Spine:
             )
             runtime = build(deps, command_table(product, self.store))
             self.delivery, self.bus, self.router = runtime.delivery, runtime.bus, runtime.router
-            self.commands = runtime.commands
+            self.commands, self.parking = runtime.commands, runtime.parking
             await self.delivery.recover()
             await self.router.recover()
             tasks.keep("routing", self.router.run)
@@ -378,6 +379,7 @@ class _CurrentModel:
     """Whatever model the spine has at the moment: a test may give it another one while it runs."""
 
     name = GatedModel.name
+    facts = ModelFacts()
 
     def __init__(self, spine: Spine) -> None:
         self._spine = spine

@@ -20,6 +20,7 @@ SECRETS = ROOT / "config" / "secrets.example.toml"
 ACCOUNTS = {
     **{("channels", platform): "main" for platform in ("telegram", "discord", "slack")},
     ("access", "accounts"): "telegram:main",
+    ("permissions", "sources"): "policy",
 }
 """What the examples call the one entry of each table of accounts."""
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from agent.context.compaction import INSTRUCTIONS
+from gateway.telemetry import REGISTRY
 from tests.fakes.model_server import Answer, Fault, Reply
 from tests.journeys.house import House, house, said
 
@@ -37,8 +38,14 @@ async def talk(here: House, turns: int, person: int = 1) -> None:
         await here.settled()
 
 
+def summaries(kind: str) -> float:
+    """How many the operator's metrics count."""
+    return REGISTRY.get_sample_value("tenk_context_summaries_total", {"kind": kind}) or 0.0
+
+
 async def test_a_long_conversation_stays_in_its_window_and_knows_its_first_facts(tmp_path: Path) -> None:
     """The person is told once, and what it cost is counted; `/new` forgets the notes, too."""
+    before = summaries("notes")
     async with house(tmp_path, config=WINDOW) as here:
         here.model.brain = noting
         here.sim.say(1, FACT)
@@ -52,6 +59,7 @@ async def test_a_long_conversation_stays_in_its_window_and_knows_its_first_facts
         first = said(asked[-1])[0]
         assert "Notes on the older part" in first and "not a request" in first and FACT in first
         costs = await here.rows("SELECT count(*) AS n FROM usage WHERE step < 0 AND input_tokens = 1000")
+        assert summaries("notes") > before
         assert costs[0]["n"] == sum(condensing(request.body) for request in here.model.requests)
         here.sim.say(1, "/new")
         await here.until(lambda: "Turn" not in here.texts(1)[-1], "a word on the beginning")

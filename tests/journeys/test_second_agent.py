@@ -211,7 +211,10 @@ class TestByName:
                 r'gateway\.toml:2: agent\.product: .*did you mean "pantry".*coach, pantry',
             ),
             ('[agent]\ntools = ["knife"]\n', r"gateway\.toml:2: agent\.tools: .*there are: kitchen"),
-            ('[model]\nname = "parot:x"\n', r"gateway\.toml:2: model\.name: write offline, parrot:NAME or openai:NAME"),
+            (
+                '[model]\nname = "parot:x"\n',
+                r"toml:2: model\.name: write offline, anthropic:NAME, parrot:NAME or openai:NAME",
+            ),
         ):
             config.write_text(text)
             with pytest.raises(SettingsError, match=words):

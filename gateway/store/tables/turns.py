@@ -1,4 +1,4 @@
-"""Sessions, their turns, the journal of each turn, who owns them, and what they cost."""
+"""Sessions, their turns, the journal of each turn, who owns them, what they cost, and what people allowed in them."""
 
 import sqlalchemy as sa
 
@@ -43,6 +43,7 @@ turns = sa.Table(
     sa.Column("attempts", sa.SmallInteger, nullable=False, default=1),  # one more each time it broke by itself
     sa.Column("end_reason", sa.String(32)),  # None while it runs
     sa.Column("ended_at", Instant),
+    sa.Column("parked_at", Instant),  # None unless it waits for its person's word: nothing of it runs then
 )
 sa.Index(  # `end_reason` is NULL in all of it: with it, SQLite prefers this index to the one of the order
     "ix_turns_open",
@@ -128,4 +129,32 @@ blobs = sa.Table(
     tenant_column(),
     sa.Column("content", sa.LargeBinary, nullable=False),
     sa.Column("created_at", Instant, nullable=False, index=True),
+)
+
+approvals = sa.Table(
+    "approvals",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("turn_id", Id, nullable=False, index=True),
+    sa.Column("user_id", Id, nullable=False),  # whose word it needs
+    sa.Column("call_key", sa.String(64), nullable=False),  # turn/step/index of the tool call
+    sa.Column("tool", sa.String(128), nullable=False),
+    sa.Column("fingerprint", sa.String(64), nullable=False),  # SHA-256 of tool and arguments
+    sa.Column("may_remember", sa.Boolean, nullable=False),
+    sa.Column("numbered", sa.Boolean, nullable=False),  # the channel has no buttons: the answer is typed
+    sa.Column("state", sa.String(16), nullable=False),  # see agent.consent.Consent
+    sa.Column("asked_at", Instant, nullable=False),
+    sa.Column("until", Instant, nullable=False),
+    sa.Column("answered_at", Instant),
+)
+
+remembered_tools = sa.Table(
+    "remembered_tools",
+    metadata,
+    tenant_column(),
+    sa.Column("user_id", Id, nullable=False),
+    sa.Column("tool", sa.String(128), nullable=False),
+    sa.Column("since", Instant, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "user_id", "tool"),
 )

@@ -15,7 +15,7 @@ from pydantic import BaseModel, Field
 from agent.catalogue import Catalogue
 from agent.config import ModelConfig
 from agent.context.sections import Section, compose
-from agent.ports import LocalCommand, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta
+from agent.ports import LocalCommand, ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta
 from agent.tools.base import Effect, Tool, ToolContext, tool, tools_of
 from agent.transcript import ModelResponded, UserItem
 from channels.base import CommandOption
@@ -130,6 +130,7 @@ class Parrot:
     def __init__(self, name: str, _config: ModelConfig) -> None:
         """`parrot:NAME` in the configuration."""
         self.name = f"parrot:{name}"
+        self.facts = ModelFacts()
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """The last words of the person's."""

@@ -7,7 +7,7 @@ import pytest
 
 from agent.errors import FailureKind
 from agent.loop import run_turn
-from agent.ports import CallStreamed, ModelFailure
+from agent.ports import CallStreamed, ModelFacts, ModelFailure
 from agent.tools.base import Effect
 from agent.transcript import (
     AssistantItem,
@@ -29,6 +29,7 @@ class StreamsCalls:
     """A model whose first call has streamed in whole long before its response is over."""
 
     name = "streams:test"
+    facts = ModelFacts()
 
     def __init__(self, *, then=None):
         self.calls = (ToolCall("c0", "double", '{"n": 1}'), ToolCall("c1", "late", "{}"))
@@ -150,6 +151,7 @@ class StreamsAll:
     """A model whose calls all stream in, one after another with time between, before its response is over."""
 
     name = "streams:all"
+    facts = ModelFacts()
 
     def __init__(self, *streamed, response=None):
         self.streamed = [ToolCall(f"c{at}", name, "{}") for at, name in enumerate(streamed)]

@@ -6,7 +6,7 @@ import json
 from agent.loop import run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
 from agent.ports import TextDelta, ToolStarted
-from agent.tools.base import ToolContext, ToolError
+from agent.tools.base import Effect, ToolContext, ToolError
 from agent.transcript import (
     SKIPPED,
     AssistantItem,
@@ -125,7 +125,9 @@ async def test_f55_a_stop_lets_a_running_tool_finish_and_runs_no_other():
         return "done"
 
     model = ScriptedModel([calls(("slow", "{}"), ("slow", "{}"))])
-    assert EndReason.STOPPED is await run_turn(a_turn(port), port, an_agent(model, a_tool("slow", slow)))
+    assert EndReason.STOPPED is await run_turn(
+        a_turn(port), port, an_agent(model, a_tool("slow", slow, effect=Effect.UNSAFE), allow_tools=("*",))
+    )
     assert [CallOutcome.DONE, CallOutcome.SKIPPED] == [event.outcome for event in returned(port)]
     assert "Stopped." == port.answer
 

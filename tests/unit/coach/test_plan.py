@@ -9,14 +9,17 @@ import pytest
 
 from agent.coach.changes import LogPractice
 from agent.coach.offline import OfflineCoach
-from agent.coach.plan import prefetch, run_plan_turn
+from agent.coach.plan import run_plan_turn
+from agent.coach.plan_data import prefetch
+from agent.coach.plan_wish import PlanWish
+from agent.coach.practice import PlannedSession
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
 from agent.errors import FailureKind
 from agent.loop import Agent, run_turn
 from agent.models.offline import OfflineModel
 from agent.models.scripted import Says, ScriptedModel
-from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal, RequestContext
+from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, Principal, RequestContext
 from agent.tools.base import tools_of
 from agent.transcript import (
     AssistantItem,
@@ -46,6 +49,7 @@ class Script:
         self.requests: list[ModelRequest] = []
         self._model = ScriptedModel(says)
         self.name = "scripted"
+        self.facts = ModelFacts()
 
     async def respond(self, request, on_event):
         """The next of the script."""
@@ -99,11 +103,11 @@ class TestPrefetch:
                 return await super().sessions(principal, limit=limit)
 
         async with asyncio.timeout(30):
-            assert 0 == (await prefetch(Slow(), ANA, NOW)).journey.overall.total_minutes
+            assert 0 == (await prefetch(Slow(), ANA, NOW, PlanWish())).journey.overall.total_minutes
 
     async def test_the_offline_coach_plans_from_what_a_model_is_shown(self, practice: ConnectedPractice):
         """The same data, as it is and in words; words that look like it are no data."""
-        model, data = Script(PLAN), await prefetch(practice, ANA, NOW)
+        model, data = Script(PLAN), await prefetch(practice, ANA, NOW, PlanWish())
         await run(model, practice, FakeTurnPort(apply_command=practice.as_result), "/plan mi semana, por favor")
         (request,) = model.requests
         assert RequestContext("es", NOW, data) == request.context
@@ -117,7 +121,8 @@ class TestPlanTurn:
         """It is said and kept in two commits, with insights from the data."""
         model, port = Script(PLAN), FakeTurnPort(apply_command=practice.as_result)
         assert EndReason.COMPLETED == await run(model, practice, port)
-        assert PLAN == port.answer == port.shown
+        assert PLAN == port.shown
+        assert port.answer.startswith(f"{PLAN}\n\n### What I noticed\n\n- **7 days in a row**")
         (request,) = model.requests
         assert () == request.tools
         assert '"total_minutes":210' in request.items[-1].text
@@ -152,6 +157,65 @@ class TestPlanTurn:
         assert "sin conexión" in port.answer
 
 
+class TestOwnFindings:
+    async def test_the_models_own_findings_are_kept_and_shown(self, practice: ConnectedPractice):
+        """The block behind the plan is nobody's to read, not even while it is written."""
+        block = (
+            '```plan\n{"insights": [{"type": "milestone", "title": "Bar 8 holds", "description": "Since Monday.",'
+            f' "skill": "guitar"}}], "sessions": [{{"date": "{TODAY}", "skill": "guitar", "minutes": 30}}]}}\n```'
+        )
+        port = FakeTurnPort(apply_command=practice.as_result)
+        assert EndReason.COMPLETED == await run(Script(f"{PLAN}\n\n{block}"), practice, port)
+        assert PLAN == port.shown
+        assert f"{PLAN}\n\n### What I noticed\n\n- **Bar 8 holds**: Since Monday." == port.answer
+        kept = await practice.plan(ANA, MONDAY)
+        assert kept is not None
+        assert PLAN == kept.content
+        assert ["Bar 8 holds"] == [insight.title for insight in kept.insights]
+        assert (PlannedSession(TODAY, "Guitar", 30),) == kept.sessions
+
+    async def test_a_plan_that_asks_too_much_says_where_to_stop(self, practice: ConnectedPractice):
+        """Half an hour is their longest: thirty-six minutes fit."""
+        block = f'```plan\n{{"sessions": [{{"date": "{TODAY}", "skill": "guitar", "minutes": 90}}]}}\n```'
+        port = FakeTurnPort(apply_command=practice.as_result)
+        await run(Script(f"{PLAN}\n{block}"), practice, port)
+        assert "No session longer than 36 min" in port.answer
+
+
+class TestKept:
+    async def test_a_kept_plan_is_shown_with_what_was_done_of_it(self, practice: ConnectedPractice):
+        """Without a model, day by day; `/plan new` writes another."""
+        offline = OfflineModel(OfflineCoach())
+        await run(offline, practice, FakeTurnPort(apply_command=practice.as_result))
+        kept = await practice.plan(ANA, MONDAY)
+        assert kept is not None
+        model, port = Script(PLAN), FakeTurnPort(apply_command=practice.as_result)
+        await run(model, practice, port)
+        assert [] == model.requests
+        assert kept.content in port.answer
+        assert "offline" not in port.answer
+        assert "Done so far: **1 h 30 min** of" in port.answer
+        assert "to come" in port.answer
+        assert kept == await practice.plan(ANA, MONDAY)
+        await run(model, practice, again := FakeTurnPort(apply_command=practice.as_result), "/plan new")
+        assert "takes the place of the plan" in again.answer
+
+    async def test_a_plan_for_one_skill_offline(self, practice: ConnectedPractice):
+        """`/plan piano`, as the menus of Discord and Slack offer it."""
+        practice.change(LogPractice("Piano", 20, TODAY))
+        port = FakeTurnPort(apply_command=practice.as_result)
+        await run(OfflineModel(OfflineCoach()), practice, port, "/plan piano")
+        assert "Piano" in port.answer
+        assert "Guitar" not in port.answer
+
+    async def test_nothing_to_plan_from_is_not_kept(self):
+        """It would be shown as a plan the next time."""
+        with connected_practice() as practice:
+            await run(OfflineModel(OfflineCoach()), practice, port := FakeTurnPort(apply_command=practice.as_result))
+            assert "begin small" in port.answer
+            assert await practice.plan(ANA, MONDAY) is None
+
+
 class TestHandOver:
     @pytest.mark.parametrize(
         "first",
@@ -183,7 +247,8 @@ class TestHandOver:
         port.on_progress = lambda _: port.say("less on Monday") if not port.waiting and port.commits == 0 else None
         model = Script(PLAN, "Then ten minutes.")
         assert EndReason.COMPLETED == await run(model, practice, port)
-        assert f"{PLAN}\n\nThen ten minutes." == port.answer
+        assert port.answer.startswith(PLAN)
+        assert port.answer.endswith("\n\nThen ten minutes.")
         assert 1 == sum(isinstance(event, Steered) for event in port.events)
         assert "less on Monday" == model.requests[1].items[-1].text
 
@@ -202,7 +267,7 @@ class TestCrashes:
             assert EndReason.COMPLETED == await run(model, practice, port)
         kept = await practice.plan(ANA, MONDAY)
         assert kept is not None
-        assert port.answer == kept.content
+        assert port.answer.startswith(kept.content)
         assert 1 == sum(isinstance(event, ToolReturned) for event in port.events)
         was_kept = (dies_at, dies_after) != (0, False)
         assert (0 if was_kept else 1) == len(model.requests)

@@ -1,13 +1,20 @@
 """A plan by rules aims at a little more than what somebody does, however short they have been doing it."""
 
-from datetime import timedelta
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
 from agent.coach.patterns import patterns_report
-from agent.coach.practice import PracticeSession
-from agent.coach.rule_plan import weekly_minutes
-from tests.fakes.practice_reader import TODAY
+from agent.coach.plan_data import Prefetched, plan_week, prefetch
+from agent.coach.plan_wish import PlanWish
+from agent.coach.practice import KINDS_OF_PRACTICE, PlannedSession, PracticeSession
+from agent.coach.rule_plan import EXERCISES, plan_sessions, plan_text, weekly_minutes
+from agent.coach.texts import say
+from tests.fakes.practice_reader import ANA, NOW, TODAY, FakePractice
+
+SUNDAY = date(2026, 3, 8)
 
 
 def practised(*entries: tuple[int, int]) -> list[PracticeSession]:
@@ -29,3 +36,87 @@ def practised(*entries: tuple[int, int]) -> list[PracticeSession]:
 def test_a_week_is_measured_by_the_weeks_there_were(entries: list[tuple[int, int]], minutes: int) -> None:
     """A tenth more than the average of the last four weeks, or of as many as there have been since the first entry."""
     assert minutes == weekly_minutes(patterns_report(practised(*entries), TODAY))
+
+
+async def planned(practice: FakePractice, now: datetime = NOW, wish: PlanWish | None = None) -> Prefetched:
+    """What Ana's plan is made from."""
+    return await prefetch(practice, ANA, now, wish or PlanWish())
+
+
+def sessions_of(data: Prefetched) -> tuple[PlannedSession, ...]:
+    """The plan by rules."""
+    return plan_sessions(data.journey, data.patterns, data.frame)
+
+
+class TestFit:
+    async def test_no_session_is_longer_than_the_longest_and_a_fifth(self):
+        """However few days are left for the minutes."""
+        practice = FakePractice()
+        for day in range(20):
+            for _ in range(4):
+                practice.log("Guitar", TODAY - timedelta(days=day), 25)
+        sessions = sessions_of(await planned(practice))
+        assert {30} == {session.minutes for session in sessions}
+
+    async def test_time_is_split_as_they_practise(self):
+        """Three quarters guitar, one quarter piano."""
+        practice = FakePractice()
+        for day in range(28):
+            practice.log("Guitar" if day % 4 else "Piano", TODAY - timedelta(days=day), 30)
+        monday = await planned(practice, NOW - timedelta(days=2))
+        names = Counter(session.skill for session in sessions_of(monday))
+        assert {"Guitar": 4, "Piano": 1} == names
+
+    async def test_a_skill_has_exercises_of_its_own(self):
+        """Nobody plays a hard passage of Spanish."""
+        practice = FakePractice()
+        practice.log("Spanish", TODAY, 30)
+        data = await planned(practice)
+        text = plan_text("en", data.journey, data.patterns, data.frame, sessions_of(data))
+        assert "speak aloud for five minutes" in text
+        assert "passage" not in text
+
+    async def test_a_plan_for_one_skill_has_no_other(self):
+        """`/plan piano`."""
+        practice = FakePractice()
+        practice.log("Guitar", TODAY, 60)
+        practice.log("Piano", TODAY, 20)
+        data = await planned(practice, wish=PlanWish(skill="Piano"))
+        assert {("Piano", 20)} == {(session.skill, session.minutes) for session in sessions_of(data)}
+
+    @pytest.mark.parametrize("kind", KINDS_OF_PRACTICE)
+    @pytest.mark.parametrize("language", ["en", "es"])
+    def test_every_kind_of_practice_has_its_exercises(self, language: str, kind: str):
+        """In each language."""
+        keys = [f"exercise.{kind}_{turn}" for turn in range(EXERCISES)]
+        assert [] == [key for key in keys if say(language, key) == key]
+
+
+class TestWeek:
+    async def test_the_running_week_is_planned_from_today(self):
+        """Wednesday to Sunday; a day that is done is done."""
+        practice = FakePractice()
+        practice.log("Guitar", TODAY, 30)
+        data = await planned(practice)
+        assert TODAY == data.frame.days[0]
+        assert 5 == len(data.frame.days)
+        assert TODAY not in {session.day for session in sessions_of(data)}
+        text = plan_text("en", data.journey, data.patterns, data.frame, sessions_of(data))
+        assert "- **Wednesday, 4 March**: done for today" in text
+        assert "With what is done already" in text
+
+    @pytest.mark.parametrize(("hour", "first"), [(9, SUNDAY), (20, SUNDAY + timedelta(days=1))])
+    async def test_on_a_sunday_evening_the_next_week_is_planned(self, hour: int, first: date):
+        """In the morning there is a day left."""
+        practice = FakePractice()
+        practice.log("Guitar", TODAY, 30)
+        data = await planned(practice, datetime(2026, 3, 8, hour, tzinfo=UTC))
+        assert first == data.frame.days[0]
+        assert (hour == 20) == data.frame.is_next
+
+    def test_the_persons_own_zone_and_week_decide(self):
+        """A Saturday evening is the end of a week that begins on Sunday; in Auckland it is Monday already."""
+        now = datetime(2026, 3, 7, 20, tzinfo=UTC)
+        assert date(2026, 3, 8) == plan_week(replace(ANA, week_start=6), now)
+        assert date(2026, 3, 2) == plan_week(ANA, now)
+        assert date(2026, 3, 9) == plan_week(replace(ANA, timezone="Pacific/Auckland"), now + timedelta(days=1))

@@ -21,9 +21,10 @@ NAMES = {
     "get_user_skills",
     "log_practice",
     "save_weekly_plan",
+    "show_plan",
     "undo_last_log",
 }
-READS = {"analyze_practice_patterns", "get_journey_stats", "get_practice_sessions", "get_user_skills"}
+READS = {"analyze_practice_patterns", "get_journey_stats", "get_practice_sessions", "get_user_skills", "show_plan"}
 
 
 def some_practice() -> FakePractice:

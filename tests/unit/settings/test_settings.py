@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.coach.product import COACH
-from gateway.config.settings import OPENAI_DEFAULT, Settings, load
+from gateway.config.settings import ANTHROPIC_DEFAULT, OPENAI_DEFAULT, Settings, load
 from gateway.errors import SettingsError
 from gateway.product import in_force
 
@@ -82,6 +82,10 @@ def test_empty_variables_count_as_not_set(given: Given) -> None:
         ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, OPENAI_DEFAULT),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "TENK_MODEL": "openai:llama3"}, "openai:llama3"),
         ({"OPENAI_API_KEY": "key-of-openai", "TENK_MODEL": "offline"}, "offline"),
+        ({"ANTHROPIC_API_KEY": "key-of-anthropic"}, ANTHROPIC_DEFAULT),
+        ({"ANTHROPIC_BASE_URL": "http://127.0.0.1:1"}, ANTHROPIC_DEFAULT),
+        ({"ANTHROPIC_API_KEY": "key-of-anthropic", "TENK_MODEL": "anthropic:claude-x"}, "anthropic:claude-x"),
+        ({"ANTHROPIC_API_KEY": "key-of-anthropic", "OPENAI_API_KEY": "key-of-openai"}, OPENAI_DEFAULT),
     ],
 )
 def test_the_model_is_whichever_key_is_there(given: Given, environ: dict[str, str], name: str) -> None:
@@ -94,13 +98,30 @@ def test_a_key_of_an_unused_provider_stays_out(given: Given) -> None:
     assert given(OPENAI_API_KEY="key-of-openai", TENK_MODEL="offline").model.api_key is None
 
 
+def test_each_wire_gets_its_own_key_and_server(given: Given) -> None:
+    """With both providers in the environment the one that is named gets what is its own."""
+    both = {
+        "OPENAI_API_KEY": "key-of-openai", "OPENAI_BASE_URL": "http://127.0.0.1:1/v1",
+        "ANTHROPIC_API_KEY": "key-of-anthropic", "ANTHROPIC_BASE_URL": "http://127.0.0.1:2",
+    }  # fmt: skip
+    for wire, base in (("openai", "http://127.0.0.1:1/v1"), ("anthropic", "http://127.0.0.1:2")):
+        model = given(**both, TENK_MODEL=f"{wire}:some").model
+        assert (f"key-of-{wire}", base) == (model.api_key and model.api_key.get_secret_value(), model.base_url)
+
+
+def test_the_hint_names_both_providers(given: Given) -> None:
+    """Whoever has either key reads which variable takes it."""
+    told = " ".join(given().hints())
+    assert all(name in told for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"))
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("anthropic:claude", "anthropic wire comes in a later release"),
-        ("openai", "write offline or openai:NAME (it is 'openai')"),
-        ("openai:", "write offline or openai:NAME"),
-        ("gpt", "write offline or openai:NAME"),
+        ("anthropic:claude", "needs a key; set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL"),
+        ("openai", "write offline, anthropic:NAME or openai:NAME (it is 'openai')"),
+        ("openai:", "write offline, anthropic:NAME or openai:NAME"),
+        ("gpt", "write offline, anthropic:NAME or openai:NAME"),
         ("openai:some-model", "needs a key; set OPENAI_API_KEY, or OPENAI_BASE_URL"),
     ],
 )

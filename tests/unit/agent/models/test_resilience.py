@@ -14,6 +14,7 @@ from agent.ports import (
     ALIVE,
     PINGED,
     ModelAtWork,
+    ModelFacts,
     ModelFailure,
     ModelRequest,
     Recovering,
@@ -43,6 +44,7 @@ class Stalling:
     """A model that streams, then falls silent; without streaming it answers."""
 
     name = "stalling:test"
+    facts = ModelFacts()
 
     def __init__(self, *beats):
         self.beats = beats  # (pause before it, event)

@@ -26,7 +26,7 @@ async def test_names_choose_wires():
 @pytest.mark.parametrize("name", ["", "openai", "openai:", "offline:x", "gemini:pro", "anthropic:claude", "openai:x"])
 async def test_what_cannot_work_says_what_to_set(name):
     """An unknown wire, a missing name, a missing key."""
-    with pytest.raises(UnknownModel, match=r"openai:NAME|OPENAI_API_KEY"):
+    with pytest.raises(UnknownModel, match=r"openai:NAME|OPENAI_API_KEY|ANTHROPIC_API_KEY"):
         build_model(ModelConfig(name=name), Silence())
 
 

@@ -1,6 +1,5 @@
 """The steps of a call in their order, and who has a say in each: the tool's own flags, hooks, permission."""
 
-import asyncio
 import json
 from dataclasses import dataclass, field
 
@@ -312,26 +311,3 @@ async def test_a_result_is_what_its_tool_promises(data, fits):
     returned, _ = await put(Guards(), [a_tool("lists", run, Path, output_schema=Listing)], "lists")
     assert fits is (returned.outcome is CallOutcome.DONE)
     assert fits is ('"names":["a"]' in returned.content)
-
-
-@pytest.mark.parametrize(
-    ("effect", "flags", "outcome"),
-    [
-        (Effect.NONE, {}, CallOutcome.SKIPPED),
-        (Effect.UNSAFE, {"cancellable": True}, CallOutcome.UNKNOWN),
-        (Effect.UNSAFE, {}, CallOutcome.DONE),
-        (Effect.NONE, {"cancellable": False}, CallOutcome.DONE),
-    ],
-)
-async def test_a_stop_ends_a_running_call_only_where_it_may(effect, flags, outcome):
-    """A read ends at once, with a result that says so; what reaches outside is waited for unless it says otherwise."""
-    port = FakeTurnPort()
-
-    async def run(_context, _arguments):
-        port.stop()
-        for _ in range(20):
-            await asyncio.sleep(0)
-        return "whole"
-
-    returned, _ = await put(Guards(), [a_tool("slow", run, Path, effect, **flags)], "slow", port=port)
-    assert outcome is returned.outcome

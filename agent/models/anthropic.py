@@ -1,0 +1,58 @@
+"""The Anthropic Messages wire on aiohttp; also whatever speaks that API, by base URL.
+
+One call, one answer or one `ModelFailure`: trying again is `resilience`'s work, the format is `anthropic_format`'s and
+`anthropic_answer`'s.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import cached_property
+
+from agent.config import ModelConfig
+from agent.models.anthropic_answer import MessageAssembly
+from agent.models.anthropic_format import request_body
+from agent.models.facts import facts_of
+from agent.models.http_wire import HttpWire, usable_key, utc_now
+from agent.ports import ModelFacts, ModelRequest, OnModelEvent
+from agent.transcript import ModelResponded
+
+OFFICIAL = "https://api.anthropic.com"
+VERSION = "2026-10-21"
+"""Of the API, the newest (read 2026-11)."""
+
+VERSION_WITH_TEMPERATURE = "2023-06-01"
+"""The newest refuses a request that sets one."""
+
+
+class AnthropicModel:
+    """One model behind one Messages server. One connection pool, opened with the first call."""
+
+    def __init__(self, model: str, config: ModelConfig, *, clock: Callable[[], datetime] = utc_now) -> None:
+        """Raise ValueError where key or model can never work; the message does not hold the key."""
+        self.name = f"anthropic:{model}"
+        self._model = model
+        self._config = config
+        self._key = usable_key(config, "ANTHROPIC_API_KEY")
+        base = (config.base_url or OFFICIAL).rstrip("/").removesuffix("/v1")
+        headers = {"anthropic-version": VERSION if config.temperature is None else VERSION_WITH_TEMPERATURE}
+        if self._key:  # both forms: the API takes either, servers that stand in for it may know one alone
+            headers |= {"x-api-key": self._key, "Authorization": f"Bearer {self._key}"}
+        self._wire = HttpWire(base + "/v1/messages", headers, config, self._key, clock)
+
+    @cached_property
+    def facts(self) -> ModelFacts:
+        """What the model takes, by config and table."""
+        return facts_of(self.name, self._config)
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """One whole response; text and calls are told as they stream in.
+
+        Raises:
+            ModelFailure: there is no usable response. Its message never holds the key.
+        """
+        body = request_body(request, self._model, self._config)
+        return await self._wire.ask(body, MessageAssembly(on_event, self.name, self._key))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._wire.aclose()

@@ -1,0 +1,242 @@
+"""What Anthropic's Messages API answers, streamed or whole, put together as one response; pure.
+
+Source: Anthropic API reference, Messages and streaming, read 2026-11. What is asked is `anthropic_format`'s.
+"""
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
+
+from agent.errors import FailureKind
+from agent.models.anthropic_format import WIRE
+from agent.models.failures import failure, from_error
+from agent.models.json_bodies import decode
+from agent.models.openai_format import CALL_CHARS, MAX_NAME_CHARS, MAX_TEXT_CHARS, token_count
+from agent.ports import ALIVE, PINGED, CallStreamed, OnModelEvent, TextDelta
+from agent.transcript import ModelResponded, StopReason, ToolCall, Usage
+
+_STOPS = {
+    "end_turn": StopReason.END,
+    "stop_sequence": StopReason.END,
+    "tool_use": StopReason.TOOLS,
+    "max_tokens": StopReason.LENGTH,
+    "model_context_window_exceeded": StopReason.LENGTH,
+    "refusal": StopReason.REFUSED,
+    "pause_turn": StopReason.LENGTH,  # a long turn that the server interrupts: it is to be gone on with
+}
+
+_THOUGHTS = {"thinking", "redacted_thinking"}
+
+
+@dataclass(slots=True)
+class _Block:
+    """A block as far as its pieces have come."""
+
+    start: dict[str, Any]
+    text_before: int  # characters of the response's text in front of it
+    calls_before: int
+    pieces: list[str] = field(default_factory=list)  # of a call's arguments, or of a thought
+    signature: list[str] = field(default_factory=list)
+    ended: bool = False
+
+    def call(self) -> ToolCall:
+        arguments = "".join(self.pieces) or json.dumps(self.start.get("input") or {})
+        id_, name = (str(self.start.get(part) or "")[:MAX_NAME_CHARS] for part in ("id", "name"))
+        return ToolCall(id_, name, arguments)
+
+    def to_thought(self) -> JsonValue:
+        """As it is kept for replay: the provider's own block, and where it stood."""
+        block = dict(self.start)
+        if block["type"] == "thinking":
+            block["thinking"] = str(block.get("thinking") or "") + "".join(self.pieces)
+            block["signature"] = str(block.get("signature") or "") + "".join(self.signature)
+        return {"wire": WIRE, "text_before": self.text_before, "calls_before": self.calls_before, "block": block}
+
+
+class MessageAssembly:
+    """One response in the making, from the events of a stream or from a whole message."""
+
+    def __init__(self, on_event: OnModelEvent, model: str, secret: str = "") -> None:
+        self.over_long = False
+        self._stop: str | None = None  # the provider's word
+        self._on_event = on_event
+        self._model = model
+        self._secret = secret
+        self._text: list[str] = []
+        self._text_chars = 0
+        self._chars = 0  # of everything
+        self._open: dict[int, _Block] = {}
+        self._calls: list[_Block] = []
+        self._told = 0  # calls
+        self._waits = False  # the next call to tell cannot be read: it may be half a call
+        self._thinking: list[JsonValue] = []
+        self._usage: dict[str, Any] = {}
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether a stop reason came."""
+        return self._stop is not None
+
+    def note_ping(self) -> None:
+        """Bytes came that hold no event: a comment, or the beginning of one."""
+        self._on_event(PINGED)
+
+    def take_event(self, name: str, data: bytes) -> bool:
+        """Add one event of a stream; whether it was the farewell.
+
+        Raises:
+            ModelFailure: it tells an error, or is no event of a message.
+        """
+        event = decode(data)
+        try:
+            kind = event.get("type") or name
+            if kind == "error" or "error" in event:
+                raise from_error(event.get("error") or event, self._secret)
+            return bool(self._take(kind, event))
+        except (AttributeError, TypeError, ValueError, KeyError) as problem:
+            raise _unreadable(problem) from None
+
+    def _take(self, kind: str, event: dict[str, Any]) -> bool:
+        match kind:
+            case "content_block_delta":
+                self._take_delta(event["index"], event["delta"])
+            case "content_block_start":
+                self._begin(event["index"], event["content_block"])
+            case "content_block_stop":
+                self._end(event["index"])
+            case "message_start":
+                self._usage |= _counts_in(event["message"].get("usage"))
+                self._on_event(PINGED)
+            case "message_delta":
+                self._stop = event["delta"].get("stop_reason") or self._stop
+                self._usage |= _counts_in(event.get("usage"))
+                self._on_event(ALIVE)
+            case "message_stop":
+                return True
+            case _:
+                self._on_event(PINGED)
+        return False
+
+    def take_whole(self, answer: Any) -> None:
+        """Add a message that was not streamed; told as one piece.
+
+        Raises:
+            ModelFailure: it tells an error, or is no message at all.
+        """
+        try:
+            if answer.get("type") == "error" or "error" in answer:
+                raise from_error(answer.get("error") or answer, self._secret)
+            for index, block in enumerate(answer["content"]):
+                self._begin(index, block)
+                self._end(index)
+            self._stop = answer.get("stop_reason") or "end_turn"
+            self._usage |= _counts_in(answer.get("usage"))
+        except (AttributeError, TypeError, ValueError, KeyError) as problem:
+            raise _unreadable(problem) from None
+
+    def _begin(self, index: int, block: dict[str, Any]) -> None:
+        if block["type"] == "text" and (text := block.get("text")):
+            self._say(text)
+        made = _Block(block, self._text_chars, len(self._calls))
+        if block["type"] == "tool_use":
+            self._calls.append(made)
+        self._open[index] = made
+        self._count(CALL_CHARS)
+        self._on_event(ALIVE)
+
+    def _take_delta(self, index: int, delta: dict[str, Any]) -> None:
+        kind = delta["type"]
+        if kind == "text_delta":
+            self._say(delta["text"])
+            return
+        block = self._open[index]
+        if kind == "input_json_delta":
+            self._add(block.pieces, delta["partial_json"])
+        elif kind == "thinking_delta":
+            self._add(block.pieces, delta["thinking"])
+        elif kind == "signature_delta":
+            self._add(block.signature, delta["signature"])
+        self._on_event(ALIVE)
+
+    def _add(self, pieces: list[str], piece: Any) -> None:
+        if type(piece) is not str:
+            raise TypeError("a piece of a block is no text")
+        pieces.append(piece)
+        self._count(len(piece))
+
+    def _say(self, text: str) -> None:
+        if "\x00" in text:
+            text = text.replace("\x00", "")
+        self._text.append(text)
+        self._text_chars += len(text)
+        self._count(len(text))
+        if text:
+            self._on_event(TextDelta(text))
+
+    def _count(self, chars: int) -> None:
+        self._chars += chars
+        self.over_long = self._chars > MAX_TEXT_CHARS
+
+    def _end(self, index: int) -> None:
+        block = self._open.pop(index)
+        if block.start["type"] in _THOUGHTS:
+            self._thinking.append(block.to_thought())
+        elif block.start["type"] == "tool_use":
+            block.ended = True
+            self._tell_ended_calls()
+
+    def _tell_ended_calls(self) -> None:
+        """In order. A response that is cut ends its last block too: what may be half a call waits for the end."""
+        while not self._waits and self._told < len(self._calls) and self._calls[self._told].ended:
+            self._waits = not _is_object("".join(self._calls[self._told].pieces) or "{}")
+            if not self._waits:
+                self._tell_call()
+
+    def _tell_call(self) -> None:
+        self._on_event(CallStreamed(self._told, self._calls[self._told].call()))
+        self._told += 1
+
+    def response(self) -> ModelResponded:
+        """The response, whole."""
+        stop = _STOPS.get(self._stop or "end_turn", StopReason.UNKNOWN)
+        if self.over_long:
+            stop = StopReason.LENGTH
+        elif self._calls and stop in {StopReason.END, StopReason.UNKNOWN}:
+            stop = StopReason.TOOLS
+        while stop is StopReason.TOOLS and self._told < len(self._calls):
+            self._tell_call()
+        return ModelResponded(
+            0,
+            "".join(self._text),
+            tuple(block.call() for block in self._calls),
+            tuple(self._thinking),
+            stop=stop,
+            usage=_usage(self._usage),
+            model=self._model,
+        )
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(json.loads(arguments), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _unreadable(problem: Exception) -> Exception:
+    return failure(FailureKind.NETWORK, f"the answer is no message ({type(problem).__name__})")
+
+
+def _counts_in(usage: dict[str, Any] | None) -> dict[str, Any]:
+    """Later counts replace earlier ones, where they say something."""
+    return {name: count for name, count in (usage or {}).items() if count is not None}
+
+
+def _usage(said: dict[str, Any]) -> Usage:
+    """The API counts input read from the cache, and written to it, apart from the rest; ours is all of it."""
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    rest, read, written = (token_count(said.get(name)) for name in names)
+    whole = None if rest is None else token_count(rest + (read or 0) + (written or 0))
+    return Usage(whole, token_count(said.get("output_tokens")), read, written)

@@ -1,0 +1,137 @@
+"""Our items as Anthropic messages and back; pure. Source: Anthropic API reference, Messages, read 2026-11.
+
+The order of a request is what its cache is keyed by: tools, instructions, conversation. Three marks say how far a
+prefix is worth keeping: behind the instructions that are the same for everybody, and behind the last two of the
+person's turns.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from agent.config import ModelConfig
+from agent.models.openai_format import note_text, readable_arguments, spoken_text
+from agent.ports import ModelRequest, SystemPrompt, ToolSpec
+from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
+
+WIRE = "anthropic"
+"""Marks a thinking block in a transcript as this wire's: no other is sent it."""
+
+CACHE_MARK = {"type": "ephemeral"}
+MARKED_TURNS = 2
+NOTHING = "(nothing)"
+"""Stands for an empty text, which the API refuses."""
+
+_NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
+
+Blocks = list[dict[str, Any]]
+
+
+def request_body(request: ModelRequest, model: str, config: ModelConfig) -> dict[str, Any]:
+    """The whole request."""
+    cap = min(request.max_output_tokens, config.max_output_tokens or request.max_output_tokens)
+    body: dict[str, Any] = {
+        "model": model,
+        "max_tokens": cap,
+        "messages": messages(request.items),
+        "stream": request.stream,
+    }
+    if instructions := _instructions(request.system):
+        body["system"] = instructions
+    if request.tools:
+        body["tools"] = [_tool(spec) for spec in request.tools]
+    if isinstance(config.thinking, int):
+        body["thinking"] = {"type": "enabled", "budget_tokens": config.thinking}
+        body["max_tokens"] = cap + config.thinking  # the budget is counted in the cap
+    elif config.thinking:
+        body["thinking"] = {"type": config.thinking}
+    elif config.temperature is not None:  # beside thinking the API takes none
+        body["temperature"] = config.temperature
+    return body
+
+
+def _instructions(system: SystemPrompt) -> Blocks:
+    """The part that is the same for everybody is marked, so that a person's own part does not undo its cache."""
+    blocks: Blocks = [{"type": "text", "text": text} for text in (system.static, system.dynamic) if text.strip()]
+    if system.static.strip():
+        blocks[0]["cache_control"] = CACHE_MARK
+    return blocks
+
+
+def _tool(spec: ToolSpec) -> dict[str, Any]:
+    schema = {key: value for key, value in spec.schema.items() if key != "additionalProperties"}
+    return {"name": spec.name, "description": spec.description, "input_schema": schema}
+
+
+def messages(items: Iterable[Item]) -> list[dict[str, Any]]:
+    """The conversation as messages that take turns and begin with the person's."""
+    found: list[dict[str, Any]] = []
+    for item in items:
+        is_model = isinstance(item, AssistantItem)
+        role = "assistant" if is_model else "user"
+        blocks = _to_blocks(item) if isinstance(item, AssistantItem) else [_to_block(item)]
+        if not blocks:
+            continue
+        if found and found[-1]["role"] == role:
+            found[-1]["content"] += blocks
+        elif found or not is_model:
+            found.append({"role": role, "content": blocks})
+        else:
+            found += [{"role": "user", "content": [_text(NOTHING)]}, {"role": role, "content": blocks}]
+    _mark(found)
+    return found
+
+
+def _mark(found: Sequence[dict[str, Any]]) -> None:
+    turns = [message for message in found if message["role"] == "user"]
+    for message in turns[-MARKED_TURNS:]:
+        message["content"][-1]["cache_control"] = CACHE_MARK
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text if text.strip() else NOTHING}
+
+
+def _to_block(item: UserItem | NoteItem | ToolItem) -> dict[str, Any]:
+    match item:
+        case UserItem():
+            return _text(spoken_text(item))
+        case NoteItem():
+            return _text(note_text(item))
+        case ToolItem():
+            return {"type": "tool_result", "tool_use_id": _id(item.call_id), "content": item.content}
+
+
+def _to_blocks(item: AssistantItem) -> Blocks:
+    """Thoughts where they stood, as they came: their signatures are over their bytes."""
+    blocks: Blocks = []
+    said, called = 0, 0
+    for kept in item.thinking:
+        if not isinstance(kept, dict) or kept.get("wire") != WIRE:
+            continue
+        text_before, calls_before = _place(kept)
+        blocks += _blocks_between(item, said, text_before, called, calls_before)
+        said, called = max(said, text_before), max(called, calls_before)
+        blocks.append(kept["block"])  # type: ignore[arg-type]  # as it was kept: an object
+    return blocks + _blocks_between(item, said, len(item.text), called, len(item.tool_calls))
+
+
+def _place(kept: dict[str, Any]) -> tuple[int, int]:
+    return int(kept.get("text_before") or 0), int(kept.get("calls_before") or 0)
+
+
+def _blocks_between(item: AssistantItem, said: int, upto: int, called: int, calls_upto: int) -> Blocks:
+    """The text and the calls between two places of a response."""
+    text = item.text[said:upto]
+    blocks: Blocks = [_text(text)] if text.strip() else []
+    for call in item.tool_calls[called:calls_upto]:
+        arguments = json.loads(readable_arguments(call.arguments))
+        name = _NO_NAME.sub("_", call.name)[:128] or "unnamed"
+        blocks.append({"type": "tool_use", "id": _id(call.id), "name": name, "input": arguments})
+    return blocks
+
+
+def _id(id_: str) -> str:
+    """An id as the API takes it; another wire's may hold anything."""
+    return _NO_NAME.sub("_", id_) or "_"

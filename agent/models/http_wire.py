@@ -1,0 +1,205 @@
+"""One POST to a model server and its answer, streamed or whole, on aiohttp; both wires go over it.
+
+What a request says and what an answer means are the formats' matter (`openai_format`, `anthropic_format`); trying again
+is `resilience`'s. One connection pool a model, opened with the first call.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Protocol
+
+import aiohttp
+
+from agent.config import ModelConfig
+from agent.errors import FailureKind
+from agent.models.failures import failure, from_answer
+from agent.models.json_bodies import decode, encode
+from agent.models.sse import EventParser, EventTooLong
+from agent.ports import ModelFailure
+from agent.transcript import ModelResponded
+
+MAX_BODY_BYTES = 16 * 1024 * 1024
+DRAIN_S = 0.25
+"""How long the end of a stream is waited for, so that its connection can be used again."""
+
+KEEPALIVE_S = 60.0
+
+
+class Assembly(Protocol):
+    """One response in the making, in some provider's format."""
+
+    over_long: bool
+    """It holds more than a response may: nothing more is read."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the provider said how the response ended."""
+        ...
+
+    def note_ping(self) -> None:
+        """Bytes came that hold no event."""
+        ...
+
+    def take_event(self, name: str, data: bytes) -> bool:
+        """Add one event of a stream; whether it says that the stream is done.
+
+        Raises:
+            ModelFailure: it tells an error, or is nothing of this format.
+        """
+        ...
+
+    def take_whole(self, answer: Any) -> None:
+        """Add an answer that was not streamed.
+
+        Raises:
+            ModelFailure: it tells an error, or is nothing of this format.
+        """
+        ...
+
+    def response(self) -> ModelResponded:
+        """The response, whole."""
+        ...
+
+
+def utc_now() -> datetime:
+    """The wall clock: `Retry-After` may be a date."""
+    return datetime.now(UTC)
+
+
+class HttpWire:
+    """One address that requests are posted to, with the headers that each of them carries."""
+
+    def __init__(
+        self, url: str, headers: Mapping[str, str], config: ModelConfig, secret: str, clock: Callable[[], datetime]
+    ) -> None:
+        """`secret` is kept out of every error. Nothing is connected yet."""
+        self._url = url
+        self._headers = {
+            "Content-Type": "application/json", "Accept": "text/event-stream, application/json", **headers,
+        }  # fmt: skip
+        self._config = config
+        self._secret = secret
+        self._clock = clock
+        self._session: aiohttp.ClientSession | None = None
+
+    async def ask(self, body: dict[str, Any], assembly: Assembly) -> ModelResponded:
+        """The response to this request.
+
+        Raises:
+            ModelFailure: there is no usable one. Its message never holds the secret.
+        """
+        try:
+            async with self._open().post(self._url, data=encode(body), allow_redirects=False) as answer:
+                return await self._read(answer, assembly)
+        except aiohttp.InvalidURL:
+            raise failure(FailureKind.BAD_REQUEST, "the base URL is no URL") from None
+        except TimeoutError:
+            raise failure(FailureKind.NETWORK, "no connection in time") from None
+        except (aiohttp.ClientError, OSError) as problem:
+            raise failure(FailureKind.NETWORK, f"no usable answer ({type(problem).__name__})") from None
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+            self._session = None
+
+    def _open(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),  # turns are bounded above
+                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._config.connect_s),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                headers=self._headers,
+            )
+        return self._session
+
+    async def _read(self, answer: aiohttp.ClientResponse, assembly: Assembly) -> ModelResponded:
+        if 300 <= answer.status < 400:
+            raise failure(
+                FailureKind.BAD_REQUEST, "the server redirects; set the base URL to where", status=answer.status
+            )
+        if answer.status >= 400:
+            text = (await _whole_body(answer)).decode(errors="replace")
+            raise from_answer(answer.status, answer.headers, text, self._clock(), self._secret)
+        if answer.content_type == "text/event-stream":
+            return await _read_stream(answer, assembly)
+        return read_whole(await _whole_body(answer), assembly)
+
+
+def usable_key(config: ModelConfig, needed: str) -> str:
+    """The key as a header takes it; empty where a server of one's own needs none.
+
+    Raises:
+        ValueError: there is none (`needed` says what to set), or no header takes it. The message does not hold it.
+    """
+    key = config.api_key.get_secret_value().strip() if config.api_key else ""
+    if not key and config.base_url is None:
+        raise ValueError(f"no API key: set {needed}, or a base URL of a server that needs none")
+    if not (key.isascii() and (not key or key.isprintable())):
+        raise ValueError("the API key holds characters that no HTTP header takes")
+    return key
+
+
+async def _whole_body(answer: aiohttp.ClientResponse) -> bytes:
+    parts, size = [], 0
+    async for part in answer.content.iter_any():
+        parts.append(part)
+        size += len(part)
+        if size > MAX_BODY_BYTES:
+            raise failure(FailureKind.NETWORK, f"the answer is longer than {MAX_BODY_BYTES} bytes")
+    return b"".join(parts)
+
+
+def read_whole(body: bytes, assembly: Assembly) -> ModelResponded:
+    """A plain JSON answer, which a stream request may get too; a stream with the wrong label is read as one."""
+    if not body.strip():
+        raise failure(FailureKind.NETWORK, "the answer is empty")
+    if body.lstrip().startswith((b"data:", b"event:", b":")):
+        if not _feed(EventParser(), body, assembly) and not assembly.is_whole:
+            raise _incomplete()
+        return assembly.response()
+    assembly.take_whole(decode(body))
+    return assembly.response()
+
+
+async def _read_stream(answer: aiohttp.ClientResponse, assembly: Assembly) -> ModelResponded:
+    parser, done = EventParser(), False
+    try:
+        async for chunk in answer.content.iter_any():
+            done = _feed(parser, chunk, assembly)
+            if done or assembly.over_long:
+                break
+    except (aiohttp.ClientError, OSError):
+        if not assembly.is_whole:  # else all is there but the farewell
+            raise
+    if done:
+        await _drain(answer)
+    elif not assembly.is_whole and not assembly.over_long:
+        raise _incomplete()
+    return assembly.response()
+
+
+def _feed(parser: EventParser, chunk: bytes, assembly: Assembly) -> bool:
+    """Whether the stream said that it is done."""
+    try:
+        events = parser.feed(chunk)
+    except EventTooLong:
+        raise failure(FailureKind.NETWORK, "the stream holds an event beyond measure") from None
+    if not events:
+        assembly.note_ping()
+    return any(assembly.take_event(name, data) for name, data in events)
+
+
+async def _drain(answer: aiohttp.ClientResponse) -> None:
+    try:
+        async with asyncio.timeout(DRAIN_S):
+            async for _ in answer.content.iter_any():
+                pass
+    except (TimeoutError, aiohttp.ClientError, OSError):
+        answer.close()
+
+
+def _incomplete() -> ModelFailure:
+    return failure(FailureKind.NETWORK, "the stream ended before the response did")

@@ -1,0 +1,102 @@
+"""Turns wait here for their person's word: nothing of them runs, and no message waits behind them.
+
+What is known here is in the store too: a restart finds it again. A question that nobody answers in time ends by
+itself, and its turn goes on with that.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import structlog
+
+from agent.consent import Consent
+from channels.clocks import Sleep
+from gateway.sessions.inbox_rules import joins
+from gateway.store import approvals
+from gateway.store.approvals import Approval
+from gateway.store.engine import Store
+from gateway.store.inbox import InboxRow
+from gateway.store.journal import OpenTurn
+
+log = structlog.get_logger()
+
+LOOK_EVERY_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class ParkedTurn:
+    """A turn with what it waits for."""
+
+    open_turn: OpenTurn
+    approval: Approval
+
+
+class Parking:
+    """The waiting turns of a gateway."""
+
+    def __init__(self, store: Store, clock: Callable[[], datetime], sleep: Sleep = asyncio.sleep) -> None:
+        """`sleep` is what it waits with between two looks at the clock."""
+        self._store = store
+        self._clock = clock
+        self._sleep = sleep
+        self._waiting: dict[str, ParkedTurn] = {}  # by turn
+        self._take_up: Callable[[OpenTurn], None] = _forget
+
+    def bind(self, take_up: Callable[[OpenTurn], None]) -> None:
+        """Whoever goes on with a turn that waits no more."""
+        self._take_up = take_up
+
+    def add(self, parked: ParkedTurn) -> None:
+        """A turn waits from now on."""
+        self._waiting[parked.open_turn.turn.id] = parked
+
+    async def recover(self, open_turns: Iterable[OpenTurn]) -> None:
+        """Know the turns that waited when the process ended."""
+        for open_turn in open_turns:
+            find = partial(approvals.pending, turn_id=open_turn.turn.id)
+            approval = await self._store.read(find, lasting=True)
+            if approval is None:  # nobody can say anything any more
+                self._take_up(open_turn)
+            else:
+                self.add(ParkedTurn(open_turn, approval))
+
+    def joined_by(self, tenant: str, session_key: str, row: InboxRow) -> ParkedTurn | None:
+        """The waiting turn of the session that a message is about: its person says something where it answers."""
+        for parked in self._waiting.values():
+            open_turn = parked.open_turn
+            if (open_turn.turn.tenant, open_turn.session_key) == (tenant, session_key) and joins(row, open_turn.turn):
+                return parked
+        return None
+
+    def release(self, turn_ids: Iterable[str]) -> None:
+        """These wait no more: the store has it so. They are gone on with."""
+        for turn_id in turn_ids:
+            if (parked := self._waiting.pop(turn_id, None)) is not None:
+                self._take_up(parked.open_turn)
+
+    def drop(self, turn_id: str) -> OpenTurn | None:
+        """As `release`, for a caller that goes on with it; None where it waits no more."""
+        parked = self._waiting.pop(turn_id, None)
+        return None if parked is None else parked.open_turn
+
+    async def run(self) -> None:
+        """End what nobody answers, until cancelled."""
+        while True:
+            await self.expire()
+            await self._sleep(LOOK_EVERY_S)
+
+    async def expire(self) -> None:
+        """End the questions whose time is over."""
+        now = self._clock()
+        for parked in [parked for parked in self._waiting.values() if parked.approval.until <= now]:
+            settle = partial(approvals.settle, approval=parked.approval, state=Consent.EXPIRED, now=now)
+            await self._store.write(settle)
+            log.info("approval_expired", turn_id=parked.open_turn.turn.id, tool=parked.approval.tool)
+            self.release([parked.open_turn.turn.id])
+
+
+def _forget(_open_turn: OpenTurn) -> None:
+    """Before there is anybody who goes on with turns."""

@@ -1,0 +1,109 @@
+"""What a person is asked before a tool runs: the words, with exactly what it would do, and the ways to answer. Pure.
+
+Where a channel has no buttons the answers are numbered, and typed. What an answer does is a commit of the press's.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+
+from agent.catalogue import Catalogue
+from agent.consent import AskedCall, Consent
+from agent.language import escape
+from agent.ports import Principal
+from agent.wellformed import clean
+from channels.base import Channel, HasButtons
+from channels.messages import Button, ButtonStyle
+from gateway.access.buttons import SealedButtons, short_id
+from gateway.commands.decisions import ANSWERS
+from gateway.delivery.message_parts import OutboundMessage
+from gateway.sessions.turn import ClaimedTurn
+from gateway.store.approvals import Approval
+
+STYLES = {Consent.ALLOWED: ButtonStyle.PRIMARY, Consent.DENIED: ButtonStyle.DANGER}
+
+HEARD_FOR = timedelta(days=7)
+"""How long behind its time a press is told that it comes too late; after that it means nothing."""
+
+VALUE_CHARS = 300
+VALUES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """Makes the questions of a gateway."""
+
+    seals: SealedButtons
+    texts: Catalogue  # what people read
+    valid: timedelta  # how long a question holds
+
+    def message(
+        self, channel: Channel, claimed: ClaimedTurn, principal: Principal, ask: AskedCall, approval: Approval
+    ) -> OutboundMessage:
+        """The question, to the place where the turn answers; in a group it names whose word it needs."""
+        turn, locale = claimed.turn, principal.locale
+        words = _words(approval.may_remember)
+        minutes = max(1, round(self.valid.total_seconds() / 60))
+        asked = self.texts.text(
+            locale, "consent.question", tool=escape(clean(ask.tool)), arguments=describe(ask.arguments), minutes=minutes
+        )
+        if turn.reply_to is not None and principal.display_name:
+            asked = self.texts.text(
+                locale, "consent.question_named", name=escape(clean(principal.display_name)[:64]), question=asked
+            )
+        if approval.numbered:
+            asked = f"{asked}\n\n{self._list_answers(words, locale)}"
+        return OutboundMessage(
+            turn.address, claimed.source_id, asked, turn.reply_to, reply_route_of=claimed.answers,
+            buttons=() if approval.numbered else self._buttons(words, claimed, approval, locale), locale=locale,
+        )  # fmt: skip
+
+    def _list_answers(self, words: Sequence[str], locale: str | None) -> str:
+        lines = [f"{number}. {self._label(word, locale)}" for number, word in enumerate(words, 1)]
+        return "\n".join([*lines, "", self.texts.text(locale, "consent.type_number")])
+
+    def _buttons(
+        self, words: Sequence[str], claimed: ClaimedTurn, approval: Approval, locale: str | None
+    ) -> tuple[Button, ...]:
+        address, subject = claimed.turn.address, short_id(approval.id)
+        account, until = f"{address.channel}:{address.account}", approval.until + HEARD_FOR
+        found = []
+        for word in words:
+            data = self.seals.seal(word, subject, approval.user_id, account, until)
+            found.append(Button(self._label(word, locale), data, STYLES.get(ANSWERS[word], ButtonStyle.SECONDARY)))
+        return tuple(found)
+
+    def _label(self, word: str, locale: str | None) -> str:
+        return self.texts.text(locale, f"consent.button_{word}")
+
+
+def is_numbered(channel: Channel) -> bool:
+    """Whether answers are typed there."""
+    return not isinstance(channel, HasButtons)
+
+
+def typed_answer(text: str, *, may_remember: bool) -> Consent | None:
+    """What a typed number answers; None where it is none of them."""
+    words, number = _words(may_remember), text.strip().rstrip(".")
+    numbers = {str(place): ANSWERS[word] for place, word in enumerate(words, 1)}
+    return numbers.get(number)
+
+
+def describe(arguments: str) -> str:
+    """A call's arguments as a person reads them, a line each, literally; what is too long is cut and says so."""
+    given = json.loads(arguments)
+    lines = [f"- {escape(clean(str(name)))}: {_value(value)}" for name, value in list(given.items())[:VALUES]]
+    more = len(given) - len(lines)
+    return "\n".join([*lines, *([f"- … +{more}"] if more else [])]) or "–"
+
+
+def _value(value: object) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    shown = clean(text)
+    cut = len(shown) - VALUE_CHARS
+    return escape(shown) if cut <= 0 else f"{escape(shown[:VALUE_CHARS])}… (+{cut})"
+
+
+def _words(may_remember: bool) -> tuple[str, ...]:
+    return tuple(word for word, says in ANSWERS.items() if may_remember or says is not Consent.REMEMBERED)

@@ -1,0 +1,96 @@
+"""The chain: hook, rules, the tool's own check, the mode; a score only tightens."""
+
+from itertools import product
+
+import pytest
+
+from agent.permissions.chain import CallFacts, Confirm, Mode, PermissionChain, Risk
+from agent.permissions.rules import Source, Verdict, parse_rule
+
+ALLOW, DENY, ASK, PASS = Verdict.ALLOW, Verdict.DENY, Verdict.ASK, Verdict.PASSTHROUGH
+
+
+def call(**facts):
+    return CallFacts(**({"tool": "pay", "given": {}, "read_only": False, "contained": False} | facts))
+
+
+def chain(*rules: tuple[Verdict, Source], **settings):
+    return PermissionChain(rules=[parse_rule("pay", verdict, source) for verdict, source in rules], **settings)
+
+
+@pytest.mark.parametrize(
+    ("mode", "outside", "own", "reading"),
+    [
+        (Mode.DEFAULT, ASK, ALLOW, ALLOW),
+        (Mode.PLAN, DENY, DENY, ALLOW),
+        (Mode.BYPASS, ALLOW, ALLOW, ALLOW),
+        (Mode.AUTO, ASK, ALLOW, ALLOW),
+    ],
+)
+def test_without_a_word_the_mode_decides(mode: Mode, outside: Verdict, own: Verdict, reading: Verdict):
+    """By what a call can change."""
+    decide = chain(mode=mode).decide
+    assert outside is decide(call()).verdict
+    assert own is decide(call(contained=True)).verdict
+    assert reading is decide(call(contained=True, read_only=True)).verdict
+    assert (mode is Mode.AUTO) == decide(call()).judged
+
+
+def test_a_rule_goes_before_the_tools_own_check_and_that_before_the_mode():
+    """Each where the one before has no opinion."""
+    assert DENY is chain(mode=Mode.BYPASS).decide(call(own=DENY)).verdict
+    assert ALLOW is chain().decide(call(own=ALLOW)).verdict
+    assert ALLOW is chain((ALLOW, Source.SESSION)).decide(call(own=DENY)).verdict
+
+
+def test_a_hook_goes_before_all_but_a_deny_and_policy():
+    """It may close anything, and opens neither what is denied nor what policy asks for."""
+    assert DENY is chain((ALLOW, Source.POLICY)).decide(call(hook=DENY)).verdict
+    assert ALLOW is chain((ASK, Source.PROJECT)).decide(call(hook=ALLOW)).verdict
+    assert DENY is chain((DENY, Source.SESSION)).decide(call(hook=ALLOW)).verdict
+    assert ASK is chain((ASK, Source.POLICY)).decide(call(hook=ALLOW)).verdict
+    assert ASK is chain((ALLOW, Source.LOCAL)).decide(call(hook=ASK)).verdict
+
+
+def test_plan_changes_nothing_whatever_a_rule_allows():
+    """An allow answers whether to ask, and plan asks nothing."""
+    assert DENY is chain((ALLOW, Source.POLICY), mode=Mode.PLAN).decide(call()).verdict
+
+
+@pytest.mark.parametrize(
+    ("source", "remembers"), [(source, source in (Source.CLI, Source.COMMAND, Source.SESSION)) for source in Source]
+)
+def test_always_is_offered_where_it_would_hold(source: Source, remembers: bool):
+    """What a person wants remembered stands below who asks, or beside them: then it is asked each time."""
+    assert remembers is chain((ASK, source)).decide(call()).may_remember
+    assert chain().decide(call()).may_remember
+
+
+@pytest.mark.parametrize(
+    ("confirm", "risk", "outside", "own"),
+    [
+        (Confirm.NEVER, Risk.HIGH, ALLOW, ALLOW),
+        (Confirm.RISKY, Risk.LOW, ALLOW, ALLOW),
+        (Confirm.RISKY, Risk.MEDIUM, ALLOW, ALLOW),
+        (Confirm.RISKY, Risk.HIGH, ASK, ASK),
+        (Confirm.RISKY, Risk.UNKNOWN, ASK, ALLOW),
+        (Confirm.ALWAYS, Risk.LOW, ASK, ASK),
+    ],
+)
+def test_a_score_and_confirmation_tighten_what_is_allowed(confirm: Confirm, risk: Risk, outside: Verdict, own: Verdict):
+    """What only reads is never asked for on their account."""
+    decide = chain((ALLOW, Source.LOCAL), confirm=confirm).decide
+    assert outside is decide(call(risk=risk)).verdict
+    assert own is decide(call(risk=risk, contained=True)).verdict
+    assert ALLOW is decide(call(risk=risk, contained=True, read_only=True)).verdict
+
+
+def test_a_score_never_loosens():
+    """Over every mode, rule, hook and confirmation: with a score the verdict is as strict as without, or stricter."""
+    strict = {ALLOW: 0, ASK: 1, DENY: 2}
+    for mode, confirm, hook, own, said in product(Mode, Confirm, Verdict, Verdict, (ALLOW, ASK, DENY, None)):
+        rules = [] if said is None else [(said, Source.LOCAL)]
+        plain = chain(*rules, mode=mode).decide(call(hook=hook, own=own)).verdict
+        for risk in Risk:
+            scored = chain(*rules, mode=mode, confirm=confirm).decide(call(hook=hook, own=own, risk=risk)).verdict
+            assert strict[scored] >= strict[plain]

@@ -1,0 +1,62 @@
+"""Rules: a deny of any source holds, else the highest source decides; one that cannot be read is told."""
+
+import pytest
+
+from agent.permissions.rules import BadRule, Source, Verdict, parse_rule, ruling_of, unknown_tools
+
+
+def rule(text: str, verdict: Verdict = Verdict.ALLOW, source: Source = Source.LOCAL):
+    return parse_rule(text, verdict, source)
+
+
+def test_a_rule_is_about_a_name_a_pattern_or_an_argument():
+    """Case-sensitive; an argument that is not there is an empty one."""
+    assert rule("pay").matches("pay", {}) and not rule("pay").matches("Pay", {})
+    assert rule("mcp__*").matches("mcp__files__read", {})
+    assert rule("pay(to=acme*)").matches("pay", {"to": "acme ltd"})
+    assert not rule("pay(to=acme*)").matches("pay", {"to": "other"})
+    assert not rule("pay(to=acme*)").matches("pay", {})
+    assert rule("pay(amount=12)").matches("pay", {"amount": 12})
+
+
+@pytest.mark.parametrize("text", ["", "pay it", "pay(", "pay(to)", "pay(to=a)(b=c)", "p" * 200])
+def test_what_is_no_rule_is_told(text: str):
+    """With how one is written."""
+    with pytest.raises(BadRule, match=r"TOOL\(ARGUMENT=PATTERN\)"):
+        rule(text)
+
+
+@pytest.mark.parametrize("denier", list(Source))
+def test_a_deny_of_any_source_holds(denier: Source):
+    """Also below an allow of policy."""
+    rules = [rule("pay", Verdict.ALLOW, Source.POLICY), rule("p*", Verdict.DENY, denier)]
+    found = ruling_of(rules, "pay", {})
+    assert found is not None and found.verdict is Verdict.DENY
+
+
+@pytest.mark.parametrize(("high", "low"), [(a, b) for n, a in enumerate(Source) for b in list(Source)[n + 1 :]])
+def test_the_higher_source_decides(high: Source, low: Source):
+    """Whatever the order they are written in: nobody opens what somebody above asks for."""
+    for rules in (
+        [rule("pay", Verdict.ASK, high), rule("pay", Verdict.ALLOW, low)],
+        [rule("pay", Verdict.ALLOW, low), rule("pay", Verdict.ASK, high)],
+    ):
+        found = ruling_of(rules, "pay", {})
+        assert found is not None and found.verdict is Verdict.ASK
+
+
+def test_within_a_source_allow_goes_before_ask():
+    """So that one thing of many can be let through."""
+    rules = [rule("pay*", Verdict.ASK), rule("pay(to=acme)", Verdict.ALLOW)]
+    found, other = ruling_of(rules, "pay", {"to": "acme"}), ruling_of(rules, "pay", {"to": "x"})
+    assert found is not None and found.verdict is Verdict.ALLOW
+    assert other is not None and other.verdict is Verdict.ASK
+    assert None is ruling_of(rules, "read", {})
+
+
+def test_a_rule_about_a_tool_that_there_is_not_is_found_with_the_nearest_name():
+    """Patterns are about whatever comes."""
+    rules = [rule("put_itm"), rule("put_item"), rule("mcp__*"), rule("zzz")]
+    assert [("put_itm", "put_item"), ("zzz", None)] == [
+        (bad.tool, near) for bad, near in unknown_tools(rules, ["put_item", "smell"])
+    ]

@@ -1,0 +1,84 @@
+"""A program that a tool runs gives what it wrote, and is gone with all it started when nobody waits any more."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.bounded import run_bounded
+from agent.child_process import MAX_OUTPUT_BYTES, run_program
+from agent.loop import run_turn
+from agent.models.scripted import ScriptedModel, calls
+from agent.tools.base import Effect
+from agent.transcript import CallOutcome
+from tests.fakes.agents import a_tool, an_agent, returned
+from tests.fakes.turn_port import FakeTurnPort, a_turn
+from tests.fakes.virtual_time import passes
+
+FAMILY = """
+import os, signal, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", "import signal; signal.pause()"])
+with open(sys.argv[1] + ".new", "w") as file:
+    file.write(f"{os.getpid()} {child.pid}")
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+signal.pause()
+"""
+
+
+def runs(pid):
+    """Whether a process does anything any more; one that waits to be read off does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+async def until(holds):
+    """Wait until it holds, for as long as a busy machine may need."""
+    async with asyncio.timeout(15):
+        while not holds():
+            await passes(0.02)
+
+
+async def test_what_a_program_is_given_and_writes():
+    """Its input, both its outputs, and how it ended."""
+    script = "import sys; print(sys.stdin.read() + sys.argv[1]); print('oh', file=sys.stderr); sys.exit(3)"
+    done = await run_program([sys.executable, "-c", script, "; $HOME"], b"hello ")
+    assert (3, b"hello ; $HOME\n", b"oh\n") == (done.code, done.output, done.errors)
+
+
+async def test_a_program_that_writes_too_much_and_reads_nothing_still_ends():
+    """What is beyond the bound is dropped; input that nobody reads is no error."""
+    script = f"print('x' * {3 * MAX_OUTPUT_BYTES})"
+    done = await run_program([sys.executable, "-c", script], b"y" * 1_000_000)
+    assert (0, MAX_OUTPUT_BYTES) == (done.code, len(done.output))
+
+
+async def test_a_program_there_is_not_cannot_be_started():
+    """Whoever asked for it is told as of any file."""
+    with pytest.raises(FileNotFoundError):
+        await run_program(["/nowhere/at/all"])
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
+async def test_f47_a_tool_whose_program_hangs_is_timed_out_and_its_grandchildren_die(tmp_path):
+    """The call has its result, the turn its answer, and no process is left behind."""
+    there = tmp_path / "pids"
+
+    async def hang(_context, _arguments):
+        await run_bounded(
+            run_program([sys.executable, "-c", FAMILY, str(there)]), lambda: 0.0 if there.exists() else 0.02
+        )
+
+    port, model = FakeTurnPort(), ScriptedModel([calls(("hang", "{}")), "It hangs."])
+    tool = a_tool("hang", hang, effect=Effect.UNSAFE)
+    await run_turn(a_turn(port), port, an_agent(model, tool, allow_tools=("*",)))
+    (result,) = returned(port)
+    assert CallOutcome.UNKNOWN is result.outcome
+    assert "timed out" in json.loads(result.content)["error"]
+    pids = there.read_text().split()
+    assert 2 == len(pids)
+    await until(lambda: not any(runs(pid) for pid in pids))
+    assert "It hangs." == port.answer.split("\n")[0]

@@ -1,0 +1,354 @@
+"""A turn that asks its person before it acts: parked, answered once, by them alone, in time, also after a restart."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from agent.consent import AskedCall, Consent
+from agent.ports import Turn, TurnPort
+from agent.transcript import EndReason
+from channels.messages import Button
+from gateway.sessions.config import SessionsConfig
+from gateway.store.tables.turns import events as events_table
+from tests.fakes.chat import FakeChannel
+from tests.fakes.spine import Spine, quick_store
+
+VOID = "That button means nothing any more."
+GONE_BY = "That question is over: you said something else, or stopped. It was not done."
+
+
+@dataclass
+class Payer:
+    """An agent that pays whatever was said, if its person lets it; what it did outlives it."""
+
+    paid: list[str] = field(default_factory=list)
+    amount: str = "12"
+    may_remember: bool = True
+
+    async def run(self, turn: Turn, port: TurnPort) -> EndReason:
+        """AskedCall, or do what they said."""
+        if (reason := port.stopping()) is not None:
+            await port.finish(reason, "Stopped.", None)
+            return reason
+        await port.steer(0, ())
+        ask = AskedCall(
+            call_key=f"{turn.id}/0/0", step=0, tool="pay", arguments=f'{{"amount": "{self.amount}", "to": "acme *"}}',
+            why="test", may_remember=self.may_remember,
+        )  # fmt: skip
+        if said := [item.text for event in port.events if event.kind == "steered" for item in event.items]:
+            text = f"You say {said[-1]}."
+        else:
+            consent = await port.consent(ask)
+            if consent is None:
+                await port.park(ask, 100.0)
+            if consent in (Consent.ALLOWED, Consent.REMEMBERED):
+                self.paid.append(self.amount)
+            text = f"It is {consent}."
+        await port.finish(EndReason.COMPLETED, text, None)
+        return EndReason.COMPLETED
+
+
+@dataclass
+class Scene:
+    """A gateway with a payer."""
+
+    spine: Spine
+    payer: Payer
+
+    async def ask(self, user: str = "p1", chat: str = "c1") -> dict[str, str]:
+        """Somebody wants something paid; the buttons under the question."""
+        await self.spine.say("pay", user, chat)
+        await self.spine.quiet()
+        return self.buttons()
+
+    def buttons(self) -> dict[str, str]:
+        """Under the newest message."""
+        return {button.label: button.data for button in self.shown_buttons()}
+
+    def shown_buttons(self) -> tuple[Button, ...]:
+        return self.spine.channel.parts[-1].buttons
+
+    async def press(self, data: str, user: str = "p1", chat: str = "c1") -> None:
+        await self.spine.press(data, user, chat)
+        await self.spine.quiet()
+
+    @property
+    def last(self) -> str:
+        """What was said last."""
+        return self.spine.channel.calls[-1].text
+
+    async def restart(self) -> None:
+        """Kill -9, and begin again."""
+        await self.spine.kill()
+        await self.spine.begin()
+        await self.spine.quiet()
+
+
+@pytest.fixture
+async def scene(tmp_path: Path) -> AsyncIterator[Scene]:
+    """One person's."""
+    store, payer = await quick_store(tmp_path / "tenk.db"), Payer()
+    spine = Spine(store, agent=payer.run)
+    await spine.begin()
+    yield Scene(spine, payer)
+    await spine.kill()
+    await store.aclose()
+
+
+async def test_the_question_says_exactly_what_would_be_done(scene: Scene) -> None:
+    """The tool and its arguments, literally; nothing is done, and no turn is at work."""
+    assert ["Allow once", "Always allow", "Deny"] == list(await scene.ask())
+    assert "May I use **pay**?" in scene.last
+    assert "• amount: 12" in scene.last and r"• to: acme \*" in scene.last
+    assert ([], 0) == (scene.payer.paid, scene.spine.router.running)
+
+
+@pytest.mark.parametrize(
+    ("label", "said", "paid"),
+    [("Allow once", "allowed", ["12"]), ("Always allow", "remembered", ["12"]), ("Deny", "denied", [])],
+)
+async def test_an_answer_is_taken_once(scene: Scene, label: str, said: str, paid: list[str]) -> None:
+    """The turn goes on with it below the question, whose buttons go; the same press again is told how it stands."""
+    buttons = await scene.ask()
+    await scene.press(buttons[label])
+    assert f"It is {said}." == scene.last
+    assert (paid, ["m1"]) == (scene.payer.paid, scene.spine.channel.unbuttoned)
+    assert 2 == len(scene.spine.channel.shown())
+    for again in buttons.values():
+        await scene.press(again)
+        assert scene.last.startswith("You have answered that already:")
+    assert paid == scene.payer.paid
+    assert {"answered"} == set((await scene.spine.outcomes()).values())
+
+
+async def test_what_was_allowed_once_is_asked_again_next_time(scene: Scene) -> None:
+    """One use."""
+    await scene.press((await scene.ask())["Allow once"])
+    assert await scene.ask()
+    assert ["12"] == scene.payer.paid
+
+
+async def test_what_is_always_allowed_is_not_asked_again_until_it_is_taken_back(scene: Scene) -> None:
+    """`/permissions` shows it, takes back what is there and says so where nothing is."""
+    await scene.press((await scene.ask())["Always allow"])
+    await scene.ask()
+    assert ["12", "12"] == scene.payer.paid
+    for words, told in (
+        ("/permissions", "• pay"),
+        ("/permissions eat", "You never said “always” to eat"),
+        ("/permissions pay", "Forgotten"),
+        ("/permissions", "Nothing is remembered"),
+        ("/permissions all", "You never said"),
+    ):
+        await scene.spine.say(words)
+        await scene.spine.quiet()
+        assert told in scene.last
+    assert await scene.ask()
+    assert ["12", "12"] == scene.payer.paid
+
+
+async def test_what_another_person_remembers_is_theirs(scene: Scene) -> None:
+    """Also in a group."""
+    await scene.press((await scene.ask(chat="g1"))["Always allow"], chat="g1")
+    assert await scene.ask("p2", "g1")
+    assert ["12"] == scene.payer.paid
+
+
+async def test_where_it_may_not_be_remembered_always_is_not_offered(scene: Scene) -> None:
+    """Nor does what was remembered before count."""
+    await scene.press((await scene.ask())["Always allow"])
+    scene.payer.may_remember = False
+    assert ["Allow once", "Deny"] == list(await scene.ask())
+
+
+@pytest.mark.parametrize("chat", ["c1", "g1"])
+async def test_a_press_of_another_person_is_told_so_and_does_nothing(scene: Scene, chat: str) -> None:
+    """The question stays for whom it is."""
+    buttons = await scene.ask(chat=chat)
+    for data in buttons.values():
+        await scene.press(data, "p2", chat)
+        assert "That question is for somebody else. Nothing was done." == scene.last
+    assert ([], []) == (scene.payer.paid, scene.spine.channel.unbuttoned)
+    await scene.press(buttons["Allow once"], chat=chat)
+    assert ["12"] == scene.payer.paid
+
+
+async def test_in_a_group_the_question_names_its_person(scene: Scene) -> None:
+    """Everybody reads it, one may answer; another member's turn does not wait behind it."""
+    await scene.ask(chat="g1")
+    assert scene.last.startswith("P1, only you can answer this:")
+    await scene.ask("p2", "g1")
+    assert scene.last.startswith("P2, only you can answer this:")
+
+
+async def test_a_forged_press_means_nothing(scene: Scene) -> None:
+    """Another answer in place of the sealed one, or another question."""
+    deny = (await scene.ask())["Deny"]
+    for data in (deny.replace("run_not:", "run:"), deny[:-1], "run:x:1:AAAAAAAAAAAAAAAA"):
+        await scene.press(data)
+        assert VOID == scene.last
+    assert [] == scene.payer.paid
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_question_that_nobody_answers_in_time_is_a_no(scene: Scene, restarts: bool) -> None:
+    """After ten minutes, not before; a press behind that is told so."""
+    buttons = await scene.ask()
+    scene.spine.later(minutes=9, seconds=59)
+    await scene.spine.parking.expire()
+    await scene.spine.quiet()
+    assert "May I" in scene.last
+    scene.spine.later(seconds=1)
+    if restarts:
+        await scene.restart()
+    await scene.spine.parking.expire()
+    await scene.spine.quiet()
+    assert "It is expired." == scene.last
+    await scene.press(buttons["Allow once"])
+    assert "That question has run out. It was not done." == scene.last
+    assert [] == scene.payer.paid
+
+
+async def test_a_press_that_comes_too_late_is_none_although_nobody_looked_yet(scene: Scene) -> None:
+    """The clock decides."""
+    buttons = await scene.ask()
+    scene.spine.later(minutes=10)
+    await scene.press(buttons["Allow once"])
+    assert ["That question has run out. It was not done.", "It is expired."] == scene.spine.channel.shown()[1:]
+    assert [] == scene.payer.paid
+
+
+@pytest.mark.parametrize("before", ["press", "turn"])
+async def test_a_question_outlives_the_process(scene: Scene, before: str) -> None:
+    """Killed while it waits, and again with the press committed and nothing of it done: done once."""
+    buttons = await scene.ask()
+    await scene.restart()
+    assert ([], 0) == (scene.payer.paid, scene.spine.router.running)
+    if before == "turn":
+        scene.spine.router.close()
+        await scene.spine.press(buttons["Allow once"])
+        await scene.spine.quiet()
+        await scene.restart()
+    else:
+        await scene.press(buttons["Allow once"])
+    assert (["12"], "It is allowed.") == (scene.payer.paid, scene.last)
+    await scene.press(buttons["Allow once"])
+    assert (["12"], "You have answered that already: allowed once.") == (scene.payer.paid, scene.last)
+
+
+async def test_waiting_is_no_crime(scene: Scene) -> None:
+    """However often the process dies while a turn waits: it is not suspected, it was not at work."""
+    buttons = await scene.ask()
+    for _ in range(4):
+        await scene.restart()
+    await scene.press(buttons["Allow once"])
+    assert ["12"] == scene.payer.paid
+    rested = await scene.spine.store.read(lambda c: c.execute(sa.text("SELECT count(*) FROM crashes")).scalar())
+    assert rested in (0, 1)
+
+
+async def test_an_answer_holds_for_no_other_arguments(scene: Scene) -> None:
+    """What would be done has changed since: it is asked anew, and the old question is over."""
+    old = await scene.ask()
+    scene.payer.amount = "9999"
+    await scene.press(old["Allow once"])
+    assert "• amount: 9999" in scene.last and [] == scene.payer.paid
+    new = scene.buttons()
+    await scene.press(old["Allow once"])
+    assert ([], "You have answered that already: allowed once.") == (scene.payer.paid, scene.last)
+    await scene.press(new["Allow once"])
+    assert ["9999"] == scene.payer.paid
+
+
+async def test_what_the_person_says_meanwhile_takes_the_question_back(scene: Scene) -> None:
+    """It joins the turn, as while it runs; the buttons say so."""
+    buttons = await scene.ask()
+    said = await scene.spine.say("rather not")
+    await scene.spine.quiet()
+    assert "You say rather not." == scene.last
+    assert "merged" == (await scene.spine.outcomes())[said]
+    await scene.press(buttons["Allow once"])
+    assert ([], GONE_BY) == (scene.payer.paid, scene.last)
+
+
+async def test_what_another_member_says_leaves_the_question(scene: Scene) -> None:
+    """They get a turn of their own, and wait for nobody."""
+    buttons = await scene.ask(chat="g1")
+    await scene.ask("p2", "g1")
+    await scene.press(buttons["Allow once"], chat="g1")
+    assert ["12"] == scene.payer.paid
+
+
+async def test_in_mode_followup_a_message_is_a_turn_of_its_own(tmp_path: Path) -> None:
+    """The question stays."""
+    store, payer = await quick_store(tmp_path / "tenk.db"), Payer()
+    scene = Scene(Spine(store, agent=payer.run, sessions=SessionsConfig(mode="followup")), payer)
+    await scene.spine.begin()
+    buttons = await scene.ask()
+    await scene.ask()
+    await scene.press(buttons["Allow once"])
+    assert ["12"] == payer.paid
+    await scene.spine.kill()
+    await store.aclose()
+
+
+@pytest.mark.parametrize("command", ["/stop", "/new"])
+@pytest.mark.parametrize("restarts", [False, True])
+async def test_a_stop_ends_what_waits(scene: Scene, command: str, restarts: bool) -> None:
+    """Nothing is done, and the buttons say so."""
+    buttons = await scene.ask()
+    if restarts:
+        await scene.restart()
+    await scene.spine.say(command)
+    await scene.spine.quiet()
+    await scene.press(buttons["Allow once"])
+    assert ([], GONE_BY) == (scene.payer.paid, scene.last)
+    rows = await scene.spine.store.read(
+        lambda c: list(c.execute(sa.text("SELECT end_reason, parked_at FROM turns")).all())
+    )
+    assert [("stopped", None)] == [tuple(row) for row in rows]
+
+
+async def test_somebody_elses_stop_leaves_it(scene: Scene) -> None:
+    """In a group a member stops what is theirs."""
+    buttons = await scene.ask(chat="g1")
+    await scene.spine.say("/stop", "p2", "g1")
+    await scene.spine.quiet()
+    await scene.press(buttons["Allow once"], chat="g1")
+    assert ["12"] == scene.payer.paid
+
+
+class WithoutButtons(FakeChannel):
+    """A terminal."""
+
+    close_buttons = None  # type: ignore[assignment]  what a runtime check takes for not there
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [("1", "It is allowed."), (" 2. ", "It is remembered."), ("3", "It is denied."), ("4", "You say 4.")],
+)
+async def test_where_there_are_no_buttons_answers_are_numbered(tmp_path: Path, typed: str, said: str) -> None:
+    """What is none of the numbers joins the turn."""
+    store, payer = await quick_store(tmp_path / "tenk.db"), Payer()
+    scene = Scene(Spine(store, agent=payer.run, channel=WithoutButtons()), payer)
+    await scene.spine.begin()
+    assert {} == await scene.ask()
+    assert "1. Allow once\n2. Always allow\n3. Deny\n\nType the number" in scene.last
+    row = await scene.spine.say(typed)
+    await scene.spine.quiet()
+    assert said == scene.last
+    assert ("merged" if typed == "4" else "answered") == (await scene.spine.outcomes())[row]
+    await scene.spine.kill()
+    await store.aclose()
+
+
+async def test_the_wait_is_journaled(scene: Scene) -> None:
+    """With the call it is about and what is left of the turn's time."""
+    await scene.ask()
+    query = sa.select(events_table.c.payload).where(events_table.c.kind == "parked")
+    (payload,) = await scene.spine.store.read(lambda c: list(c.execute(query).scalars()))
+    assert all(part in payload for part in ('"left_s":100.0', '"about":"', '"name":"pay"'))
