@@ -29,6 +29,14 @@ class Effect(StrEnum):
         return self in {Effect.IDEMPOTENT, Effect.UNSAFE}
 
 
+WholeResult = Callable[[str], Awaitable[str | None]]
+"""The raw result of an earlier call, by its handle; None: this person has none of it in this conversation."""
+
+
+async def _no_result(_handle: str) -> str | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """Whom and when a call acts for. From the envelope, never from the model."""
@@ -36,6 +44,8 @@ class ToolContext:
     principal: Principal
     now: datetime  # aware UTC
     call_key: str  # turn/step/index: the idempotency key
+    max_result_chars: int = 100_000  # what its result may take in the conversation; the rest of it is read on
+    whole_result: WholeResult = _no_result
 
 
 class ToolError(Exception):
