@@ -17,15 +17,18 @@ from agent.bounded import Deadline, Interrupted
 from agent.calendar import context_of, today_of
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
+from agent.consent import Parked
 from agent.context.sections import PromptBuilder
 from agent.errors import FailureKind
 from agent.findings import TellResult, found_text
 from agent.journal import Journal
 from agent.model_caller import ModelCaller
+from agent.permissions.chain import PermissionChain
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.tools.executor import Executor
-from agent.tools.guards import NameRules, NoHooks, Permissions, ToolHooks
+from agent.tools.guards import NoHooks, Permissions, ToolHooks
+from agent.tools.permit import ChainPermissions, name_rules
 from agent.tools.pipeline import CallResult, Pipeline
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
@@ -39,6 +42,22 @@ from agent.transcript import (
 )
 
 log = structlog.get_logger()
+
+
+LEAST_LEFT_S = 30.0
+"""What a turn that waited for its person has at least, so that what they allowed can be done."""
+
+
+def _left_s(turn: Turn, limits: AgentConfig) -> float:
+    """The turn's time; behind a wait what was left then: the clock stood."""
+    waited = next((event for event in reversed(turn.events) if isinstance(event, Parked)), None)
+    if waited is None:
+        return limits.deadline_s
+    return min(limits.deadline_s, max(waited.left_s, LEAST_LEFT_S))
+
+
+def _by_names(limits: AgentConfig) -> Permissions:
+    return ChainPermissions(chain=PermissionChain(rules=name_rules(limits.allow_tools, limits.deny_tools)))
 
 
 def _utc_now() -> datetime:
@@ -79,10 +98,10 @@ class TurnRun:
         self._tell = agent.tell
         self._clock = agent.clock
         self._timeouts_in_row = 0
-        self._deadline = Deadline(limits.deadline_s, limits.working_s, asyncio.get_running_loop().time)
+        self._deadline = Deadline(_left_s(turn, limits), limits.working_s, asyncio.get_running_loop().time)
         pipeline = Pipeline(
             tools=agent.toolbox,
-            permissions=agent.permissions or NameRules(limits.deny_tools, limits.allow_tools),
+            permissions=agent.permissions or _by_names(limits),
             hooks=agent.hooks,
             principal=turn.principal,
             port=port,
