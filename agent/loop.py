@@ -5,11 +5,12 @@ another process began is gone on with in the same way. What a step does is in th
 """
 
 from dataclasses import replace
+from typing import assert_never
 
 from agent.bounded import Interrupted
 from agent.ports import ModelFailure, Turn, TurnPort
 from agent.recovery import after_calls, force_answer, forced_end, recover
-from agent.responses import Empty, Malformed, Refused, ToolCalls, Truncated, classify
+from agent.responses import Empty, Malformed, Refused, Text, ToolCalls, Truncated, classify
 from agent.transcript import EndReason, ModelResponded, TurnEnded
 from agent.turn_run import Agent, TurnRun
 
@@ -64,8 +65,10 @@ async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
             return None
         case (Empty() | Truncated() | Malformed()) as other:
             return await recover(run, other)
-        case Refused() if response.tool_calls:
-            response = replace(response, tool_calls=())
+        case Text() | Refused():
+            response = replace(response, tool_calls=()) if response.tool_calls else response
+        case never:
+            assert_never(never)
     # An answer: the end, unless the person said something meanwhile. Then it stands, and the loop reads on.
     if not run.port.steering_waits():
         ended = await run.end(EndReason.COMPLETED, run.answer(response), response)

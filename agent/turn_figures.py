@@ -2,8 +2,27 @@
 
 from collections.abc import Iterable
 
-from agent.rungs import Recovered, ResponseDiscarded
-from agent.transcript import JournalEvent, ModelResponded, ToolReturned
+from agent.rungs import Recovered, ResponseDiscarded, Rung
+from agent.transcript import JournalEvent, ModelResponded, Nudged, NudgeReason, ToolReturned
+
+_RUNGS = {
+    NudgeReason.EMPTY: Rung.EMPTY_NUDGED,
+    NudgeReason.CUT: Rung.CONTINUED,
+    NudgeReason.MALFORMED: Rung.CALL_EXPLAINED,
+    NudgeReason.STUCK: Rung.CIRCLE_NUDGED,
+    NudgeReason.LAST: Rung.ANSWER_FORCED,
+}
+
+
+def rung_of(event: JournalEvent) -> Rung | None:
+    """Which rung of the recovery ladder this event journals; a nudge is one, told to the model in words."""
+    match event:
+        case Recovered():
+            return event.rung
+        case Nudged(why=NudgeReason() as why):
+            return _RUNGS[why]
+        case _:
+            return None
 
 
 def turn_figures(events: Iterable[JournalEvent]) -> dict[str, int | float]:
@@ -23,7 +42,7 @@ def turn_figures(events: Iterable[JournalEvent]) -> dict[str, int | float]:
                 figures["discarded_tokens"] = (
                     figures.get("discarded_tokens", 0) + (event.input_tokens or 0) + (event.output_tokens or 0)
                 )
-            case Recovered():
+            case Recovered() | Nudged():
                 figures["recoveries"] = figures.get("recoveries", 0) + 1
             case _:
                 pass

@@ -40,6 +40,9 @@ MODEL_SECONDS = Histogram(
     "tenk_model_response_seconds", "A model response, asked to whole.", ["model"], buckets=_SLOW_S, registry=REGISTRY
 )
 MODEL_FAILURES = Counter("tenk_model_failures", "Model calls without a response.", ["model", "kind"], registry=REGISTRY)
+RECOVERIES = Counter(
+    "tenk_recoveries", "Steps of turns down the recovery ladder, by their names.", ["rung"], registry=REGISTRY
+)
 TOOL_CALLS = Counter("tenk_tool_calls", "Tool calls by what became of them.", ["tool", "outcome"], registry=REGISTRY)
 COMMIT_SECONDS = Histogram(
     "tenk_store_commit_seconds", "One commit of a group of jobs.", buckets=_FAST_S, registry=REGISTRY

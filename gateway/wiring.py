@@ -25,7 +25,7 @@ from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
 from gateway.inbound.bus import Bus
-from gateway.ops.instrumentation import ToolCounter
+from gateway.ops.instrumentation import JournalCounter
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
@@ -121,7 +121,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
     reader = deps.reader or UserItemBuilder(
         InputGuard(settings.guard), deps.product.name, partial(_replied_to, store), partial(_said_in_group, deps)
     )
-    note = ToolCounter(tool.name for tool in deps.tools).note
+    note = JournalCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
     valid = timedelta(seconds=settings.permissions.expires_s)
     questions = Questions(deps.buttons, deps.product.catalogue, valid)

@@ -16,8 +16,8 @@ PACE_DAYS = 56
 
 LATELY = timedelta(days=28)
 
-HORIZON_WEEKS = 5_200
-"""A hundred years: what lies beyond gets no date."""
+HORIZON_WEEKS = 2_600
+"""Fifty years: what lies beyond gets no date."""
 
 
 def journey_report(
@@ -58,6 +58,7 @@ def journey_of(days: Mapping[date, int], today: date, week_start: int = 0) -> Jo
         weekly_average_minutes=average_a_week(days, today),
         this_week_minutes=weeks[this_week],
         last_week_minutes=weeks[this_week - timedelta(days=7)],
+        today_minutes=days.get(today, 0),
         last_4_weeks_minutes=sum(minutes for day, minutes in days.items() if today - day < LATELY),
         best_day=_best(days),
         best_week=_best(weeks),

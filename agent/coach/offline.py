@@ -299,7 +299,7 @@ def _history(work: Work, _: Task) -> str:
     if skills and reports is None:
         tool, ids = _TOOLS[SessionsReport], [skill.id for skill in skills[:HISTORY_SKILLS]]
         raise work.needs(*(RuleCall(tool, {"skill_id": skill_id, "days": HISTORY_DAYS}) for skill_id in ids))
-    return history_text(work.language, reports or ())
+    return history_text(work.language, reports or (), work.today)
 
 
 def _plan(work: Work, task: Task) -> str:

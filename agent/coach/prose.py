@@ -1,7 +1,7 @@
 """Reports as Markdown a person reads: what /stats, /skills and the offline coach say. Pure; words come from texts."""
 
 from collections.abc import Sequence
-from datetime import date
+from datetime import date, timedelta
 
 from agent.coach.durations import spell_minutes
 from agent.coach.mastery import level_of, next_level
@@ -12,35 +12,38 @@ from agent.coach.reports import (
     PatternsReport,
     SessionsReport,
     SkillJourney,
-    SkillReport,
     SkillsReport,
+    Trend,
 )
-from agent.coach.texts import say, say_date, say_days, say_level
+from agent.coach.texts import COACH_TEXTS, say, say_date, say_days, say_level
 from agent.language import escape
 
 
 def stats_text(language: str, journey: JourneyReport, patterns: PatternsReport | None = None) -> str:
-    """The journey overall, its habits, and each skill with its level and goal."""
-    if not journey.overall.total_minutes:
+    """The journey overall, each skill with its next level, and its habits; the first day reads like a beginning."""
+    numbers = journey.overall
+    if not numbers.total_minutes:
         return say(language, "stats.nothing_yet")
-    blocks = [say(language, "stats.title"), _bullets(_number_lines(language, journey.overall, journey.today))]
-    if patterns is not None:
-        blocks += [say(language, "habits.title"), _bullets(_habit_lines(language, patterns))]
-    for skill in journey.skills:
-        if skill.numbers.total_minutes:
-            blocks += [_skill_title(skill.skill, "###"), _bullets(_level_lines(language, skill))]
+    blocks = [say(language, "stats.title"), _bullets(_number_lines(language, numbers, journey.today))]
+    skills = [skill for skill in journey.skills if skill.numbers.total_minutes]
+    blocks.append(_bullets([_skill_line(language, skill) for skill in skills]))
+    habits = [] if patterns is None else _habit_lines(language, patterns)
+    if habits:
+        blocks += [say(language, "habits.title"), _bullets(habits)]
     return "\n\n".join(blocks)
 
 
 def skill_stats_text(language: str, journey: SkillJourney, today: date, patterns: PatternsReport | None = None) -> str:
-    """The journey of one skill."""
+    """The journey of one skill, the next level in front."""
     skill = journey.skill
     if not journey.numbers.total_minutes:
         return say(language, "stats.nothing_of_skill", skill=escape(skill.name))
-    lines = [*_number_lines(language, journey.numbers, today), *_level_lines(language, journey)]
-    blocks = [_skill_title(skill, "##"), _bullets(lines)]
-    if patterns is not None:
-        blocks += [say(language, "habits.title"), _bullets(_habit_lines(language, patterns))]
+    numbers, goal = _number_lines(language, journey.numbers, today), _goal_line(language, journey.goal, journey)
+    lines = [level_line(language, skill.total_minutes), *numbers, goal]
+    blocks = [f"## {skill.emoji} {escape(skill.name)}", _bullets(lines)]
+    habits = [] if patterns is None else _habit_lines(language, patterns)
+    if habits:
+        blocks += [say(language, "habits.title"), _bullets(habits)]
     return "\n\n".join(blocks)
 
 
@@ -50,125 +53,140 @@ def skills_text(language: str, report: SkillsReport) -> str:
         return say(language, "stats.nothing_yet")
     rows = []
     for skill in report.skills:
-        row = say(
-            language,
-            "skill_list.row",
-            emoji=skill.emoji,
-            skill=escape(skill.name),
-            total=spell_minutes(skill.total_minutes),
-            level=say_level(language, level_of(skill.total_minutes)),
-            percent=_percent(language, skill.percent_of_goal),
-            goal=spell_minutes(skill.goal_minutes),
-        )
+        level = level_line(language, skill.total_minutes)
+        row = say(language, "skill_list.row", emoji=skill.emoji, skill=escape(skill.name), level=level)
         rows.append(row + (say(language, "skill_list.archived") if skill.archived else ""))
     return f"{say(language, 'skill_list.title')}\n\n{_bullets(rows)}"
 
 
-def history_text(language: str, reports: Sequence[SessionsReport]) -> str:
-    """Each session of each skill, newest first."""
+HISTORY_ROWS = 20
+
+
+def history_text(language: str, reports: Sequence[SessionsReport], today: date) -> str:
+    """The newest entries of all skills; a long list is cut, and says where the rest is."""
     if not reports:
         return say(language, "stats.nothing_yet")
-    blocks = [say(language, "history.title")]
-    for report in reports:
-        title = {"emoji": report.emoji, "skill": escape(report.skill), "total": spell_minutes(report.total_minutes)}
-        blocks.append(say(language, "history.skill", days=say_days(language, report.days), **title))
-        rows = [
-            f"{row.date.isoformat()}: {spell_minutes(row.minutes)}" + (f" ({escape(row.notes)})" if row.notes else "")
-            for row in report.sessions
-        ]
-        blocks.append(_bullets(rows or [say(language, "history.none")]))
+    rows = [(row, report) for report in reports for row in report.sessions]
+    newest = sorted(rows, key=lambda pair: pair[0].date, reverse=True)
+    if not newest:
+        return say(language, "history.none")
+    lines = [
+        entry_line(language, row.date, row.minutes, f"{report.emoji} {escape(report.skill)}", row.notes, today)
+        for row, report in newest[:HISTORY_ROWS]
+    ]
+    blocks = [say(language, "history.title"), _bullets(lines)]
+    if len(newest) > HISTORY_ROWS:
+        blocks.append(COACH_TEXTS.plural(language, "history.more", len(newest) - HISTORY_ROWS))
     return "\n\n".join(blocks)
 
 
+def entry_line(language: str, day: date, minutes: int, skill: str, notes: str, today: date) -> str:
+    """One entry: "Monday: 45 min 🎸 guitar (scales)"."""
+    said = say_date(language, day, today)
+    noted = f" ({escape(notes)})" if notes else ""
+    return f"{said[:1].upper()}{said[1:]}: {spell_minutes(minutes)} {skill}{noted}"
+
+
+def level_line(language: str, total_minutes: int) -> str:
+    """How far the next level is: "🌱 Seed, 45 min of 100 h to 📘 Apprentice"."""
+    level, following = say_level(language, level_of(total_minutes)), next_level(total_minutes)
+    total = spell_minutes(total_minutes)
+    if following is None:
+        return say(language, "stats.level_top", level=level, total=total)
+    bound, name = spell_minutes(following.from_minutes), say_level(language, following)
+    return say(language, "stats.level", level=level, total=total, bound=bound, next=name)
+
+
+def _skill_line(language: str, journey: SkillJourney) -> str:
+    skill = journey.skill
+    level = level_line(language, skill.total_minutes)
+    return say(language, "skill_list.row", emoji=skill.emoji, skill=escape(skill.name), level=level)
+
+
 def _number_lines(language: str, numbers: JourneyNumbers, today: date) -> list[str]:
-    lines = [
-        say(
-            language,
-            "stats.total",
-            total=spell_minutes(numbers.total_minutes),
-            days=say_days(language, numbers.practice_days),
-            first=(numbers.first_day or today).isoformat(),
-        ),
-        say(
-            language,
-            "stats.weeks",
-            this=spell_minutes(numbers.this_week_minutes),
-            last=spell_minutes(numbers.last_week_minutes),
-            average=spell_minutes(numbers.weekly_average_minutes),
-        ),
-        say(
-            language,
-            "stats.streak",
-            current=say_days(language, numbers.current_streak_days),
-            longest=say_days(language, numbers.longest_streak_days),
-        ),
-    ]
-    if numbers.current_streak_days and not numbers.practised_today:
-        lines.append(say(language, "stats.streak_open"))
-    for key, best in (("stats.best_day", numbers.best_day), ("stats.best_week", numbers.best_week)):
-        if best is not None:
-            day = say_date(language, best.date, today) if key == "stats.best_day" else best.date.isoformat()
-            lines.append(say(language, key, day=day, minutes=spell_minutes(best.minutes)))
+    """What there is to say by now: no average of one week, no best of one day, no week before the first."""
+    total, first = spell_minutes(numbers.total_minutes), numbers.first_day or today
+    if numbers.practice_days == 1 and first == today:
+        return [say(language, "stats.first_day", total=total)]
+    days = say_days(language, numbers.practice_days)
+    lines = [say(language, "stats.total", total=total, days=days, first=say_date(language, first, today))]
+    this_week, last_week = spell_minutes(numbers.this_week_minutes), spell_minutes(numbers.last_week_minutes)
+    if today - first >= timedelta(days=14):
+        average = spell_minutes(numbers.weekly_average_minutes)
+        lines.append(say(language, "stats.weeks", this=this_week, last=last_week, average=average))
+    elif numbers.last_week_minutes:
+        lines.append(say(language, "stats.two_weeks", this=this_week, last=last_week))
+    else:
+        lines.append(say(language, "stats.this_week", this=this_week))
+    return [*lines, *_streak_lines(language, numbers), *_best_lines(language, numbers, today)]
+
+
+def _streak_lines(language: str, numbers: JourneyNumbers) -> list[str]:
+    current = say_days(language, numbers.current_streak_days)
+    longest = say_days(language, numbers.longest_streak_days)
+    if not numbers.current_streak_days:
+        return [say(language, "stats.streak_ended", longest=longest)]
+    record = numbers.current_streak_days >= numbers.longest_streak_days
+    if numbers.current_streak_days == 1 and record:
+        lines = []
+    elif record:
+        lines = [say(language, "stats.streak_best", current=current)]
+    else:
+        lines = [say(language, "stats.streak", current=current, longest=longest)]
+    return [*lines, *([] if numbers.practised_today else [say(language, "stats.streak_open")])]
+
+
+def _best_lines(language: str, numbers: JourneyNumbers, today: date) -> list[str]:
+    lines = []
+    best_day, best_week = numbers.best_day, numbers.best_week
+    if best_day is not None and numbers.practice_days > 1:
+        day = say_date(language, best_day.date, today)
+        lines.append(say(language, "stats.best_day", day=day, minutes=spell_minutes(best_day.minutes)))
+    if best_week is not None and best_week.minutes < numbers.total_minutes:
+        day = say_date(language, best_week.date, today)
+        lines.append(say(language, "stats.best_week", day=day, minutes=spell_minutes(best_week.minutes)))
     return lines
 
 
 def _habit_lines(language: str, patterns: PatternsReport) -> list[str]:
+    """Habits, where there are days enough to have some."""
+    if patterns.trend is Trend.TOO_EARLY and sum(map(bool, patterns.sessions_by_weekday)) < 3:
+        return []
     minutes = patterns.minutes_by_weekday
     best = max(range(7), key=lambda weekday: (minutes[weekday], -weekday))
-    worst = min(range(7), key=lambda weekday: (minutes[weekday], weekday))
-    gaps = say(language, "habits.no_gaps")
-    if patterns.longest_gap_days:
+    lines = []
+    if patterns.trend is not Trend.TOO_EARLY:
+        spans = {
+            "recent": spell_minutes(patterns.last_4_weeks_minutes),
+            "before": spell_minutes(patterns.the_4_before_minutes),
+        }
+        lines.append(say(language, "habits.trend", trend=say(language, f"trend.{patterns.trend}"), **spans))
+        word = say(language, f"consistency.{patterns.consistency}")
+        lines.append(say(language, "habits.active", active=patterns.active_days_of_30, consistency=word))
+    weekday = say(language, f"weekday.{best}")
+    lines.append(say(language, "habits.days", best=weekday, minutes=spell_minutes(minutes[best])))
+    if patterns.gaps_over_3_days:
         longest = say_days(language, patterns.longest_gap_days)
-        gaps = say(language, "habits.gaps", longest=longest, over=patterns.gaps_over_3_days)
-    return [
-        say(
-            language,
-            "habits.trend",
-            trend=say(language, f"trend.{patterns.trend}"),
-            recent=spell_minutes(patterns.last_4_weeks_minutes),
-            before=spell_minutes(patterns.the_4_before_minutes),
-        ),
-        say(
-            language,
-            "habits.active",
-            active=patterns.active_days_of_30,
-            consistency=say(language, f"consistency.{patterns.consistency}"),
-        ),
-        say(
-            language,
-            "habits.days",
-            best=say(language, f"weekday.{best}"),
-            minutes=spell_minutes(minutes[best]),
-            worst=say(language, f"weekday.{worst}"),
-        ),
-        gaps,
-    ]
+        lines.append(COACH_TEXTS.plural(language, "habits.gaps", patterns.gaps_over_3_days, longest=longest))
+    return lines
 
 
-def _level_lines(language: str, journey: SkillJourney) -> list[str]:
-    total = journey.skill.total_minutes
-    level, following = say_level(language, level_of(total)), next_level(total)
-    if following is None:
-        first = say(language, "stats.level_top", level=level)
-    else:
-        left = spell_minutes(following.from_minutes - total)
-        first = say(language, "stats.level", level=level, left=left, next=say_level(language, following))
-    return [first, _goal_line(language, journey.goal, journey.skill.percent_of_goal)]
-
-
-def _goal_line(language: str, goal: GoalReport, percent: float) -> str:
-    spelled = spell_minutes(goal.goal_minutes)
+def _goal_line(language: str, goal: GoalReport, journey: SkillJourney) -> str:
+    """How far the goal is; a date only where there is a pace to reckon with, and within fifty years."""
+    spelled, total = spell_minutes(goal.goal_minutes), spell_minutes(journey.skill.total_minutes)
     if not goal.minutes_left:
         return say(language, "stats.goal_done", goal=spelled)
+    percent = _percent(language, journey.skill.percent_of_goal)
     if goal.weeks is None:
-        return say(language, "stats.goal_paused", percent=_percent(language, percent), goal=spelled)
-    key = "stats.goal_far" if goal.date is None else "stats.goal"
-    pace = spell_minutes(goal.pace_minutes_a_week)
-    return say(language, key, percent=_percent(language, percent), goal=spelled, pace=pace, date=goal.date)
+        return say(language, "stats.goal_paused", total=total, goal=spelled)
+    if goal.date is None or journey.numbers.practice_days < PACE_FROM_DAYS:
+        return say(language, "stats.goal_far", total=total, goal=spelled)
+    pace, month = spell_minutes(goal.pace_minutes_a_week), say(language, f"month.{goal.date.month}")
+    return say(language, "stats.goal", percent=percent, goal=spelled, pace=pace, month=month, year=goal.date.year)
 
 
-def _skill_title(skill: SkillReport, marks: str) -> str:
-    return f"{marks} {skill.emoji} {escape(skill.name)}"
+PACE_FROM_DAYS = 10
+"""Practice days after which there is a pace to reckon with."""
 
 
 def _bullets(lines: Sequence[str]) -> str:

@@ -113,6 +113,7 @@ class JourneyNumbers(_Report):
     weekly_average_minutes: int
     this_week_minutes: int
     last_week_minutes: int
+    today_minutes: int = 0
     last_4_weeks_minutes: int = 0  # the last 28 days, today included
     best_day: BestReport | None
     best_week: BestReport | None

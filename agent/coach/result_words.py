@@ -6,14 +6,16 @@ from datetime import date
 from pydantic import BaseModel, ValidationError
 
 from agent.coach.changes import PlanSaved, change_text, read_change
+from agent.coach.kept_plan import kept_plan_text
 from agent.coach.prose import history_text, skills_text, stats_text
-from agent.coach.reports import JourneyReport, SessionsReport, SkillsReport
+from agent.coach.reports import JourneyReport, PlanReport, SessionsReport, SkillsReport
 from agent.language import language_of
 
 _REPORTS: dict[str, tuple[type[BaseModel], Callable[..., str]]] = {
-    "get_user_skills": (SkillsReport, skills_text),
-    "get_journey_stats": (JourneyReport, stats_text),
-    "get_practice_sessions": (SessionsReport, lambda language, report: history_text(language, [report])),
+    "get_user_skills": (SkillsReport, lambda language, report, _today: skills_text(language, report)),
+    "get_journey_stats": (JourneyReport, lambda language, report, _today: stats_text(language, report)),
+    "get_practice_sessions": (SessionsReport, lambda language, report, today: history_text(language, [report], today)),
+    "show_plan": (PlanReport, lambda language, report, _today: kept_plan_text(language, report)),
 }
 
 
@@ -25,7 +27,7 @@ def tell_result(tool: str, data: object, locale: str | None, today: date) -> str
     if tool in _REPORTS:
         report, words = _REPORTS[tool]
         try:
-            return words(language, report.model_validate(data))
+            return words(language, report.model_validate(data), today)
         except ValidationError:  # a shortened result
             return None
     change = read_change(data)

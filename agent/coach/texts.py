@@ -58,10 +58,15 @@ def say_level(language: str, level: Level) -> str:
 
 
 def say_date(language: str, day: date, today: date) -> str:
-    """A date as people say it: today, yesterday, else ISO."""
+    """A date as people say it: today, yesterday, Monday, 2 March, and the year where it is another one."""
     if day == today:
         return say(language, "day.today")
-    return say(language, "day.yesterday") if day == today - timedelta(days=1) else day.isoformat()
+    if day == today - timedelta(days=1):
+        return say(language, "day.yesterday")
+    if timedelta() < today - day < timedelta(days=7):
+        return say(language, f"weekday.{day.weekday()}")
+    key = "day.short" if day.year == today.year else "day.short_year"
+    return say(language, key, day=day.day, month=say(language, f"month.{day.month}"), year=day.year)
 
 
 def say_day(language: str, day: date, today: date) -> str:

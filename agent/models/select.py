@@ -5,6 +5,7 @@ from typing import Protocol
 
 from agent.config import ModelConfig
 from agent.models.offline import OfflineModel, OfflineRules
+from agent.models.prompted_tools import PromptedTools
 from agent.models.resilience import Resilient
 from agent.ports import ChatModel
 
@@ -47,7 +48,8 @@ def build_model(config: ModelConfig, offline_rules: OfflineRules | None = None) 
         return OfflineModel(offline_rules, config.words_per_s)
     if wire in OWN_WIRES and name:
         try:
-            return Resilient(_own(wire, name, config), config)
+            model = _own(wire, name, config)
+            return Resilient(model if config.takes_tools else PromptedTools(model), config)
         except ValueError as problem:
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
     if name and wire in wire_names():

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned
-from gateway.telemetry import MODEL_FAILURES, MODEL_SECONDS, TOOL_CALLS, series
+from agent.turn_figures import rung_of
+from gateway.telemetry import MODEL_FAILURES, MODEL_SECONDS, RECOVERIES, TOOL_CALLS, series
 
 OTHER = "other"
 """Stands for the names of tools that a model made up: a label must not grow with what it says."""
@@ -39,8 +40,8 @@ class MeasuredModel:
         await self._model.aclose()
 
 
-class ToolCounter:
-    """Counts results as they are journaled."""
+class JournalCounter:
+    """Counts results, and steps down the recovery ladder, as they are journaled."""
 
     def __init__(self, names: Iterable[str]) -> None:
         """`names` are the tools there are."""
@@ -52,3 +53,5 @@ class ToolCounter:
             if isinstance(event, ToolReturned):
                 name = event.name if event.name in self._names else OTHER
                 series(TOOL_CALLS, name, event.outcome.value).inc()
+            elif (rung := rung_of(event)) is not None:
+                series(RECOVERIES, rung.value).inc()

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 
 import orjson
 
-from agent import answers, findings, recovery, responses
+from agent import answers, findings, responses, stuck
 from agent.coach import intents, log_line, plan_answer, plan_wish, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
@@ -15,10 +15,18 @@ from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
 from agent.context import layers, sections, sizes
 from agent.language import escape, language_of
-from agent.models import anthropic_answer, anthropic_format, failures, http_wire, json_bodies, openai_format
+from agent.models import (
+    anthropic_answer,
+    anthropic_format,
+    failures,
+    http_wire,
+    json_bodies,
+    openai_format,
+    prompted_tools,
+)
 from agent.models.sse import EventParser
 from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
-from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, ToolSpec
+from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
 from agent.tools import arguments, results
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
@@ -225,7 +233,9 @@ def many_calls(text: str) -> None:
     """A turn of very many calls, read as each round reads it."""
     journal = journal_of(text)
     open_calls(journal)
-    recovery.detect_loop(journal)
+    stuck.detect_loop(journal * 4)
+    wild = [ModelResponded(0, text, (ToolCall("c", text, text),)), ToolReturned(0, "k", "c", text, text)]
+    stuck.detect_loop([*wild * 4, *[ModelResponded(0, text)] * 4])
     fold([*journal, ModelResponded(1, text), *(ModelResponded(2, piece) for piece in pieces(text))])
 
 
@@ -248,6 +258,25 @@ def prompted(text: str) -> None:
     sizes.estimate_tokens(layers.trim_history(items, 100, 1000))
     layers.blank_old_results(items)
     sections.compose({sections.Section.PERSONA: text, sections.Section.PERSON: text})
+
+
+def prompted_calls(text: str) -> None:
+    """What a model without tools says, streamed, with calls in it."""
+    for said in (
+        text,
+        f"<tool_call>{text}",
+        text.replace(" ", "<tool_call>"),
+        "```".join(pieces(text)),
+        f"[{text}",
+        '{"name":' * len(pieces(text)) + text,
+    ):
+        prompted_tools.read_calls(said, ["double", text])
+    for given in (text, {text: text}):
+        prompted_tools.read_calls(orjson.dumps({"name": "double", "arguments": given}).decode(), ["double"])
+    screen = prompted_tools._Screen(lambda _event: None)  # noqa: SLF001  what every piece passes
+    for piece in pieces(text):
+        screen(TextDelta(piece))
+    screen.release()
 
 
 RULES = [
@@ -293,6 +322,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.anthropic_answer:MessageAssembly": Entry(streamed_messages),
     "agent.models.openai_format:request_body": Entry(prompted),
     "agent.models.http_wire:read_whole": Entry(answered),
+    "agent.models.prompted_tools:read_calls": Entry(prompted_calls),
     "agent.models.sse:EventParser": Entry(events),
     "agent.models.failures:from_answer": Entry(refused),
     "agent.responses:classify": Entry(classified),
@@ -301,7 +331,7 @@ ENTRIES: dict[str, Entry] = {
         lambda text: answers.with_note(text, answers.end_note(HARNESS, EndReason.TIMEOUT, text, text))
     ),
     "agent.findings:found_text": Entry(told_results),
-    "agent.recovery:detect_loop": Entry(many_calls),
+    "agent.stuck:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
     "agent.permissions.rules:ruling_of": Entry(ruled),
@@ -317,6 +347,7 @@ EXCUSED: dict[str, str] = {
     "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
+    "agent.coach.numbers": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
     "agent.coach.sentences:_logs": "our own patterns, built once at the start",

@@ -11,6 +11,7 @@ from agent.loop import Agent, run_turn
 from agent.models.anthropic import AnthropicModel
 from agent.models.offline import OfflineModel, RuleAnswer, RuleCall
 from agent.models.openai import OpenAIModel
+from agent.models.prompted_tools import PromptedTools
 from agent.models.resilience import Resilient
 from agent.models.scripted import Says, ScriptedModel
 from agent.ports import CallStreamed, ModelRequest, SystemPrompt, TextDelta, ToolSpec
@@ -78,7 +79,18 @@ async def anthropic_plain():
         yield model
 
 
-@pytest.fixture(params=[scripted, offline, openai, openai_plain, anthropic, anthropic_plain])
+@asynccontextmanager
+async def prompted():
+    def brain(body):
+        told = body["messages"][0]["content"]
+        return Reply('<tool_call>{"name": "double", "arguments": {"n": 1}}</tool_call>' if "# Tools" in told else TEXT)
+
+    async with ModelServer(brain) as server:
+        config = ModelConfig(base_url=server.base_url)
+        yield Resilient(PromptedTools(OpenAIModel("test", config)), config)
+
+
+@pytest.fixture(params=[scripted, offline, openai, openai_plain, anthropic, anthropic_plain, prompted])
 async def model(request):
     async with request.param() as model:
         yield model

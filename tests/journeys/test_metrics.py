@@ -56,11 +56,12 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
     assert 1 == grown('tenk_model_failures_total{kind="auth",model="openai:journey"}')
     assert 4 == grown('tenk_inbox_outcomes_total{outcome="answered"}')
     assert 1 == grown('tenk_inbox_outcomes_total{outcome="failed"}')
-    assert (6, 600, 60) == (usage["calls"], usage["input_tokens"], usage["output_tokens"])
+    assert (7, 700, 70) == (usage["calls"], usage["input_tokens"], usage["output_tokens"])
+    assert 1 == grown('tenk_recoveries_total{rung="empty_nudged"}')
     assert 4 == grown('tenk_turns_total{end_reason="completed"}')
     assert 5 == grown("tenk_turn_seconds_count")
     assert 5 == grown('tenk_inbound_events_total{channel="telegram",kind="message"}')
-    assert 6 == grown('tenk_model_response_seconds_count{model="openai:journey"}')
+    assert 7 == grown('tenk_model_response_seconds_count{model="openai:journey"}')
     assert 1 == grown('tenk_outbound_attempts_total{channel="telegram",outcome="retryable"}')
     assert 1 == grown('tenk_faults_total{kind="control"}')
     assert (1, 0) == (during["tenk_turns_running"], after["tenk_turns_running"])
@@ -91,10 +92,11 @@ def as_written(sample: Sample) -> str:
 
 
 async def a_turn_with_a_tool(here: House) -> None:
-    """Practice is logged, after a call of a tool there is not."""
+    """Practice is logged, after a call of a tool there is not; then the model says nothing at first."""
     here.model.script(
         Reply(calls=(Call("no_such_tool"),)),
         Reply(calls=(Call("log_practice", json.dumps({"skill": "cello", "minutes": 30})),)),
+        Reply(""),
         Reply("Noted."),
     )
     here.sim.say(1, "half an hour of cello")
@@ -112,7 +114,7 @@ async def a_turn_in_flight(here: House, address: str) -> Figures:
     """The figures while the model writes."""
     here.model.script(slow("Word by word.", 0.5))
     here.sim.say(1, "tell me")
-    await here.asked(5)
+    await here.asked(6)
     seen = await figures(address)
     await here.told(1, "Word by word.")
     return seen

@@ -67,9 +67,9 @@ async def test_f29_a_cut_answer_raises_the_cap_then_goes_on_three_times():
 
 async def test_f29_an_answer_cut_too_often_ends_as_too_long():
     """After three continuations the person gets the pieces and is told that it is cut."""
-    port, model = FakeTurnPort(), ScriptedModel(lambda _: Says("x", stop=StopReason.LENGTH))
+    port, model = FakeTurnPort(), ScriptedModel([Says(text, stop=StopReason.LENGTH) for text in "-abcd"])
     assert EndReason.MAX_TOKENS is await run_turn(a_turn(port), port, an_agent(model))
-    assert port.answer.startswith("xxxx\n\n(")
+    assert port.answer.startswith("abcd\n\n(")
 
 
 async def test_f29_a_call_cut_in_its_arguments_never_runs():

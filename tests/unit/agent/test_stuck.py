@@ -2,7 +2,8 @@
 
 import pytest
 
-from agent.recovery import detect_loop
+from agent.rungs import Recovered, Rung
+from agent.stuck import detect_loop
 from agent.transcript import (
     CallOutcome,
     ModelResponded,
@@ -13,6 +14,7 @@ from agent.transcript import (
     ToolReturned,
     UserItem,
 )
+from tests.unit.agent.normal_transcripts import Dice
 
 
 def call(name, arguments="{}", result="{}", outcome=CallOutcome.DONE):
@@ -35,8 +37,8 @@ def failing(name):
         (failing("a") * 3, "failed the same way 3"),
         ([ModelResponded(0, "hm")] * 2, None),
         ([ModelResponded(0, "hm")] * 3, "said 3"),
-        ((call("a") + call("b")) * 2, None),
-        ((call("a") + call("b")) * 3, "alternate for 6"),
+        ((call("a") + call("b")) * 5 + call("a"), None),
+        ((call("a") + call("b")) * 6, "alternate for 6"),
         (call("a", result="1") + call("a", result="2") + call("a", result="3") + call("a", result="4"), None),
         (call("a", '{"n":1}') + call("a", '{"n":2}') + call("a", '{"n":3}') + call("a", '{"n":4}'), None),
         (call("a") * 3 + call("b") + call("a"), None),
@@ -60,3 +62,45 @@ def test_times_of_day_do_not_make_a_difference():
 def test_what_the_person_says_and_a_warning_start_anew(between):
     """After either the count begins at none."""
     assert detect_loop([*call("a") * 3, between, *call("a") * 3]) is None
+
+
+def test_the_same_arguments_in_another_spelling_are_the_same():
+    """Order of keys and blanks make no difference."""
+    spelled = ['{"a":1,"b":2}', '{"b": 2, "a": 1}', '{ "a": 1, "b": 2 }', '{"b":2,"a":1}']
+    assert "same result 4" in detect_loop([event for each in spelled for event in call("a", each)])
+
+
+def test_a_batch_of_calls_that_is_asked_for_again_is_a_circle():
+    """Two reads at once, four times the same: one step, not an alternation."""
+    batch = [
+        ModelResponded(0, "", (ToolCall("c", "a", "{}"), ToolCall("d", "b", "{}"))),
+        ToolReturned(0, "k", "c", "a", "{}"),
+        ToolReturned(0, "l", "d", "b", "{}"),
+    ]
+    assert detect_loop(batch * 3) is None
+    assert "same result 4" in detect_loop(batch * 4)
+
+
+def test_four_equal_calls_of_one_response_are_no_circle():
+    """The model has seen no result between them."""
+    calls = tuple(ToolCall(f"c{n}", "a", "{}") for n in range(4))
+    returned = [ToolReturned(0, f"k{n}", f"c{n}", "a", "{}") for n in range(4)]
+    assert detect_loop([ModelResponded(0, "", calls), *returned]) is None
+
+
+def test_a_request_that_is_too_long_again_and_again_is_a_circle():
+    """Three remedies for it in a turn are one too many, whatever happened in between."""
+    rungs = (Rung.RESULTS_DROPPED, Rung.COMPACTED, Rung.HISTORY_DROPPED)
+    events = [event for rung in rungs for event in (Recovered(0, rung), *call("a", result=rung.value))]
+    assert detect_loop(events[:-4]) is None
+    assert "too long 3 times" in detect_loop(events)
+
+
+def test_hardly_any_turn_that_works_is_taken_for_a_circle():
+    """Of 500 made-up turns that are no circles at most one in a hundred is ever told that it is one."""
+    stopped = 0
+    for seed in range(500):
+        events = list(Dice(seed).turn())
+        steps = [at for at, event in enumerate(events) if at and isinstance(event, ModelResponded)]
+        stopped += any(detect_loop(events[:at]) for at in steps)
+    assert 5 >= stopped

@@ -218,7 +218,7 @@ class TestSeveralAtOnce:
         """Both are done, in the order they were said, and the numbers include the log."""
         answer = await ana.say("45m guitar", later={"log_practice": "how am I doing?"})
         assert "Logged **45 min**" in answer
-        assert "**45 min** in 1 day of practice" in answer
+        assert "**45 min** today: you have begun." in answer
 
     async def test_two_logs_are_two_entries(self, ana: Conversation):
         """Also of the same words."""
@@ -242,7 +242,7 @@ class TestReading:
 
     async def test_history_lists_every_entry(self, practised: Conversation):
         """A line each: the long answer of who has practised long."""
-        assert 20 == (await practised.say("history")).count("30 min (scales)")
+        assert 20 == (await practised.say("history")).count("30 min 🎸 guitar (scales)")
 
     async def test_the_guide_needs_more_than_one_message(self, ana: Conversation):
         """Over 4,096 characters, in both languages."""

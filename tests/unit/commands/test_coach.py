@@ -56,7 +56,9 @@ class TestLog:
     async def test_another_day_is_named(self, practice: ConnectedPractice):
         """Yesterday by word, others by date."""
         assert "(yesterday)" in await answer(practice, "/log yesterday 20 min guitar")
-        assert "on 2026-02-27" in await answer(practice, "/log 2026-02-27 20 min guitar")
+        assert "on Friday" in await answer(practice, "/log 2026-02-27 20 min guitar")
+        assert "on 3 January" in await answer(practice, "/log 2026-01-03 20 min guitar")
+        assert "on 31 December 2025" in await answer(practice, "/log 2025-12-31 20 min guitar")
 
     async def test_arguments_may_have_lines(self, practice: ConnectedPractice):
         """The rest are notes."""
@@ -119,10 +121,10 @@ class TestReading:
         practice.change(LogPractice("Guitar", 60, TODAY))
         practice.change(LogPractice("Piano", 30, TODAY))
         overall = await answer(practice, "/stats")
-        assert "**1 h 30 min** in 1 day" in overall
+        assert "**1 h 30 min** today: you have begun." in overall
         assert "Piano" in overall
         one = await answer(practice, "/stats gui")
-        assert "**1 h** in 1 day" in one
+        assert "**1 h** today" in one
         assert "Piano" not in one
 
     async def test_an_unknown_skill_is_told(self, practice: ConnectedPractice):
@@ -132,7 +134,7 @@ class TestReading:
     async def test_skills_are_a_line_each(self, practice: ConnectedPractice):
         """With total and level."""
         practice.change(LogPractice("Guitar", 60, TODAY))
-        assert "- 🎸 **Guitar**: 1 h, 🌱 Seed, 0.01 % of 10\u202f000 h" in await answer(practice, "/skills")
+        assert "- 🎸 **Guitar**: 🌱 Seed, 1 h of 100 h to 📘 Apprentice" in await answer(practice, "/skills")
 
     async def test_plan_starts_a_turn(self, practice: ConnectedPractice):
         """It needs a model, so it is no reply."""

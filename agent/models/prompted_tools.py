@@ -1,0 +1,233 @@
+"""Tools for a model that takes none: they are described in its instructions, and its calls are read out of its text.
+
+Wraps any `ChatModel`; the loop above sees calls and results as ever. The form that is asked for is the one most open
+models were trained on; others that they fall back to are read too. What cannot be read as a call of a tool that there
+is stays text.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from agent.models.openai_format import readable_arguments
+from agent.ports import (
+    ALIVE,
+    CallStreamed,
+    ChatModel,
+    ModelEvent,
+    ModelFacts,
+    ModelRequest,
+    OnModelEvent,
+    SystemPrompt,
+    TextDelta,
+    ToolSpec,
+)
+from agent.transcript import AssistantItem, Item, ModelResponded, NoteItem, StopReason, ToolCall, ToolItem
+
+MAX_CALLS = 200
+"""More of one response are not read."""
+
+_HEAD = """# Tools
+
+You can call these tools. To call one, write nothing but a block like this, with the arguments as one JSON object:
+
+<tool_call>
+{"name": "tool_name", "arguments": {"key": "value"}}
+</tool_call>
+
+For several calls write several blocks. Then stop: what they gave comes in the next message. Without a block, what you
+write is your answer to the person."""
+
+OPEN, CLOSE = "<tool_call>", "</tool_call>"
+_OPENERS = (OPEN, "```", "{", "[")
+"""What a call may begin with; the last two only where the response does."""
+
+_FENCE = re.compile(r"```[a-z_]*\s*\n?(.*?)(?:```|\Z)", re.DOTALL)
+_NAME = re.compile(r'"(?:name|tool|tool_name)"\s*:\s*"([^"\\]{1,200})"')
+_TRAILING_COMMA = re.compile(r",(?=\s{0,100}[}\]])")
+
+
+def describe_tools(tools: Sequence[ToolSpec]) -> str:
+    """The tools as instructions; the same bytes for the same tools."""
+    specs = (
+        json.dumps({"name": spec.name, "description": spec.description, "parameters": spec.schema}, ensure_ascii=False)
+        for spec in tools
+    )
+    return "\n\n".join((_HEAD, *specs))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """A response's text, taken apart."""
+
+    text: str  # what is no call
+    calls: tuple[tuple[str, str], ...]  # (name, arguments as JSON or as they were written)
+
+
+def read_calls(text: str, names: Iterable[str]) -> ReadText:
+    """The calls in a text. Marked ones count whatever they name; unmarked JSON only as a call of a tool there is."""
+    known = frozenset(names)
+    if OPEN in text:
+        first = text.index(OPEN)
+        pieces = text[first:].split(OPEN)[1 : MAX_CALLS + 1]
+        marked = [call for piece in pieces for call in _read_marked(piece.partition(CLOSE)[0])]
+        return ReadText(text[:first].strip(), tuple(marked))
+    fenced = [(match.span(), call) for match in _FENCE.finditer(text) for call in _read_unmarked(match[1], known)]
+    if fenced:
+        return ReadText(text[: fenced[0][0][0]].strip(), tuple(call for _, call in fenced[:MAX_CALLS]))
+    calls = tuple(_read_unmarked(text, known)) if text.lstrip().startswith(("{", "[")) else ()
+    return ReadText("" if calls else text, calls[:MAX_CALLS])
+
+
+def _read_marked(piece: str) -> Iterator[tuple[str, str]]:
+    """What stands between the marks; what cannot be read is a call all the same, so that the model is told."""
+    found = list(_calls_in(_loads(piece)))
+    if found:
+        yield from found
+    elif piece.strip():
+        name = _NAME.search(piece)
+        yield (name[1] if name else "", piece.strip())
+
+
+def _read_unmarked(piece: str, known: frozenset[str]) -> Iterator[tuple[str, str]]:
+    return (call for call in _calls_in(_loads(piece)) if call[0] in known)
+
+
+def _loads(piece: str) -> object:
+    for written in (piece, _TRAILING_COMMA.sub("", piece)):
+        try:
+            return json.loads(written)
+        except (ValueError, RecursionError):
+            continue
+    return None
+
+
+def _calls_in(value: object) -> Iterator[tuple[str, str]]:
+    """Calls in the shapes that models write: alone, in a list, under `function` or `tool_calls`."""
+    if isinstance(value, list):
+        for inner in value[:MAX_CALLS]:
+            if not isinstance(inner, list):
+                yield from _calls_in(inner)
+    elif isinstance(value, dict):
+        if isinstance(inner := value.get("tool_calls") or value.get("function"), dict | list):
+            yield from _calls_in(inner)
+            return
+        name = value.get("name") or value.get("tool") or value.get("tool_name") or value.get("function")
+        if isinstance(name, str):
+            yield (name, _arguments_of(value))
+
+
+def _arguments_of(call: dict[str, object]) -> str:
+    for key in ("arguments", "parameters", "args", "input"):
+        if key in call:
+            given = call[key]
+            return given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+    return "{}"
+
+
+class PromptedTools:
+    """A `ChatModel` that calls tools over one that cannot."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.name = model.name
+        self._model = model
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._model.facts
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """The model's response, its calls read. Text that may be one is told when it turns out to be none.
+
+        Raises:
+            ModelFailure: as the model's.
+        """
+        plain = replace(request, items=[_to_text(item) for item in request.items], tools=())
+        if not request.tools:
+            return await self._model.respond(plain, on_event)
+        static = "\n\n".join(part for part in (request.system.static, describe_tools(request.tools)) if part)
+        plain = replace(plain, system=SystemPrompt(static, request.system.dynamic))
+        screen = _Screen(on_event)
+        response = await self._model.respond(plain, screen)
+        read = read_calls(response.text, (spec.name for spec in request.tools))
+        if not read.calls:
+            screen.release()
+            return response
+        calls = tuple(
+            ToolCall(f"prompted-{len(request.items)}-{index}", name, arguments)
+            for index, (name, arguments) in enumerate(read.calls)
+        )
+        if response.stop not in {StopReason.LENGTH, StopReason.REFUSED}:
+            for index, call in enumerate(calls):
+                on_event(CallStreamed(index, call))
+            response = replace(response, stop=StopReason.TOOLS)
+        return replace(response, text=read.text, tool_calls=calls)
+
+    async def aclose(self) -> None:
+        """Close the model."""
+        await self._model.aclose()
+
+
+def _to_text(item: Item) -> Item:
+    """Calls as they were asked to be written, results as notes: this model knows no others."""
+    match item:
+        case ToolItem():
+            return NoteItem(f"the tool {item.name} gave: {item.content}")
+        case AssistantItem() if item.tool_calls:
+            calls = map(_to_block, item.tool_calls)
+            return AssistantItem("\n".join(part for part in (item.text, *calls) if part), (), item.thinking)
+        case _:
+            return item
+
+
+def _to_block(call: ToolCall) -> str:
+    arguments = readable_arguments(call.arguments)
+    return f'{OPEN}\n{{"name": {json.dumps(call.name)}, "arguments": {arguments}}}\n{CLOSE}'
+
+
+class _Screen:
+    """Passes text on up to where a call may begin, and holds the rest back."""
+
+    def __init__(self, on_event: OnModelEvent) -> None:
+        self._on_event = on_event
+        self._begun = False  # something other than white space was passed on
+        self._held: list[str] = []
+        self._holds = False
+
+    def __call__(self, event: ModelEvent) -> None:
+        if not isinstance(event, TextDelta):
+            self._on_event(event)
+            return
+        if self._holds:
+            self._held.append(event.text)
+            self._on_event(ALIVE)
+            return
+        text = "".join((*self._held, event.text))
+        sure = self._sure_chars(text)
+        self._held = [text[sure:]] if text[sure:] else []
+        self._begun = self._begun or bool(text[:sure].strip())
+        self._on_event(TextDelta(text[:sure]) if sure else ALIVE)
+
+    def _sure_chars(self, text: str) -> int:
+        """How much of the text is no call for certain."""
+        start = len(text) - len(text.lstrip())
+        if not self._begun and text[start:].startswith(("{", "[")):
+            self._holds = True
+            return start
+        marks = [text.find(opener) for opener in _OPENERS[:2]]
+        if found := [at for at in marks if at >= 0]:
+            self._holds = True
+            return min(found)
+        return next((len(text) - n for n in range(len(OPEN) - 1, 0, -1) if _may_begin(text[-n:])), len(text))
+
+    def release(self) -> None:
+        """There is no call: what was held back is text."""
+        if self._held:
+            self._on_event(TextDelta("".join(self._held)))
+            self._held = []
+
+
+def _may_begin(end: str) -> bool:
+    return any(opener.startswith(end) for opener in _OPENERS[:2])

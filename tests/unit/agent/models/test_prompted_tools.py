@@ -1,0 +1,148 @@
+"""Tools over a model that has none: what it is told, what is read out of its words, and what stays words."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.models.prompted_tools import PromptedTools, read_calls
+from agent.models.scripted import Says, ScriptedModel
+from agent.ports import CallStreamed, ModelFailure, ModelRequest, SystemPrompt, TextDelta, ToolSpec
+from agent.transcript import AssistantItem, NoteItem, StopReason, ToolCall, ToolItem, UserItem
+
+SPEC = ToolSpec("double", "Doubles a number.", {"type": "object", "properties": {"n": {"type": "integer"}}})
+SYSTEM = SystemPrompt("be kind", "to Ana")
+CALL = '{"name": "double", "arguments": {"n": 21}}'
+READ = ("double", {"n": 21})
+
+
+ITEMS = (UserItem("go"),)
+
+
+async def ask(text, *, items=ITEMS, tools=(SPEC,), **says):
+    model = ScriptedModel([Says(text, **says)])
+    events = []
+    response = await PromptedTools(model).respond(ModelRequest(SYSTEM, items, tools), events.append)
+    return response, events, model.requests[0]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f"<tool_call>\n{CALL}\n</tool_call>",
+        f"<tool_call>{CALL}",
+        f"Let me see.\n<tool_call>{CALL}</tool_call>",
+        f"```json\n{CALL}\n```",
+        f"Sure:\n```\n{CALL}\n```",
+        f"```tool_call\n{CALL}",
+        CALL,
+        f" [{CALL}]",
+        '{"tool": "double", "parameters": {"n": 21}}',
+        '{"function": {"name": "double", "arguments": "{\\"n\\": 21}"}}',
+        '{"tool_calls": [{"type": "function", "function": {"name": "double", "arguments": {"n": 21}}}]}',
+        '<tool_call>{"name": "double", "arguments": {"n": 21,},}</tool_call>',
+    ],
+)
+async def test_a_call_is_read_however_it_is_written(written):
+    """The form that was asked for, and those that models fall back to."""
+    response, events, _ = await ask(written)
+    assert [READ] == [(call.name, json.loads(call.arguments)) for call in response.tool_calls]
+    assert StopReason.TOOLS is response.stop
+    assert list(response.tool_calls) == [event.call for event in events if isinstance(event, CallStreamed)]
+    told = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert "{" not in told + response.text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "You practised for 45 minutes.",
+        'Write {"name": "x"} into the file.',
+        '```json\n{"name": "cello", "minutes": 5}\n```',
+        '{"name": "triple", "arguments": {}}',
+        "```python\nprint(1)\n```\nThat prints 1.",
+        "a < b, and <tool is no mark",
+        "{not json",
+        "",
+    ],
+)
+async def test_what_is_no_call_stays_text(words):
+    """Told whole, though some of it was held back; JSON that names no tool there is is an answer."""
+    response, events, _ = await ask(words)
+    assert ((), words) == (response.tool_calls, response.text)
+    assert words == "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+async def test_several_calls_are_read_in_order():
+    """Each block is one, with an id of its own."""
+    blocks = "".join(f'<tool_call>{{"name": "double", "arguments": {{"n": {n}}}}}</tool_call>\n' for n in range(3))
+    response, _, _ = await ask(blocks)
+    assert [0, 1, 2] == [json.loads(call.arguments)["n"] for call in response.tool_calls]
+    assert 3 == len({call.id for call in response.tool_calls})
+
+
+async def test_a_marked_call_that_cannot_be_read_is_a_call():
+    """The model is told that it could not be read; it is no answer for the person."""
+    response, _, _ = await ask('<tool_call>{"name": "double", "arguments": {oops</tool_call>')
+    assert [("double", '{"name": "double", "arguments": {oops')] == [(c.name, c.arguments) for c in response.tool_calls]
+
+
+async def test_a_cut_response_begins_no_call():
+    """It may be half a call (F29)."""
+    response, events, _ = await ask(f"<tool_call>{CALL}", stop=StopReason.LENGTH)
+    assert StopReason.LENGTH is response.stop
+    assert [] == [event for event in events if isinstance(event, CallStreamed)]
+
+
+async def test_the_model_is_told_its_tools_and_what_they_gave():
+    """In words: its request holds no tool, no call and no result; what is the same for everybody stays in front."""
+    items = (
+        UserItem("double 21"),
+        AssistantItem("Let me see.", (ToolCall("c", "double", '{"n": 21}'),)),
+        ToolItem("c", "double", '{"success":true,"data":42,"error":null}'),
+    )
+    _, _, request = await ask("42", items=items)
+    assert () == request.tools
+    assert request.system.static.startswith("be kind\n\n# Tools")
+    assert '"name": "double"' in request.system.static
+    assert "to Ana" == request.system.dynamic
+    said, gave = request.items[1:]
+    assert f"Let me see.\n<tool_call>\n{CALL}\n</tool_call>" == said.text
+    assert NoteItem('the tool double gave: {"success":true,"data":42,"error":null}') == gave
+    assert [READ] == [(name, json.loads(arguments)) for name, arguments in read_calls(said.text, ["double"]).calls]
+
+
+async def test_without_tools_nothing_is_read():
+    """A last answer is an answer, whatever it looks like."""
+    response, _, request = await ask(CALL, tools=())
+    assert (CALL, ()) == (response.text, response.tool_calls)
+    assert SYSTEM == request.system
+
+
+@given(st.text(alphabet='<tool_call>`{}[]",: \nab/', max_size=200), st.integers(1, 7))
+def test_whatever_it_says_nothing_is_lost_or_raised(words, size):
+    """Text that is no call is told byte for byte, cut anywhere."""
+
+    class Speaks:
+        name = "speaks:test"
+
+        async def respond(self, request, on_event):
+            for at in range(0, len(words), size):
+                on_event(TextDelta(words[at : at + size]))
+            return await ScriptedModel([Says(words)]).respond(request, lambda _event: None)
+
+    events = []
+    running = PromptedTools(Speaks()).respond(ModelRequest(SYSTEM, (UserItem("go"),), (SPEC,)), events.append)
+    with pytest.raises(StopIteration) as ended:
+        running.send(None)
+    response = ended.value.value
+    told = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert response.tool_calls or words == response.text == told
+    assert words.startswith(told)
+
+
+async def test_a_failure_is_the_models():
+    """It travels up as it is."""
+    with pytest.raises(ModelFailure):
+        await PromptedTools(ScriptedModel([])).respond(ModelRequest(SYSTEM, (UserItem("go"),)), lambda _event: None)

@@ -1,0 +1,128 @@
+"""Numbers that encourage and are true: what is said grows with what there is to say."""
+
+from datetime import timedelta
+
+import pytest
+
+from agent.coach.journey import journey_report
+from agent.coach.numbers import Number, one_number_text
+from agent.coach.patterns import patterns_report
+from agent.coach.prose import history_text, skill_stats_text, stats_text
+from agent.coach.reports import Trend, sessions_report
+from agent.coach.texts import say, say_date
+from tests.fakes.practice_reader import ANA, TODAY, FakePractice
+
+DAY = timedelta(days=1)
+
+
+async def stats(practice: FakePractice, language: str = "en", skill: str | None = None) -> str:
+    """What `/stats` says, of all or of one skill."""
+    skills, days = await practice.skills(ANA), await practice.days(ANA)
+    journey = journey_report(skills, days, TODAY, 0)
+    patterns = patterns_report(await practice.sessions(ANA), TODAY)
+    if skill is None:
+        return stats_text(language, journey, patterns)
+    one_journey = next(each for each in journey.skills if each.skill.name == skill)
+    return skill_stats_text(language, one_journey, TODAY, patterns)
+
+
+def practised(*days_ago: int, minutes: int = 30) -> FakePractice:
+    """Guitar on these days."""
+    practice = FakePractice()
+    for ago in days_ago:
+        practice.log("Guitar", TODAY - ago * DAY, minutes)
+    return practice
+
+
+class TestBeginning:
+    @pytest.mark.parametrize(("language", "begun"), [("en", "you have begun"), ("es", "has empezado")])
+    async def test_day_one_reads_like_a_beginning(self, language: str, begun: str):
+        """No zeros, no averages, no bests, no trend, no centuries: what was done, and the next level."""
+        text = await stats(practised(0), language)
+        assert begun in text
+        assert "📘" in text
+        for word in ("average", "media", "Best", "Mejor", "Trend", "Tendencia", "hundred", "cien años", " 0 "):
+            assert word not in text
+        assert len(text.splitlines()) <= 5
+
+    async def test_the_first_week_compares_nothing(self):
+        """Three days in: what is done this week, and no week before the first."""
+        text = await stats(practised(0, 1, 2))
+        assert "This week **1 h 30 min**" in text
+        assert "**3 days** in a row, your longest so far" in text
+        for word in ("last week", "average", "Trend", "Best week"):
+            assert word not in text
+
+    def test_there_is_no_trend_before_there_is_something_to_compare(self):
+        """Practice of the last four weeks alone is too early to tell."""
+        practice = practised(0, 27)
+        assert Trend.TOO_EARLY is patterns_report(practice.logged, TODAY).trend
+        assert Trend.IMPROVING is patterns_report([*practice.logged, *practised(28, minutes=1).logged], TODAY).trend
+
+
+class TestGoal:
+    async def test_no_goal_is_over_a_hundred_years_away(self):
+        """The next level stands in front; the far goal has its share, and no date."""
+        text = await stats(practised(*range(0, 60, 3)), skill="Guitar")
+        assert "- 🌱 Seed, 10 h of 100 h to 📘 Apprentice" == text.splitlines()[2]
+        assert "On the way to your goal: 10 h of 10\u202f000 h" in text
+        assert "year" not in text
+
+    async def test_a_goal_within_a_lifetime_has_a_month(self):
+        """Four hours a day."""
+        assert "you reach it around" in await stats(practised(*range(60), minutes=240), skill="Guitar")
+
+    async def test_a_broken_streak_invites(self):
+        """It is not counted as zero."""
+        text = await stats(practised(9, 10))
+        assert "Your longest streak was 2 days; a few minutes today begin the next one" in text
+        assert "0 days" not in text
+
+
+class TestDates:
+    @pytest.mark.parametrize(
+        ("ago", "english", "spanish"),
+        [
+            (0, "today", "hoy"),
+            (1, "yesterday", "ayer"),
+            (2, "Monday", "lunes"),
+            (7, "25 February", "25 de febrero"),
+            (365, "4 March 2025", "4 de marzo de 2025"),
+        ],
+    )
+    def test_dates_are_said_as_people_say_them(self, ago: int, english: str, spanish: str):
+        """Never as year-month-day."""
+        said = [say_date(language, TODAY - ago * DAY, TODAY).lower() for language in ("en", "es")]
+        assert [english.lower(), spanish] == said
+
+
+class TestOneNumber:
+    @pytest.mark.parametrize("language", ["en", "es"])
+    @pytest.mark.parametrize("number", Number)
+    async def test_a_question_gets_one_sentence(self, language: str, number: Number):
+        """Each number has its own in both languages."""
+        practice = practised(0, 1, 9)
+        journey = journey_report(await practice.skills(ANA), await practice.days(ANA), TODAY, 0)
+        text = one_number_text(language, journey, number)
+        assert 1 == len(text.splitlines())
+        assert "number." not in text
+        assert text.startswith("🎸 Guitar: ") == (number is Number.LEVEL)
+
+    async def test_about_one_skill(self):
+        """Its own number."""
+        practice = practised(0, 1)
+        practice.log("Piano", TODAY, 60)
+        journey = journey_report(await practice.skills(ANA), await practice.days(ANA), TODAY, 0)
+        assert "🎸 Guitar: **1 h** in all." == one_number_text("en", journey, Number.TOTAL, "Guitar")
+        assert "**2 h** in all." == one_number_text("en", journey, Number.TOTAL)
+
+
+async def test_a_long_history_is_cut_and_says_where_the_rest_is() -> None:
+    """Twenty lines, not ninety."""
+    practice = practised(*range(90))
+    (guitar,) = await practice.skills(ANA)
+    report = sessions_report(guitar, await practice.sessions(ANA), 90)
+    text = history_text("en", [report], TODAY)
+    assert 20 == text.count("- ")
+    assert "And 70 more; /export gives you all of it as a file." in text
+    assert say("es", "history.none") == history_text("es", [sessions_report(guitar, (), 90)], TODAY)
