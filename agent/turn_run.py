@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TypeGuard
 
 import structlog
 
@@ -159,7 +158,7 @@ class TurnRun:
         if response is not None:
             response = None if response is self.journal.last else replace(response, tool_calls=())
         told = bool(said.strip()) or reason in {EndReason.COMPLETED, EndReason.STOPPED}
-        note = self._with_unknown_calls(note if told else self._with_findings(note))
+        note = self._with_open_ends(note if told else self._with_findings(note))
         return reason if await self.port.finish(reason, answers.with_note(said, note), response, note) else None
 
     async def end_failed(self, failure: ModelFailure) -> EndReason | None:
@@ -168,7 +167,7 @@ class TurnRun:
         context = failure.kind is FailureKind.CONTEXT
         reason = EndReason.CONTEXT_EXHAUSTED if context else EndReason.MODEL_ERROR
         note = answers.failure_text(self._texts, failure, self._turn.principal.locale)
-        note = self._with_unknown_calls(self._with_findings(note))
+        note = self._with_open_ends(self._with_findings(note))
         text = answers.with_note(self.said_so_far(), note)
         return reason if await self.port.finish(reason, text, None, note) else None
 
@@ -179,14 +178,16 @@ class TurnRun:
         found = found_text(self._texts, self.journal.events, self._tell, principal.locale, today)
         return answers.with_note(found, note)
 
-    def _with_unknown_calls(self, note: str) -> str:
-        """The words of an end, with the calls of which nobody knows whether they happened."""
-        unknown = sorted({event.name for event in self.journal.events if _is_unknown(event)})
-        if not unknown:
-            return note
-        words = answers.unknown_calls_text(self._texts, unknown, self._turn.principal.locale)
-        return answers.with_note(note, words)
+    def _with_open_ends(self, note: str) -> str:
+        """The words of an end, with the calls that nobody confirmed, and those that nobody knows whether happened."""
+        texts, locale = self._texts, self._turn.principal.locale
+        if expired := _names(self.journal.events, CallOutcome.EXPIRED):
+            note = answers.with_note(note, answers.expired_calls_text(texts, expired, locale))
+        if unknown := _names(self.journal.events, CallOutcome.UNKNOWN):
+            note = answers.with_note(note, answers.unknown_calls_text(texts, unknown, locale))
+        return note
 
 
-def _is_unknown(event: JournalEvent) -> TypeGuard[ToolReturned]:
-    return isinstance(event, ToolReturned) and event.outcome is CallOutcome.UNKNOWN
+def _names(events: Sequence[JournalEvent], outcome: CallOutcome) -> list[str]:
+    """The tools whose calls came to this."""
+    return sorted({event.name for event in events if isinstance(event, ToolReturned) and event.outcome is outcome})

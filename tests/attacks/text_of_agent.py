@@ -364,5 +364,5 @@ EXCUSED: dict[str, str] = {
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
     "agent.recoveries:Recoveries._discard": "counts what one model call gathered",
-    "agent.turn_run:TurnRun._with_unknown_calls": "loops over the names of tools whose outcome is unknown",
+    "agent.turn_run:_names": "loops over the names of tools whose calls came to nothing",
 }
