@@ -100,6 +100,8 @@ class AgentConfig(BaseModel):
     """Tool calls of one response that are run; more are refused."""
     max_parallel_calls: int = Field(default=10, ge=1)
     """Tool calls that run at the same time."""
+    max_results_chars: int = Field(default=400_000, ge=1000)
+    """Characters of tool results that a conversation takes, at most half the model's window; the rest is read on."""
     max_output_tokens: int = Field(default=8192, ge=1)
     """Output cap of a response."""
     raised_output_tokens: int = Field(default=65_536, ge=1)

@@ -104,7 +104,7 @@ class ModelCaller:
         self._streamed.clear()
         self._separator = answer_separator(self._journal.events)
         self._executor.expect(self._journal.steps if with_tools else None)
-        tools: tuple[ToolSpec, ...] = self._executor.tools.specs if with_tools else ()
+        tools: tuple[ToolSpec, ...] = self._specs() if with_tools else ()
         return replace(
             self._request,
             items=self._items(),
@@ -199,6 +199,11 @@ class ModelCaller:
             case RetryPause():
                 self._retry_budget_s = max(0.0, self._retry_budget_s - event.seconds)
         self._port.progress(event)
+
+    def _specs(self) -> tuple[ToolSpec, ...]:
+        """The tools that are always told of, and those that this conversation has looked for."""
+        box = self._executor.tools
+        return box.specs_with(box.names_loaded((*self._turn.history, *fold(self._journal.events))))
 
     def _items(self) -> list[Item]:
         own = fold(self._journal.events)

@@ -245,6 +245,10 @@ class TurnPort(Protocol):
         """
         ...
 
+    async def whole_result(self, handle: str) -> str | None:
+        """The raw result of a call, by its call key: of this conversation and this person; None: there is none."""
+        ...
+
     def steering_waits(self) -> bool:
         """Whether `steer` would claim something now."""
         ...

@@ -29,6 +29,7 @@ from agent.tools.executor import Executor
 from agent.tools.guards import NoHooks, Permissions, ToolHooks
 from agent.tools.permit import ChainPermissions, name_rules
 from agent.tools.pipeline import CallResult, Pipeline
+from agent.tools.reading_on import ResultBudget
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
     CallOutcome,
@@ -37,6 +38,7 @@ from agent.transcript import (
     ModelResponded,
     ToolReturned,
     answer_text,
+    fold,
     open_calls,
 )
 
@@ -102,6 +104,9 @@ class TurnRun:
             tools=agent.toolbox,
             permissions=agent.permissions or _by_names(limits),
             hooks=agent.hooks,
+            budget=ResultBudget.of(
+                (*turn.history, *fold(turn.events)), limits.max_results_chars, agent.model.facts.context_window_tokens
+            ),
             principal=turn.principal,
             port=port,
             journal=self.journal,

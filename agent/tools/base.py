@@ -30,6 +30,14 @@ class Effect(StrEnum):
         return self in {Effect.IDEMPOTENT, Effect.UNSAFE}
 
 
+WholeResult = Callable[[str], Awaitable[str | None]]
+"""The raw result of an earlier call, by its handle; None: this person has none of it in this conversation."""
+
+
+async def _no_result(_handle: str) -> str | None:
+    return None
+
+
 @dataclass(frozen=True, slots=True)
 class Allow:
     """The call may run."""
@@ -52,6 +60,8 @@ class ToolContext:
     principal: Principal
     now: datetime  # aware UTC
     call_key: str  # turn/step/index: the idempotency key
+    max_result_chars: int = 100_000  # what its result may take in the conversation; the rest of it is read on
+    whole_result: WholeResult = _no_result
     can_use_tool: "CanUseTool" = field(default_factory=lambda: _deny_nested, repr=False, compare=False)
     """What a tool asks before it has another one run: hooks and permission decide as of any call of the turn's."""
 

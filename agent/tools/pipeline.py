@@ -20,7 +20,8 @@ from agent.tools.arguments import BadArguments, NotJson, fit, read
 from agent.tools.base import Allow, Deny, Effect, Tool, ToolContext, ToolError
 from agent.tools.guards import Ask, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
 from agent.tools.permit import sorted_json
-from agent.tools.results import failure_result, fit_result, success_result
+from agent.tools.reading_on import ResultBudget
+from agent.tools.results import failure_result, success_result
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, EndReason, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
 
@@ -103,6 +104,7 @@ class Pipeline:
     tool_timeout_s: float
     remaining_s: Callable[[], float]
     hooks: ToolHooks = field(default_factory=NoHooks)
+    budget: ResultBudget = field(default_factory=ResultBudget)
 
     async def run(self, pending: PendingCall) -> CallResult:
         """The one result of this call, journaled: these steps in this order, whatever the tool."""
@@ -158,7 +160,9 @@ class Pipeline:
             raise _CallEnded(str(problem), CallOutcome.FAILED, malformed=True) from None
         except BadArguments as problem:
             raise _CallEnded(str(problem), CallOutcome.FAILED) from None
-        return ToolUse(tool, arguments, ToolContext(self.principal, self.clock(), pending.key, self.can_use), risk)
+        room_chars, whole = self.budget.room_chars(tool), self.port.whole_result
+        context = ToolContext(self.principal, self.clock(), pending.key, room_chars, whole, self.can_use)
+        return ToolUse(tool, arguments, context, risk)
 
     async def _validate(self, use: ToolUse) -> None:
         """What no schema can say of the input, said by the tool itself."""
@@ -280,16 +284,21 @@ class Pipeline:
         empty = pending.to_returned("")
         if use.tool.effect is not Effect.LOCAL:
             raw = replace(empty, content=success_result(data))
-            shown = _within_budget(use.tool, raw)
+            shown = self._fit(use.tool, raw)
             await self.journal.record(raw, *shown)
         else:
             try:
                 raw = await self.journal.apply(data, empty)
             except ToolError as refusal:
                 raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
-            if shown := _within_budget(use.tool, raw):
+            if shown := self._fit(use.tool, raw):
                 await self.journal.record(*shown)
         return replace(raw, content=shown[0].content) if shown else raw
+
+    def _fit(self, tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
+        """What the model sees in place of a raw result that is too long for its tool, or for the conversation."""
+        shown = self.budget.fit(tool, raw.call_key, raw.content)
+        return () if shown is raw.content else (_to_rewritten(replace(raw, content=shown)),)
 
     async def _journal_failure(self, pending: PendingCall, over: _CallEnded) -> ToolReturned:
         returned = pending.to_returned(failure_result(over.error), over.outcome)
@@ -303,7 +312,7 @@ class Pipeline:
         post = await self.hooks.post_tool(ran, returned)
         said: list[ToolResultRewritten | Nudged] = []
         if post.content is not None and post.content != returned.content:
-            returned = replace(returned, content=fit_result(post.content, ran.tool.max_result_chars))
+            returned = replace(returned, content=self.budget.fit(ran.tool, returned.call_key, post.content))
             said.append(_to_rewritten(returned))
         said += [Nudged(returned.step, context) for context in (hooked.context, post.context) if context]
         if said:
@@ -348,11 +357,6 @@ def _fit_output(tool: Tool, data: object) -> object:
     except ValidationError as problem:
         log.warning("tool_output_refused", tool=tool.name, errors=problem.error_count())
         raise ToolError(f"{tool.name} ran, but its result is not what it promises.") from None
-
-
-def _within_budget(tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
-    shown = fit_result(raw.content, tool.max_result_chars)
-    return () if shown is raw.content else (_to_rewritten(replace(raw, content=shown)),)
 
 
 def _to_rewritten(shown: ToolReturned) -> ToolResultRewritten:

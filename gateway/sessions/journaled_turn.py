@@ -38,7 +38,7 @@ from gateway.sessions.deps import SessionContext, TurnDeps
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.questions import is_numbered
 from gateway.sessions.turn import ClaimedTurn
-from gateway.store import approvals
+from gateway.store import approvals, journal
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn
@@ -106,6 +106,12 @@ class JournaledTurn:
         failpoint("effect_post")
         self._note_journaled((event,))
         return event
+
+    async def whole_result(self, handle: str) -> str | None:
+        """The raw result of a call of this conversation, as far as it ran for the person of this turn."""
+        turn = self._turn
+        look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
+        return await self._deps.store.read(look)
 
     def steering_waits(self) -> bool:
         """True if a queued message can steer this turn."""

@@ -235,6 +235,18 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
         connection.execute(insert_new(connection, events), rows)
 
 
+def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:
+    """The raw result of a call of this conversation that ran for this person; None: there is none, or none any more."""
+    own = sa.and_(turns.c.id == events.c.turn_id, turns.c.user_id == user_id)
+    payload = connection.execute(
+        sa.select(events.c.payload)
+        .join(turns, own)
+        .where(events.c.call_key == call_key, events.c.kind == "tool_returned", events.c.session_id == session_id)
+    ).scalar()
+    event = None if payload is None else JOURNAL_EVENT.validate_json(payload)
+    return event.content if isinstance(event, ToolReturned) else None
+
+
 def result_of(connection: sa.Connection, call_key: str) -> ToolReturned | None:
     """The journaled result of a call; None where there is none."""
     payload = connection.execute(

@@ -27,7 +27,8 @@ from agent.models import (
 from agent.models.sse import EventParser
 from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
-from agent.tools import arguments, results
+from agent.tools import arguments, reading_on, results
+from agent.tools.base import Tool
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
     AssistantItem,
@@ -197,6 +198,19 @@ def refused(text: str) -> None:
     failures.from_error({"message": text, "code": text}, "sk-secret")
 
 
+async def _nothing(_context: object, _arguments: object) -> None:
+    pass
+
+
+DEFERRED = ToolBox([Tool(name="later", description="Do it later", arguments=Number, run=_nothing, should_defer=True)])
+
+
+def searched(text: str) -> None:
+    """What stands in a transcript as the result of a search for tools."""
+    for content in (text, '{"data":{"loaded":["' + text + '"]}}', '{"data":{"loaded":[' + text + "]}}"):
+        DEFERRED.names_loaded([ToolItem("c", "tool_search", content)])
+
+
 def call_arguments(text: str) -> None:
     """What a model wrote for a tool."""
     for written in (text, '{"n": "' + text + '"}', '{"n":' + text + "}"):
@@ -334,12 +348,16 @@ ENTRIES: dict[str, Entry] = {
     "agent.stuck:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
+    "agent.tools.reading_on:page_of": Entry(lambda text: reading_on.page_of(text, 0, 10_000)),
+    "agent.tools.toolbox:ToolBox.find_deferred": Entry(DEFERRED.find_deferred, 500),
+    "agent.tools.toolbox:ToolBox.names_loaded": Entry(searched),
     "agent.permissions.rules:ruling_of": Entry(ruled),
     "agent.tools.toolbox:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
     "agent.wellformed:well_formed": Entry(well_formed),
 }
 
 EXCUSED: dict[str, str] = {
+    "agent.tools.toolbox:ToolBox._specs_with": "loops over the names of our own tools",
     "agent.permissions.config": "the operator's own rules, read once at the start",
     "agent.permissions.rules:PermissionRule.names_one_tool": "the operator's own rules, read once at the start",
     "agent.permissions.rules:parse_rule": "the operator's own rules, read once at the start",

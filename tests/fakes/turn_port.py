@@ -85,6 +85,10 @@ class FakeTurnPort:
             self.waiting.clear()
         return items
 
+    async def whole_result(self, handle: str) -> str | None:
+        found = [event for event in self.events if isinstance(event, ToolReturned) and event.call_key == handle]
+        return found[0].content if found else None
+
     def steering_waits(self) -> bool:
         return bool(self.waiting)
 

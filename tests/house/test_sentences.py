@@ -18,7 +18,7 @@ APART = ("agent/coach/", "channels/simulators/")
 FOR_THE_MODEL = {
     "agent/models/openai_format.py", "agent/models/prompted_tools.py",
     "agent/recovery.py", "agent/tools/executor.py", "agent/tools/guards.py",
-    "agent/tools/schemas.py", "agent/tools/toolbox.py",
+    "agent/tools/reading_on.py", "agent/tools/schemas.py", "agent/tools/toolbox.py",
     "agent/tools/pipeline.py", "agent/tools/results.py", "agent/transcript.py", "channels/console/limits.py",
     "channels/discord/limits.py", "channels/slack/limits.py", "channels/telegram/limits.py", "channels/web/limits.py",
     "gateway/safety/guard.py", "gateway/sessions/journaled_turn.py", "gateway/sessions/user_items.py",
