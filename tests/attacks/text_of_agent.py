@@ -25,6 +25,7 @@ from agent.models import (
     prompted_tools,
 )
 from agent.models.sse import EventParser
+from agent.permissions.judge import read_judgement
 from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
 from agent.tools import arguments, reading_on, results
@@ -313,6 +314,12 @@ def told_results(text: str) -> None:
     findings.found_text(HARNESS, returned, tell_result, "en", TODAY)
 
 
+def judged(text: str) -> None:
+    """What a small model may answer."""
+    with suppress(ValueError):
+        read_judgement(text)
+
+
 ENTRIES: dict[str, Entry] = {
     "agent.coach.log_line:parse_log": Entry(parse_log, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
@@ -352,6 +359,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.tools.toolbox:ToolBox.find_deferred": Entry(DEFERRED.find_deferred, 500),
     "agent.tools.toolbox:ToolBox.names_loaded": Entry(searched),
     "agent.permissions.rules:ruling_of": Entry(ruled),
+    "agent.permissions.judge:read_judgement": Entry(judged),
     "agent.tools.toolbox:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
     "agent.wellformed:well_formed": Entry(well_formed),
 }
@@ -382,5 +390,6 @@ EXCUSED: dict[str, str] = {
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
     "agent.recoveries:Recoveries._discard": "counts what one model call gathered",
-    "agent.turn_run:_names": "loops over the names of tools whose calls came to nothing",
+    "agent.tools.permit:name_rules": "the operator's own patterns, read once at the start",
+    "agent.permissions.judge:Judge.judge": "looks at the length of one call, and waits for a model",
 }
