@@ -208,7 +208,7 @@ class ModelCaller:
     def _specs(self) -> tuple[ToolSpec, ...]:
         """The tools that are always told of, and those that this conversation has looked for."""
         box = self._executor.tools
-        return box.specs_with(box.names_loaded((*self._turn.history, *fold(self._journal.events))))
+        return box.specs_with(box.names_loaded((*self._window.history, *fold(self._journal.events))))
 
     def _items(self) -> list[Item]:
         items = self._window.items(with_history=not self._has_taken(Rung.HISTORY_DROPPED))

@@ -173,9 +173,7 @@ class JournaledTurn:
                 self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing
             )  # what stands there already becomes the question
             commit = partial(commits.park, place=self._reserve(1), parked=parked, approval=approval, parts=parts)
-            failpoint("park_pre")
             await self._deps.store.write(commit, then=partial(self._note_parked, approval))
-            failpoint("park_post")
             self._note_journaled((parked,))
             self._live.clear_sign()
             if self.stopping() is not None:

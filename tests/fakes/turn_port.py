@@ -4,7 +4,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import NoReturn
 
+from agent.consent import AskedCall, Consent, Parked, TurnParked
 from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, Turn, TurnProgress
 from agent.transcript import (
     EndReason,
@@ -46,6 +48,8 @@ class FakeTurnPort:
     applied: dict[str, ToolReturned] = field(default_factory=dict)
     commits: int = 0
     summaries: list[tuple[Summary, tuple[ModelResponded, ...]]] = field(default_factory=list)
+    consents: dict[str, Consent] = field(default_factory=dict)  # what was said, by call key
+    asked: list[AskedCall] = field(default_factory=list)
     on_progress: Callable[[TurnProgress], None] | None = None
     _stop: EndReason | None = None
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
@@ -93,6 +97,15 @@ class FakeTurnPort:
 
     def steering_waits(self) -> bool:
         return bool(self.waiting)
+
+    async def consent(self, ask: AskedCall) -> Consent | None:
+        self.asked.append(ask)
+        return self.consents.get(ask.call_key)
+
+    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
+        await asyncio.sleep(0)
+        self._commit(Parked(ask.step, ask.call_key, ask.tool, "a1", left_s))
+        raise TurnParked
 
     async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
         await asyncio.sleep(0)
