@@ -3,8 +3,8 @@
 The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn, Protocol
 
@@ -20,6 +20,7 @@ from agent.transcript import (
     ToolReturned,
     UserItem,
 )
+from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, ToolProgress, ToolStarted, TurnFinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,58 +210,40 @@ class ChatModel(Protocol):
 # ---------------------------------------------------------------- the turn
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted:
-    """A tool call runs now."""
-
-    name: str
-    call_key: str = ""
-    words: str = ""  # key of the agent's catalogue for what it does; empty: it has no words but its name
-
-
-@dataclass(frozen=True, slots=True)
-class ToolProgress:
-    """A tool says what it is doing."""
-
-    name: str
-    call_key: str
-    words: str  # key of the agent's catalogue
-    values: Mapping[str, object] = field(default_factory=dict)  # of the fields of those words
-
-
-@dataclass(frozen=True, slots=True)
-class ToolEnded:
-    """A tool call is over."""
-
-    name: str
-    success: bool
-    call_key: str = ""
-    took_s: float | None = field(default=None, compare=False)  # None: it did not run
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionPut:
-    """The turn is parked: its person has been asked whether this tool may run."""
-
-    tool: str
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryShortened:
-    """What the model is shown of the conversation was made shorter."""
-
-    how: str  # the rung of the ladder, or the layer
-
-
-@dataclass(frozen=True, slots=True)
-class TurnFinished:
-    """The turn is over, and its answer on its way."""
-
-    reason: EndReason
-
-
 TurnEvent = ModelEvent | ToolStarted | ToolProgress | ToolEnded | QuestionPut | HistoryShortened | TurnFinished
 """One piece of what happens in a turn; `agent.turn_events` streams them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What stands for the older part of a conversation in the prompts of one person."""
+
+    notes: str  # what a model wrote down of it; "" where none could
+    turn_id: str  # what is kept word for word begins with this turn
+    step: int = 0  # and, of its steps, with this one; what its person said in it is kept whole
+    condensed: int = 0  # messages in the notes, all told
+    left_out: int = 0  # messages that are gone without a note, all told: no model could condense them
+
+
+class Prefix:
+    """The static half of a session's prompt, as its first turn found it: what settings say since comes with the next.
+
+    It holds until `/new`, or until the older part of the conversation is summarised: then the cache is lost anyway.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was asked yet."""
+        self._latched: str | None = None
+
+    def latch(self, prompt: SystemPrompt) -> SystemPrompt:
+        """The prompt with the half that was first asked with."""
+        if self._latched is None:
+            self._latched = prompt.static
+        return replace(prompt, static=self._latched)
+
+    def release(self) -> None:
+        """The next prompt is latched anew."""
+        self._latched = None
 
 
 class LocalCommand(Protocol):
@@ -289,6 +272,14 @@ class TurnPort(Protocol):
         """Claim what the principal said meanwhile, with the skipped results it causes, in one commit.
 
         Empty, without a commit, when nothing waits; then nothing was overtaken either.
+        """
+        ...
+
+    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+        """Let this stand for the older part of the conversation from now on, with what it cost, in one commit.
+
+        Raises:
+            Fenced: another process owns the session; nothing was written.
         """
         ...
 
@@ -358,3 +349,6 @@ class Turn:
     events: Sequence[JournalEvent]  # of this turn so far; more than TurnStarted after a crash
     started_at: datetime  # aware UTC
     hints: str = ""  # how this channel wants text formatted
+    starts: tuple[tuple[int, str], ...] = ()  # where in `history` a turn begins, and its id; oldest first
+    summary: Summary | None = None  # what stands at the head of `history`; None: all of it is there
+    prefix: Prefix = field(default_factory=Prefix)  # of the session

@@ -7,7 +7,8 @@ import asyncio
 from collections import deque
 from collections.abc import Callable
 
-from agent.ports import TextDelta, TextDiscarded, ThinkingDelta, ToolProgress, TurnEvent
+from agent.ports import TextDelta, TextDiscarded, ThinkingDelta, TurnEvent
+from agent.turn_progress import ToolProgress
 
 MOST_WAITING = 256
 """Events that one reader may be behind before whoever makes them waits for it."""

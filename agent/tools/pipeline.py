@@ -3,7 +3,6 @@
 Each step may end the call with a result the model reads. Who has a say in a call stands in `guards`.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -14,73 +13,23 @@ import structlog
 from pydantic import ValidationError
 
 from agent.bounded import Interrupted, run_bounded
+from agent.consent import AskedCall, Consent
 from agent.journal import Journal
-from agent.ports import Principal, ToolEnded, ToolProgress, ToolStarted, TurnPort
+from agent.ports import Principal, TurnPort
 from agent.tools.arguments import BadArguments, NotJson, fit, read
-from agent.tools.base import Effect, Tool, ToolContext, ToolError
-from agent.tools.guards import Allow, Ask, Deny, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
+from agent.tools.base import Allow, Deny, Effect, Tool, ToolContext, ToolError
+from agent.tools.calls import CallAdmission, CallResult, PendingCall
+from agent.tools.guards import Ask, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
+from agent.tools.permit import sorted_json
 from agent.tools.reading_on import ResultBudget
 from agent.tools.results import failure_result, success_result
 from agent.tools.toolbox import ToolBox
-from agent.transcript import CallOutcome, EndReason, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
+from agent.transcript import CallOutcome, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
+from agent.turn_progress import ToolEnded, ToolProgress, ToolStarted
 
 log = structlog.get_logger()
 
-
-@dataclass(slots=True, eq=False)
-class PendingCall:
-    """One call of one response, on its way."""
-
-    call: ToolCall
-    step: int
-    key: str  # turn/step/index
-    intended: ToolIntended | None = None  # a process that died meant to run it so
-    on_over: Callable[[], None] | None = None  # told when it has run, before its result is journaled
-    is_over: bool = False
-    began_s: float | None = None  # monotonic; None: it has not run
-    took_s: float | None = None
-    why_cut: str = ""  # what the model reads of a call that was cut
-    response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
-    _cut: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def break_off(self, why: str) -> None:
-        """Its result is not wanted any more; a tool that may be cut ends now."""
-        self.why_cut = self.why_cut or why
-        self._cut.set()
-
-    async def until_cut(self) -> EndReason:
-        """Wait until it is cut."""
-        await self._cut.wait()
-        return EndReason.STOPPED
-
-    def become(self, wanted: "PendingCall") -> bool:
-        """Be this call of the response as it was journaled; False when it is another."""
-        same = (self.key, self.call.name, self.call.arguments) == (wanted.key, wanted.call.name, wanted.call.arguments)
-        if same:
-            self.call = wanted.call  # it may have got an id of its own since
-            self.response_stands.set()
-        return same
-
-    async def tell_over(self) -> None:
-        """It has run: whatever waits for it may start. Returns when its result may be journaled."""
-        self.is_over = True
-        self.took_s = None if self.began_s is None else _now_s() - self.began_s
-        if self.on_over is not None:
-            self.on_over()
-        await self.response_stands.wait()
-
-    def to_returned(self, content: str, outcome: CallOutcome = CallOutcome.DONE) -> ToolReturned:
-        """The one result of this call."""
-        return ToolReturned(self.step, self.key, self.call.id, self.call.name, content, outcome)
-
-
-@dataclass(frozen=True, slots=True)
-class CallResult:
-    """What became of a call, with what the ladder counts."""
-
-    returned: ToolReturned  # as the model sees it
-    malformed: bool = False  # the model did not write a JSON object
-    timed_out: bool = False
+_EXPIRED = CallOutcome.EXPIRED
 
 
 class _CallEnded(Exception):
@@ -117,7 +66,8 @@ class Pipeline:
             if pending.intended is None:  # else all this was done, and journaled, before its process died
                 use = self._backfill(use)
                 hooked = await self.hooks.pre_tool(use)
-                use = await self._permit(use, hooked)
+                use = use if hooked.arguments is None else await self._rewrite(use, hooked.arguments)
+                use = await self._permit(use, hooked, pending)
                 await self._intend(use, pending)
             ran = use
             data = await self._execute(use, pending)
@@ -164,6 +114,7 @@ class Pipeline:
             max_result_chars=self.budget.room_chars(tool),
             whole_result=self.port.whole_result,
             report=partial(self._report, tool.name, pending.key),
+            can_use_tool=self.can_use,
         )  # fmt: skip
         return ToolUse(tool, arguments, context, risk)
 
@@ -186,21 +137,59 @@ class Pipeline:
         with _own_check(use, "backfill"):
             return replace(use, arguments=use.tool.backfill(use.context, use.arguments))
 
-    async def _permit(self, use: ToolUse, hooked: PreTool) -> ToolUse:
+    async def _permit(self, use: ToolUse, hooked: PreTool, pending: PendingCall) -> ToolUse:
         """The call as it may run; the answer may have rewritten its input."""
         verdict = await self.permissions.decide(use, hooked.verdict)
         if isinstance(verdict, Ask):
-            verdict = await self._ask_person(use, verdict)
+            verdict = await self._ask_person(use, verdict, pending)
         match verdict:
             case Deny():
                 await self.hooks.permission_denied(use, verdict)
-                raise _CallEnded(f"Denied: {verdict.reason}", CallOutcome.DENIED)
+                raise _CallEnded(f"Denied: {verdict.reason}", verdict.outcome)
             case Allow():
                 return use if verdict.arguments is None else await self._rewrite(use, verdict.arguments)
 
-    async def _ask_person(self, use: ToolUse, _asked: Ask) -> Allow | Deny:
-        """Where a turn is parked until a person has answered; as long as nobody can be asked, the answer is no."""
-        return Deny(f"{use.tool.name} needs a person's confirmation, which cannot be asked for here yet.")
+    async def _ask_person(self, use: ToolUse, asked: Ask, pending: PendingCall) -> Allow | Deny:
+        """What the person has said to exactly this; where they have said nothing, the turn waits for them.
+
+        Raises:
+            TurnParked: it is asked, and the turn waits.
+        """
+        call = AskedCall(
+            call_key=pending.key, step=pending.step, tool=use.tool.name, arguments=sorted_json(use),
+            question=asked.question, may_remember=asked.may_remember,
+        )  # fmt: skip
+        match await self.port.consent(call):
+            case Consent.ALLOWED | Consent.REMEMBERED:
+                return Allow()
+            case Consent.DENIED:
+                return Deny("the person said no to this. Do not try it another way; ask what they want instead.")
+            case Consent.EXPIRED:
+                return Deny("the person was asked and did not answer in time. Do not ask again now.", _EXPIRED)
+            case _:
+                await pending.response_stands.wait()  # the wait is behind the response that asked for the call
+                log.info("person_asked", tool=use.tool.name, call_key=pending.key, why=asked.why)
+                return await self.port.park(call, self.remaining_s())
+
+    async def can_use(self, name: str, given: Mapping[str, object], context: ToolContext) -> Allow | Deny:
+        """Whether a tool that runs may have another one run; what a person would have to confirm is denied there."""
+        tool = self.tools.find(name)
+        if tool is None:
+            return Deny(self.tools.missing(name))
+        try:
+            use = ToolUse(tool, fit(dict(given), tool.arguments), context)
+            hooked = await self.hooks.pre_tool(use)
+            if hooked.arguments is not None:
+                use = replace(use, arguments=fit(dict(hooked.arguments), tool.arguments))
+        except BadArguments as problem:
+            return Deny(str(problem))
+        verdict = await self.permissions.decide(use, hooked.verdict)
+        if isinstance(verdict, Ask):
+            verdict = Deny(f"{name} needs the person's word, which cannot be asked for while another tool runs.")
+        if isinstance(verdict, Deny):
+            await self.hooks.permission_denied(use, verdict)
+            return verdict
+        return verdict if verdict.arguments is not None else Allow(use.arguments.model_dump(by_alias=True))
 
     async def _rewrite(self, use: ToolUse, rewritten: Mapping[str, object]) -> ToolUse:
         try:
@@ -226,7 +215,7 @@ class Pipeline:
         tool = use.tool
         await self.port.let_watchers_read()
         self.port.progress(ToolStarted(tool.name, pending.key, tool.says))
-        pending.began_s = _now_s()
+        pending.note_start()
         limit_s = self._limit_s(tool)
         unsure = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.FAILED
         hedge = " Whether it happened is unknown." if tool.effect.is_outside else ""
@@ -298,7 +287,7 @@ class Pipeline:
 
     # ---------------------------------------------------------------- before all of it
 
-    def admit(self, call: ToolCall) -> "CallAdmission":
+    def admit(self, call: ToolCall) -> CallAdmission:
         """What the executor must know of a call to let it start."""
         tool = self.tools.find(call.name)
         try:
@@ -309,14 +298,6 @@ class Pipeline:
             return CallAdmission(reads=False, safe=False)
         reads = tool.effect is Effect.NONE and tool.only_reads(arguments)
         return CallAdmission(reads, tool.is_concurrency_safe(arguments))
-
-
-@dataclass(frozen=True, slots=True)
-class CallAdmission:
-    """What a call says of itself by its name and arguments; one that cannot be read says the unsafe thing."""
-
-    reads: bool  # it may start before its response is over
-    safe: bool  # it may run beside others that are
 
 
 def _fit_output(tool: Tool, data: object) -> object:
@@ -344,10 +325,6 @@ def _own_check(use: ToolUse, what: str) -> Iterator[None]:
         log.exception("tool_check_failed", tool=use.tool.name, check=what, call_key=use.context.call_key)
         error = f"Not run: {use.tool.name} could not check its input ({type(problem).__name__})."
         raise _CallEnded(error, CallOutcome.FAILED) from None
-
-
-def _now_s() -> float:
-    return asyncio.get_running_loop().time()
 
 
 async def _await(checking: Awaitable[None]) -> None:

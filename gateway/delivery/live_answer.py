@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
-from agent.ports import TextDelta, TextDiscarded, ToolProgress, ToolStarted
+from agent.ports import TextDelta, TextDiscarded
 from agent.turn_events import EventReader
+from agent.turn_progress import ToolProgress, ToolStarted
 from channels.base import Channel, Reacts, ShowsTyping, Sign, StreamsDrafts
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import Address, Rendered

@@ -1,7 +1,7 @@
 """What a tool does, in the words and the language of whoever waits; when they are shown is `live_answer`'s matter."""
 
 from agent.catalogue import Catalogue
-from agent.ports import ToolProgress, ToolStarted
+from agent.turn_progress import ToolProgress, ToolStarted
 
 MAX_CHARS = 120
 """What is done is said in a line."""

@@ -13,17 +13,7 @@ from typing import NoReturn
 import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
-from agent.ports import (
-    HistoryShortened,
-    LocalCommand,
-    Principal,
-    QuestionPut,
-    TextDelta,
-    TextDiscarded,
-    ToolEnded,
-    TurnEvent,
-    TurnFinished,
-)
+from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, TurnEvent
 from agent.rungs import Recovered, Rung
 from agent.transcript import (
     EndReason,
@@ -38,6 +28,7 @@ from agent.transcript import (
 )
 from agent.turn_events import TurnEvents
 from agent.turn_figures import turn_figures
+from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, Sign
 from channels.messages import Button
 from gateway.delivery.growing_answer import LiveOutcome
@@ -46,6 +37,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
+from gateway.sessions.condensing import SummaryKeeper
 from gateway.sessions.deps import SessionContext, TurnDeps
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.questions import is_numbered
@@ -121,6 +113,12 @@ class JournaledTurn:
         self._note_journaled((event,))
         return event
 
+    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+        """Let notes stand for the older part of the conversation, in one commit."""
+        keeper = SummaryKeeper(self._deps, self._session, self._channel, self._claimed, self._principal.locale)
+        await keeper.keep(summary, responses)
+        self._watched.publish(HistoryShortened("summary"))
+
     async def whole_result(self, handle: str) -> str | None:
         """The raw result of a call of this conversation, as far as it ran for the person of this turn."""
         turn = self._turn
@@ -181,9 +179,7 @@ class JournaledTurn:
                 self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing
             )  # what stands there already becomes the question
             commit = partial(commits.park, place=self._reserve(1), parked=parked, approval=approval, parts=parts)
-            failpoint("park_pre")
             await self._deps.store.write(commit, then=partial(self._note_parked, approval))
-            failpoint("park_post")
             self._note_journaled((parked,))
             self._watched.publish(QuestionPut(ask.tool))
             self._live.clear_sign()

@@ -5,7 +5,7 @@ import json
 
 from agent.loop import run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.ports import TextDelta, ToolStarted
+from agent.ports import TextDelta
 from agent.tools.base import Effect, ToolContext, ToolError
 from agent.transcript import (
     SKIPPED,
@@ -19,6 +19,7 @@ from agent.transcript import (
     UserItem,
     fold,
 )
+from agent.turn_progress import ToolStarted
 from tests.fakes.agents import a_tool, an_agent, double, returned
 from tests.fakes.turn_port import ANA, FakeTurnPort, a_turn
 

@@ -5,9 +5,10 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent.ports import TextDelta, TextDiscarded, ThinkingDelta, ToolEnded, ToolProgress, ToolStarted, TurnFinished
+from agent.ports import TextDelta, TextDiscarded, ThinkingDelta
 from agent.transcript import EndReason
 from agent.turn_events import LONGEST_WAIT_S, EventReader, TurnEvents
+from agent.turn_progress import ToolEnded, ToolProgress, ToolStarted, TurnFinished
 from tests.fakes.virtual_time import passes, run_virtually
 
 EVENTS = st.one_of(

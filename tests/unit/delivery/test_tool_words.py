@@ -4,8 +4,8 @@ import pytest
 
 from agent.coach.texts import COACH_TEXTS
 from agent.coach.tools import CoachTools
-from agent.ports import ToolProgress, ToolStarted
 from agent.tools.base import tools_of
+from agent.turn_progress import ToolProgress, ToolStarted
 from gateway.delivery.tool_words import MAX_CHARS, tool_words
 from gateway.texts import HARNESS
 
