@@ -274,7 +274,7 @@ class CoachTools:
         found = await self._reader.sessions(principal, since=since, limit=MAX_READ)
         return _json(reports.entries_report(found, skills, since=since, until=until, skill=skill, text=arguments.text))
 
-    @tool(WhichSession, effect=Effect.LOCAL)
+    @tool(WhichSession, effect=Effect.LOCAL, says="tool.delete_session")
     async def delete_session(self, context: ToolContext, arguments: WhichSession) -> LocalCommand:
         """Take back one logged session."""
         return DeleteSession(arguments.session_id)
