@@ -21,6 +21,7 @@ from aiohttp import web
 
 from tests.fakes import anthropic_shapes
 from tests.fakes.model_replies import Answer, Brain, Call, Fault, Reply, named_calls, pieces
+from tests.fakes.strict_transcripts import flaws_in_request
 
 __all__ = ["Brain", "Call", "Fault", "ModelServer", "Reply"]
 
@@ -44,6 +45,8 @@ class ModelServer:
         self.requests: list[Received] = []
         self.keeps_requests = True  # off for long benchmarks
         self.brain: Brain = brain or (lambda _body: reply or Reply("A short answer."))
+        self.flaws: list[str] = []  # what a strict API would have refused; any fails the test when the context closes
+        self.looks = True  # off where somebody else looks for them, or sends what no API takes
         self.closed_early = 0  # streams whose client went away
         self._script: deque[Answer] = deque()
         self._port = port
@@ -80,10 +83,11 @@ class ModelServer:
         self._port = self._runner.addresses[0][1]
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: object, *_: object) -> None:
         self._released.set()
         if self._runner is not None:
             await self._runner.cleanup()
+        assert kind is not None or not self.flaws, f"a strict API refuses: {self.flaws}"
 
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": "test", "object": "model"}]})
@@ -92,6 +96,8 @@ class ModelServer:
         body = orjson.loads(await request.read())
         if self.keeps_requests:
             self.requests.append(Received(body, dict(request.headers), request.path))
+        if self.looks:
+            self.flaws += flaws_in_request(body, openai=request.path != MESSAGES)
         answer = self._script.popleft() if self._script else self.brain(body)
         if answer.delay_s:
             await asyncio.sleep(answer.delay_s)
