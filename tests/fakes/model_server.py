@@ -139,7 +139,7 @@ class ModelServer:
                 _cut(request)
                 return
             if sent == reply.stall_after_chunks:
-                await self._stall(response)
+                await self._stall(response, reply.ping_s)
             if reply.noise:
                 await response.write(b": ping\n\n")
             name = b"" if is_openai else b"event: " + chunk["type"].encode() + end[: len(end) // 2]
@@ -150,10 +150,16 @@ class ModelServer:
             await response.write(b"data: [DONE]" + end)
         await response.write_eof()
 
-    async def _stall(self, response: web.StreamResponse) -> None:
+    async def _stall(self, response: web.StreamResponse, ping_s: float) -> None:
         while not self._released.is_set():
             await response.write(b": ping\n\n")
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(ping_s)
+
+    @property
+    def connections(self) -> int:
+        """How many clients hold a connection; one that has gone from an answer that never comes holds none."""
+        server = None if self._runner is None else self._runner.server
+        return 0 if server is None else sum(one.transport is not None for one in server.connections)
 
 
 def _cut(request: web.Request) -> None:
