@@ -39,6 +39,11 @@ def with_note(said: str, note: str) -> str:
     return "\n\n".join(part for part in (said.rstrip() if note else said, note) if part.strip())
 
 
+def expired_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:
+    """What the person is told of calls that they did not confirm in time."""
+    return texts.text(locale, "answer.calls_expired", tools=", ".join(tools))
+
+
 def unknown_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:
     """What the person is told of calls that may have happened."""
     return texts.text(locale, "answer.calls_unknown", tools=", ".join(tools))

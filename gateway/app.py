@@ -19,6 +19,7 @@ import structlog
 from pydantic import JsonValue
 
 from agent.models.select import UnknownModel, build_model
+from agent.permissions.chain import Mode
 from agent.ports import ChatModel
 from agent.tools.base import Tool
 from channels.base import Channel
@@ -129,6 +130,7 @@ class Gateway:
                 texts.load()
         self._table = command_table(self._product, store)
         self._model = MeasuredModel(_model_of(settings, self._product))
+        self._judge = _judge_of(settings)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
         self._faults = Faults()
@@ -161,6 +163,8 @@ class Gateway:
             if self._manager is not None:
                 await self._manager.aclose()
             await self._model.aclose()
+            if self._judge is not None:
+                await self._judge.aclose()
 
     async def _serve(self, tasks: Supervised, epoch: int) -> None:
         settings, store = self._settings, self._store
@@ -178,6 +182,7 @@ class Gateway:
             product=self._product,
             tools=self._tools,
             model=self._model,
+            judge=self._judge,
             channels=manager,
             people=self._snapshot,
             tasks=tasks,
@@ -317,6 +322,17 @@ def _model_of(settings: Settings, product: AgentProduct) -> ChatModel:
         return build_model(settings.model, product.offline)
     except UnknownModel as unknown:
         raise SettingsError(f"model.name: {unknown}") from None
+
+
+def _judge_of(settings: Settings) -> ChatModel | None:
+    """The small model of mode auto, where it is another one than the one that answers."""
+    permissions = settings.permissions
+    if permissions.mode is not Mode.AUTO or permissions.auto.model in (None, settings.model.name):
+        return None
+    try:
+        return MeasuredModel(build_model(settings.model.model_copy(update={"name": permissions.auto.model})))
+    except UnknownModel as unknown:
+        raise SettingsError(f"permissions.auto.model: {unknown}") from None
 
 
 def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:

@@ -12,7 +12,17 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from agent.calendar import today_of, week_of, zone_of
 from agent.coach import reports
-from agent.coach.changes import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
+from agent.coach.changes import (
+    CreateSkill,
+    DeleteSession,
+    EditSession,
+    EditSkill,
+    LogPractice,
+    MergeSkills,
+    SaveWeeklyPlan,
+    SetWeeklyGoal,
+    UndoLastLog,
+)
 from agent.coach.journey import journey_report
 from agent.coach.kept_plan import plan_report
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
@@ -20,6 +30,7 @@ from agent.coach.plan_answer import bounded_sessions
 from agent.coach.plan_data import WEEK, max_session, plan_week
 from agent.coach.practice import (
     MAX_GOAL_MINUTES,
+    WEEK_MINUTES,
     Insight,
     InsightType,
     PlannedSession,
@@ -115,6 +126,46 @@ class NewPlan(_Arguments):
     sessions: tuple[PlannedArgument, ...] = Field((), max_length=60)
 
 
+class WhichEntries(_Arguments):
+    """Arguments of `get_entries`."""
+
+    since: str | None = Field(None, description="As date in log_practice.", max_length=40)
+    until: str | None = Field(None, max_length=40)
+    skill: str | None = Field(None, description="None: all.", max_length=200)
+    text: str = Field("", description="In the notes.", max_length=200)
+
+
+class WhichSession(_Arguments):
+    """Arguments of `delete_session`."""
+
+    session_id: str = Field(max_length=64)
+
+
+class SkillChange(_Arguments):
+    """Arguments of `edit_skill`."""
+
+    skill: str = Field(max_length=200)
+    name: str | None = Field(None, max_length=200)
+    archived: bool | None = None
+    colour: str | None = Field(None, description="#rrggbb", pattern="^#[0-9a-fA-F]{6}$")
+    emoji: str | None = Field(None, max_length=16)
+    goal_hours: int | None = Field(None, ge=1, le=MAX_GOAL_MINUTES // 60)
+    weekly_minutes: int | None = Field(None, ge=0, le=WEEK_MINUTES, description="0: none.")
+
+
+class TwoSkills(_Arguments):
+    """Arguments of `merge_skills`."""
+
+    skill: str = Field(max_length=200)
+    into: str = Field(max_length=200)
+
+
+class WeeklyGoal(_Arguments):
+    """Arguments of `set_weekly_goal`."""
+
+    minutes: int = Field(ge=0, le=WEEK_MINUTES, description="0: none.")
+
+
 class WhichWeek(_Arguments):
     """Arguments of `show_plan`."""
 
@@ -148,7 +199,8 @@ class CoachTools:
         today, week = today_of(principal, context.now), plan_week(principal, context.now)
         skills = await self._reader.skills(principal)
         totals = await self._reader.days(principal)
-        return _json(journey_report(skills, totals, today, principal.week_start, week))
+        goal = await self._reader.weekly_goal(principal)
+        return _json(journey_report(skills, totals, today, principal.week_start, week, goal))
 
     @tool(MaybeSkill, effect=Effect.NONE, concurrency_safe=True)
     async def analyze_practice_patterns(self, context: ToolContext, arguments: MaybeSkill) -> JsonValue:
@@ -210,6 +262,43 @@ class CoachTools:
             _check(arguments.minutes or 1, day, context)
         skill = None if arguments.skill is None else await self._find_or_name(context.principal, arguments.skill)
         return EditSession(arguments.session_id, arguments.minutes, day, arguments.notes, skill)
+
+    @tool(WhichEntries, effect=Effect.NONE, concurrency_safe=True)
+    async def get_entries(self, context: ToolContext, arguments: WhichEntries) -> JsonValue:
+        """Logged sessions of some days, a skill, or with words in their notes; with ids."""
+        principal = context.principal
+        skills = await self._reader.skills(principal, include_archived=True)
+        skill = None if arguments.skill is None else await self._skill(principal, arguments.skill)
+        since, until = _day(arguments.since, context), _day(arguments.until, context)
+        found = await self._reader.sessions(principal, since=since, limit=MAX_READ)
+        return _json(reports.entries_report(found, skills, since=since, until=until, skill=skill, text=arguments.text))
+
+    @tool(WhichSession, effect=Effect.LOCAL)
+    async def delete_session(self, context: ToolContext, arguments: WhichSession) -> LocalCommand:
+        """Take back one logged session."""
+        return DeleteSession(arguments.session_id)
+
+    @tool(SkillChange, effect=Effect.LOCAL)
+    async def edit_skill(self, context: ToolContext, arguments: SkillChange) -> LocalCommand:
+        """Rename, archive or restore a skill, or change its colour, emoji or goals."""
+        skill = await self._skill(context.principal, arguments.skill)
+        said = arguments.model_dump(exclude={"skill", "goal_hours"}, exclude_none=True)
+        if arguments.goal_hours is not None:
+            said["goal_minutes"] = arguments.goal_hours * 60
+        if not said:
+            raise ToolError("Say what to change.")
+        return EditSkill(skill.id, **said)
+
+    @tool(TwoSkills, effect=Effect.LOCAL)
+    async def merge_skills(self, context: ToolContext, arguments: TwoSkills) -> LocalCommand:
+        """Give all sessions of a skill to another; it is no more. Ask first."""
+        skill, into = await self._skill(context.principal, arguments.skill), arguments.into
+        return MergeSkills(skill.id, (await self._skill(context.principal, into)).id)
+
+    @tool(WeeklyGoal, effect=Effect.LOCAL)
+    async def set_weekly_goal(self, context: ToolContext, arguments: WeeklyGoal) -> LocalCommand:
+        """Minutes a week over all skills."""
+        return SetWeeklyGoal(arguments.minutes)
 
     async def _read_sessions(
         self, context: ToolContext, rows: Sequence[PlannedArgument], names: Sequence[str]

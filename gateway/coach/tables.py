@@ -23,6 +23,7 @@ skills = sa.Table(
     sa.Column("goal_minutes", sa.Integer, nullable=False),  # 600,000 = 10,000 h
     sa.Column("archived", sa.Boolean, nullable=False, default=False),
     sa.Column("created_at", Instant, nullable=False),
+    sa.Column("weekly_minutes", sa.Integer),  # the goal for a week; None: none was set
     sa.UniqueConstraint("tenant_id", "user_id", "name_key"),
 )
 
@@ -69,5 +70,17 @@ practice_effects = sa.Table(
     sa.PrimaryKeyConstraint("tenant_id", "user_id", "key"),
 )
 
-PRACTICE_TABLES = AgentTables(metadata, (partial(add_column, column=weekly_plans.c.sessions),))
+practice_settings = sa.Table(
+    "practice_settings",
+    metadata,
+    tenant_column(),
+    sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False),
+    sa.Column("weekly_goal_minutes", sa.Integer),  # over all skills; None: none was set
+    sa.PrimaryKeyConstraint("tenant_id", "user_id"),
+)
+
+PRACTICE_TABLES = AgentTables(
+    metadata,
+    (partial(add_column, column=weekly_plans.c.sessions), partial(add_column, column=skills.c.weekly_minutes)),
+)
 """The first version's tables were made by the harness's own migrations until 0006."""

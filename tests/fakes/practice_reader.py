@@ -37,6 +37,7 @@ class FakePractice:
     known: list[Skill] = field(default_factory=list)
     logged: list[PracticeSession] = field(default_factory=list)  # in the order logged
     plans: dict[date, WeeklyPlan] = field(default_factory=dict)
+    goal: int | None = None  # minutes a week
 
     def log(self, skill: str, day: date, minutes: int, notes: str = "") -> None:
         """One more session; the skill is made when it is new."""
@@ -74,6 +75,10 @@ class FakePractice:
     async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
         """The plan of that week."""
         return self.plans.get(week) if self._is(principal) else None
+
+    async def weekly_goal(self, principal: Principal) -> int | None:
+        """The goal of a week."""
+        return self.goal if self._is(principal) else None
 
     def _own(self, principal: Principal) -> list[PracticeSession]:
         return self.logged if self._is(principal) else []
@@ -117,6 +122,10 @@ class ConnectedPractice:
     async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
         """The plan of that week."""
         return practice_rows.plan_of(self.connection, principal, week)
+
+    async def weekly_goal(self, principal: Principal) -> int | None:
+        """The goal of a week."""
+        return practice_rows.weekly_goal(self.connection, principal)
 
 
 def add_people(connection: sa.Connection, *people: Principal) -> None:
