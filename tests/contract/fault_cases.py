@@ -86,8 +86,8 @@ def _http() -> Iterator[Case]:
         "F10", "credit", (Fault(400, {"error": {"message": "Your credit balance is too low"}}),), "out of credit"
     )
     yield Case("F11", "404", (Fault(404, {"error": {"type": "not_found_error", "message": "model: x"}}),), "refuses")
-    yield Case("F12", "with a history", (Fault(413, ERROR),), asked=2, before=2)
-    yield Case("F12", "with none", (Fault(413, ERROR),), "too much", asked=1)
+    yield Case("F12", "with a history", (Fault(413, ERROR),), before=2)
+    yield Case("F12", "with none", (Fault(413, ERROR),), "too ", asked=1)
     for status in (408, 409):
         yield Case("F13", f"{status}", (Fault(status, ERROR),), asked=2)
         yield Case("F13", f"{status} for ever", (Fault(status, ERROR),) * 3, "", asked=3)
@@ -245,10 +245,11 @@ def _calls() -> Iterator[Case]:
             "",
         )
     for n in (1, 2):
-        yield Case("F41", f"{n} times", (TOO_LONG,) * n, asked=n + 1, before=3 * n)
-    yield Case("F42", "for ever", brain=lambda _: TOO_LONG, words="too much", before=4)
-    yield Case("F43", "alone", (TOO_LONG,) * 9, "too much", asked=1)
-    yield Case("F44", "after a trim the calls pair", (TOO_LONG,), before=5)
+        yield Case("F41", f"{n} times", (TOO_LONG,) * n, before=3 * n)
+    yield Case("F42", "for ever", brain=lambda _: TOO_LONG, words="too ", before=4)
+    yield Case("F43", "alone", (TOO_LONG,) * 9, "too ", asked=1)
+    for name, answer in (("fails", TOO_LONG), ("says nothing", Reply("")), ("never answers", Fault(hang=True))):
+        yield Case("F44", name, (TOO_LONG, answer), "", before=5)
 
 
 def _tools() -> Iterator[Case]:
@@ -308,6 +309,6 @@ ELSEWHERE = {
 """Where the others are played; "": not built yet."""
 
 
-def stop_words(text: str) -> bool:
-    """Whether this is what the command says, beside the turn's own end."""
-    return text == "Stopped."
+def is_beside(text: str) -> bool:
+    """Whether this is said beside a turn's own end: what `/stop` answers, and that older talk was written down."""
+    return text == "Stopped." or text.startswith("Our conversation has grown long")
