@@ -292,7 +292,7 @@ def _ever_new(body: dict[str, Any]) -> Answer:
 CASES = [*_http(), *_bodies(), *_streams(), *_ends(), *_calls(), *_tools()]
 
 ELSEWHERE = {
-    "F45": "",
+    "F45": "tests/unit/agent/test_compaction.py",
     "F50": "tests/torture/test_failing_disk.py",
     "F51": "tests/torture/test_failpoints.py",
     "F53": "",
