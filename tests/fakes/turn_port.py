@@ -18,7 +18,9 @@ from agent.transcript import (
     TurnEnded,
     TurnStarted,
     UserItem,
+    fold,
 )
+from tests.fakes.strict_transcripts import flaws_in_items
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 ANA = Principal("u1", "t1", "Ana", locale="en")
@@ -60,6 +62,8 @@ class FakeTurnPort:
         if dies and not self.dies_after:
             raise Died
         self.events.extend(events)
+        flaws = flaws_in_items(fold(self.events))
+        assert not flaws, flaws
         if dies:
             raise Died
 
