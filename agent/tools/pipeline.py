@@ -13,17 +13,21 @@ import structlog
 from pydantic import ValidationError
 
 from agent.bounded import Interrupted, run_bounded
+from agent.consent import AskedCall, Consent
 from agent.journal import Journal
 from agent.ports import Principal, ToolEnded, ToolStarted, TurnPort
 from agent.tools.arguments import BadArguments, NotJson, fit, read
-from agent.tools.base import Effect, Tool, ToolContext, ToolError
-from agent.tools.guards import Allow, Ask, Deny, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
+from agent.tools.base import Allow, Deny, Effect, Tool, ToolContext, ToolError
+from agent.tools.guards import Ask, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
+from agent.tools.permit import sorted_json
 from agent.tools.reading_on import ResultBudget
 from agent.tools.results import failure_result, success_result
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, EndReason, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
 
 log = structlog.get_logger()
+
+_EXPIRED = CallOutcome.EXPIRED
 
 
 @dataclass(slots=True, eq=False)
@@ -113,7 +117,8 @@ class Pipeline:
             if pending.intended is None:  # else all this was done, and journaled, before its process died
                 use = self._backfill(use)
                 hooked = await self.hooks.pre_tool(use)
-                use = await self._permit(use, hooked)
+                use = use if hooked.arguments is None else await self._rewrite(use, hooked.arguments)
+                use = await self._permit(use, hooked, pending)
                 await self._intend(use, pending)
             ran = use
             data = await self._execute(use, pending)
@@ -156,7 +161,8 @@ class Pipeline:
         except BadArguments as problem:
             raise _CallEnded(str(problem), CallOutcome.FAILED) from None
         room_chars, whole = self.budget.room_chars(tool), self.port.whole_result
-        return ToolUse(tool, arguments, ToolContext(self.principal, self.clock(), pending.key, room_chars, whole), risk)
+        context = ToolContext(self.principal, self.clock(), pending.key, room_chars, whole, self.can_use)
+        return ToolUse(tool, arguments, context, risk)
 
     async def _validate(self, use: ToolUse) -> None:
         """What no schema can say of the input, said by the tool itself."""
@@ -174,21 +180,59 @@ class Pipeline:
         with _own_check(use, "backfill"):
             return replace(use, arguments=use.tool.backfill(use.context, use.arguments))
 
-    async def _permit(self, use: ToolUse, hooked: PreTool) -> ToolUse:
+    async def _permit(self, use: ToolUse, hooked: PreTool, pending: PendingCall) -> ToolUse:
         """The call as it may run; the answer may have rewritten its input."""
         verdict = await self.permissions.decide(use, hooked.verdict)
         if isinstance(verdict, Ask):
-            verdict = await self._ask_person(use, verdict)
+            verdict = await self._ask_person(use, verdict, pending)
         match verdict:
             case Deny():
                 await self.hooks.permission_denied(use, verdict)
-                raise _CallEnded(f"Denied: {verdict.reason}", CallOutcome.DENIED)
+                raise _CallEnded(f"Denied: {verdict.reason}", verdict.outcome)
             case Allow():
                 return use if verdict.arguments is None else await self._rewrite(use, verdict.arguments)
 
-    async def _ask_person(self, use: ToolUse, _asked: Ask) -> Allow | Deny:
-        """Where a turn is parked until a person has answered; as long as nobody can be asked, the answer is no."""
-        return Deny(f"{use.tool.name} needs a person's confirmation, which cannot be asked for here yet.")
+    async def _ask_person(self, use: ToolUse, asked: Ask, pending: PendingCall) -> Allow | Deny:
+        """What the person has said to exactly this; where they have said nothing, the turn waits for them.
+
+        Raises:
+            TurnParked: it is asked, and the turn waits.
+        """
+        call = AskedCall(
+            call_key=pending.key, step=pending.step, tool=use.tool.name, arguments=sorted_json(use),
+            question=asked.question, may_remember=asked.may_remember,
+        )  # fmt: skip
+        match await self.port.consent(call):
+            case Consent.ALLOWED | Consent.REMEMBERED:
+                return Allow()
+            case Consent.DENIED:
+                return Deny("the person said no to this. Do not try it another way; ask what they want instead.")
+            case Consent.EXPIRED:
+                return Deny("the person was asked and did not answer in time. Do not ask again now.", _EXPIRED)
+            case _:
+                await pending.response_stands.wait()  # the wait is behind the response that asked for the call
+                log.info("person_asked", tool=use.tool.name, call_key=pending.key, why=asked.why)
+                return await self.port.park(call, self.remaining_s())
+
+    async def can_use(self, name: str, given: Mapping[str, object], context: ToolContext) -> Allow | Deny:
+        """Whether a tool that runs may have another one run; what a person would have to confirm is denied there."""
+        tool = self.tools.find(name)
+        if tool is None:
+            return Deny(self.tools.missing(name))
+        try:
+            use = ToolUse(tool, fit(dict(given), tool.arguments), context)
+            hooked = await self.hooks.pre_tool(use)
+            if hooked.arguments is not None:
+                use = replace(use, arguments=fit(dict(hooked.arguments), tool.arguments))
+        except BadArguments as problem:
+            return Deny(str(problem))
+        verdict = await self.permissions.decide(use, hooked.verdict)
+        if isinstance(verdict, Ask):
+            verdict = Deny(f"{name} needs the person's word, which cannot be asked for while another tool runs.")
+        if isinstance(verdict, Deny):
+            await self.hooks.permission_denied(use, verdict)
+            return verdict
+        return verdict if verdict.arguments is not None else Allow(use.arguments.model_dump(by_alias=True))
 
     async def _rewrite(self, use: ToolUse, rewritten: Mapping[str, object]) -> ToolUse:
         try:

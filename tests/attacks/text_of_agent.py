@@ -12,7 +12,7 @@ from agent.coach.offline import OfflineCoach
 from agent.coach.request_view import listen
 from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
-from agent.context import layers, sections, sizes
+from agent.context import compaction, layers, sections, sizes
 from agent.language import escape, language_of
 from agent.models import (
     anthropic_answer,
@@ -24,6 +24,7 @@ from agent.models import (
     prompted_tools,
 )
 from agent.models.sse import EventParser
+from agent.permissions.judge import read_judgement
 from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
 from agent.tools import arguments, reading_on, results
@@ -252,6 +253,10 @@ def prompted(text: str) -> None:
     json_bodies.encode(anthropic_format.request_body(request, "m", ModelConfig()))
     sizes.estimate_tokens(layers.trim_history(items, 100, 1000))
     layers.blank_old_results(items)
+    layers.drop_results(items, layers.largest_results(items, len(text)))
+    layers.collapse_steps(items, 1)
+    for size in (100, 10_000):
+        list(compaction._chunks(items, sizes.WindowRoom(size)))  # noqa: SLF001  what a summary is made of
     sections.compose({sections.Section.PERSONA: text, sections.Section.PERSON: text})
 
 
@@ -294,6 +299,12 @@ def told_results(text: str) -> None:
     findings.found_text(HARNESS, returned, tell_result, "en", TODAY)
 
 
+def judged(text: str) -> None:
+    """What a small model may answer."""
+    with suppress(ValueError):
+        read_judgement(text)
+
+
 ENTRIES: dict[str, Entry] = {
     **OF_COACH,
     "agent.coach.log_line:parse_log": Entry(parse_log, log_line.MAX_LINE_CHARS),
@@ -330,6 +341,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.tools.toolbox:ToolBox.find_deferred": Entry(DEFERRED.find_deferred, 500),
     "agent.tools.toolbox:ToolBox.names_loaded": Entry(searched),
     "agent.permissions.rules:ruling_of": Entry(ruled),
+    "agent.permissions.judge:read_judgement": Entry(judged),
     "agent.tools.toolbox:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
     "agent.wellformed:well_formed": Entry(well_formed),
 }
@@ -347,12 +359,15 @@ EXCUSED: dict[str, str] = {
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
     "agent.tools.schemas:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
-    "agent.coach.offline:Work.change": "leaves out what one call, of five arguments at most, does not say",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
+    "agent.models.health:HealthBoard._words": "loops over the operator's few models",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
+    "agent.context.history:_remember": "loops over the turns that are kept",
+    "agent.context.history:remember": "loops over the turns that are kept, by their ids",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
     "agent.recoveries:Recoveries._discard": "counts what one model call gathered",
-    "agent.turn_run:TurnRun._with_unknown_calls": "loops over the names of tools whose outcome is unknown",
+    "agent.tools.permit:name_rules": "the operator's own patterns, read once at the start",
+    "agent.permissions.judge:Judge.judge": "looks at the length of one call, and waits for a model",
 }
