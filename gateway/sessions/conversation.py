@@ -1,7 +1,7 @@
 """A session remembers between turns its place in the store, its mode, its next journal number, its history."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 
@@ -84,6 +84,7 @@ class Conversation:
         if self._state is not None and self._state.id == session_id:
             self._summaries[user_id] = summary
             self.prefix.release()
+            self._past = _needed(self._past, self._summaries)
 
     def forget(self) -> None:
         """Read it anew next time: somebody else may have written."""
@@ -109,6 +110,14 @@ class Conversation:
         while start > 0 and (room := room - len(past[start - 1].events)) > 0:
             start -= 1
         self._past = past[start:]
+
+
+def _needed(past: tuple[PastTurn, ...], kept: Mapping[str, Summary]) -> tuple[PastTurn, ...]:
+    """The turns that somebody's prompt still holds word for word; all of them while one of the people has no notes."""
+    if not {turn.user_id for turn in past} <= kept.keys():
+        return past
+    places = {turn.id: index for index, turn in enumerate(past)}
+    return past[min(places.get(summary.turn_id, 0) for summary in kept.values()) :]
 
 
 def _load(
