@@ -50,7 +50,13 @@ _STOPS = {
 
 
 def request_body(
-    request: ModelRequest, model: str, tokens_field: str, *, usage_in_stream: bool, temperature: float | None = None
+    request: ModelRequest,
+    model: str,
+    tokens_field: str,
+    *,
+    usage_in_stream: bool,
+    temperature: float | None = None,
+    service_tier: str | None = None,
 ) -> dict[str, Any]:
     """The whole request."""
     body: dict[str, Any] = {
@@ -61,6 +67,8 @@ def request_body(
     }
     if temperature is not None:
         body["temperature"] = temperature
+    if service_tier is not None:
+        body["service_tier"] = service_tier
     if request.tools:
         body["tools"] = [_tool(spec) for spec in request.tools]
     if request.stream and usage_in_stream:
