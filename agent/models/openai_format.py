@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_error
 from agent.models.json_bodies import decode
-from agent.ports import ALIVE, PINGED, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ToolSpec
+from agent.ports import ALIVE, PINGED, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ThinkingDelta, ToolSpec
 from agent.transcript import (
     AssistantItem,
     Item,
@@ -244,6 +244,7 @@ class CompletionAssembly:
         if name is not None:
             self._thoughts.setdefault(name, []).append(delta[name])
             self._count(len(delta[name]))
+            self._on_event(ThinkingDelta(delta[name]))
 
     def _say(self, text: str) -> None:
         if "\x00" in text:
