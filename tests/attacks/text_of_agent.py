@@ -360,6 +360,7 @@ EXCUSED: dict[str, str] = {
     "agent.tools.schemas:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
+    "agent.models.health:HealthBoard._words": "loops over the operator's few models",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.context.history:_remember": "loops over the turns that are kept",
