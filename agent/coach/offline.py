@@ -247,7 +247,7 @@ def _number(work: Work, task: Task) -> str:
     return one_number_text(work.language, journey, lookup.number or Number.TOTAL, lookup.skill)
 
 
-def _looked_up(work: Work, task: Task) -> EntriesReport:
+def _find_entries(work: Work, task: Task) -> EntriesReport:
     """The entries that a message is about."""
     lookup, report = _lookup(task), work.read(EntriesReport)
     if report is None:
@@ -265,7 +265,7 @@ def _lookup(task: Task) -> Lookup:
 
 def _ask_change(work: Work, task: Task) -> str:
     """Asks before the one entry that is meant is taken back or corrected."""
-    report = _looked_up(work, task)
+    report = _find_entries(work, task)
     if report.found != 1:
         how = "entries.how_delete" if task.act is Act.ASK_DELETE else "entries.how_edit"
         listed = entries_text(work.language, report, work.today, numbered=True)
@@ -278,7 +278,7 @@ def _ask_change(work: Work, task: Task) -> str:
 
 def _change_entry(work: Work, task: Task) -> str:
     """What was allowed: one entry, by its id."""
-    report, lookup = _looked_up(work, task), _lookup(task)
+    report, lookup = _find_entries(work, task), _lookup(task)
     if report.found != 1:
         raise CannotTell(say(work.language, "offline.failed"))
     (row,) = report.entries
@@ -300,7 +300,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.ASK_SKILL: _ask_skill,
     Act.ASK_AMOUNT: _ask_amount,
     Act.NUMBER: _number,
-    Act.ENTRIES: lambda work, task: entries_text(work.language, _looked_up(work, task), work.today),
+    Act.ENTRIES: lambda work, task: entries_text(work.language, _find_entries(work, task), work.today),
     Act.ASK_DELETE: _ask_change,
     Act.ASK_EDIT: _ask_change,
     Act.DELETE: _change_entry,

@@ -107,7 +107,7 @@ def read_lookup(text: str, skills: Sequence[str], now: datetime, language: str) 
         return None
     said = clean(text)
     plain = plain_of(said.casefold().replace("’", "'"))
-    wanted = _wanted(said, plain)
+    wanted = _kind_of_wish(said, plain)
     if wanted is None:
         return None
     chunks = chunks_of(words_of(said), Circumstances(now, know(skills), language))
@@ -115,7 +115,7 @@ def read_lookup(text: str, skills: Sequence[str], now: datetime, language: str) 
     return found if skills is ANY_SKILL or _is_complete(found, plain) else None
 
 
-def _wanted(said: str, plain: str) -> Lookup | None:
+def _kind_of_wish(said: str, plain: str) -> Lookup | None:
     """What kind of wish it is, without what the words around say of it."""
     search = _SEARCH.search(said)
     if search is not None:
@@ -154,11 +154,11 @@ def _with_slots(wanted: Lookup, plain: str, chunks: Sequence[Chunk], today: date
     if found.wanted is Wanted.NUMBER and found.number is Number.TOTAL and found.since is not None:
         return replace(found, wanted=Wanted.ENTRIES, number=None)
     if found.wanted is Wanted.EDIT:
-        return _edited(found, plain, days, amounts)
+        return _with_change(found, plain, days, amounts)
     return found
 
 
-def _edited(found: Lookup, plain: str, days: Sequence[date], amounts: Sequence[int]) -> Lookup:
+def _with_change(found: Lookup, plain: str, days: Sequence[date], amounts: Sequence[int]) -> Lookup:
     """What is to be changed to what: "the french was on tuesday, not today"."""
     found = replace(found, minutes=amounts[-1] if len(amounts) == 1 else None)
     if found.minutes is None and len(days) == 2:
