@@ -28,7 +28,7 @@ async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -
             asked = ana.say("What can you do?")
             await ana.until(lambda: ana.open is not None and ana.open.edits > 0, "a growing answer")
             more = ana.say("guide")
-            await ana.until(lambda: ana.open is not None and "How deliberate practice works" in ana.open.text, "the second piece")
+            await ana.until(lambda: ana.open is not None and "Hours alone" in ana.open.text, "a second piece")
             await stage.kill()
             at_kill = len(entries)
             await stage.start(words_per_s=40)
