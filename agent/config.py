@@ -112,8 +112,10 @@ class AgentConfig(BaseModel):
     """An answer longer than this is cut."""
     context_window_tokens: int | None = Field(default=None, ge=1000)
     """Of the model's window, so much is used, output included; None: all of it."""
-    history_items: int = Field(default=60, ge=0)
-    """Items of earlier turns sent along, at most."""
+    history_items: int = Field(default=50, ge=2)
+    """Items of earlier turns after which the older ones are summarised, once a turn is over."""
+    summary_s: float = Field(default=30.0, gt=0)
+    """Seconds that a summary may take; then the conversation goes on without it."""
     allow_tools: tuple[str, ...] = ()
     """Name patterns of tools that may change the outside world unasked."""
     deny_tools: tuple[str, ...] = ()

@@ -4,7 +4,7 @@ The agent never sees a chat, a table or a socket: history, effects, steering and
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn, Protocol
 
@@ -216,6 +216,38 @@ class ToolEnded:
 TurnProgress = ModelEvent | ToolStarted | ToolEnded
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What stands for the older part of a conversation in the prompts of one person."""
+
+    notes: str  # what a model wrote down of it; "" where none could
+    turn_id: str  # what is kept word for word begins with this turn
+    step: int = 0  # and, of its steps, with this one; what its person said in it is kept whole
+    condensed: int = 0  # messages in the notes, all told
+    left_out: int = 0  # messages that are gone without a note, all told: no model could condense them
+
+
+class Prefix:
+    """The static half of a session's prompt, as its first turn found it: what settings say since comes with the next.
+
+    It holds until `/new`, or until the older part of the conversation is summarised: then the cache is lost anyway.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was asked yet."""
+        self._latched: str | None = None
+
+    def latch(self, prompt: SystemPrompt) -> SystemPrompt:
+        """The prompt with the half that was first asked with."""
+        if self._latched is None:
+            self._latched = prompt.static
+        return replace(prompt, static=self._latched)
+
+    def release(self) -> None:
+        """The next prompt is latched anew."""
+        self._latched = None
+
+
 class LocalCommand(Protocol):
     """A typed change of the agent's own data, applied by the gateway in the commit that journals its result."""
 
@@ -242,6 +274,14 @@ class TurnPort(Protocol):
         """Claim what the principal said meanwhile, with the skipped results it causes, in one commit.
 
         Empty, without a commit, when nothing waits; then nothing was overtaken either.
+        """
+        ...
+
+    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+        """Let this stand for the older part of the conversation from now on, with what it cost, in one commit.
+
+        Raises:
+            Fenced: another process owns the session; nothing was written.
         """
         ...
 
@@ -307,3 +347,6 @@ class Turn:
     events: Sequence[JournalEvent]  # of this turn so far; more than TurnStarted after a crash
     started_at: datetime  # aware UTC
     hints: str = ""  # how this channel wants text formatted
+    starts: tuple[tuple[int, str], ...] = ()  # where in `history` a turn begins, and its id; oldest first
+    summary: Summary | None = None  # what stands at the head of `history`; None: all of it is there
+    prefix: Prefix = field(default_factory=Prefix)  # of the session

@@ -18,6 +18,8 @@ from agent.catalogue import Catalogue
 from agent.config import AgentConfig
 from agent.consent import Parked
 from agent.context.sections import PromptBuilder
+from agent.context.sizes import Calibration
+from agent.context.window import ContextWindow
 from agent.errors import FailureKind
 from agent.findings import TellResult, found_text
 from agent.journal import Journal
@@ -80,6 +82,9 @@ class Agent:
     hooks: ToolHooks = field(default_factory=NoHooks)
     permissions: Permissions | None = None  # None: the name patterns of the limits
 
+    calibration: Calibration = field(default_factory=Calibration)
+    """How the model's provider counts tokens, beside our estimates."""
+
     @cached_property
     def toolbox(self) -> ToolBox:
         """The tools by name, their schemas built once."""
@@ -122,9 +127,13 @@ class TurnRun:
             max_parallel=limits.max_parallel_calls,
         )
         now = agent.clock()
-        prompt = agent.prompt(turn.principal, now, turn.hints)
+        prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
         request = ModelRequest(prompt, (), context=context_of(turn.principal, now))
-        self.model = ModelCaller(turn, port, agent.model, request, limits, self.journal, self._executor, self._deadline)
+        fixed = replace(request, tools=agent.toolbox.specs)
+        window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)
+        self.model = ModelCaller(
+            window, port, agent.model, request, limits, self.journal, self._executor, self._deadline
+        )
 
     def close(self) -> None:
         """Let nothing outlive the turn."""

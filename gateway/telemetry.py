@@ -74,6 +74,19 @@ GUARD_FINDINGS = Counter(
     registry=REGISTRY,
 )
 
+SUMMARIES = Counter(
+    "tenk_context_summaries",
+    "Older parts of conversations that were condensed into notes, or left out where no model made any.",
+    ["kind"],
+    registry=REGISTRY,
+)
+ESTIMATE_RATIO = Gauge(
+    "tenk_context_estimate_ratio",
+    "Input tokens of a model's last call as its provider counted them, by our estimate of them.",
+    ["model"],
+    registry=REGISTRY,
+)
+
 HTTP_CUT = Counter(
     "tenk_http_connections_cut",
     "Connections ended by us: made room for another, refused at a full door.",

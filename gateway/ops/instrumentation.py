@@ -3,13 +3,21 @@
 import time
 from collections.abc import Iterable
 
+import structlog
+
+from agent.context.sizes import RequestSizes
 from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned
 from agent.turn_figures import rung_of
-from gateway.telemetry import MODEL_FAILURES, MODEL_SECONDS, RECOVERIES, TOOL_CALLS, series
+from gateway.telemetry import ESTIMATE_RATIO, MODEL_FAILURES, MODEL_SECONDS, RECOVERIES, TOOL_CALLS, series
+
+log = structlog.get_logger()
 
 OTHER = "other"
 """Stands for the names of tools that a model made up: a label must not grow with what it says."""
+
+DRIFT = (2 / 3, 3 / 2)
+"""A provider may count so much less, or more, than our estimate."""
 
 
 class MeasuredModel:
@@ -18,6 +26,8 @@ class MeasuredModel:
     def __init__(self, model: ChatModel) -> None:
         self.name = model.name
         self._model = model
+        self._sizes = RequestSizes()
+        self._has_drifted = False
 
     @property
     def facts(self) -> ModelFacts:
@@ -33,7 +43,20 @@ class MeasuredModel:
             series(MODEL_FAILURES, self.name, failure.kind.value).inc()
             raise
         series(MODEL_SECONDS, self.name).observe(time.monotonic() - asked_s)
+        self._compare(request, response)
         return response
+
+    def _compare(self, request: ModelRequest, response: ModelResponded) -> None:
+        """How our estimate of a request stands to what the provider counted; said where they begin to drift apart."""
+        counted, estimated = response.usage.input_tokens, self._sizes.estimate(request)
+        if not counted or not estimated:
+            return
+        ratio = counted / estimated
+        series(ESTIMATE_RATIO, self.name).set(ratio)
+        drifts = not DRIFT[0] <= ratio <= DRIFT[1]
+        if drifts and not self._has_drifted:
+            log.warning("token_estimate_drifted", model=self.name, counted=counted, estimated=estimated)
+        self._has_drifted = drifts
 
     async def aclose(self) -> None:
         """Close the model."""

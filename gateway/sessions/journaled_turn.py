@@ -13,7 +13,7 @@ from typing import NoReturn
 import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
-from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
+from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, ToolEnded, TurnProgress
 from agent.transcript import (
     EndReason,
     JournalEvent,
@@ -34,6 +34,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
+from gateway.sessions.condensing import SummaryKeeper
 from gateway.sessions.deps import SessionContext, TurnDeps
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.questions import is_numbered
@@ -106,6 +107,11 @@ class JournaledTurn:
         failpoint("effect_post")
         self._note_journaled((event,))
         return event
+
+    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+        """Let notes stand for the older part of the conversation, in one commit."""
+        keeper = SummaryKeeper(self._deps, self._session, self._channel, self._claimed, self._principal.locale)
+        await keeper.keep(summary, responses)
 
     async def whole_result(self, handle: str) -> str | None:
         """The raw result of a call of this conversation, as far as it ran for the person of this turn."""

@@ -108,7 +108,7 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
     if len(rows) == limit:
         del by_turn[rows[0].turn_id]  # its beginning may be missing
     owners = _ended_owners(connection, by_turn)
-    past = tuple(PastTurn(owners[id_], tuple(events_)) for id_, events_ in by_turn.items() if id_ in owners)
+    past = tuple(PastTurn(owners[id_], tuple(events_), id_) for id_, events_ in by_turn.items() if id_ in owners)
     return SessionState(found.id, found.generation, found.mode, next_seq, past)
 
 
@@ -336,6 +336,12 @@ def note_usage(
             "estimated": isinstance(response, ResponseDiscarded) and response.estimated,
         },
     )
+
+
+def step_beside(connection: sa.Connection, turn_id: str) -> int:
+    """A number below 0 for the cost of a call that is no step of the turn; none was given before."""
+    lowest = connection.execute(sa.select(sa.func.min(usage.c.step)).where(usage.c.turn_id == turn_id)).scalar()
+    return min(0, int(lowest or 0)) - 1
 
 
 DAY_MICROSECONDS = 86_400_000_000

@@ -12,7 +12,7 @@ from agent.coach.offline import OfflineCoach
 from agent.coach.request_view import listen
 from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
-from agent.context import layers, sections, sizes
+from agent.context import compaction, layers, sections, sizes
 from agent.language import escape, language_of
 from agent.models import (
     anthropic_answer,
@@ -253,6 +253,10 @@ def prompted(text: str) -> None:
     json_bodies.encode(anthropic_format.request_body(request, "m", ModelConfig()))
     sizes.estimate_tokens(layers.trim_history(items, 100, 1000))
     layers.blank_old_results(items)
+    layers.drop_results(items, layers.largest_results(items, len(text)))
+    layers.collapse_steps(items, 1)
+    for size in (100, 10_000):
+        list(compaction._chunks(items, sizes.WindowRoom(size)))  # noqa: SLF001  what a summary is made of
     sections.compose({sections.Section.PERSONA: text, sections.Section.PERSON: text})
 
 
@@ -359,6 +363,8 @@ EXCUSED: dict[str, str] = {
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
+    "agent.context.history:_remember": "loops over the turns that are kept",
+    "agent.context.history:remember": "loops over the turns that are kept, by their ids",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
     "agent.recoveries:Recoveries._discard": "counts what one model call gathered",

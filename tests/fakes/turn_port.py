@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
-from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, Turn, TurnProgress
+from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, Turn, TurnProgress
 from agent.transcript import (
     EndReason,
     Item,
@@ -47,6 +47,7 @@ class FakeTurnPort:
     progressed: list[TurnProgress] = field(default_factory=list)
     applied: dict[str, ToolReturned] = field(default_factory=dict)
     commits: int = 0
+    summaries: list[tuple[Summary, tuple[ModelResponded, ...]]] = field(default_factory=list)
     consents: dict[str, Consent] = field(default_factory=dict)  # what was said, by call key
     asked: list[AskedCall] = field(default_factory=list)
     on_progress: Callable[[TurnProgress], None] | None = None
@@ -84,6 +85,11 @@ class FakeTurnPort:
             self._commit(*overtaken, Steered(step, items))
             self.waiting.clear()
         return items
+
+    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+        await asyncio.sleep(0)
+        self._commit()
+        self.summaries.append((summary, tuple(responses)))
 
     async def whole_result(self, handle: str) -> str | None:
         found = [event for event in self.events if isinstance(event, ToolReturned) and event.call_key == handle]

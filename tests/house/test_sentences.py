@@ -16,6 +16,7 @@ APART = ("agent/coach/", "channels/simulators/")
 """The coach's tools and prompts speak to the model throughout, simulators to whoever tests."""
 
 FOR_THE_MODEL = {
+    "agent/context/compaction.py", "agent/context/layers.py",
     "agent/models/openai_format.py", "agent/models/prompted_tools.py",
     "agent/permissions/judge.py", "agent/recovery.py", "agent/tools/permit.py", "agent/tools/executor.py",
     "agent/tools/base.py",

@@ -88,6 +88,20 @@ events = sa.Table(
     sa.UniqueConstraint("call_key", "kind"),
 )
 
+summaries = sa.Table(  # what stands for the older part of a conversation in one person's prompts
+    "summaries",
+    metadata,
+    sa.Column("session_id", Id, sa.ForeignKey("sessions.id"), primary_key=True),
+    sa.Column("user_id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("notes", sa.Text, nullable=False),
+    sa.Column("turn_id", Id, nullable=False),  # what is kept word for word begins with this turn
+    sa.Column("step", sa.SmallInteger, nullable=False),  # and, of its steps, with this one
+    sa.Column("condensed", sa.Integer, nullable=False),  # messages in the notes
+    sa.Column("left_out", sa.Integer, nullable=False),  # messages that are gone without a note
+    sa.Column("kept_at", Instant, nullable=False, index=True),
+)
+
 usage = sa.Table(
     "usage",
     metadata,
