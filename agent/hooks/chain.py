@@ -13,6 +13,7 @@ from pydantic import JsonValue
 
 from agent.bounded import run_bounded
 from agent.hooks.points import ABOUT_TOOLS, GUARDS, Hook, HookFailed, HookGiven, HookPoint, HookSaid
+from agent.ports import Principal
 from agent.tools.base import Allow, Deny
 from agent.tools.guards import Ask, PostTool, PreTool, ToolUse, Verdict
 from agent.tools.results import success_result
@@ -108,6 +109,25 @@ class HookChain:
         if self.listens(HookPoint.PERMISSION_DENIED):
             await self.ask(HookPoint.PERMISSION_DENIED, _told_of(use) | {"reason": denied.reason}, use.tool.name)
 
+    # ---------------------------------------------------------------- around a turn
+
+    async def stop(self, principal: Principal, turn_id: str, text: str) -> str:
+        """Why the turn should go on although this answers it; "" where it may end."""
+        if not self.listens(HookPoint.STOP):
+            return ""
+        heard = await self.ask(HookPoint.STOP, _told_of_person(principal) | {"turn": turn_id, "text": text})
+        return f"Do not stop yet: {heard.reason}" if heard.decision == "deny" else ""
+
+    async def pre_compact(self, principal: Principal) -> str:
+        """What is to be kept of what is condensed now."""
+        if not self.listens(HookPoint.PRE_COMPACT):
+            return ""
+        return (await self.ask(HookPoint.PRE_COMPACT, _told_of_person(principal))).context
+
+
+def _told_of_person(principal: Principal) -> dict[str, JsonValue]:
+    return {"user": principal.user_id, "tenant": principal.tenant}
+
 
 async def _call(hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
     return await hook.call(dict(told))
@@ -116,8 +136,8 @@ async def _call(hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
 def _told_of(use: ToolUse) -> dict[str, JsonValue]:
     return {
         "tool": use.tool.name, "input": use.arguments.model_dump(mode="json", by_alias=True),
-        "risk": use.risk.value, "read_only": use.only_reads, "user": use.context.principal.user_id,
-        "tenant": use.context.principal.tenant, "call_key": use.context.call_key,
+        "risk": use.risk.value, "read_only": use.only_reads, "call_key": use.context.call_key,
+        **_told_of_person(use.context.principal),
     }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from agent.context.sections import PromptBuilder
+from agent.hooks.config import HookConfig
 from agent.loop import Agent
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta, Turn, TurnPort
 from agent.tools.base import Tool
@@ -174,6 +175,7 @@ class Spine:
     agent: Callable[[Turn, TurnPort], Awaitable[EndReason]] | None = None
     clean: Callable[[str], str] = str
     reader: UserItemBuilder = field(default_factory=lambda: UserItemBuilder(InputGuard(GuardConfig()), AGENT))
+    hooks: tuple[HookConfig, ...] = ()
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
     decisions: Mapping[str, Decision] = field(default_factory=dict)
@@ -232,7 +234,7 @@ class Spine:
                 await self.store.write(partial(bring_up, agent=AGENT, tables=PRACTICE_TABLES))
             product, clock = self._product(), self.clock or (lambda: self.now)
             deps = RuntimeDeps(
-                settings=Settings(sessions=self.sessions, delivery=self.live, agent=AgentSettings()),
+                settings=Settings(sessions=self.sessions, delivery=self.live, agent=AgentSettings(), hooks=self.hooks),
                 store=self.store,
                 product=product,
                 tools=self.tools,
