@@ -163,7 +163,7 @@ async def test_a_bad_hook_behind_a_call_changes_nothing(bad):
 async def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path):
     """It is ended with all that it started: see the tests of `child_process`."""
     file = tmp_path / "hook.py"
-    file.write_text("import time\ntime.sleep(600)\n")
+    file.write_text("import signal\nsignal.pause()\n")
     slow = Hook(name="slow", point=PRE, call=program_hook((sys.executable, str(file))), timeout_s=0.2)
     returned, paid, _ = await put(slow, says(decision="allow"))
     assert (CallOutcome.DENIED, []) == (returned.outcome, paid)
