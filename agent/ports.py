@@ -20,6 +20,7 @@ from agent.transcript import (
     ToolReturned,
     UserItem,
 )
+from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, ToolProgress, ToolStarted, TurnFinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,15 @@ class TextDelta:
 class TextDiscarded:
     """What was streamed of this response, text and calls, is void: it is asked again."""
 
+    stands: str = ""  # what was answered before it and holds
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """More of what the model thinks before it answers; no part of the answer."""
+
+    text: str
+
 
 @dataclass(frozen=True, slots=True)
 class CallStreamed:
@@ -158,7 +168,9 @@ class Recovering:
     detail: str = ""  # for an operator: the kind of failure, the next model's name
 
 
-ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
+ModelEvent = (
+    TextDelta | TextDiscarded | ThinkingDelta | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
+)
 OnModelEvent = Callable[[ModelEvent], None]
 
 
@@ -198,22 +210,8 @@ class ChatModel(Protocol):
 # ---------------------------------------------------------------- the turn
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted:
-    """A tool call runs now."""
-
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class ToolEnded:
-    """A tool call is over."""
-
-    name: str
-    success: bool
-
-
-TurnProgress = ModelEvent | ToolStarted | ToolEnded
+TurnEvent = ModelEvent | ToolStarted | ToolProgress | ToolEnded | QuestionPut | HistoryShortened | TurnFinished
+"""One piece of what happens in a turn; `agent.turn_events` streams them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,12 +318,16 @@ class TurnPort(Protocol):
         """
         ...
 
-    def progress(self, event: TurnProgress) -> None:
+    def progress(self, event: TurnEvent) -> None:
         """Tell whoever watches; never blocks, never fails.
 
         A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
         its text was no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
         """
+        ...
+
+    async def let_watchers_read(self) -> None:
+        """Wait until whoever watches is not too far behind; at most some seconds."""
         ...
 
     def stopping(self) -> EndReason | None:

@@ -27,10 +27,11 @@ from agent.model_caller import ModelCaller
 from agent.permissions.chain import PermissionChain
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
 from agent.tools.base import Tool
+from agent.tools.calls import CallResult
 from agent.tools.executor import Executor
 from agent.tools.guards import NoHooks, Permissions, TurnHooks
 from agent.tools.permit import ChainPermissions, name_rules
-from agent.tools.pipeline import CallResult, Pipeline
+from agent.tools.pipeline import Pipeline
 from agent.tools.reading_on import ResultBudget
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (

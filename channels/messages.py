@@ -261,6 +261,7 @@ class OutboundPart:
     media: tuple[OutboundMedia, ...] = ()
     unfinished: bool = False  # more will replace it: a placeholder, or an answer so far with GOES_ON behind it
     recipient: str | None = None  # `Sender.id` of the person a placeholder is for; None: not known
+    is_status: bool = False  # of an unfinished part: what is being done, no beginning of the answer
 
 
 @dataclass(frozen=True, slots=True)

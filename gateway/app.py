@@ -18,7 +18,10 @@ from functools import partial
 import structlog
 from pydantic import JsonValue
 
-from agent.models.select import UnknownModel, build_model
+from agent.answers import by_rules_text
+from agent.errors import FailureKind
+from agent.models.health import HealthBoard
+from agent.models.select import ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
 from agent.ports import ChatModel
 from agent.tools.base import Tool
@@ -48,8 +51,9 @@ from gateway.ops.control import ControlServer, Handler
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel
 from gateway.ops.lock import HomeLock
+from gateway.ops.model_rests import ModelRests
 from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
-from gateway.ops.status import GatewayStatus, usage_calls
+from gateway.ops.status import GatewayStatus, ModelStanding, usage_calls
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.router import Router
@@ -129,7 +133,8 @@ class Gateway:
             if texts is not None:
                 texts.load()
         self._table = command_table(self._product, store)
-        self._model = MeasuredModel(_model_of(settings, self._product))
+        self._rests = ModelRests(store, utc_now)
+        self._model = _model_of(settings, self._product, self._rests.board)
         self._judge = _judge_of(settings)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
@@ -146,6 +151,7 @@ class Gateway:
             loop.add_signal_handler(signum, self._stop.set)
         if self._product.tables is not None:
             await self._store.write(partial(bring_up, agent=self._product.name, tables=self._product.tables))
+        await self._rests.load()
         self._snapshot.replace(await self._store.read(people.everybody))
         for channel, old_chat, new_chat in await self._store.read(chats.load_moves):
             self._snapshot.chat_moved(channel, old_chat, new_chat)
@@ -200,8 +206,8 @@ class Gateway:
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await router.recover()
         standing = GatewayStatus(
-            store, manager, router, self._snapshot, self._model.name, self._started_at, self._faults,
-            lambda: intake.floods,
+            store, manager, router, self._snapshot, ModelStanding(self._model.name, self._rests.board.states),
+            self._started_at, self._faults, lambda: intake.floods,
         )  # fmt: skip
         http = HttpServer(settings.http, standing, Mounts(manager))
         calls = operator_calls(access(delivery, bus), store, keys, InviteLinks(manager, http))
@@ -219,6 +225,7 @@ class Gateway:
 
     def _keep_chores(self, tasks: Supervised, runtime: Runtime) -> None:
         tasks.keep("model facts", self._look_at_model)
+        tasks.keep("model rests", self._rests.run)
         tasks.keep("requests", self._keep_house)
         tasks.keep("parked turns", runtime.parking.run)
         tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
@@ -317,9 +324,12 @@ def _make_channel(name: str, *config: object) -> Channel:
     return channel
 
 
-def _model_of(settings: Settings, product: AgentProduct) -> ChatModel:
+def _model_of(settings: Settings, product: AgentProduct, board: HealthBoard) -> ChatModel:
+    def notice(locale: str | None, why: FailureKind) -> str:
+        return by_rules_text(product.catalogue, why, locale)
+
     try:
-        return build_model(settings.model, product.offline)
+        return build_model(settings.model, ModelDeps(product.offline, notice, board, MeasuredModel))
     except UnknownModel as unknown:
         raise SettingsError(f"model.name: {unknown}") from None
 

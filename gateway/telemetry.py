@@ -44,6 +44,9 @@ RECOVERIES = Counter(
     "tenk_recoveries", "Steps of turns down the recovery ladder, by their names.", ["rung"], registry=REGISTRY
 )
 TOOL_CALLS = Counter("tenk_tool_calls", "Tool calls by what became of them.", ["tool", "outcome"], registry=REGISTRY)
+TOOL_SECONDS = Histogram(
+    "tenk_tool_seconds", "A tool's run, without what it waited for.", ["tool"], buckets=_SLOW_S, registry=REGISTRY
+)
 COMMIT_SECONDS = Histogram(
     "tenk_store_commit_seconds", "One commit of a group of jobs.", buckets=_FAST_S, registry=REGISTRY
 )

@@ -31,7 +31,7 @@ from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
 from gateway.hook_loading import load_hooks
 from gateway.inbound.bus import Bus
-from gateway.ops.instrumentation import JournalCounter
+from gateway.ops.instrumentation import JournalCounter, ToolWatch
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
@@ -149,6 +149,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
             deps.product.catalogue,
             questions,
             Parking(store, clock, deps.sleep or asyncio.sleep),
+            ToolWatch(tool.name for tool in deps.tools).note,
         ),
         live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, deps.tasks),
         channels=deps.channels,

@@ -178,21 +178,22 @@ class CoachTools:
     def __init__(self, reader: PracticeReader) -> None:
         self._reader = reader
 
-    @tool(WhichSkills, effect=Effect.NONE, concurrency_safe=True)
+    @tool(WhichSkills, effect=Effect.NONE, concurrency_safe=True, says="tool.get_user_skills")
     async def get_user_skills(self, context: ToolContext, arguments: WhichSkills) -> JsonValue:
         """Skills with total practice, level, goal and progress."""
         skills = await self._reader.skills(context.principal, include_archived=arguments.include_archived)
         return _json(reports.skills_report(skills))
 
-    @tool(WhichSessions, effect=Effect.NONE, concurrency_safe=True)
+    @tool(WhichSessions, effect=Effect.NONE, concurrency_safe=True, says="tool.get_practice_sessions")
     async def get_practice_sessions(self, context: ToolContext, arguments: WhichSessions) -> JsonValue:
         """One skill's sessions in the last days, with notes and ids."""
         skill = await self._skill(context.principal, arguments.skill_id)
+        context.report("tool.reading_days", days=arguments.days)
         since = today_of(context.principal, context.now) - timedelta(days=arguments.days - 1)
         found = await self._reader.sessions(context.principal, skill_id=skill.id, since=since, limit=10_000)
         return _json(reports.sessions_report(skill, found, arguments.days))
 
-    @tool(NoArguments, effect=Effect.NONE, concurrency_safe=True)
+    @tool(NoArguments, effect=Effect.NONE, concurrency_safe=True, says="tool.get_journey_stats")
     async def get_journey_stats(self, context: ToolContext, arguments: NoArguments) -> JsonValue:
         """Totals, weekly average, bests, streaks and projected goal date, in all and by skill."""
         principal = context.principal
@@ -202,7 +203,7 @@ class CoachTools:
         goal = await self._reader.weekly_goal(principal)
         return _json(journey_report(skills, totals, today, principal.week_start, week, goal))
 
-    @tool(MaybeSkill, effect=Effect.NONE, concurrency_safe=True)
+    @tool(MaybeSkill, effect=Effect.NONE, concurrency_safe=True, says="tool.analyze_practice_patterns")
     async def analyze_practice_patterns(self, context: ToolContext, arguments: MaybeSkill) -> JsonValue:
         """Habits: minutes by weekday, four-week trend, breaks, active days of 30."""
         wanted, principal = arguments.skill_id, context.principal
@@ -212,7 +213,7 @@ class CoachTools:
             sessions = tuple(of_skills(sessions, await self._reader.skills(principal)))
         return _json(patterns_report(sessions, today_of(principal, context.now), skill_id, principal.week_start))
 
-    @tool(WhichWeek, effect=Effect.NONE, concurrency_safe=True)
+    @tool(WhichWeek, effect=Effect.NONE, concurrency_safe=True, says="tool.show_plan")
     async def show_plan(self, context: ToolContext, arguments: WhichWeek) -> JsonValue:
         """The kept plan of a week, and what was done of it."""
         principal, today = context.principal, today_of(context.principal, context.now)
@@ -223,7 +224,7 @@ class CoachTools:
         sessions = await self._reader.sessions(principal, since=week, limit=MAX_READ)
         return _json(plan_report(plan, week, today, skills, sessions, this_week=this_week))
 
-    @tool(NewPlan, effect=Effect.LOCAL)
+    @tool(NewPlan, effect=Effect.LOCAL, says="tool.save_weekly_plan")
     async def save_weekly_plan(self, context: ToolContext, arguments: NewPlan) -> LocalCommand:
         """Keep the plan of `plan_week`, replacing an earlier one."""
         principal = context.principal
@@ -233,13 +234,13 @@ class CoachTools:
         sessions = await self._read_sessions(context, arguments.sessions, tuple(skill.name for skill in skills))
         return SaveWeeklyPlan(week, arguments.content, insights, tuple(skill.id for skill in skills), sessions)
 
-    @tool(NewSkill, effect=Effect.LOCAL)
+    @tool(NewSkill, effect=Effect.LOCAL, says="tool.create_skill")
     async def create_skill(self, context: ToolContext, arguments: NewSkill) -> LocalCommand:
         """Add a skill."""
         name = _allowed_name(arguments.name)
         return CreateSkill(name, arguments.emoji, arguments.colour, arguments.goal_hours * 60)
 
-    @tool(NewLog, effect=Effect.LOCAL)
+    @tool(NewLog, effect=Effect.LOCAL, says="tool.log_practice")
     async def log_practice(self, context: ToolContext, arguments: NewLog) -> LocalCommand:
         """Log practice the person says they have done, never what is only planned."""
         day = _day(arguments.date, context) or today_of(context.principal, context.now)
@@ -247,12 +248,12 @@ class CoachTools:
         skill = await self._find_or_name(context.principal, arguments.skill)
         return LogPractice(skill, arguments.minutes, day, arguments.notes)
 
-    @tool(NoArguments, effect=Effect.LOCAL)
+    @tool(NoArguments, effect=Effect.LOCAL, says="tool.undo_last_log")
     async def undo_last_log(self, context: ToolContext, arguments: NoArguments) -> LocalCommand:
         """Take back the last log."""
         return UndoLastLog()
 
-    @tool(SessionChange, effect=Effect.LOCAL)
+    @tool(SessionChange, effect=Effect.LOCAL, says="tool.edit_session")
     async def edit_session(self, context: ToolContext, arguments: SessionChange) -> LocalCommand:
         """Correct a logged session."""
         day = _day(arguments.date, context)
@@ -273,7 +274,7 @@ class CoachTools:
         found = await self._reader.sessions(principal, since=since, limit=MAX_READ)
         return _json(reports.entries_report(found, skills, since=since, until=until, skill=skill, text=arguments.text))
 
-    @tool(WhichSession, effect=Effect.LOCAL)
+    @tool(WhichSession, effect=Effect.LOCAL, says="tool.delete_session")
     async def delete_session(self, context: ToolContext, arguments: WhichSession) -> LocalCommand:
         """Take back one logged session."""
         return DeleteSession(arguments.session_id)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
 import structlog
 from pydantic import BaseModel
@@ -28,6 +28,18 @@ class Effect(StrEnum):
     def is_outside(self) -> bool:
         """Whether it leaves what the gateway's own commits hold together."""
         return self in {Effect.IDEMPOTENT, Effect.UNSAFE}
+
+
+class Report(Protocol):
+    """Says what a call is doing, while it does it, to whoever watches."""
+
+    def __call__(self, words: str, /, **values: object) -> None:
+        """`words` is a key of the agent's catalogue, `values` are its fields."""
+        ...
+
+
+def _unheard(_words: str, /, **_values: object) -> None:
+    pass
 
 
 WholeResult = Callable[[str], Awaitable[str | None]]
@@ -62,6 +74,7 @@ class ToolContext:
     call_key: str  # turn/step/index: the idempotency key
     max_result_chars: int = 100_000  # what its result may take in the conversation; the rest of it is read on
     whole_result: WholeResult = _no_result
+    report: Report = _unheard
     can_use_tool: "CanUseTool" = field(default_factory=lambda: _deny_nested, repr=False, compare=False)
     """What a tool asks before it has another one run: hooks and permission decide as of any call of the turn's."""
 
@@ -100,6 +113,7 @@ class Tool:
     exclusive: bool = False  # nothing runs beside it
     cancellable: bool | None = None  # a stop ends it while it runs; None: where it has no effect outside
     fails_siblings: bool = False  # when it fails, the other calls of its response are not wanted any more
+    says: str = ""  # key of the agent's catalogue: what it does, for whoever waits; empty: its name is said
     enabled: bool | Callable[[], bool] = True  # asked once, when the agent is put together
     should_defer: bool = False  # its schema is sent once the model has looked for it
     scores_risk: bool | None = None  # the model is asked how risky a call is; None: where it has an effect outside
@@ -165,6 +179,7 @@ class ToolFlags(TypedDict, total=False):
     exclusive: bool
     cancellable: bool
     fails_siblings: bool
+    says: str
     enabled: bool | Callable[[], bool]
     should_defer: bool
     scores_risk: bool

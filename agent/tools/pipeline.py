@@ -3,11 +3,11 @@
 Each step may end the call with a result the model reads. Who has a say in a call stands in `guards`.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 import structlog
 from pydantic import ValidationError
@@ -15,72 +15,21 @@ from pydantic import ValidationError
 from agent.bounded import Interrupted, run_bounded
 from agent.consent import AskedCall, Consent
 from agent.journal import Journal
-from agent.ports import Principal, ToolEnded, ToolStarted, TurnPort
+from agent.ports import Principal, TurnPort
 from agent.tools.arguments import BadArguments, NotJson, fit, read
 from agent.tools.base import Allow, Deny, Effect, Tool, ToolContext, ToolError
+from agent.tools.calls import CallAdmission, CallResult, PendingCall
 from agent.tools.guards import Ask, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
 from agent.tools.permit import sorted_json
 from agent.tools.reading_on import ResultBudget
 from agent.tools.results import failure_result, success_result
 from agent.tools.toolbox import ToolBox
-from agent.transcript import CallOutcome, EndReason, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
+from agent.transcript import CallOutcome, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
+from agent.turn_progress import ToolEnded, ToolProgress, ToolStarted
 
 log = structlog.get_logger()
 
 _EXPIRED = CallOutcome.EXPIRED
-
-
-@dataclass(slots=True, eq=False)
-class PendingCall:
-    """One call of one response, on its way."""
-
-    call: ToolCall
-    step: int
-    key: str  # turn/step/index
-    intended: ToolIntended | None = None  # a process that died meant to run it so
-    on_over: Callable[[], None] | None = None  # told when it has run, before its result is journaled
-    is_over: bool = False
-    why_cut: str = ""  # what the model reads of a call that was cut
-    response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
-    _cut: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def break_off(self, why: str) -> None:
-        """Its result is not wanted any more; a tool that may be cut ends now."""
-        self.why_cut = self.why_cut or why
-        self._cut.set()
-
-    async def until_cut(self) -> EndReason:
-        """Wait until it is cut."""
-        await self._cut.wait()
-        return EndReason.STOPPED
-
-    def become(self, wanted: "PendingCall") -> bool:
-        """Be this call of the response as it was journaled; False when it is another."""
-        same = (self.key, self.call.name, self.call.arguments) == (wanted.key, wanted.call.name, wanted.call.arguments)
-        if same:
-            self.call = wanted.call  # it may have got an id of its own since
-            self.response_stands.set()
-        return same
-
-    async def tell_over(self) -> None:
-        """It has run: whatever waits for it may start. Returns when its result may be journaled."""
-        self.is_over = True
-        if self.on_over is not None:
-            self.on_over()
-        await self.response_stands.wait()
-
-    def to_returned(self, content: str, outcome: CallOutcome = CallOutcome.DONE) -> ToolReturned:
-        """The one result of this call."""
-        return ToolReturned(self.step, self.key, self.call.id, self.call.name, content, outcome)
-
-
-@dataclass(frozen=True, slots=True)
-class CallResult:
-    """What became of a call, with what the ladder counts."""
-
-    returned: ToolReturned  # as the model sees it
-    malformed: bool = False  # the model did not write a JSON object
-    timed_out: bool = False
 
 
 class _CallEnded(Exception):
@@ -128,7 +77,7 @@ class Pipeline:
             await pending.tell_over()
             returned, ended = await self._journal_failure(pending, over), over
         returned = await self._post_hooks(ran, hooked, returned)
-        return self._classify(returned, ended)
+        return self._classify(pending, returned, ended)
 
     # ---------------------------------------------------------------- before it runs
 
@@ -160,9 +109,17 @@ class Pipeline:
             raise _CallEnded(str(problem), CallOutcome.FAILED, malformed=True) from None
         except BadArguments as problem:
             raise _CallEnded(str(problem), CallOutcome.FAILED) from None
-        room_chars, whole = self.budget.room_chars(tool), self.port.whole_result
-        context = ToolContext(self.principal, self.clock(), pending.key, room_chars, whole, self.can_use)
+        context = ToolContext(
+            self.principal, self.clock(), pending.key,
+            max_result_chars=self.budget.room_chars(tool),
+            whole_result=self.port.whole_result,
+            report=partial(self._report, tool.name, pending.key),
+            can_use_tool=self.can_use,
+        )  # fmt: skip
         return ToolUse(tool, arguments, context, risk)
+
+    def _report(self, tool: str, call_key: str, words: str, /, **values: object) -> None:
+        self.port.progress(ToolProgress(tool, call_key, words, values))
 
     async def _validate(self, use: ToolUse) -> None:
         """What no schema can say of the input, said by the tool itself."""
@@ -256,7 +213,9 @@ class Pipeline:
     async def _execute(self, use: ToolUse, pending: PendingCall) -> object:
         """The tool's data or local command; every way to fail ends as a result, never as an exception of the turn."""
         tool = use.tool
-        self.port.progress(ToolStarted(tool.name))
+        await self.port.let_watchers_read()
+        self.port.progress(ToolStarted(tool.name, pending.key, tool.says))
+        pending.note_start()
         limit_s = self._limit_s(tool)
         unsure = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.FAILED
         hedge = " Whether it happened is unknown." if tool.effect.is_outside else ""
@@ -319,16 +278,16 @@ class Pipeline:
             await self.journal.record(*said)
         return returned
 
-    def _classify(self, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
+    def _classify(self, pending: PendingCall, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
         """What the ladder counts of it."""
-        self.port.progress(ToolEnded(returned.name, returned.outcome is CallOutcome.DONE))
+        self.port.progress(ToolEnded(returned.name, returned.outcome is CallOutcome.DONE, pending.key, pending.took_s))
         if ended is None:
             return CallResult(returned)
         return CallResult(returned, ended.malformed, ended.timed_out)
 
     # ---------------------------------------------------------------- before all of it
 
-    def admit(self, call: ToolCall) -> "CallAdmission":
+    def admit(self, call: ToolCall) -> CallAdmission:
         """What the executor must know of a call to let it start."""
         tool = self.tools.find(call.name)
         try:
@@ -339,14 +298,6 @@ class Pipeline:
             return CallAdmission(reads=False, safe=False)
         reads = tool.effect is Effect.NONE and tool.only_reads(arguments)
         return CallAdmission(reads, tool.is_concurrency_safe(arguments))
-
-
-@dataclass(frozen=True, slots=True)
-class CallAdmission:
-    """What a call says of itself by its name and arguments; one that cannot be read says the unsafe thing."""
-
-    reads: bool  # it may start before its response is over
-    safe: bool  # it may run beside others that are
 
 
 def _fit_output(tool: Tool, data: object) -> object:

@@ -6,10 +6,19 @@ from collections.abc import Iterable
 import structlog
 
 from agent.context.sizes import RequestSizes
-from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
+from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, TurnEvent
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned
 from agent.turn_figures import rung_of
-from gateway.telemetry import ESTIMATE_RATIO, MODEL_FAILURES, MODEL_SECONDS, RECOVERIES, TOOL_CALLS, series
+from agent.turn_progress import ToolEnded
+from gateway.telemetry import (
+    ESTIMATE_RATIO,
+    MODEL_FAILURES,
+    MODEL_SECONDS,
+    RECOVERIES,
+    TOOL_CALLS,
+    TOOL_SECONDS,
+    series,
+)
 
 log = structlog.get_logger()
 
@@ -61,6 +70,21 @@ class MeasuredModel:
     async def aclose(self) -> None:
         """Close the model."""
         await self._model.aclose()
+
+
+class ToolWatch:
+    """Notes how long each tool ran: as a figure, and as a line for whoever looks closely."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """`names` are the tools there are."""
+        self._names = frozenset(names)
+
+    def note(self, event: TurnEvent) -> None:
+        """This happens in a turn."""
+        if isinstance(event, ToolEnded) and event.took_s is not None:
+            series(TOOL_SECONDS, event.name if event.name in self._names else OTHER).observe(event.took_s)
+            took_s = round(event.took_s, 3)
+            log.debug("tool_ended", tool=event.name, call_key=event.call_key, success=event.success, took_s=took_s)
 
 
 class JournalCounter:

@@ -13,7 +13,8 @@ from typing import NoReturn
 import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
-from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, ToolEnded, TurnProgress
+from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, TurnEvent
+from agent.rungs import Recovered, Rung
 from agent.transcript import (
     EndReason,
     JournalEvent,
@@ -25,7 +26,9 @@ from agent.transcript import (
     UserItem,
     answer_text,
 )
+from agent.turn_events import TurnEvents
 from agent.turn_figures import turn_figures
+from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, Sign
 from channels.messages import Button
 from gateway.delivery.growing_answer import LiveOutcome
@@ -80,6 +83,8 @@ class JournaledTurn:
         self._principal = principal
         self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
         self._has_streamed = False
+        self._watched = TurnEvents(deps.on_turn_event)
+        live.watch(self._watched.reader())
         self._parks = asyncio.Lock()
         self.events = list(claimed.events)
         session.turn.run(steers=steers, on_cancel=self._stop.set_result)
@@ -112,6 +117,7 @@ class JournaledTurn:
         """Let notes stand for the older part of the conversation, in one commit."""
         keeper = SummaryKeeper(self._deps, self._session, self._channel, self._claimed, self._principal.locale)
         await keeper.keep(summary, responses)
+        self._watched.publish(HistoryShortened("summary"))
 
     async def whole_result(self, handle: str) -> str | None:
         """The raw result of a call of this conversation, as far as it ran for the person of this turn."""
@@ -175,6 +181,7 @@ class JournaledTurn:
             commit = partial(commits.park, place=self._reserve(1), parked=parked, approval=approval, parts=parts)
             await self._deps.store.write(commit, then=partial(self._note_parked, approval))
             self._note_journaled((parked,))
+            self._watched.publish(QuestionPut(ask.tool))
             self._live.clear_sign()
             if self.stopping() is not None:
                 take_back = partial(
@@ -211,17 +218,21 @@ class JournaledTurn:
         await self._end(TurnEnded(reason, text, note), response, parts)
         return True
 
-    def progress(self, event: TurnProgress) -> None:
-        """Show the answer as it grows."""
+    def progress(self, event: TurnEvent) -> None:
+        """Tell whoever watches: the live answer, metrics, logs."""
         if isinstance(event, TextDelta):
             if not self._has_streamed:
                 self._has_streamed = True
                 failpoint("model_first_text")
-            self._live.feed(event.text)
         elif isinstance(event, TextDiscarded):
-            self._live.discard(answer_text(self.events))  # the response under way is void, not the answers before it
+            event = TextDiscarded(answer_text(self.events))  # the response under way is void, not the answers before it
         elif isinstance(event, ToolEnded):
             failpoint("tool_done")
+        self._watched.publish(event)
+
+    async def let_watchers_read(self) -> None:
+        """Wait until the live answer is not too far behind."""
+        await self._watched.drain()
 
     def stopping(self) -> EndReason | None:
         """Why the turn should end now; asked before every step and every tool (A33)."""
@@ -308,3 +319,8 @@ class JournaledTurn:
     def _note_journaled(self, events: Sequence[JournalEvent]) -> None:
         self.events += events
         self._deps.on_journaled(events)
+        for event in events:
+            if isinstance(event, Recovered) and event.rung is Rung.COMPACTED:
+                self._watched.publish(HistoryShortened(event.rung))
+            elif isinstance(event, TurnEnded):
+                self._watched.publish(TurnFinished(event.reason))

@@ -16,6 +16,7 @@ from agent.ports import Principal, Turn
 from agent.transcript import EndReason, answer_text
 from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage
+from gateway.delivery.tool_words import tool_words
 from gateway.failpoints import failpoint
 from gateway.sessions.condensing import Condenser
 from gateway.sessions.deps import SessionContext, SessionDeps
@@ -105,7 +106,8 @@ class TurnRunner:
         answer = OutboundMessage(
             turn.address, claimed.source_id, "", turn.reply_to, reply_route_of=route_of, locale=locale
         )
-        live = LiveAnswer(deps.live, channel, turn.tenant, answer, texts.text(locale, "answer.still_working"))
+        note, say = texts.text(locale, "answer.still_working"), partial(tool_words, texts, locale)
+        live = LiveAnswer(deps.live, channel, turn.tenant, answer, note, say)
         steers = conversation.mode == "steer" and admitted is Admitted.BESIDE
         log.info("turn_started", kind=turn.kind, attempt=turn.attempts, resumed=claimed.resumed)
         port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)

@@ -1,14 +1,32 @@
-"""What of the coach's plans, entries and skills reads words. How to register: see `tests.attacks.entries`."""
+"""What of the coach reads words: practice, plans, entries, skills. How to register: see `tests.attacks.entries`."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 
 from agent.coach import entry_words, plan_answer, plan_wish, practice, reports, skill_words
 from agent.coach.plan_data import PlanFrame
+from agent.coach.understanding import reading
+from agent.coach.understanding.entries import Practised
 from tests.attacks.entries import Entry
 
 TODAY = date(2026, 3, 4)
+NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 SKILLS = ("Guitar", "Piano", "Guitar scales", "a", "my")
 PIECE_CHARS = 8
+
+
+def heard(text: str) -> None:
+    """A message that may tell of practice, for somebody who has skills of such names."""
+    for said in (text, f"I practised {text}", f"45m {text}", f"gutiar 45 min, {text}"):
+        reading.hear(said[: reading.MAX_CHARS], SKILLS, NOW, "en")
+    reading.may_be_practice(text)
+
+
+def completed(text: str) -> None:
+    """The answer to which skill it was, and to how long it was."""
+    entry = Practised(45, "Guitar", TODAY)
+    for said in (text, f"it was {text}", "gutiar"):
+        reading.add_skill(said[: reading.MAX_CHARS], entry, SKILLS)
+        reading.add_amount(said[: reading.MAX_CHARS], entry)
 
 
 def plan_words(text: str) -> None:
@@ -49,6 +67,8 @@ def written_plan(text: str) -> None:
 
 
 ENTRIES: dict[str, Entry] = {
+    "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
+    "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),
     "agent.coach.plan_wish:asks_for_plan": Entry(plan_wish.asks_for_plan, 2000),
     "agent.coach.entry_words:read_wanted": Entry(entry_arguments, entry_words.MAX_CHARS),
@@ -58,6 +78,10 @@ ENTRIES: dict[str, Entry] = {
 }
 
 EXCUSED: dict[str, str] = {
+    "agent.coach.offline_work:Work.change_each": "leaves out what a few calls, of five arguments at most, do not say",
+    "agent.coach.offline_work:Work.tell_each": "puts together the words on the few entries of one message",
+    "agent.coach.understanding.phrases:phrases_by_first_word": "our own tables, put together once at the start",
+    "agent.coach.understanding.skills:_forms": "our own tables, put together once at the start",
     "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
     "agent.coach.changes:_skill_text": "a sentence for each of six things that can be changed",
     "agent.coach.numbers": "writes about a person's skills, whose names have 64 characters at most",

@@ -41,6 +41,7 @@ from gateway.store.writer import Job, Outcome
 from gateway.supervision import Faults, Supervised
 from gateway.wiring import RuntimeDeps, build, command_table
 from tests.fakes.chat import FakeChannel, FakeChannels
+from tests.fakes.strict_transcripts import flaws_in_items
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 AGENT = "coach"
@@ -109,6 +110,8 @@ class GatedModel:
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """Wait for `give`."""
         self.requests.append(request)
+        flaws = flaws_in_items(request.items)
+        assert not flaws, flaws
         if self.answer_at_once is not None:
             return self.answer_at_once(request)
         self.on_event = on_event

@@ -13,6 +13,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self.elapsed_s = 0.0
         self.busy: Callable[[], bool] = lambda: False
+        self.sockets_s = 0.0  # real time that what was sent over a socket may take, where both ends are on this loop
         super().__init__(_LeapingSelector(self))
 
     def time(self) -> float:
@@ -36,7 +37,7 @@ class _LeapingSelector(selectors.DefaultSelector):  # type: ignore[misc,valid-ty
             return super().select(0)
         if timeout is None or self._loop.busy():
             return super().select(BUSY_POLL_S)
-        ready = super().select(0)
+        ready = super().select(0) or (super().select(self._loop.sockets_s) if self._loop.sockets_s else [])
         if not ready:
             self._loop.elapsed_s += timeout
         return ready

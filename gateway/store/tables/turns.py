@@ -60,6 +60,18 @@ sa.Index(
     postgresql_where=turns.c.ended_at.is_not(None),
 )
 
+model_rests = sa.Table(
+    "model_rests",
+    metadata,
+    sa.Column("model", sa.String(255), primary_key=True),
+    sa.Column("gate", sa.String(16), primary_key=True),  # see agent.models.health.Gate
+    sa.Column("why", sa.String(16), nullable=False),  # see agent.errors.FailureKind
+    sa.Column("until", Instant, nullable=False),
+    sa.Column("strikes", sa.Integer, nullable=False),
+    sa.Column("mark", sa.String(16), nullable=False),  # of the key and the server it was
+)
+"""Models that are not asked for a while; none has an owner, they are the installation's."""
+
 crashes = sa.Table(
     "crashes",
     metadata,

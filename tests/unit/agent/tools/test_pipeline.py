@@ -9,13 +9,13 @@ from pydantic import BaseModel
 from agent.errors import Fenced
 from agent.journal import Journal
 from agent.permissions.chain import PermissionChain
-from agent.ports import ToolEnded, ToolStarted
 from agent.tools.base import Effect, Tool, ToolError, tool, tools_of
 from agent.tools.executor import Executor
 from agent.tools.permit import ChainPermissions, name_rules
 from agent.tools.pipeline import Pipeline
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolResultRewritten, open_calls
+from agent.turn_progress import ToolEnded, ToolStarted
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort
 
 
@@ -230,4 +230,8 @@ async def test_whoever_watches_sees_tools_begin_and_end():
     """Each started call ends once, with how it went."""
     port = FakeTurnPort()
     await run(port, tools_of(Bench()), ("read", "{}"), ("nothing", "{}"))
-    assert [ToolStarted("read"), ToolEnded("read", True), ToolEnded("nothing", False)] == port.progressed
+    assert [
+        ToolStarted("read", "t/0/0"),
+        ToolEnded("read", True, "t/0/0"),
+        ToolEnded("nothing", False, "t/0/1"),
+    ] == port.progressed
