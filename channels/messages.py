@@ -198,7 +198,19 @@ class ChatMigrated(_Event):
     new_chat: str
 
 
-InboundEvent = InboundMessage | MessageDeleted | ButtonPressed | CommandInvoked | MembershipChanged | ChatMigrated
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemEvent(_Event):
+    """The gateway itself has something to do for a person in a chat of theirs: a reminder is due."""
+
+    type: Literal["system"] = "system"
+    name: str  # of the command that answers it; people cannot type it
+    arguments: str
+    kind: ChatKind = ChatKind.DIRECT
+
+
+InboundEvent = (
+    InboundMessage | MessageDeleted | ButtonPressed | CommandInvoked | MembershipChanged | ChatMigrated | SystemEvent
+)
 
 INBOUND_EVENT: TypeAdapter[InboundEvent] = TypeAdapter(InboundEvent)
 """Reads and writes an inbound event as JSON; what the inbox keeps."""

@@ -53,6 +53,7 @@ from gateway.ops.instrumentation import MeasuredModel
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
 from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
+from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding, usage_calls
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
@@ -215,7 +216,7 @@ class Gateway:
         tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
-        self._keep_chores(tasks, runtime)
+        self._keep_chores(tasks, runtime, manager)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
@@ -223,7 +224,10 @@ class Gateway:
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
 
-    def _keep_chores(self, tasks: Supervised, runtime: Runtime) -> None:
+    def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
+        if self._product.schedule is not None:
+            clocks = (utc_now, wall_now, manager.is_configured)
+            tasks.keep("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)
         tasks.keep("model facts", self._look_at_model)
         tasks.keep("model rests", self._rests.run)
         tasks.keep("requests", self._keep_house)

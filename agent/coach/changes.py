@@ -13,6 +13,13 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from agent.coach.durations import spell_minutes
 from agent.coach.mastery import level_of
 from agent.coach.practice import GOAL_MINUTES, Insight, PlannedSession
+from agent.coach.reminder_changes import (
+    CancelReminders,
+    RemindersCancelled,
+    ReminderSet,
+    SetReminder,
+    reminder_text,
+)
 from agent.coach.texts import COACH_TEXTS, say, say_date, say_level
 from agent.language import DEFAULT, escape
 from agent.tools.results import success_result
@@ -110,7 +117,7 @@ class SetWeeklyGoal:
 
 PracticeCommand = (
     LogPractice | CreateSkill | UndoLastLog | EditSession | DeleteSession | SaveWeeklyPlan
-    | ArchiveSkill | EditSkill | MergeSkills | SetWeeklyGoal
+    | ArchiveSkill | EditSkill | MergeSkills | SetWeeklyGoal | SetReminder | CancelReminders
 )  # fmt: skip
 
 
@@ -220,7 +227,7 @@ class WeeklyGoalSet(_Result):
 
 ChangeResult = (
     ChangeRefused | PracticeLogged | SessionEdited | LogUndone | SkillCreated | PlanSaved | SkillArchived
-    | SkillEdited | SkillsMerged | WeeklyGoalSet
+    | SkillEdited | SkillsMerged | WeeklyGoalSet | ReminderSet | RemindersCancelled
 )  # fmt: skip
 CHANGE_RESULT: TypeAdapter[ChangeResult] = TypeAdapter(ChangeResult)
 
@@ -251,6 +258,8 @@ def change_text(language: str, change: ChangeResult, today: date) -> str:
             return _created_text(language, change)
         case PlanSaved():
             return ""
+        case ReminderSet() | RemindersCancelled():
+            return reminder_text(language, change, today)
     return _of_skills_text(language, change)
 
 

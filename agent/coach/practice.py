@@ -9,6 +9,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Protocol
 
+from agent.coach.reminders import Reminder
 from agent.ports import Principal
 from agent.wellformed import clean, normalize
 
@@ -112,6 +113,11 @@ class Refusal(StrEnum):
     NAME_TAKEN = "name_taken"
     SAME_SKILL = "same_skill"  # merged into itself
     BAD_COLOUR = "bad_colour"
+    NO_SUCH_TIME = "no_such_time"  # clocks go forward over it on that day
+    REMINDER_PAST = "reminder_past"
+    TOO_MANY_REMINDERS = "too_many_reminders"
+    UNKNOWN_REMINDER = "unknown_reminder"
+    ONLY_DIRECT = "only_direct"  # asked where others read along
     BAD_WEEK = "bad_week"  # a goal for a week that no week holds
     NOTHING_TO_UNDO = "nothing_to_undo"
 
@@ -183,6 +189,10 @@ class PracticeReader(Protocol):
 
     async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
         """The plan of the week that began on this day."""
+        ...
+
+    async def reminders(self, principal: Principal) -> tuple[Reminder, ...]:
+        """Those that are to come, the next first."""
         ...
 
     async def weekly_goal(self, principal: Principal) -> int | None:

@@ -5,10 +5,9 @@ model makes up is refused. Names and arguments are fixed: models and tests know 
 """
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
-from typing import Literal
+from datetime import date, datetime, time, timedelta
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, JsonValue
 
 from agent.calendar import today_of, week_of, zone_of
 from agent.coach import reports
@@ -29,10 +28,7 @@ from agent.coach.patterns import MAX_READ, of_skills, patterns_report
 from agent.coach.plan_answer import bounded_sessions
 from agent.coach.plan_data import WEEK, max_session, plan_week
 from agent.coach.practice import (
-    MAX_GOAL_MINUTES,
-    WEEK_MINUTES,
     Insight,
-    InsightType,
     PlannedSession,
     PracticeReader,
     PracticeRefused,
@@ -41,135 +37,30 @@ from agent.coach.practice import (
     clean_name,
     name_key,
 )
+from agent.coach.reminder_changes import CancelReminders, SetReminder
+from agent.coach.reminders import EVERY_DAY, Reminder
 from agent.coach.texts import explain
+from agent.coach.tool_arguments import (
+    MaybeSkill,
+    NewLog,
+    NewPlan,
+    NewReminder,
+    NewSkill,
+    NoArguments,
+    PlannedArgument,
+    SessionChange,
+    SkillChange,
+    TwoSkills,
+    WeeklyGoal,
+    WhichEntries,
+    WhichReminder,
+    WhichSession,
+    WhichSessions,
+    WhichSkills,
+    WhichWeek,
+)
 from agent.ports import LocalCommand, Principal
 from agent.tools.base import Effect, ToolContext, ToolError, tool
-
-
-class _Arguments(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")  # said in the schema, too: a made-up user_id is refused
-
-
-class NoArguments(_Arguments):
-    """Nothing to say."""
-
-
-class WhichSkills(_Arguments):
-    """Arguments of `get_user_skills`."""
-
-    include_archived: bool = Field(False, description="With those put away.")
-
-
-class WhichSessions(_Arguments):
-    """Arguments of `get_practice_sessions`."""
-
-    skill_id: str = Field(description="Id or name.", max_length=200)
-    days: int = Field(30, ge=1, le=3660)
-
-
-class MaybeSkill(_Arguments):
-    """Arguments of `analyze_practice_patterns`."""
-
-    skill_id: str | None = Field(None, description="Id or name; none: all.", max_length=200)
-
-
-class NewSkill(_Arguments):
-    """Arguments of `create_skill`."""
-
-    name: str = Field(max_length=200)
-    emoji: str | None = Field(None, max_length=16)
-    colour: str | None = Field(None, description="#rrggbb", pattern="^#[0-9a-fA-F]{6}$")
-    goal_hours: int = Field(10_000, ge=1, le=MAX_GOAL_MINUTES // 60)
-
-
-class NewLog(_Arguments):
-    """Arguments of `log_practice`."""
-
-    skill: str = Field(description="Name or id; a new name makes a new skill.", max_length=200)
-    minutes: int = Field(ge=1, le=1440)
-    notes: str = Field("", description="Briefly.", max_length=4000)
-    date: str | None = Field(None, description="YYYY-MM-DD, today (unless said), yesterday.", max_length=40)
-
-
-class SessionChange(_Arguments):
-    """Arguments of `edit_session`."""
-
-    session_id: str | None = Field(None, description="None: the last.", max_length=64)
-    minutes: int | None = Field(None, ge=1, le=1440)
-    notes: str | None = Field(None, max_length=4000)
-    date: str | None = Field(None, description="As in log_practice.", max_length=40)
-    skill: str | None = Field(None, description="As in log_practice.", max_length=200)
-
-
-class InsightArgument(_Arguments):
-    """One finding of a plan."""
-
-    type: InsightType
-    title: str = Field(max_length=200)
-    description: str = Field(max_length=2000)
-    skill_id: str | None = Field(None, max_length=64)
-
-
-class PlannedArgument(_Arguments):
-    """One session of a plan."""
-
-    date: str = Field(max_length=40)
-    skill: str = Field(max_length=200)
-    minutes: int = Field(ge=1, le=1440)
-
-
-class NewPlan(_Arguments):
-    """Arguments of `save_weekly_plan`."""
-
-    content: str = Field(description="All of it, Markdown.", min_length=1, max_length=20_000)
-    insights: tuple[InsightArgument, ...] = Field((), max_length=20)
-    sessions: tuple[PlannedArgument, ...] = Field((), max_length=60)
-
-
-class WhichEntries(_Arguments):
-    """Arguments of `get_entries`."""
-
-    since: str | None = Field(None, description="As date in log_practice.", max_length=40)
-    until: str | None = Field(None, max_length=40)
-    skill: str | None = Field(None, description="None: all.", max_length=200)
-    text: str = Field("", description="In the notes.", max_length=200)
-
-
-class WhichSession(_Arguments):
-    """Arguments of `delete_session`."""
-
-    session_id: str = Field(max_length=64)
-
-
-class SkillChange(_Arguments):
-    """Arguments of `edit_skill`."""
-
-    skill: str = Field(max_length=200)
-    name: str | None = Field(None, max_length=200)
-    archived: bool | None = None
-    colour: str | None = Field(None, description="#rrggbb", pattern="^#[0-9a-fA-F]{6}$")
-    emoji: str | None = Field(None, max_length=16)
-    goal_hours: int | None = Field(None, ge=1, le=MAX_GOAL_MINUTES // 60)
-    weekly_minutes: int | None = Field(None, ge=0, le=WEEK_MINUTES, description="0: none.")
-
-
-class TwoSkills(_Arguments):
-    """Arguments of `merge_skills`."""
-
-    skill: str = Field(max_length=200)
-    into: str = Field(max_length=200)
-
-
-class WeeklyGoal(_Arguments):
-    """Arguments of `set_weekly_goal`."""
-
-    minutes: int = Field(ge=0, le=WEEK_MINUTES, description="0: none.")
-
-
-class WhichWeek(_Arguments):
-    """Arguments of `show_plan`."""
-
-    week: Literal["this", "next", "last"] = "this"
 
 
 class CoachTools:
@@ -301,6 +192,27 @@ class CoachTools:
         """Minutes a week over all skills."""
         return SetWeeklyGoal(arguments.minutes)
 
+    @tool(NewReminder, effect=Effect.LOCAL)
+    async def set_reminder(self, context: ToolContext, arguments: NewReminder) -> LocalCommand:
+        """Remind them to practise, in their zone."""
+        at = time.fromisoformat(arguments.time.zfill(5))
+        if not all(0 <= weekday <= 6 for weekday in arguments.weekdays):
+            raise ToolError("Weekdays are 0 (Monday) to 6 (Sunday).")
+        day = None if arguments.date is None else _plan_day(arguments.date)
+        weekdays = () if day is not None else tuple(sorted(set(arguments.weekdays))) or EVERY_DAY
+        return SetReminder(at, weekdays, day, arguments.about)
+
+    @tool(NoArguments, effect=Effect.NONE, concurrency_safe=True)
+    async def list_reminders(self, context: ToolContext, arguments: NoArguments) -> JsonValue:
+        """Their reminders, with ids."""
+        found = await self._reader.reminders(context.principal)
+        return {"reminders": [_reminder_json(reminder) for reminder in found]}
+
+    @tool(WhichReminder, effect=Effect.LOCAL)
+    async def cancel_reminders(self, context: ToolContext, arguments: WhichReminder) -> LocalCommand:
+        """Take a reminder away, or all."""
+        return CancelReminders(arguments.reminder_id)
+
     async def _read_sessions(
         self, context: ToolContext, rows: Sequence[PlannedArgument], names: Sequence[str]
     ) -> tuple[PlannedSession, ...]:
@@ -372,6 +284,16 @@ def _local_day(text: str, principal: Principal) -> date:
     except ValueError:
         at = datetime.fromisoformat(text.upper())
     return at.date() if at.tzinfo is None else at.astimezone(zone_of(principal.timezone)).date()
+
+
+def _reminder_json(reminder: Reminder) -> JsonValue:
+    return {
+        "id": reminder.id,
+        "time": f"{reminder.at:%H:%M}",
+        "weekdays": list(reminder.weekdays),
+        "date": None if reminder.day is None else reminder.day.isoformat(),
+        "about": reminder.about,
+    }
 
 
 def _json(report: BaseModel) -> JsonValue:

@@ -19,6 +19,7 @@ from agent.wellformed import clean
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
 from gateway.coach.entry_commands import entry_commands
+from gateway.coach.reminder_commands import reminder_commands
 from gateway.coach.said_changes import change_words
 from gateway.coach.skill_commands import skill_commands
 from gateway.commands.base import Command, Invocation, Reply
@@ -49,6 +50,7 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
         Command("undo", "menu.undo", _undo),
         *entry_commands(reader),
         *skill_commands(reader),
+        *reminder_commands(reader),
     )
 
 

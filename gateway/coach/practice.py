@@ -50,11 +50,13 @@ from agent.coach.practice import (
     emoji_for,
     name_key,
 )
+from agent.coach.reminder_changes import CancelReminders, SetReminder
+from agent.coach.reminders import Reminder
 from agent.coach.texts import explain
 from agent.language import DEFAULT
 from agent.ports import LocalCommand, Principal
 from gateway.coach import practice_rows as rows
-from gateway.coach import skill_changes
+from gateway.coach import reminder_rows, skill_changes
 from gateway.coach.tables import practice_effects, practice_sessions, skills, weekly_plans
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.engine import Store
@@ -111,10 +113,10 @@ def _change(scope: _Scope, command: LocalCommand) -> ChangeResult:
             return _save_plan(scope, command)
         case ArchiveSkill():
             return _archive(scope, command)
-    return _change_skills(scope, command)
+    return _change_more(scope, command)
 
 
-def _change_skills(scope: _Scope, command: LocalCommand) -> ChangeResult:
+def _change_more(scope: _Scope, command: LocalCommand) -> ChangeResult:
     match command:
         case EditSkill():
             return skill_changes.edit(scope.connection, scope.principal, command)
@@ -122,6 +124,10 @@ def _change_skills(scope: _Scope, command: LocalCommand) -> ChangeResult:
             return skill_changes.merge(scope.connection, scope.principal, command)
         case SetWeeklyGoal():
             return skill_changes.set_weekly_goal(scope.connection, scope.principal, command)
+        case SetReminder():
+            return reminder_rows.set_reminder(scope.connection, scope.principal, command, scope.key, scope.now)
+        case CancelReminders():
+            return reminder_rows.cancel_reminders(scope.connection, scope.principal, command)
     raise TypeError(f"no practice command: {type(command).__name__}")
 
 
@@ -325,3 +331,7 @@ class StoredPractice:
     async def weekly_goal(self, principal: Principal) -> int | None:
         """The minutes a week that they set themselves; None: they set none."""
         return await self._store.read(lambda connection: rows.weekly_goal(connection, principal))
+
+    async def reminders(self, principal: Principal) -> tuple[Reminder, ...]:
+        """Those that are to come, the next first."""
+        return await self._store.read(lambda connection: reminder_rows.all_reminders(connection, principal))

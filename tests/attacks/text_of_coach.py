@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime
 
-from agent.coach import entry_words, plan_answer, plan_wish, practice, reports, skill_words
+from agent.coach import entry_words, plan_answer, plan_wish, practice, reminders, reports, skill_words
 from agent.coach.plan_data import PlanFrame
 from agent.coach.understanding import reading
 from agent.coach.understanding.entries import Practised
@@ -66,6 +66,12 @@ def written_plan(text: str) -> None:
     stream.rest()
 
 
+def reminder_arguments(text: str) -> None:
+    """Of `/remind`, alone and beside what can be read."""
+    for said in (text, f"19:00 {text}", f"{text} 19:00"):
+        reminders.read_reminder(said, TODAY)
+
+
 ENTRIES: dict[str, Entry] = {
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
     "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
@@ -73,11 +79,15 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.plan_wish:asks_for_plan": Entry(plan_wish.asks_for_plan, 2000),
     "agent.coach.entry_words:read_wanted": Entry(entry_arguments, entry_words.MAX_CHARS),
     "agent.coach.reports:entries_report": Entry(searched_notes, practice.MAX_NOTES_CHARS),
+    "agent.coach.reminders:read_reminder": Entry(reminder_arguments, reminders.MAX_CHARS),
     "agent.coach.plan_answer:read_plan": Entry(written_plan),
     "agent.coach.practice:kind_of_practice": Entry(practice.kind_of_practice),
 }
 
 EXCUSED: dict[str, str] = {
+    "agent.coach.reminder_changes": "writes about reminders, at most 50 of 100 characters each",
+    "agent.coach.reminders:last_slot": "walks over the dates of eight days at most",
+    "agent.coach.reminders:next_slot": "walks over the dates of ten days at most",
     "agent.coach.offline_work:Work.change_each": "leaves out what a few calls, of five arguments at most, do not say",
     "agent.coach.offline_work:Work.tell_each": "puts together the words on the few entries of one message",
     "agent.coach.understanding.phrases:phrases_by_first_word": "our own tables, put together once at the start",

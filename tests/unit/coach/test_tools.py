@@ -14,6 +14,7 @@ from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, FakePractice, a_sk
 
 NAMES = {
     "analyze_practice_patterns",
+    "cancel_reminders",
     "create_skill",
     "delete_session",
     "edit_session",
@@ -22,9 +23,11 @@ NAMES = {
     "get_journey_stats",
     "get_practice_sessions",
     "get_user_skills",
+    "list_reminders",
     "log_practice",
     "merge_skills",
     "save_weekly_plan",
+    "set_reminder",
     "set_weekly_goal",
     "show_plan",
     "undo_last_log",
@@ -35,6 +38,7 @@ READS = {
     "get_journey_stats",
     "get_practice_sessions",
     "get_user_skills",
+    "list_reminders",
     "show_plan",
 }
 

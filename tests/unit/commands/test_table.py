@@ -96,7 +96,7 @@ class TestMenus:
         expected = [
             "coach",
             *("log", "stats", "skills", "plan", "export", "undo"),
-            *("entries", "edit", "delete", "skill", "goal"),
+            *("entries", "edit", "delete", "skill", "goal", "remind"),
             *("start", "new", "stop", "mode", "timezone", "help"),
         ]
         for menu in menus.values():
