@@ -35,6 +35,9 @@ log = structlog.get_logger()
 TOO_LONG = 1.2
 """So many times the window, by an estimate, is not even asked: what one person said is too much by itself."""
 
+PATIENCE = 10
+"""Between turns nobody waits for a summary: it may take so many times as long."""
+
 
 def room_of(model: ChatModel, limits: AgentConfig) -> WindowRoom:
     """The model's window, or as much of it as the operator lets a conversation have."""
@@ -194,7 +197,7 @@ async def condense_ended(
     if kept == 0:
         return None
     try:
-        return await run_bounded(condense(model, turn.summary, spans, kept, room, also), limits.summary_s)
+        return await run_bounded(condense(model, turn.summary, spans, kept, room, also), PATIENCE * limits.summary_s)
     except (NotCondensed, TimeoutError) as failure:
         log.warning("context_not_compacted", why=str(failure) or "it took too long")
         return None

@@ -39,10 +39,11 @@ class SummaryKeeper:
     claimed: ClaimedTurn
     locale: str | None
 
-    def current(self) -> Summary | None:
-        """The summary that stands now."""
-        turn = self.claimed.turn
-        return self.session.conversation.recall(turn.session_id, turn.user_id).summary
+    def still_fits(self, before: Summary | None) -> bool:
+        """Whether what was made beside turns follows what stands now: no turn made a newer one, nobody said `/new`."""
+        turn, conversation = self.claimed.turn, self.session.conversation
+        known = conversation.recall(turn.session_id, turn.user_id)
+        return conversation.is_living(turn.session_id) and known.summary == before
 
     async def keep(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
         """One commit: the summary in place of the one before, its cost, and words about it where they are news.
@@ -113,7 +114,7 @@ class Condenser:
             made = await condense_ended(ended, agent.model, agent.limits, also)
             if made is None:
                 self._turns_to_wait = TURNS_BETWEEN_TRIES
-            elif keeper.current() == ended.summary:  # else a turn has made a newer one meanwhile
+            elif keeper.still_fits(ended.summary):
                 await keeper.keep(*made)
         except (Fenced, StoreUnavailable) as lost:
             log.warning("summary_not_kept", error=str(lost))

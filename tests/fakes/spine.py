@@ -384,10 +384,14 @@ class _CurrentModel:
     """Whatever model the spine has at the moment: a test may give it another one while it runs."""
 
     name = GatedModel.name
-    facts = ModelFacts()
 
     def __init__(self, spine: Spine) -> None:
         self._spine = spine
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._spine.model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """As the model does."""
