@@ -25,7 +25,7 @@ PARAGRAPH = "\n\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
+class HookVoices:
     """What the hooks of one point came to."""
 
     decision: str | None = None  # allow | ask | deny
@@ -45,9 +45,9 @@ class HookChain:
         """Whether anybody is asked there."""
         return bool(self._hooks[point])
 
-    async def ask(self, point: HookPoint, given: HookGiven, about: str = "", subject: str = "tool") -> Heard:
+    async def ask(self, point: HookPoint, given: HookGiven, about: str = "", subject: str = "tool") -> HookVoices:
         """What the hooks of a point say; `subject` is the key of what they may replace, `about` the tool's name."""
-        heard, told = Heard(), dict(given) | {"point": point.value}
+        heard, told = HookVoices(), dict(given) | {"point": point.value}
         async for hook, said in self._answers(point, told, about):
             if said.replace is not None:
                 told[subject] = said.replace
@@ -141,7 +141,7 @@ def _told_of(use: ToolUse) -> dict[str, JsonValue]:
     }  # fmt: skip
 
 
-def _verdict(heard: Heard) -> Verdict | None:
+def _verdict(heard: HookVoices) -> Verdict | None:
     match heard.decision:
         case "allow":
             return Allow()

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from agent.context.sections import PromptBuilder
-from agent.hooks.config import HookConfig
 from agent.loop import Agent
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta, Turn, TurnPort
 from agent.tools.base import Tool
@@ -178,7 +177,7 @@ class Spine:
     agent: Callable[[Turn, TurnPort], Awaitable[EndReason]] | None = None
     clean: Callable[[str], str] = str
     reader: UserItemBuilder = field(default_factory=lambda: UserItemBuilder(InputGuard(GuardConfig()), AGENT))
-    hooks: tuple[HookConfig, ...] = ()
+    hooks: tuple[Any, ...] = ()  # HookConfig
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
     decisions: Mapping[str, Decision] = field(default_factory=dict)
