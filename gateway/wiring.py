@@ -14,6 +14,7 @@ from agent.permissions.chain import Mode, PermissionChain
 from agent.permissions.judge import Judge
 from agent.permissions.rules import Source
 from agent.ports import ChatModel, LocalCommand, Principal
+from agent.retry import run_retry
 from agent.tools.base import Tool
 from agent.tools.permit import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
@@ -21,7 +22,7 @@ from channels.messages import InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.permissions import permissions_command
-from gateway.commands.session import session_commands
+from gateway.commands.session import RETRY, session_commands
 from gateway.commands.table import CommandTable
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
@@ -160,7 +161,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
             tell=deps.product.tell,
             permissions=_permissions(deps),
         ),
-        turns_of={CHAT: run_turn, **deps.product.turns(store)},
+        turns_of={CHAT: run_turn, RETRY: run_retry, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,

@@ -97,7 +97,7 @@ class TestMenus:
             "coach",
             *("log", "stats", "skills", "plan", "export", "undo"),
             *("entries", "edit", "delete", "skill", "goal", "remind"),
-            *("start", "new", "stop", "mode", "timezone", "help"),
+            *("start", "new", "stop", "retry", "mode", "timezone", "help"),
         ]
         for menu in menus.values():
             assert expected == [spec.name for spec in menu]
