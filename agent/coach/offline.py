@@ -86,8 +86,9 @@ def _yes_or_no(language: str) -> tuple[SuggestedReply, ...]:
 def _with_notice(
     view: RequestView, language: str, answers: Sequence[str], replies: tuple[SuggestedReply, ...] = ()
 ) -> RuleAnswer:
-    """The answers, behind words on who answers where the conversation has none yet."""
-    known = any(notice in view.said for notice in in_any_language("offline.notice"))
+    """The answers, behind words on who answers where that was not said today."""
+    today = [exchange.answer for exchange in view.earlier if exchange.now.date() == view.today]
+    known = any(notice in answer for notice in in_any_language("offline.notice") for answer in today)
     return RuleAnswer("\n\n".join([*([] if known else [say(language, "offline.notice")]), *answers]), replies=replies)
 
 
