@@ -21,6 +21,7 @@ from pydantic import JsonValue
 from agent.models.select import UnknownModel, build_model
 from agent.ports import ChatModel
 from agent.tools.base import Tool
+from channels.api.adapter import ApiChannel
 from channels.base import Channel
 from channels.clocks import steady_now, wall_now
 from channels.messages import DEFAULT_TENANT
@@ -28,15 +29,19 @@ from channels.registry import load_channel
 from channels.web.config import Guests
 from gateway import command_line
 from gateway.access import codes, invites, pairing
+from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
+from gateway.access.calls import key_calls
 from gateway.access.keys import AccessKeys
-from gateway.access.operations import AccessOperations
+from gateway.access.operations import AccessChange, AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.commands.decisions import access_decisions
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
+from gateway.http.api.build import ApiParts, build_api
+from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
 from gateway.inbound.bus import Bus
@@ -133,6 +138,7 @@ class Gateway:
         self._stop = asyncio.Event()
         self._faults = Faults()
         self._started_at = utc_now()
+        self._api_channel = ApiChannel(clock=utc_now)
         self._manager: ChannelManager | None = None
 
     # ------------------------------------------------------------ life
@@ -198,8 +204,12 @@ class Gateway:
             store, manager, router, self._snapshot, self._model.name, self._started_at, self._faults,
             lambda: intake.floods,
         )  # fmt: skip
-        http = HttpServer(settings.http, standing, Mounts(manager))
-        calls = operator_calls(access(delivery, bus), store, keys, InviteLinks(manager, http))
+        operations = access(delivery, bus)
+        http = HttpServer(settings.http, standing, Mounts(manager), self._serve_api(operations, delivery))
+        calls = {
+            **operator_calls(operations, store, keys, InviteLinks(manager, http)),
+            **key_calls(KeyOperations(store, utc_now, self._note_person)),
+        }
         tasks.keep("http", http.run)
         tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
@@ -211,6 +221,27 @@ class Gateway:
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
+
+    def _serve_api(self, operations: AccessOperations, delivery: Delivery) -> ApiServer | None:
+        settings = self._settings
+        if not settings.channels.api.enabled:
+            return None
+        deps = ApiParts(
+            store=self._store,
+            channel=self._api_channel,
+            account=settings.channels.api,
+            operations=operations,
+            snapshot=self._snapshot,
+            access=settings.access,
+            origins=frozenset(settings.http.cors_origins),
+            clock=utc_now,
+            reread=delivery.reread,
+        )
+        return build_api(deps, self._product.name, self._product.title, self._product.routes(self._store))
+
+    def _note_person(self, change: AccessChange) -> None:
+        if change.person is not None:
+            self._snapshot.put(change.person)
 
     def _keep_chores(self, tasks: Supervised, runtime: Runtime) -> None:
         tasks.keep("model facts", self._look_at_model)
@@ -267,6 +298,10 @@ class Gateway:
         ]
         if channels.web.enabled:
             accounts.append(ChannelAccount("web", "main", partial(self._make_web, key)))
+        if channels.api.enabled:
+            accounts.append(
+                ChannelAccount(self._api_channel.name, self._api_channel.account, lambda: self._api_channel)
+            )
         if channels.console.enabled:
             accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console")))
         return accounts

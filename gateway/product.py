@@ -20,6 +20,7 @@ from gateway.commands.base import Command
 from gateway.config.settings import Settings
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, load_extension
+from gateway.http.api.routes import ApiRoute
 from gateway.sessions.deps import RunTurn
 from gateway.store.agent_tables import AgentTables
 from gateway.store.engine import Connection, Store
@@ -55,6 +56,8 @@ class AgentProduct:
     """Kinds of turns that its commands start (`Command.turn`), or what people say, beside a chat's."""
     kind_of_words: Callable[[str], str | None] = lambda _text: None
     """The kind of turn that a message of these words starts; None: a chat's. Pure and quick."""
+    routes: Callable[[Store], Sequence[ApiRoute]] = lambda _store: ()
+    """What programs may ask of its data under `/v1`, beside what every agent answers."""
     tables: AgentTables | None = None
     """Where its data is kept; None: nowhere."""
     apply: ApplyChange = _changes_nothing

@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
-from channels.base import Channel, Reacts, ShowsTyping, Sign, StreamsDrafts
+from channels.base import Channel, FollowsAnswers, Reacts, ShowsTyping, Sign, StreamsDrafts
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import Address, Rendered
+from gateway.delivery.followed_answer import FollowedAnswer
 from gateway.delivery.growing_answer import GrowingAnswer, LiveDeps, LiveOutcome
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.delivery.sender import call_within
@@ -45,6 +46,11 @@ class LiveAnswer:
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._draft = self._new_draft()
+        self._followed = (
+            FollowedAnswer(channel, message.address, message.source_id.partition(".")[0], deps.clean)
+            if isinstance(channel, FollowsAnswers)
+            else None
+        )
 
     def _new_draft(self) -> "StreamedDraft | None":
         """Where the platform shows drafts in this chat, and was told to: no placeholder then."""
@@ -70,18 +76,26 @@ class LiveAnswer:
     def feed(self, text: str) -> None:
         """More of the answer."""
         self._growing.feed(text)
+        if self._followed is not None:
+            self._followed.feed(text)
 
     def go_on_from(self, text: str) -> None:
         """Take this as fed and shown: what an attempt before a crash had answered. It changes when there is more."""
         self._growing.go_on_from(text)
+        if self._followed is not None:
+            self._followed.begin_anew(text)
 
     def discard(self, back_to: str = "") -> None:
         """What was fed is void, but for what stands already."""
         self._growing.discard(back_to)
+        if self._followed is not None:
+            self._followed.begin_anew(back_to)
 
     async def settle(self) -> LiveOutcome:
         """Stop showing; when this returns no live edit is in flight, or it is known that one may be."""
         self._over.set()
+        if self._followed is not None:
+            self._followed.end()
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
@@ -105,6 +119,8 @@ class LiveAnswer:
     def cancel(self) -> None:
         """Let go at once, for a turn that ends without an answer of its own."""
         self._over.set()
+        if self._followed is not None:
+            self._followed.cancel()
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
