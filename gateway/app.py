@@ -139,6 +139,8 @@ class Gateway:
         self._faults = Faults()
         self._started_at = utc_now()
         self._api_channel = ApiChannel(clock=utc_now)
+        self.http: HttpServer | None = None
+        """Where it is reached; None before it serves."""
         self._manager: ChannelManager | None = None
 
     # ------------------------------------------------------------ life
@@ -205,11 +207,10 @@ class Gateway:
             lambda: intake.floods,
         )  # fmt: skip
         operations = access(delivery, bus)
-        http = HttpServer(settings.http, standing, Mounts(manager), self._serve_api(operations, delivery))
-        calls = {
-            **operator_calls(operations, store, keys, InviteLinks(manager, http)),
-            **key_calls(KeyOperations(store, utc_now, self._note_person)),
-        }
+        http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, delivery))
+        self.http = http
+        own_keys = key_calls(KeyOperations(store, utc_now, self._note_person))
+        calls = {**operator_calls(operations, store, keys, InviteLinks(manager, http)), **own_keys}
         tasks.keep("http", http.run)
         tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
@@ -222,7 +223,7 @@ class Gateway:
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
 
-    def _serve_api(self, operations: AccessOperations, delivery: Delivery) -> ApiServer | None:
+    def _make_api(self, operations: AccessOperations, delivery: Delivery) -> ApiServer | None:
         settings = self._settings
         if not settings.channels.api.enabled:
             return None

@@ -21,7 +21,7 @@ from gateway.coach import practice_rows
 from gateway.coach.practice import StoredPractice, apply
 from gateway.http.api.conversations import new_handle
 from gateway.http.api.problems import ApiRefusal
-from gateway.http.api.routes import NAME, ApiCall, ApiModel, ApiRoute, WhoseQuery
+from gateway.http.api.routes import NAME, ApiModel, ApiRequest, ApiRoute, WhoseQuery
 from gateway.store.engine import Connection, Store
 
 
@@ -86,7 +86,7 @@ class LoggedAnswer(ApiModel):
     skill_total_minutes: int
 
 
-class PlanAnswerModel(ApiModel):
+class WeeklyPlanAnswer(ApiModel):
     """The plan of one week."""
 
     week: date = Field(description="The first day of the person's week.")
@@ -98,7 +98,7 @@ class PlanAnswerModel(ApiModel):
 class PlansAnswer(ApiModel):
     """Weekly plans, the newest first."""
 
-    plans: tuple[PlanAnswerModel, ...]
+    plans: tuple[WeeklyPlanAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class CoachRoutes:
     store: Store
     clock: Callable[[], datetime] = wall_now
 
-    async def practice(self, call: ApiCall) -> PracticeLogAnswer:
+    async def practice(self, call: ApiRequest) -> PracticeLogAnswer:
         """What somebody practised."""
         query = call.query
         assert isinstance(query, PracticeQuery), "its row says so"
@@ -128,7 +128,7 @@ class CoachRoutes:
         )  # fmt: skip
         return PracticeLogAnswer(sessions=entries, total_minutes=sum(entry.minutes for entry in entries))
 
-    async def log(self, call: ApiCall) -> LoggedAnswer:
+    async def log(self, call: ApiRequest) -> LoggedAnswer:
         """Log practice, once an Idempotency-Key."""
         body = call.body
         assert isinstance(body, PracticeRequest), "its row says so"
@@ -145,7 +145,7 @@ class CoachRoutes:
         )  # fmt: skip
         return LoggedAnswer(entry=entry, created_skill=result.created_skill, skill_total_minutes=result.total_minutes)
 
-    async def skills(self, call: ApiCall) -> SkillsReport:
+    async def skills(self, call: ApiRequest) -> SkillsReport:
         """Somebody's skills, with levels."""
         query = call.query
         assert isinstance(query, SkillsQuery), "its row says so"
@@ -153,7 +153,7 @@ class CoachRoutes:
         reader = StoredPractice(self.store)
         return skills_report(await reader.skills(principal, include_archived=query.include_archived))
 
-    async def plans(self, call: ApiCall) -> PlansAnswer:
+    async def plans(self, call: ApiRequest) -> PlansAnswer:
         """Somebody's weekly plans."""
         query = call.query
         assert isinstance(query, PlansQuery), "its row says so"
@@ -161,7 +161,7 @@ class CoachRoutes:
         found = await self.store.read(partial(practice_rows.plans, principal=principal, limit=query.limit))
         return PlansAnswer(plans=tuple(map(_plan, found)))
 
-    async def plan(self, call: ApiCall) -> PlanAnswerModel:
+    async def plan(self, call: ApiRequest) -> WeeklyPlanAnswer:
         """Somebody's plan of a week."""
         query = call.query
         assert isinstance(query, PlanQuery), "its row says so"
@@ -187,8 +187,8 @@ class CoachRoutes:
         return found
 
 
-def _plan(plan: WeeklyPlan) -> PlanAnswerModel:
-    return PlanAnswerModel(week=plan.week, content=plan.content, insights=plan.insights, planned=plan.sessions)
+def _plan(plan: WeeklyPlan) -> WeeklyPlanAnswer:
+    return WeeklyPlanAnswer(week=plan.week, content=plan.content, insights=plan.insights, planned=plan.sessions)
 
 
 def coach_routes(store: Store) -> tuple[ApiRoute, ...]:
@@ -214,6 +214,6 @@ def coach_routes(store: Store) -> tuple[ApiRoute, ...]:
         ),
         asking(
             path="/v1/plans/current", summary="The plan of a week; /plan in a chat writes one.",
-            handle=handlers.plan, query=PlanQuery, answer=PlanAnswerModel,
+            handle=handlers.plan, query=PlanQuery, answer=WeeklyPlanAnswer,
         ),
     )  # fmt: skip

@@ -6,6 +6,7 @@ Plain functions over a connection; nothing changes here. Whose a row is is its c
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -65,7 +66,7 @@ def find_asked(connection: sa.Connection, address: Address, message_id: str) -> 
     """The newest row of this message, and how many there are: one that was over a bound may be said again."""
     query = sa.select(*_columns).where(_of(address), inbox.c.message_id == message_id)
     rows = connection.execute(query.order_by(inbox.c.id.desc()).limit(100)).all()
-    return (_asked(rows[0]) if rows else None), len(rows)
+    return (_to_asked_row(rows[0]) if rows else None), len(rows)
 
 
 def load_turn(connection: sa.Connection, address: Address, message_id: str) -> AskedTurn | None:
@@ -78,10 +79,10 @@ def load_turns(connection: sa.Connection, address: Address, prefix: str, limit: 
     """What was asked under message ids that begin so, newest first."""
     query = sa.select(*_columns).where(_of(address), inbox.c.message_id.startswith(prefix, autoescape=True))
     rows = connection.execute(query.order_by(inbox.c.id.desc()).limit(limit)).all()
-    return [_with_turn(connection, _asked(row)) for row in rows]
+    return [_with_turn(connection, _to_asked_row(row)) for row in rows]
 
 
-def _asked(row: "sa.Row[tuple[object, ...]]") -> AskedRow:
+def _to_asked_row(row: Any) -> AskedRow:
     text = None
     if row.payload:
         event = INBOUND_EVENT.validate_json(row.payload)
@@ -93,7 +94,7 @@ def _asked(row: "sa.Row[tuple[object, ...]]") -> AskedRow:
 
 def _with_turn(connection: sa.Connection, row: AskedRow) -> AskedTurn:
     if row.turn_id is None:
-        return AskedTurn(row, said=_said(connection, outbox.c.cause == f"inbox:{row.id}"))
+        return AskedTurn(row, said=_texts_of(connection, outbox.c.cause == f"inbox:{row.id}"))
     turn = connection.execute(sa.select(turns).where(turns.c.id == row.turn_id)).first()
     causes = sa.or_(
         outbox.c.cause == row.turn_id,
@@ -107,12 +108,12 @@ def _with_turn(connection: sa.Connection, row: AskedRow) -> AskedTurn:
         None if turn is None else turn.end_reason,
         turn is not None and turn.parked_at is not None,
         events_of_turn(connection, row.turn_id),
-        _said(connection, causes),
+        _texts_of(connection, causes),
         TokenSums(*(None if count is None else int(count) for count in tokens)),
     )
 
 
-def _said(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[str, ...]:
+def _texts_of(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[str, ...]:
     query = sa.select(outbox.c.plain).where(which, outbox.c.action != Action.PLACEHOLDER, outbox.c.secret_ref.is_(None))
     return tuple(connection.execute(query.order_by(outbox.c.id)).scalars())
 
@@ -135,7 +136,7 @@ def own_sessions(connection: sa.Connection, address: Address, limit: int) -> lis
 
 
 @dataclass(frozen=True, slots=True)
-class SessionRow:
+class StoredSession:
     """A conversation as the operator sees it."""
 
     id: str
@@ -146,13 +147,13 @@ class SessionRow:
     created_at: datetime
 
 
-def newest_sessions(connection: sa.Connection, tenant: str, limit: int) -> list[SessionRow]:
+def newest_sessions(connection: sa.Connection, tenant: str, limit: int) -> list[StoredSession]:
     """A tenant's conversations on every channel, the youngest first."""
     columns = (
         sessions.c.id, sessions.c.key, sessions.c.generation, sessions.c.mode, sessions.c.title, sessions.c.created_at
     )  # fmt: skip
     query = sa.select(*columns).where(sessions.c.tenant_id == tenant).order_by(sessions.c.id.desc()).limit(limit)
-    return [SessionRow(*row) for row in connection.execute(query)]
+    return [StoredSession(*row) for row in connection.execute(query)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from channels.api.adapter import address_of_session
 from gateway.access.api_keys import OWNER_USER, Scope
 from gateway.http.api.conversations import Asked, Conversations, new_handle
 from gateway.http.api.problems import ApiRefusal
-from gateway.http.api.routes import NAME, ApiCall, ApiModel, ApiRoute, WhoseQuery
+from gateway.http.api.routes import NAME, ApiModel, ApiRequest, ApiRoute, WhoseQuery
 from gateway.http.api.server import to_json
 from gateway.http.api.sse import EventStream, to_event
 from gateway.http.api.turns import TurnAnswer, TurnsAnswer
@@ -83,7 +83,7 @@ class ChatRoutes:
     conversations: Conversations
     store: Store
 
-    async def chat(self, call: ApiCall) -> TurnAnswer | web.StreamResponse:
+    async def chat(self, call: ApiRequest) -> TurnAnswer | web.StreamResponse:
         """Say something, and wait for the answer as JSON or as a stream."""
         body = call.body
         assert isinstance(body, ChatRequest), "its row says so"
@@ -103,7 +103,7 @@ class ChatRoutes:
         raise_problem(answer)
         return answer
 
-    async def turn(self, call: ApiCall) -> TurnAnswer:
+    async def turn(self, call: ApiRequest) -> TurnAnswer:
         """How something stands that was asked before."""
         query = call.query
         assert isinstance(query, WhoseQuery), "its row says so"
@@ -118,7 +118,7 @@ class ChatRoutes:
             raise ApiRefusal(404, "not_found", "there is no such turn", "GET /v1/sessions/{session}/turns lists them.")
         return found
 
-    async def turns(self, call: ApiCall) -> TurnsAnswer:
+    async def turns(self, call: ApiRequest) -> TurnsAnswer:
         """What was asked in a session."""
         query = call.query
         assert isinstance(query, SessionsQuery), "its row says so"
@@ -126,7 +126,7 @@ class ChatRoutes:
         address = address_of_session(call.key.id, user, session)
         return TurnsAnswer(turns=tuple(await self.conversations.look_back(address, session, user, query.limit)))
 
-    async def sessions(self, call: ApiCall) -> SessionsAnswer:
+    async def sessions(self, call: ApiRequest) -> SessionsAnswer:
         """The conversations of one of the key's people."""
         query = call.query
         assert isinstance(query, SessionsQuery), "its row says so"
@@ -136,7 +136,7 @@ class ChatRoutes:
             sessions=tuple(HeardSessionAnswer(session=row.session, heard_at=row.heard_at) for row in found)
         )
 
-    async def _stream(self, call: ApiCall, asked: Asked) -> web.StreamResponse:
+    async def _stream(self, call: ApiRequest, asked: Asked) -> web.StreamResponse:
         first = await self.conversations.look(asked)
         assert first is not None, "it was just said"
         stream = EventStream(await call.stream(), asyncio.get_running_loop().time)

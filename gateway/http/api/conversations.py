@@ -76,7 +76,7 @@ class Conversations:
             ApiRefusal: another thing was said under this id, nothing was said, or it is too much.
             NotPersisted, StoreUnavailable: not now.
         """
-        if not text.strip():
+        if not _as_kept(text):
             raise ApiRefusal(422, "empty_message", "the message says nothing", "Send some words.", param="message")
         before, count = await self._find(asked)
         if before is not None and not _is_over(before):

@@ -1,4 +1,4 @@
-"""The API's documentation as one page of our own, made from its OpenAPI document. Pure; nothing is loaded from elsewhere.
+"""The API's documentation as one page of our own, made from its OpenAPI document. Pure; nothing comes from elsewhere.
 
 Without a script: what there is can be read, searched by the browser and linked to.
 """
@@ -82,8 +82,9 @@ def _operation(path: str, method: str, operation: Schema) -> str:
         for status, answer in sorted(operation["responses"].items())
     )
     return (
-        f'<details id="{_text(operation["operationId"])}"><summary><b class="{_text(method)}">{_text(method.upper())}</b> '
-        f"<code>{_text(path)}</code> {_text(operation['summary'])}</summary><p>{_text(operation['description'])}</p>"
+        f'<details id="{_text(operation["operationId"])}"><summary><b class="{_text(method)}">{_text(method.upper())}'
+        f"</b> <code>{_text(path)}</code> {_text(operation['summary'])}</summary>"
+        f"<p>{_text(operation['description'])}</p>"
         f"{params}{sent}<table><tr><th>status</th><th>when</th><th>body</th></tr>{answers}</table></details>"
     )
 

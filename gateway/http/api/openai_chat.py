@@ -34,7 +34,7 @@ from gateway.http.api.openai_format import (
     words_to_say,
 )
 from gateway.http.api.problems import ApiProblemAnswer, ApiRefusal
-from gateway.http.api.routes import ApiCall, ApiRoute
+from gateway.http.api.routes import ApiRequest, ApiRoute
 from gateway.http.api.sse import EventStream
 from gateway.http.api.turns import TurnAnswer
 
@@ -57,17 +57,17 @@ class OpenAiRoutes:
     now_s: Callable[[], float] = time.time
     _handles: BoundedDict[str, str] = field(default_factory=lambda: BoundedDict(KNOWN_REQUESTS))
 
-    async def models(self, call: ApiCall) -> ModelsAnswer:
+    async def models(self, call: ApiRequest) -> ModelsAnswer:
         """The agent, as a model that can be named."""
         return ModelsAnswer(data=(self._card(),))
 
-    async def model(self, call: ApiCall) -> ModelCard:
+    async def model(self, call: ApiRequest) -> ModelCard:
         """The agent."""
         if call.path["model"] != self.agent:
             raise ApiRefusal(404, "not_found", "there is no such model", "GET /v1/models lists the one there is.")
         return self._card()
 
-    async def complete(self, call: ApiCall) -> CompletionAnswer | web.StreamResponse:
+    async def complete(self, call: ApiRequest) -> CompletionAnswer | web.StreamResponse:
         """Say what is new in a conversation, and answer as OpenAI does."""
         body = call.body
         assert isinstance(body, CompletionRequest), "its row says so"
@@ -97,7 +97,7 @@ class OpenAiRoutes:
             usage=to_usage(answer.usage),
         )  # fmt: skip
 
-    def _handle(self, call: ApiCall, body: CompletionRequest, place: str) -> str:
+    def _handle(self, call: ApiRequest, body: CompletionRequest, place: str) -> str:
         """The same for a client's own retry, and for the same Idempotency-Key."""
         if call.idempotency_key is not None:
             return new_handle(call.idempotency_key)
@@ -121,7 +121,7 @@ class _Chunks:
         self._told = ""
 
     async def stream(
-        self, call: ApiCall, conversations: Conversations, asked: Asked, *, usage: bool
+        self, call: ApiRequest, conversations: Conversations, asked: Asked, *, usage: bool
     ) -> web.StreamResponse:
         """The answer piece by piece, as it is written."""
         stream = EventStream(await call.stream(), asyncio.get_running_loop().time)

@@ -141,9 +141,9 @@ def words_to_say(request: CompletionRequest) -> str:
         ApiRefusal: there is none, or the request asks what the agent does not do.
     """
     if request.tools or request.functions:
-        raise _unsupported("tools", "the agent has its own tools", "Leave `tools` out.")
+        raise _refuse_unsupported("tools", "the agent has its own tools", "Leave `tools` out.")
     if request.n not in {None, 1}:
-        raise _unsupported("n", "there is one answer", "Leave `n` out.")
+        raise _refuse_unsupported("n", "there is one answer", "Leave `n` out.")
     said: list[str] = []
     for message in reversed(request.messages):
         if message.role == "assistant":
@@ -164,7 +164,7 @@ def _text_of(message: CompletionMessage) -> str:
         return message.content or ""
     others = sorted({part.type for part in message.content if part.type != "text"})
     if others:
-        raise _unsupported("messages", f"only text is read here, not {others[0]}", "Send text.")
+        raise _refuse_unsupported("messages", f"only text is read here, not {others[0]}", "Send text.")
     return "\n".join(part.text or "" for part in message.content)
 
 
@@ -219,5 +219,5 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _unsupported(param: str, message: str, what_to_do: str) -> ApiRefusal:
+def _refuse_unsupported(param: str, message: str, what_to_do: str) -> ApiRefusal:
     return ApiRefusal(400, "unsupported", message, what_to_do, param=param)

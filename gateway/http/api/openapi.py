@@ -1,7 +1,7 @@
 """The OpenAPI document of a table of routes, made from its models. Pure."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
@@ -38,12 +38,10 @@ the same request again is the same turn; fetch an answer later from `/v1/session
 
 def openapi_document(routes: Sequence[ApiRoute], title: str, version: str) -> Document:
     """OpenAPI 3.1 for these routes."""
-    models = {model for route in routes for model in (route.answer, route.body) if model is not None}
-    wanted = sorted({*models, ApiProblemAnswer}, key=lambda model: model.__name__)
-    names, whole = models_json_schema(
-        [(model, mode) for model in wanted for mode in ("validation", "serialization")],
-        ref_template="#/components/schemas/{model}",
-    )
+    answers = {route.answer for route in routes} | {ApiProblemAnswer}
+    bodies = {route.body for route in routes if route.body is not None}
+    wanted = [*_by_name(answers, "serialization"), *_by_name(bodies, "validation")]
+    names, whole = models_json_schema(wanted, ref_template="#/components/schemas/{model}")
     paths: dict[str, dict[str, Any]] = {}
     for route in routes:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, names)
@@ -58,6 +56,13 @@ def openapi_document(routes: Sequence[ApiRoute], title: str, version: str) -> Do
         "security": [{"key": []}],
         "tags": [{"name": tag} for tag in dict.fromkeys(route.tag for route in routes)],
     }
+
+
+Mode = Literal["validation", "serialization"]
+
+
+def _by_name(models: Iterable[type[BaseModel]], mode: Mode) -> list[tuple[type[BaseModel], Mode]]:
+    return [(model, mode) for model in sorted(models, key=lambda model: model.__name__)]
 
 
 def _operation(route: ApiRoute, names: Mapping[Any, Any]) -> dict[str, Any]:

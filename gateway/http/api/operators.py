@@ -15,7 +15,7 @@ from channels.messages import Address
 from gateway.access.api_keys import Scope
 from gateway.access.operations import AccessOperations
 from gateway.http.api.problems import ApiRefusal
-from gateway.http.api.routes import ApiCall, ApiModel, ApiRoute
+from gateway.http.api.routes import ApiModel, ApiRequest, ApiRoute
 from gateway.store import api_turns, journal, people, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.people import AuditRow
@@ -169,48 +169,48 @@ class OperatorRoutes:
     clock: Callable[[], datetime]
     reread: Callable[[Address], None]  # a lane has something to say again
 
-    async def users(self, call: ApiCall) -> UsersAnswer:
+    async def users(self, call: ApiRequest) -> UsersAnswer:
         """Everybody known to the key's tenant."""
         known = [UserAnswer.model_validate(user) for user in await self.operations.users()]
         return UsersAnswer(users=tuple(user for user in known if user.tenant == call.key.tenant))
 
-    async def set_role(self, call: ApiCall) -> UserAnswer:
+    async def set_role(self, call: ApiRequest) -> UserAnswer:
         """Another role for somebody below an operator."""
         assert isinstance(call.body, RoleRequest), "its row says so"
         return _user(await self.operations.set_role(call.path["user"], call.body.role, call.key.actor))
 
-    async def revoke(self, call: ApiCall) -> UserAnswer:
+    async def revoke(self, call: ApiRequest) -> UserAnswer:
         """Take back what let somebody in."""
         assert isinstance(call.body, AccountRequest), "its row says so"
         return _user(await self.operations.revoke(call.path["user"], call.body.account, call.key.actor))
 
-    async def block(self, call: ApiCall) -> UserAnswer:
+    async def block(self, call: ApiRequest) -> UserAnswer:
         """Silence for somebody."""
         return _user(await self.operations.block(call.path["user"], call.key.actor, call.key.tenant))
 
-    async def pairing(self, call: ApiCall) -> PairingAnswer:
+    async def pairing(self, call: ApiRequest) -> PairingAnswer:
         """Who wants to be let in."""
         asked = await self.operations.list_requests()
         return PairingAnswer(requests=tuple(PairingRequestAnswer.model_validate(request) for request in asked))
 
-    async def approve_code(self, call: ApiCall) -> UserAnswer:
+    async def approve_code(self, call: ApiRequest) -> UserAnswer:
         """Let in whose code this is."""
         assert isinstance(call.body, CodeRequest), "its row says so"
         return _user(await self.operations.approve(call.body.code, call.key.actor))
 
-    async def approve(self, call: ApiCall) -> UserAnswer:
+    async def approve(self, call: ApiRequest) -> UserAnswer:
         """Let in who made a request."""
         return _user(await self.operations.approve_request(call.path["request"], call.key.actor))
 
-    async def deny(self, call: ApiCall) -> DeniedAnswer:
+    async def deny(self, call: ApiRequest) -> DeniedAnswer:
         """Turn a request down."""
         return DeniedAnswer.model_validate(await self.operations.deny(call.path["request"], call.key.actor))
 
-    async def block_request(self, call: ApiCall) -> UserAnswer:
+    async def block_request(self, call: ApiRequest) -> UserAnswer:
         """Silence for who made a request."""
         return _user(await self.operations.block_request(call.path["request"], call.key.actor))
 
-    async def sessions(self, call: ApiCall) -> OperatorSessionsAnswer:
+    async def sessions(self, call: ApiRequest) -> OperatorSessionsAnswer:
         """Conversations on every channel."""
         assert isinstance(call.query, LimitQuery), "its row says so"
         query = partial(api_turns.newest_sessions, tenant=call.key.tenant, limit=call.query.limit)
@@ -225,7 +225,7 @@ class OperatorRoutes:
             )
         )  # fmt: skip
 
-    async def outbox(self, call: ApiCall) -> OutboxAnswer:
+    async def outbox(self, call: ApiRequest) -> OutboxAnswer:
         """What could not be delivered."""
         assert isinstance(call.query, LimitQuery), "its row says so"
         query = partial(api_turns.failed_parts, tenant=call.key.tenant, limit=call.query.limit)
@@ -241,7 +241,7 @@ class OperatorRoutes:
             )
         )  # fmt: skip
 
-    async def retry(self, call: ApiCall) -> OutboxChange:
+    async def retry(self, call: ApiRequest) -> OutboxChange:
         """Say a failed part again; one that may be there already says so where the platform cannot tell."""
         id_, tenant = _row_id(call), call.key.tenant
 
@@ -258,7 +258,7 @@ class OperatorRoutes:
             raise _no_such_part()
         return OutboxChange(id=id_, state="ready")
 
-    async def discard(self, call: ApiCall) -> OutboxChange:
+    async def discard(self, call: ApiRequest) -> OutboxChange:
         """Give a failed part up."""
         id_, tenant, now = _row_id(call), call.key.tenant, self.clock()
 
@@ -271,7 +271,7 @@ class OperatorRoutes:
             raise _no_such_part()
         return OutboxChange(id=id_, state="discarded")
 
-    async def usage(self, call: ApiCall) -> UsageAnswer:
+    async def usage(self, call: ApiRequest) -> UsageAnswer:
         """Calls and tokens by day, person and model."""
         assert isinstance(call.query, UsageQuery), "its row says so"
         now = self.clock()
@@ -289,7 +289,7 @@ class OperatorRoutes:
             )
         )  # fmt: skip
 
-    def _note(self, connection: Connection, call: ApiCall, action: str, id_: int, *, made: bool) -> None:
+    def _note(self, connection: Connection, call: ApiRequest, action: str, id_: int, *, made: bool) -> None:
         if made:
             people.record(
                 connection, call.key.tenant, AuditRow(self.clock(), call.key.actor, action, f"outbox:{id_}", "")
@@ -300,7 +300,7 @@ def _user(person: dict[str, JsonValue]) -> UserAnswer:
     return UserAnswer.model_validate(person)
 
 
-def _row_id(call: ApiCall) -> int:
+def _row_id(call: ApiRequest) -> int:
     text = call.path["part"]
     if not text.isascii() or not text.isdigit() or not 0 < int(text[:20]) <= MAX_ROW_ID or len(text) > 19:
         raise _no_such_part()
@@ -311,66 +311,77 @@ def _no_such_part() -> ApiRefusal:
     return ApiRefusal(404, "not_found", "no failed part has this id", "GET /v1/outbox lists them.")
 
 
-Handle = Callable[[ApiCall], Awaitable[ApiModel]]
+Handle = Callable[[ApiRequest], Awaitable[ApiModel]]
 
 
 def operator_routes(handlers: OperatorRoutes) -> tuple[ApiRoute, ...]:
     """The rows of the table."""
-    reading = partial(ApiRoute, method="GET", scope=Scope.READ)
-    deciding = partial(ApiRoute, method="POST", scope=Scope.OPERATE)
+    return (*_people_routes(handlers), *_operations_routes(handlers))
+
+
+_reading = partial(ApiRoute, method="GET", scope=Scope.READ)
+_deciding = partial(ApiRoute, method="POST", scope=Scope.OPERATE)
+
+
+def _people_routes(handlers: OperatorRoutes) -> tuple[ApiRoute, ...]:
     return (
-        reading(
+        _reading(
             path="/v1/users", tag="people", summary="Everybody known.", handle=handlers.users, answer=UsersAnswer
         ),
-        deciding(
+        _deciding(
             path="/v1/users/{user}/role", tag="people", summary="Give somebody another role.",
             handle=handlers.set_role, body=RoleRequest, answer=UserAnswer,
         ),
-        deciding(
+        _deciding(
             path="/v1/users/{user}/revoke", tag="people", summary="Take back what let somebody into an account.",
             handle=handlers.revoke, body=AccountRequest, answer=UserAnswer,
         ),
-        deciding(
+        _deciding(
             path="/v1/users/{user}/block", tag="people", summary="Silence somebody.", handle=handlers.block,
             answer=UserAnswer,
         ),
-        reading(
+        _reading(
             path="/v1/pairing", tag="people", summary="Who wants to be let in.", handle=handlers.pairing,
             answer=PairingAnswer,
         ),
-        deciding(
+        _deciding(
             path="/v1/pairing/approve", tag="people", summary="Let in whose code this is.",
             handle=handlers.approve_code, body=CodeRequest, answer=UserAnswer,
         ),
-        deciding(
+        _deciding(
             path="/v1/pairing/{request}/approve", tag="people", summary="Let in who made a request.",
             handle=handlers.approve, answer=UserAnswer,
         ),
-        deciding(
+        _deciding(
             path="/v1/pairing/{request}/deny", tag="people", summary="Turn a request down, in silence.",
             handle=handlers.deny, answer=DeniedAnswer,
         ),
-        deciding(
+        _deciding(
             path="/v1/pairing/{request}/block", tag="people", summary="Silence who made a request.",
             handle=handlers.block_request, answer=UserAnswer,
         ),
-        reading(
+    )  # fmt: skip
+
+
+def _operations_routes(handlers: OperatorRoutes) -> tuple[ApiRoute, ...]:
+    return (
+        _reading(
             path="/v1/all-sessions", tag="operations", summary="Conversations on every channel.",
             handle=handlers.sessions, query=LimitQuery, answer=OperatorSessionsAnswer,
         ),
-        reading(
+        _reading(
             path="/v1/outbox", tag="operations", summary="What could not be delivered.", handle=handlers.outbox,
             query=LimitQuery, answer=OutboxAnswer,
         ),
-        deciding(
+        _deciding(
             path="/v1/outbox/{part}/retry", tag="operations", summary="Say a failed part again.",
             handle=handlers.retry, answer=OutboxChange,
         ),
-        deciding(
+        _deciding(
             path="/v1/outbox/{part}/discard", tag="operations", summary="Give a failed part up.",
             handle=handlers.discard, answer=OutboxChange,
         ),
-        reading(
+        _reading(
             path="/v1/usage", tag="operations", summary="What models were used for.", handle=handlers.usage,
             query=UsageQuery, answer=UsageAnswer,
         ),

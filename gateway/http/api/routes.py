@@ -36,7 +36,7 @@ class WhoseQuery(ApiModel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ApiCall:
+class ApiRequest:
     """One request that is understood, and may ask this."""
 
     key: ApiKey
@@ -63,7 +63,7 @@ class ApiRoute:
     scope: Scope
     tag: str
     summary: str
-    handle: Callable[[ApiCall], Awaitable[Answer]]
+    handle: Callable[[ApiRequest], Awaitable[Answer]]
     answer: type[BaseModel]
     query: type[BaseModel] | None = None
     body: type[BaseModel] | None = None

@@ -22,7 +22,7 @@ from gateway.errors import StoreUnavailable
 from gateway.http.api.docs import docs_page, page_headers
 from gateway.http.api.openapi import openapi_document
 from gateway.http.api.problems import ApiRefusal, from_server
-from gateway.http.api.routes import ApiCall, ApiRoute, RouteTable
+from gateway.http.api.routes import ApiRequest, ApiRoute, RouteTable
 from gateway.http.api.sse import ClientGone
 from gateway.http.door import Door
 from gateway.store import api_keys
@@ -108,7 +108,7 @@ class ApiServer:
         route, path = self._table.find(method, request.path)
         key = await self._authenticate(request, route.scope)
         body_model = await _read_body(request, route.body)
-        call = ApiCall(
+        call = ApiRequest(
             key=key,
             path=path,
             query=_read_query(request, route.query),

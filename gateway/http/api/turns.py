@@ -17,7 +17,7 @@ FAILURES = frozenset({"model_error", "context_exhausted"})
 """How turns end that have no answer but an apology."""
 
 
-class ToolUse(ApiModel):
+class UsedTool(ApiModel):
     """A tool that the agent used."""
 
     name: str
@@ -42,7 +42,7 @@ class TurnAnswer(ApiModel):
         "done, stopped, refused (its person is not let in, or asks too much), failed."
     )
     answer: str = Field(description="Markdown; empty while there is none.")
-    tools: tuple[ToolUse, ...]
+    tools: tuple[UsedTool, ...]
     provider: str | None = Field(description="Who ran the model: openai, anthropic, offline; none: no model was asked.")
     model: str | None
     usage: TokensUsed
@@ -75,7 +75,7 @@ def to_turn_answer(asked: AskedTurn, user: str) -> TurnAnswer:
         state=state,
         answer=_answer(asked, state),
         tools=tuple(
-            ToolUse(name=event.name, outcome=event.outcome.value)
+            UsedTool(name=event.name, outcome=event.outcome.value)
             for event in asked.events
             if isinstance(event, ToolReturned)
         ),
