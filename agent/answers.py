@@ -17,11 +17,19 @@ _FAILURES = {
 }
 
 
+_BY_RULES = {FailureKind.AUTH: "answer.by_rules_auth", FailureKind.QUOTA: "answer.by_rules_quota"}
+
+
 def end_note(texts: Catalogue, reason: EndReason, said: str, locale: str | None) -> str:
     """What the harness says of a turn that ends for this reason with this much said; "" only behind an answer."""
     if not said.strip():
         return texts.text(locale, f"answer.alone_{reason.value}")
     return "" if reason is EndReason.COMPLETED else texts.text(locale, f"answer.note_{reason.value}")
+
+
+def by_rules_text(texts: Catalogue, why: FailureKind, locale: str | None) -> str:
+    """What is said first by rules that answer in the place of a model that failed like this."""
+    return texts.text(locale, _BY_RULES.get(why, "answer.by_rules_down"))
 
 
 def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) -> str:
@@ -37,6 +45,11 @@ def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) ->
 def with_note(said: str, note: str) -> str:
     """The whole that the person reads."""
     return "\n\n".join(part for part in (said.rstrip() if note else said, note) if part.strip())
+
+
+def expired_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:
+    """What the person is told of calls that they did not confirm in time."""
+    return texts.text(locale, "answer.calls_expired", tools=", ".join(tools))
 
 
 def unknown_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:

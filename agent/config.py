@@ -1,5 +1,6 @@
 """Settings of the model and of the agent's limits; what they mean is carried out elsewhere."""
 
+from collections.abc import Mapping
 from ipaddress import ip_address
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
@@ -7,8 +8,8 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
-class ModelConfig(BaseModel):
-    """Which model answers, where it is, and how long it is waited for."""
+class LinkConfig(BaseModel):
+    """One model: where it is, what it takes, and how long it is waited for."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,6 +52,14 @@ class ModelConfig(BaseModel):
     """Whether the model calls tools by itself; off: they are described in the prompt, and read out of its text."""
     thinking: Literal["adaptive"] | Annotated[int, Field(ge=1024)] | None = None
     """Anthropic's alone: let the model think first, with so many tokens or as it sees fit; None: not asked for."""
+    requests_per_min: int | None = Field(default=None, ge=1)
+    """The model is asked this often a minute at most; None: no limit of ours."""
+    tokens_per_min: int | None = Field(default=None, ge=1)
+    """Input and output together; None: no limit of ours."""
+    cache_s: float | None = Field(default=None, gt=0)
+    """For so long the same request gets the same answer without a call; None: each is asked."""
+    service_tier: str | None = Field(default=None, pattern=r"^[a-z_]+$")
+    """Sent as `service_tier`, where the provider has tiers; None: not sent."""
     words_per_s: float | None = Field(default=None, gt=0)
     """How fast the offline rules speak; None: at once."""
 
@@ -63,6 +72,17 @@ class ModelConfig(BaseModel):
         """Seconds of silence, from the start of a call, after which nothing is expected of it any more."""
         said, usual = (self.first_byte_s, 60.0) if streams else (self.whole_s, 150.0)
         return said or (self.prefill_s if self.is_local else usual)
+
+
+class ModelConfig(LinkConfig):
+    """Which model answers, and who else when it does not."""
+
+    fallback: Mapping[str, LinkConfig] = Field(default_factory=dict)
+    """By a name of the operator's choice: models that are asked, in this order, when those before give no response."""
+    with_tools: LinkConfig | None = None
+    """Asked in place of the model where it is given tools; None: the model itself."""
+    offline_when_down: bool = True
+    """When every provider is down the agent's offline rules answer, and say so; off: the person is told to wait."""
 
 
 def _is_near(base_url: str | None) -> bool:
@@ -100,6 +120,8 @@ class AgentConfig(BaseModel):
     """Tool calls of one response that are run; more are refused."""
     max_parallel_calls: int = Field(default=10, ge=1)
     """Tool calls that run at the same time."""
+    max_results_chars: int = Field(default=400_000, ge=1000)
+    """Characters of tool results that a conversation takes, at most half the model's window; the rest is read on."""
     max_output_tokens: int = Field(default=8192, ge=1)
     """Output cap of a response."""
     raised_output_tokens: int = Field(default=65_536, ge=1)
@@ -110,8 +132,10 @@ class AgentConfig(BaseModel):
     """An answer longer than this is cut."""
     context_window_tokens: int | None = Field(default=None, ge=1000)
     """Of the model's window, so much is used, output included; None: all of it."""
-    history_items: int = Field(default=60, ge=0)
-    """Items of earlier turns sent along, at most."""
+    history_items: int = Field(default=50, ge=2)
+    """Items of earlier turns after which the older ones are summarised, once a turn is over."""
+    summary_s: float = Field(default=30.0, gt=0)
+    """Seconds that a summary may take; then the conversation goes on without it."""
     allow_tools: tuple[str, ...] = ()
     """Name patterns of tools that may change the outside world unasked."""
     deny_tools: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ class AskedCall:
     step: int
     tool: str
     arguments: str  # JSON as it would run, keys sorted
-    why: str  # for the log
+    question: str = ""  # in words of a hook's or a rule's, above what would be done; "": none
     may_remember: bool  # "always" is offered
 
     @property

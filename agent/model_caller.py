@@ -5,13 +5,12 @@ trying again is the wire's wrapper.
 """
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.config import AgentConfig
-from agent.context.layers import blank_old_results, trim_history
-from agent.context.sizes import estimate_tokens
+from agent.context.layers import blank_old_results
+from agent.context.window import ContextWindow
 from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.ports import (
@@ -28,7 +27,6 @@ from agent.ports import (
     TextDelta,
     TextDiscarded,
     ToolSpec,
-    Turn,
     TurnPort,
 )
 from agent.recoveries import Recoveries
@@ -40,13 +38,16 @@ from agent.transcript import AssistantItem, EndReason, Item, ModelResponded, ans
 TOLD_CALLS = 2
 """So many times the calls that may run are kept, each with a result; of more, only their number."""
 
+SLIM_RESULTS = 2
+"""Tool results that are sent after the provider has refused a request as too long."""
+
 
 class ModelCaller:
     """The model calls of one turn. Calls that only read are begun while their response still streams."""
 
     def __init__(
         self,
-        turn: Turn,
+        window: ContextWindow,
         port: TurnPort,
         model: ChatModel,
         request: ModelRequest,
@@ -56,7 +57,7 @@ class ModelCaller:
         deadline: Deadline,
     ) -> None:
         """Nothing is asked yet; each call begins as `request`, and `executor` runs what is begun early."""
-        self._turn = turn
+        self._window = window
         self._port = port
         self._model = model
         self._request = request
@@ -78,6 +79,7 @@ class ModelCaller:
         """
         response: ModelResponded | None = None
         while response is None:
+            await self._window.make_room()
             request, asked_s = self._next_request(with_tools=with_tools), _now_s()
             self._recoveries.begin(request)
             try:
@@ -92,24 +94,25 @@ class ModelCaller:
             finally:
                 self._deadline.hold(False)
         await self._recoveries.write()
+        self._window.note(response)
         if response.tool_calls:
             self._discard_streamed()  # said beside a call: no answer
         self._streamed.clear()
         used = self._used_ids() if response.tool_calls else frozenset()
         kept = replace(at_most(response, TOLD_CALLS * self._limits.max_calls), took_s=round(_now_s() - asked_s, 3))
-        return with_own_ids(kept, self._journal.steps, used, self._turn.id)
+        return with_own_ids(kept, self._journal.steps, used, self._window.turn_id)
 
     def _next_request(self, *, with_tools: bool) -> ModelRequest:
         """What is asked, with nothing left of the response before it."""
         self._streamed.clear()
         self._separator = answer_separator(self._journal.events)
         self._executor.expect(self._journal.steps if with_tools else None)
-        tools: tuple[ToolSpec, ...] = self._executor.tools.specs if with_tools else ()
+        tools: tuple[ToolSpec, ...] = self._specs() if with_tools else ()
         return replace(
             self._request,
             items=self._items(),
             tools=tools,
-            max_output_tokens=self._cap,
+            max_output_tokens=self._window.output_tokens(self._cap),
             retry_budget_s=self._retry_budget_s,
         )
 
@@ -130,8 +133,10 @@ class ModelCaller:
         return True
 
     async def compact(self) -> None:
-        """Make what is sent of earlier turns shorter; before it is asked again, once a turn."""
+        """Let notes stand for the older part of the conversation; before it is asked again, once a turn."""
+        self._window.note_overflow()
         self._recoveries.note(Rung.COMPACTED)
+        await self._window.compact()
 
     @property
     def _cap(self) -> int:
@@ -200,25 +205,17 @@ class ModelCaller:
                 self._retry_budget_s = max(0.0, self._retry_budget_s - event.seconds)
         self._port.progress(event)
 
-    def _items(self) -> list[Item]:
-        own = fold(self._journal.events)
-        window = self._model.facts.context_window_tokens
-        room = min(window, self._limits.context_window_tokens or window) - self._limits.max_output_tokens
-        room -= estimate_tokens(own) + int(len(str(self._request.system)) / 3)
-        items: list[Item] = [*self._history(room), *own]
-        return blank_old_results(items) if self._has_taken(Rung.RESULTS_DROPPED) else items
+    def _specs(self) -> tuple[ToolSpec, ...]:
+        """The tools that are always told of, and those that this conversation has looked for."""
+        box = self._executor.tools
+        return box.specs_with(box.names_loaded((*self._window.history, *fold(self._journal.events))))
 
-    def _history(self, room_tokens: int) -> Sequence[Item]:
-        """What is sent of earlier turns."""
-        if self._has_taken(Rung.HISTORY_DROPPED):
-            return ()
-        history = trim_history(self._turn.history, self._limits.history_items, room_tokens)
-        if self._has_taken(Rung.COMPACTED):
-            history = trim_history(history, len(history), estimate_tokens(history) / 2)
-        return history
+    def _items(self) -> list[Item]:
+        items = self._window.items(with_history=not self._has_taken(Rung.HISTORY_DROPPED))
+        return blank_old_results(items, SLIM_RESULTS) if self._has_taken(Rung.RESULTS_DROPPED) else items
 
     def _used_ids(self) -> set[str]:
-        items = (*self._turn.history, *fold(self._journal.events))
+        items = (*self._window.history, *fold(self._journal.events))
         return {call.id for item in items if isinstance(item, AssistantItem) for call in item.tool_calls}
 
 

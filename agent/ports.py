@@ -4,7 +4,7 @@ The agent never sees a chat, a table or a socket: history, effects, steering and
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn, Protocol
 
@@ -20,6 +20,7 @@ from agent.transcript import (
     ToolReturned,
     UserItem,
 )
+from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, ToolProgress, ToolStarted, TurnFinished
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,15 @@ class TextDelta:
 class TextDiscarded:
     """What was streamed of this response, text and calls, is void: it is asked again."""
 
+    stands: str = ""  # what was answered before it and holds
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkingDelta:
+    """More of what the model thinks before it answers; no part of the answer."""
+
+    text: str
+
 
 @dataclass(frozen=True, slots=True)
 class CallStreamed:
@@ -158,7 +168,9 @@ class Recovering:
     detail: str = ""  # for an operator: the kind of failure, the next model's name
 
 
-ModelEvent = TextDelta | TextDiscarded | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
+ModelEvent = (
+    TextDelta | TextDiscarded | ThinkingDelta | CallStreamed | RetryPause | Alive | Pinged | ModelAtWork | Recovering
+)
 OnModelEvent = Callable[[ModelEvent], None]
 
 
@@ -198,22 +210,40 @@ class ChatModel(Protocol):
 # ---------------------------------------------------------------- the turn
 
 
-@dataclass(frozen=True, slots=True)
-class ToolStarted:
-    """A tool call runs now."""
-
-    name: str
+TurnEvent = ModelEvent | ToolStarted | ToolProgress | ToolEnded | QuestionPut | HistoryShortened | TurnFinished
+"""One piece of what happens in a turn; `agent.turn_events` streams them."""
 
 
 @dataclass(frozen=True, slots=True)
-class ToolEnded:
-    """A tool call is over."""
+class Summary:
+    """What stands for the older part of a conversation in the prompts of one person."""
 
-    name: str
-    success: bool
+    notes: str  # what a model wrote down of it; "" where none could
+    turn_id: str  # what is kept word for word begins with this turn
+    step: int = 0  # and, of its steps, with this one; what its person said in it is kept whole
+    condensed: int = 0  # messages in the notes, all told
+    left_out: int = 0  # messages that are gone without a note, all told: no model could condense them
 
 
-TurnProgress = ModelEvent | ToolStarted | ToolEnded
+class Prefix:
+    """The static half of a session's prompt, as its first turn found it: what settings say since comes with the next.
+
+    It holds until `/new`, or until the older part of the conversation is summarised: then the cache is lost anyway.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was asked yet."""
+        self._latched: str | None = None
+
+    def latch(self, prompt: SystemPrompt) -> SystemPrompt:
+        """The prompt with the half that was first asked with."""
+        if self._latched is None:
+            self._latched = prompt.static
+        return replace(prompt, static=self._latched)
+
+    def release(self) -> None:
+        """The next prompt is latched anew."""
+        self._latched = None
 
 
 class LocalCommand(Protocol):
@@ -243,6 +273,18 @@ class TurnPort(Protocol):
 
         Empty, without a commit, when nothing waits; then nothing was overtaken either.
         """
+        ...
+
+    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+        """Let this stand for the older part of the conversation from now on, with what it cost, in one commit.
+
+        Raises:
+            Fenced: another process owns the session; nothing was written.
+        """
+        ...
+
+    async def whole_result(self, handle: str) -> str | None:
+        """The raw result of a call, by its call key: of this conversation and this person; None: there is none."""
         ...
 
     def steering_waits(self) -> bool:
@@ -276,12 +318,16 @@ class TurnPort(Protocol):
         """
         ...
 
-    def progress(self, event: TurnProgress) -> None:
+    def progress(self, event: TurnEvent) -> None:
         """Tell whoever watches; never blocks, never fails.
 
         A response's `TextDelta`s are void when `TextDiscarded` follows: it is asked again, or it asked for tools and
         its text was no answer. `Alive`, `Pinged`, `ModelAtWork` and `Recovering` never come here.
         """
+        ...
+
+    async def let_watchers_read(self) -> None:
+        """Wait until whoever watches is not too far behind; at most some seconds."""
         ...
 
     def stopping(self) -> EndReason | None:
@@ -303,3 +349,6 @@ class Turn:
     events: Sequence[JournalEvent]  # of this turn so far; more than TurnStarted after a crash
     started_at: datetime  # aware UTC
     hints: str = ""  # how this channel wants text formatted
+    starts: tuple[tuple[int, str], ...] = ()  # where in `history` a turn begins, and its id; oldest first
+    summary: Summary | None = None  # what stands at the head of `history`; None: all of it is there
+    prefix: Prefix = field(default_factory=Prefix)  # of the session

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from agent.context.sizes import BYTES_PER_TOKEN, estimate_tokens
 from agent.journal import Journal
-from agent.ports import Alive, CallStreamed, ModelEvent, ModelRequest, Recovering, TextDelta
+from agent.ports import Alive, CallStreamed, ModelEvent, ModelRequest, Recovering, TextDelta, ThinkingDelta
 from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.transcript import ModelResponded, Usage
 
@@ -30,7 +30,7 @@ class Recoveries:
     def hear(self, event: ModelEvent) -> None:
         """The model told this."""
         match event:
-            case TextDelta():
+            case TextDelta() | ThinkingDelta():
                 self._chars = (self._chars or 0) + len(event.text)
             case CallStreamed():
                 self._chars = (self._chars or 0) + len(event.call.name) + len(event.call.arguments)

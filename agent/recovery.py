@@ -8,7 +8,7 @@ from typing import assert_never
 
 from agent.responses import Empty, Malformed, Truncated
 from agent.stuck import detect_loop
-from agent.tools.pipeline import CallResult
+from agent.tools.calls import CallResult
 from agent.tools.results import failure_result
 from agent.transcript import (
     CallOutcome,

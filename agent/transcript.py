@@ -163,6 +163,7 @@ class CallOutcome(StrEnum):
     SKIPPED = "skipped"  # steering or a stop overtook it before it started
     UNKNOWN = "unknown"  # it may have happened: the process died or the deadline passed in between
     DENIED = "denied"
+    EXPIRED = "expired"  # its person was asked, and said nothing in time
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TypeGuard
 
 import structlog
 
@@ -17,16 +16,23 @@ from agent.bounded import Deadline, Interrupted
 from agent.calendar import context_of, today_of
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
+from agent.consent import Parked
 from agent.context.sections import PromptBuilder
+from agent.context.sizes import Calibration
+from agent.context.window import ContextWindow
 from agent.errors import FailureKind
 from agent.findings import TellResult, found_text
 from agent.journal import Journal
 from agent.model_caller import ModelCaller
+from agent.permissions.chain import PermissionChain
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
 from agent.tools.base import Tool
+from agent.tools.calls import CallResult
 from agent.tools.executor import Executor
-from agent.tools.guards import NameRules, NoHooks, Permissions, ToolHooks
-from agent.tools.pipeline import CallResult, Pipeline
+from agent.tools.guards import NoHooks, Permissions, ToolHooks
+from agent.tools.permit import ChainPermissions, name_rules
+from agent.tools.pipeline import Pipeline
+from agent.tools.reading_on import ResultBudget
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
     CallOutcome,
@@ -35,10 +41,27 @@ from agent.transcript import (
     ModelResponded,
     ToolReturned,
     answer_text,
+    fold,
     open_calls,
 )
 
 log = structlog.get_logger()
+
+
+LEAST_LEFT_S = 30.0
+"""What a turn that waited for its person has at least, so that what they allowed can be done."""
+
+
+def _left_s(turn: Turn, limits: AgentConfig) -> float:
+    """The turn's time; behind a wait what was left then: the clock stood."""
+    waited = next((event for event in reversed(turn.events) if isinstance(event, Parked)), None)
+    if waited is None:
+        return limits.deadline_s
+    return min(limits.deadline_s, max(waited.left_s, LEAST_LEFT_S))
+
+
+def _by_names(limits: AgentConfig) -> Permissions:
+    return ChainPermissions(chain=PermissionChain(rules=name_rules(limits.allow_tools, limits.deny_tools)))
 
 
 def _utc_now() -> datetime:
@@ -60,6 +83,9 @@ class Agent:
     hooks: ToolHooks = field(default_factory=NoHooks)
     permissions: Permissions | None = None  # None: the name patterns of the limits
 
+    calibration: Calibration = field(default_factory=Calibration)
+    """How the model's provider counts tokens, beside our estimates."""
+
     @cached_property
     def toolbox(self) -> ToolBox:
         """The tools by name, their schemas built once."""
@@ -79,11 +105,14 @@ class TurnRun:
         self._tell = agent.tell
         self._clock = agent.clock
         self._timeouts_in_row = 0
-        self._deadline = Deadline(limits.deadline_s, limits.working_s, asyncio.get_running_loop().time)
+        self._deadline = Deadline(_left_s(turn, limits), limits.working_s, asyncio.get_running_loop().time)
         pipeline = Pipeline(
             tools=agent.toolbox,
-            permissions=agent.permissions or NameRules(limits.deny_tools, limits.allow_tools),
+            permissions=agent.permissions or _by_names(limits),
             hooks=agent.hooks,
+            budget=ResultBudget.of(
+                (*turn.history, *fold(turn.events)), limits.max_results_chars, agent.model.facts.context_window_tokens
+            ),
             principal=turn.principal,
             port=port,
             journal=self.journal,
@@ -99,9 +128,13 @@ class TurnRun:
             max_parallel=limits.max_parallel_calls,
         )
         now = agent.clock()
-        prompt = agent.prompt(turn.principal, now, turn.hints)
+        prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
         request = ModelRequest(prompt, (), context=context_of(turn.principal, now))
-        self.model = ModelCaller(turn, port, agent.model, request, limits, self.journal, self._executor, self._deadline)
+        fixed = replace(request, tools=agent.toolbox.specs)
+        window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)
+        self.model = ModelCaller(
+            window, port, agent.model, request, limits, self.journal, self._executor, self._deadline
+        )
 
     def close(self) -> None:
         """Let nothing outlive the turn."""
@@ -140,7 +173,7 @@ class TurnRun:
         if response is not None:
             response = None if response is self.journal.last else replace(response, tool_calls=())
         told = bool(said.strip()) or reason in {EndReason.COMPLETED, EndReason.STOPPED}
-        note = self._with_unknown_calls(note if told else self._with_findings(note))
+        note = self._with_open_ends(note if told else self._with_findings(note))
         return reason if await self.port.finish(reason, answers.with_note(said, note), response, note) else None
 
     async def end_failed(self, failure: ModelFailure) -> EndReason | None:
@@ -149,7 +182,7 @@ class TurnRun:
         context = failure.kind is FailureKind.CONTEXT
         reason = EndReason.CONTEXT_EXHAUSTED if context else EndReason.MODEL_ERROR
         note = answers.failure_text(self._texts, failure, self._turn.principal.locale)
-        note = self._with_unknown_calls(self._with_findings(note))
+        note = self._with_open_ends(self._with_findings(note))
         text = answers.with_note(self.said_so_far(), note)
         return reason if await self.port.finish(reason, text, None, note) else None
 
@@ -160,14 +193,16 @@ class TurnRun:
         found = found_text(self._texts, self.journal.events, self._tell, principal.locale, today)
         return answers.with_note(found, note)
 
-    def _with_unknown_calls(self, note: str) -> str:
-        """The words of an end, with the calls of which nobody knows whether they happened."""
-        unknown = sorted({event.name for event in self.journal.events if _is_unknown(event)})
-        if not unknown:
-            return note
-        words = answers.unknown_calls_text(self._texts, unknown, self._turn.principal.locale)
-        return answers.with_note(note, words)
+    def _with_open_ends(self, note: str) -> str:
+        """The words of an end, with the calls that nobody confirmed, and those that nobody knows whether happened."""
+        texts, locale = self._texts, self._turn.principal.locale
+        if expired := _names(self.journal.events, CallOutcome.EXPIRED):
+            note = answers.with_note(note, answers.expired_calls_text(texts, expired, locale))
+        if unknown := _names(self.journal.events, CallOutcome.UNKNOWN):
+            note = answers.with_note(note, answers.unknown_calls_text(texts, unknown, locale))
+        return note
 
 
-def _is_unknown(event: JournalEvent) -> TypeGuard[ToolReturned]:
-    return isinstance(event, ToolReturned) and event.outcome is CallOutcome.UNKNOWN
+def _names(events: Sequence[JournalEvent], outcome: CallOutcome) -> list[str]:
+    """The tools whose calls came to this."""
+    return sorted({event.name for event in events if isinstance(event, ToolReturned) and event.outcome is outcome})

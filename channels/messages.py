@@ -198,7 +198,19 @@ class ChatMigrated(_Event):
     new_chat: str
 
 
-InboundEvent = InboundMessage | MessageDeleted | ButtonPressed | CommandInvoked | MembershipChanged | ChatMigrated
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SystemEvent(_Event):
+    """The gateway itself has something to do for a person in a chat of theirs: a reminder is due."""
+
+    type: Literal["system"] = "system"
+    name: str  # of the command that answers it; people cannot type it
+    arguments: str
+    kind: ChatKind = ChatKind.DIRECT
+
+
+InboundEvent = (
+    InboundMessage | MessageDeleted | ButtonPressed | CommandInvoked | MembershipChanged | ChatMigrated | SystemEvent
+)
 
 INBOUND_EVENT: TypeAdapter[InboundEvent] = TypeAdapter(InboundEvent)
 """Reads and writes an inbound event as JSON; what the inbox keeps."""
@@ -261,6 +273,7 @@ class OutboundPart:
     media: tuple[OutboundMedia, ...] = ()
     unfinished: bool = False  # more will replace it: a placeholder, or an answer so far with GOES_ON behind it
     recipient: str | None = None  # `Sender.id` of the person a placeholder is for; None: not known
+    is_status: bool = False  # of an unfinished part: what is being done, no beginning of the answer
 
 
 @dataclass(frozen=True, slots=True)

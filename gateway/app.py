@@ -7,7 +7,6 @@ import asyncio
 import gc
 import hmac
 import os
-import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,7 +17,11 @@ from functools import partial
 import structlog
 from pydantic import JsonValue
 
-from agent.models.select import UnknownModel, build_model
+from agent.answers import by_rules_text
+from agent.errors import FailureKind
+from agent.models.health import HealthBoard
+from agent.models.select import ModelDeps, UnknownModel, build_model
+from agent.permissions.chain import Mode
 from agent.ports import ChatModel
 from agent.tools.base import Tool
 from channels.api.adapter import ApiChannel
@@ -33,11 +36,12 @@ from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
 from gateway.access.calls import key_calls
 from gateway.access.keys import AccessKeys
-from gateway.access.operations import AccessChange, AccessOperations
+from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.commands.decisions import access_decisions
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
+from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.http.api.build import ApiParts, build_api
@@ -52,8 +56,10 @@ from gateway.ops.control import ControlServer, Handler
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel
 from gateway.ops.lock import HomeLock
+from gateway.ops.model_rests import ModelRests
 from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
-from gateway.ops.status import GatewayStatus, usage_calls
+from gateway.ops.scheduler import Scheduler
+from gateway.ops.status import GatewayStatus, ModelStanding, usage_calls
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
 from gateway.sessions.router import Router
@@ -67,7 +73,6 @@ log = structlog.get_logger()
 
 HOUSEKEEPING_S = 60.0
 DRAIN_LOOK_S = 0.05
-LEAST_CONNECTIONS = 8
 
 
 def utc_now() -> datetime:
@@ -91,22 +96,6 @@ async def serve(
             await Gateway(settings, store, extra_tools, show).run()
         finally:
             await store.aclose()
-
-
-def fit_to_descriptors(settings: Settings, free: int) -> Settings:
-    """The settings with no more connections than half of the descriptors that are free, and fewer views than those.
-
-    The other half is what platforms, models, the store and `tenk status` need; the fourth quarter of the connections is
-    for requests that come and go, webhooks among them.
-    """
-    connections = max(LEAST_CONNECTIONS, min(settings.http.connections, free // 2))
-    views = max(1, min(settings.channels.web.views, connections * 3 // 4))
-    if connections < settings.http.connections:
-        log.warning("connections_limited", connections=connections, files=free, mend="raise the limit on open files")
-    http = settings.http.model_copy(update={"connections": connections})
-    web = settings.channels.web.model_copy(update={"views": views})
-    channels = settings.channels.model_copy(update={"web": web})
-    return settings.model_copy(update={"http": http, "channels": channels})
 
 
 class _Stopped(Exception):
@@ -133,7 +122,9 @@ class Gateway:
             if texts is not None:
                 texts.load()
         self._table = command_table(self._product, store)
-        self._model = MeasuredModel(_model_of(settings, self._product))
+        self._rests = ModelRests(store, utc_now)
+        self._model = _model_of(settings, self._product, self._rests.board)
+        self._judge = _judge_of(settings)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
         self._faults = Faults()
@@ -152,6 +143,7 @@ class Gateway:
             loop.add_signal_handler(signum, self._stop.set)
         if self._product.tables is not None:
             await self._store.write(partial(bring_up, agent=self._product.name, tables=self._product.tables))
+        await self._rests.load()
         self._snapshot.replace(await self._store.read(people.everybody))
         for channel, old_chat, new_chat in await self._store.read(chats.load_moves):
             self._snapshot.chat_moved(channel, old_chat, new_chat)
@@ -169,6 +161,8 @@ class Gateway:
             if self._manager is not None:
                 await self._manager.aclose()
             await self._model.aclose()
+            if self._judge is not None:
+                await self._judge.aclose()
 
     async def _serve(self, tasks: Supervised, epoch: int) -> None:
         settings, store = self._settings, self._store
@@ -186,6 +180,7 @@ class Gateway:
             product=self._product,
             tools=self._tools,
             model=self._model,
+            judge=self._judge,
             channels=manager,
             people=self._snapshot,
             tasks=tasks,
@@ -203,19 +198,18 @@ class Gateway:
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await router.recover()
         standing = GatewayStatus(
-            store, manager, router, self._snapshot, self._model.name, self._started_at, self._faults,
-            lambda: intake.floods,
+            store, manager, router, self._snapshot, ModelStanding(self._model.name, self._rests.board.states),
+            self._started_at, self._faults, lambda: intake.floods,
         )  # fmt: skip
         operations = access(delivery, bus)
-        http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, delivery))
-        self.http = http
-        own_keys = key_calls(KeyOperations(store, utc_now, self._note_person))
+        self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, delivery))
+        own_keys = key_calls(KeyOperations(store, utc_now, self._snapshot.put))
         calls = {**operator_calls(operations, store, keys, InviteLinks(manager, http)), **own_keys}
         tasks.keep("http", http.run)
         tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
             tasks.keep("founding link", partial(show_founding_link, http, store, settings.access, doorway))
-        self._keep_chores(tasks, runtime)
+        self._keep_chores(tasks, runtime, manager)
         routing = tasks.keep_task("routing", router.run)
         gc.collect()
         gc.freeze()  # what starting made lives as long as the process: the collector need not look at it again
@@ -224,28 +218,19 @@ class Gateway:
         await self._drain(reading, routing, router, delivery, epoch)
 
     def _make_api(self, operations: AccessOperations, delivery: Delivery) -> ApiServer | None:
-        settings = self._settings
-        if not settings.channels.api.enabled:
-            return None
-        deps = ApiParts(
-            store=self._store,
-            channel=self._api_channel,
-            account=settings.channels.api,
-            operations=operations,
-            snapshot=self._snapshot,
-            access=settings.access,
-            origins=frozenset(settings.http.cors_origins),
-            clock=utc_now,
-            reread=delivery.reread,
-        )
-        return build_api(deps, self._product.name, self._product.title, self._product.routes(self._store))
+        settings, product = self._settings, self._product
+        parts = ApiParts(
+            self._store, self._api_channel, settings.channels.api, operations, self._snapshot, settings.access,
+            frozenset(settings.http.cors_origins), utc_now, delivery.reread,
+        )  # fmt: skip
+        return build_api(parts, product.name, product.title, product.routes(self._store))
 
-    def _note_person(self, change: AccessChange) -> None:
-        if change.person is not None:
-            self._snapshot.put(change.person)
-
-    def _keep_chores(self, tasks: Supervised, runtime: Runtime) -> None:
+    def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
+        if self._product.schedule is not None:
+            clocks = (utc_now, wall_now, manager.is_configured)
+            tasks.keep("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)
         tasks.keep("model facts", self._look_at_model)
+        tasks.keep("model rests", self._rests.run)
         tasks.keep("requests", self._keep_house)
         tasks.keep("parked turns", runtime.parking.run)
         tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
@@ -300,9 +285,7 @@ class Gateway:
         if channels.web.enabled:
             accounts.append(ChannelAccount("web", "main", partial(self._make_web, key)))
         if channels.api.enabled:
-            accounts.append(
-                ChannelAccount(self._api_channel.name, self._api_channel.account, lambda: self._api_channel)
-            )
+            accounts.append(ChannelAccount("api", "main", lambda: self._api_channel))
         if channels.console.enabled:
             accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console")))
         return accounts
@@ -348,11 +331,25 @@ def _make_channel(name: str, *config: object) -> Channel:
     return channel
 
 
-def _model_of(settings: Settings, product: AgentProduct) -> ChatModel:
+def _model_of(settings: Settings, product: AgentProduct, board: HealthBoard) -> ChatModel:
+    def notice(locale: str | None, why: FailureKind) -> str:
+        return by_rules_text(product.catalogue, why, locale)
+
     try:
-        return build_model(settings.model, product.offline)
+        return build_model(settings.model, ModelDeps(product.offline, notice, board, MeasuredModel))
     except UnknownModel as unknown:
         raise SettingsError(f"model.name: {unknown}") from None
+
+
+def _judge_of(settings: Settings) -> ChatModel | None:
+    """The small model of mode auto, where it is another one than the one that answers."""
+    permissions = settings.permissions
+    if permissions.mode is not Mode.AUTO or permissions.auto.model in (None, settings.model.name):
+        return None
+    try:
+        return MeasuredModel(build_model(settings.model.model_copy(update={"name": permissions.auto.model})))
+    except UnknownModel as unknown:
+        raise SettingsError(f"permissions.auto.model: {unknown}") from None
 
 
 def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:
@@ -360,38 +357,3 @@ def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
     return found if isinstance(found, GatewayError) else GatewayError(str(found))
-
-
-WANTED_DESCRIPTORS = 65_536
-"""Enough for everything the gateway can open at its largest settings; a hard limit may be a thousand times that."""
-
-MACOS_MOST = 10_240
-"""What macOS takes at most whatever its hard limit says (OPEN_MAX in sys/syslimits.h)."""
-
-
-USUALLY_OPEN = 32
-"""What a gateway that begins has open, generously."""
-
-
-def raise_soft_limit() -> int:
-    """Raise the soft limit to what the hard one allows, as far as it is wanted; the limit in force."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allowed = WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, WANTED_DESCRIPTORS)
-    for wanted in (allowed, min(allowed, MACOS_MOST)):
-        if soft == resource.RLIM_INFINITY or wanted <= soft:
-            break
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        except (OSError, ValueError):
-            continue
-        return wanted
-    return WANTED_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
-
-
-def free_descriptors(limit: int) -> int:
-    """How many more could be opened under this limit."""
-    try:
-        used = len(os.listdir("/dev/fd"))  # noqa: PTH208  names alone
-    except OSError:  # a machine that does not tell
-        used = USUALLY_OPEN
-    return max(0, limit - used)

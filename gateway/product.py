@@ -13,17 +13,21 @@ from agent.config import AgentConfig
 from agent.context.sections import PromptBuilder
 from agent.findings import TellResult
 from agent.models.offline import OfflineRules
+from agent.permissions.config import RulesConfig
+from agent.permissions.rules import Source, unknown_tools
 from agent.ports import LocalCommand, Principal
-from agent.tools.base import Tool, tools_of
+from agent.tools.base import CanUseTool, Tool, tools_of
 from agent.tools.results import success_result
 from gateway.commands.base import Command
 from gateway.config.settings import Settings
+from gateway.config.sources import KeyPath, Sources
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, load_extension
 from gateway.http.api.routes import ApiRoute
+from gateway.ops.scheduler import Schedule
 from gateway.sessions.deps import RunTurn
 from gateway.store.agent_tables import AgentTables
-from gateway.store.engine import Connection, Store
+from gateway.store.engine import Connection, Store, engine_for
 from gateway.texts import HARNESS
 
 ApplyChange = Callable[[Connection, Principal, LocalCommand, str, datetime], object]
@@ -58,6 +62,8 @@ class AgentProduct:
     """The kind of turn that a message of these words starts; None: a chat's. Pure and quick."""
     routes: Callable[[Store], Sequence[ApiRoute]] = lambda _store: ()
     """What programs may ask of its data under `/v1`, beside what every agent answers."""
+    schedule: Schedule | None = None
+    """What of its data comes due, and when; its `system` commands answer. None: nothing does."""
     tables: AgentTables | None = None
     """Where its data is kept; None: nowhere."""
     apply: ApplyChange = _changes_nothing
@@ -70,6 +76,10 @@ class AgentProduct:
     """Its own texts; under a key of the harness's (`gateway/locale`) said in place of those. None: it has none."""
     limits: AgentConfig = field(default_factory=AgentConfig)
     """What a turn may take, where the operator does not say."""
+    permissions: RulesConfig = field(default_factory=RulesConfig)
+    """Its own rules about its tools: of the source `project`."""
+    can_use_tool: CanUseTool | None = None
+    """Its own word about each call, before the rules; None: it has none."""
     offline: OfflineRules | None = None
     """Who answers without a model; None: it needs one."""
 
@@ -112,6 +122,27 @@ def load_tools(names: Sequence[str]) -> tuple[Tool, ...]:
             raise SettingsError(f"the tool {name!r} brings none: it names no class with methods that @tool declares")
         found += tools
     return tuple(found)
+
+
+def check_names(settings: Settings, sources: Sources) -> None:
+    """Whether every rule about a tool is about one that there is.
+
+    Raises:
+        SettingsError: a line for each that is not, with the nearest name.
+    """
+    product = load_product(settings.agent.product)
+    closed = Store(engine_for(settings.database_url))  # to list tools nothing is read from it
+    known = [tool.name for tool in (*product.tools(closed), *load_tools(settings.agent.tools))]
+    rules = settings.permissions.all_rules()
+    wrong = []
+    for rule, near in unknown_tools(rules, known):
+        path: KeyPath = ("permissions", rule.verdict.value)
+        if rule.source is not Source.LOCAL or not sources.sets(path):
+            path = ("permissions", "sources", rule.source.value, rule.verdict.value)
+        meant = f'did you mean "{near}"?' if near else f"there are: {', '.join(sorted(known)) or 'none'}"
+        wrong.append(f'{sources.place_of(path)}: {".".join(path)}: there is no tool "{rule.tool}"; {meant}')
+    if wrong:
+        raise SettingsError("\n".join(wrong))
 
 
 def in_force(settings: Settings, product: AgentProduct) -> Settings:

@@ -44,6 +44,9 @@ RECOVERIES = Counter(
     "tenk_recoveries", "Steps of turns down the recovery ladder, by their names.", ["rung"], registry=REGISTRY
 )
 TOOL_CALLS = Counter("tenk_tool_calls", "Tool calls by what became of them.", ["tool", "outcome"], registry=REGISTRY)
+TOOL_SECONDS = Histogram(
+    "tenk_tool_seconds", "A tool's run, without what it waited for.", ["tool"], buckets=_SLOW_S, registry=REGISTRY
+)
 COMMIT_SECONDS = Histogram(
     "tenk_store_commit_seconds", "One commit of a group of jobs.", buckets=_FAST_S, registry=REGISTRY
 )
@@ -71,6 +74,19 @@ GUARD_FINDINGS = Counter(
     "tenk_guard_findings",
     "Texts that a pattern of the input guard fits, by what was done: log, warn, block.",
     ["pattern", "action"],
+    registry=REGISTRY,
+)
+
+SUMMARIES = Counter(
+    "tenk_context_summaries",
+    "Older parts of conversations that were condensed into notes, or left out where no model made any.",
+    ["kind"],
+    registry=REGISTRY,
+)
+ESTIMATE_RATIO = Gauge(
+    "tenk_context_estimate_ratio",
+    "Input tokens of a model's last call as its provider counted them, by our estimate of them.",
+    ["model"],
     registry=REGISTRY,
 )
 

@@ -10,14 +10,19 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from agent.loop import Agent, run_turn
+from agent.permissions.chain import Mode, PermissionChain
+from agent.permissions.judge import Judge
+from agent.permissions.rules import Source
 from agent.ports import ChatModel, LocalCommand, Principal
+from agent.retry import run_retry
 from agent.tools.base import Tool
+from agent.tools.permit import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
 from channels.messages import InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.permissions import permissions_command
-from gateway.commands.session import session_commands
+from gateway.commands.session import RETRY, session_commands
 from gateway.commands.table import CommandTable
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
@@ -25,7 +30,7 @@ from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
 from gateway.inbound.bus import Bus
-from gateway.ops.instrumentation import JournalCounter
+from gateway.ops.instrumentation import JournalCounter, ToolWatch
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
@@ -75,6 +80,8 @@ class RuntimeDeps:
     """A model's text to what a person may see; None: without the secrets of the settings."""
     reader: UserItemBuilder | None = None
     """What somebody said to what the model reads; None: as the settings guard it."""
+    judge: ChatModel | None = None
+    """What judges tool calls in mode auto; None: the model that answers."""
     sleep: Sleep | None = None
     """Waits between the trials of those that are suspected; None: by the loop's clock."""
 
@@ -139,6 +146,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
             deps.product.catalogue,
             questions,
             Parking(store, clock, deps.sleep or asyncio.sleep),
+            ToolWatch(tool.name for tool in deps.tools).note,
         ),
         live=LiveDeps(store, delivery, settings.delivery, asyncio.get_running_loop().time, clean, deps.tasks),
         channels=deps.channels,
@@ -151,11 +159,24 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
             limits=settings.agent,
             clock=deps.dates,
             tell=deps.product.tell,
+            permissions=_permissions(deps),
         ),
-        turns_of={CHAT: run_turn, **deps.product.turns(store)},
+        turns_of={CHAT: run_turn, RETRY: run_retry, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,
+    )
+
+
+def _permissions(deps: RuntimeDeps) -> ChainPermissions:
+    """What the operator and the product say of tool calls."""
+    config, limits = deps.settings.permissions, deps.settings.agent
+    by_names = name_rules(limits.allow_tools, limits.deny_tools)
+    rules = (*config.all_rules(), *by_names, *deps.product.permissions.rules(Source.PROJECT))
+    return ChainPermissions(
+        chain=PermissionChain(rules=rules, mode=config.mode, confirm=config.confirm),
+        can_use_tool=deps.product.can_use_tool,
+        judge=Judge(deps.judge or deps.model, config.auto) if config.mode is Mode.AUTO else None,
     )
 
 

@@ -13,7 +13,14 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from agent.coach.durations import spell_minutes
 from agent.coach.mastery import level_of
 from agent.coach.practice import GOAL_MINUTES, Insight, PlannedSession
-from agent.coach.texts import say, say_date, say_level
+from agent.coach.reminder_changes import (
+    CancelReminders,
+    RemindersCancelled,
+    ReminderSet,
+    SetReminder,
+    reminder_text,
+)
+from agent.coach.texts import COACH_TEXTS, say, say_date, say_level
 from agent.language import DEFAULT, escape
 from agent.tools.results import success_result
 
@@ -73,7 +80,45 @@ class ArchiveSkill:
     archived: bool = True
 
 
-PracticeCommand = LogPractice | CreateSkill | UndoLastLog | EditSession | SaveWeeklyPlan | ArchiveSkill
+@dataclass(frozen=True, slots=True)
+class DeleteSession:
+    """Take back any session; a skill that only it had created is archived."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class EditSkill:
+    """Change a skill; what is None stays."""
+
+    skill: str  # name or id
+    name: str | None = None
+    archived: bool | None = None
+    colour: str | None = None  # "#rrggbb"
+    emoji: str | None = None
+    goal_minutes: int | None = None
+    weekly_minutes: int | None = None  # 0: no goal for a week any more
+
+
+@dataclass(frozen=True, slots=True)
+class MergeSkills:
+    """Make one skill of two: all sessions go to the second, the first is no more."""
+
+    skill: str  # name or id
+    into: str  # name or id
+
+
+@dataclass(frozen=True, slots=True)
+class SetWeeklyGoal:
+    """So many minutes a week over all skills; 0: no goal any more."""
+
+    minutes: int
+
+
+PracticeCommand = (
+    LogPractice | CreateSkill | UndoLastLog | EditSession | DeleteSession | SaveWeeklyPlan
+    | ArchiveSkill | EditSkill | MergeSkills | SetWeeklyGoal | SetReminder | CancelReminders
+)  # fmt: skip
 
 
 class _Result(BaseModel):
@@ -115,7 +160,7 @@ class SessionEdited(EntryChanged):
 
 
 class LogUndone(EntryChanged):
-    """`UndoLastLog`; of the session that is no more."""
+    """`UndoLastLog` and `DeleteSession`; of the session that is no more."""
 
     archived_skill: bool
 
@@ -149,7 +194,41 @@ class SkillArchived(_Result):
     archived: bool
 
 
-ChangeResult = ChangeRefused | PracticeLogged | SessionEdited | LogUndone | SkillCreated | PlanSaved | SkillArchived
+class SkillEdited(_Result):
+    """`EditSkill`; the skill as it is now."""
+
+    skill_id: str
+    skill: str
+    emoji: str
+    colour: str
+    archived: bool
+    goal_minutes: int
+    weekly_minutes: int | None
+    name_before: str
+    changed: tuple[str, ...]  # the fields of `EditSkill` that were said
+
+
+class SkillsMerged(_Result):
+    """`MergeSkills`."""
+
+    skill_id: str  # of the one that stays
+    skill: str
+    emoji: str
+    merged: str  # the name that is no more
+    sessions_moved: int
+    total_minutes: int
+
+
+class WeeklyGoalSet(_Result):
+    """`SetWeeklyGoal`."""
+
+    weekly_goal_minutes: int  # 0: none any more
+
+
+ChangeResult = (
+    ChangeRefused | PracticeLogged | SessionEdited | LogUndone | SkillCreated | PlanSaved | SkillArchived
+    | SkillEdited | SkillsMerged | WeeklyGoalSet | ReminderSet | RemindersCancelled
+)  # fmt: skip
 CHANGE_RESULT: TypeAdapter[ChangeResult] = TypeAdapter(ChangeResult)
 
 
@@ -173,18 +252,74 @@ def change_text(language: str, change: ChangeResult, today: date) -> str:
     match change:
         case ChangeRefused():
             return _refusal_text(language, change)
-        case PracticeLogged():
-            return _logged_text(language, change, today)
+        case EntryChanged():
+            return _entry_text(language, change, today)
         case SkillCreated():
             return _created_text(language, change)
+        case PlanSaved():
+            return ""
+        case ReminderSet() | RemindersCancelled():
+            return reminder_text(language, change, today)
+    return _of_skills_text(language, change)
+
+
+def _entry_text(language: str, change: EntryChanged, today: date) -> str:
+    values = _values(language, change, today)
+    match change:
+        case PracticeLogged():
+            return _logged_text(language, change, today)
         case LogUndone():
-            text = say(language, "change.undone", **_values(language, change, today))
+            text = say(language, "change.undone", **values)
             return f"{text} {say(language, 'change.undone_skill')}" if change.archived_skill else text
         case SessionEdited():
-            before = spell_minutes(change.minutes_before)
-            return say(language, "change.edited", before=before, **_values(language, change, today))
-        case PlanSaved() | SkillArchived():
-            return ""
+            return say(language, "change.edited", before=spell_minutes(change.minutes_before), **values)
+    return ""
+
+
+def _of_skills_text(language: str, change: SkillArchived | SkillEdited | SkillsMerged | WeeklyGoalSet) -> str:
+    match change:
+        case SkillArchived(skill=skill, emoji=emoji, archived=archived):
+            return _archived_text(language, emoji, skill, archived=archived)
+        case SkillEdited():
+            return _skill_text(language, change)
+        case SkillsMerged():
+            return _merged_text(language, change)
+        case WeeklyGoalSet(weekly_goal_minutes=goal):
+            key = "change.week_goal" if goal else "change.week_goal_off"
+            return say(language, key, goal=spell_minutes(goal))
+
+
+def _archived_text(language: str, emoji: str, skill: str, *, archived: bool) -> str:
+    key = "change.archived" if archived else "change.restored"
+    return say(language, key, emoji=emoji, skill=escape(skill))
+
+
+def _skill_text(language: str, change: SkillEdited) -> str:
+    """A sentence for each thing that was changed."""
+    values = {
+        "emoji": change.emoji,
+        "skill": escape(change.skill),
+        "before": escape(change.name_before),
+        "colour": change.colour,
+        "goal": spell_minutes(change.goal_minutes),
+        "week": spell_minutes(change.weekly_minutes or 0),
+    }
+    said = []
+    for field in change.changed:
+        key = f"change.skill_{field}"
+        if field == "archived":
+            said.append(_archived_text(language, change.emoji, change.skill, archived=change.archived))
+        elif field == "weekly_minutes" and not change.weekly_minutes:
+            said.append(say(language, "change.skill_weekly_off", **values))
+        else:
+            said.append(say(language, key, **values))
+    return " ".join(said)
+
+
+def _merged_text(language: str, change: SkillsMerged) -> str:
+    values = {"emoji": change.emoji, "skill": escape(change.skill), "merged": escape(change.merged)}
+    total = spell_minutes(change.total_minutes)
+    return COACH_TEXTS.plural(language, "change.merged", change.sessions_moved, total=total, **values)
 
 
 def _refusal_text(language: str, change: ChangeRefused) -> str:

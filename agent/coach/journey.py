@@ -21,7 +21,12 @@ HORIZON_WEEKS = 2_600
 
 
 def journey_report(
-    skills: Sequence[Skill], totals: Sequence[DayTotal], today: date, week_start: int, plan_week: date | None = None
+    skills: Sequence[Skill],
+    totals: Sequence[DayTotal],
+    today: date,
+    week_start: int,
+    plan_week: date | None = None,
+    weekly_goal: int | None = None,
 ) -> JourneyReport:
     """The journey of each skill given, and of them together: what is archived counts nowhere."""
     by_skill: dict[str, list[DayTotal]] = {skill.id: [] for skill in skills}
@@ -34,7 +39,13 @@ def journey_report(
         numbers, goal = journey_of(days, today, week_start), project(days, skill.goal_minutes, today)
         journeys.append(SkillJourney(skill=skill_report(skill), numbers=numbers, goal=goal))
     overall = journey_of(minutes_by_day(totals), today, week_start)
-    return JourneyReport(today=today, overall=overall, skills=tuple(journeys), plan_week=plan_week)
+    return JourneyReport(
+        today=today,
+        overall=overall,
+        skills=tuple(journeys),
+        plan_week=plan_week,
+        weekly_goal_minutes=weekly_goal,
+    )
 
 
 def minutes_by_day(totals: Iterable[DayTotal]) -> Counter[date]:

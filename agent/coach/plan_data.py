@@ -68,12 +68,14 @@ async def prefetch(reader: PracticeReader, principal: Principal, now: datetime, 
         reading_skills = reads.create_task(reader.skills(principal))
         reading_days = reads.create_task(reader.days(principal))
         reading_sessions = reads.create_task(reader.sessions(principal, limit=MAX_READ))
+        reading_goal = reads.create_task(reader.weekly_goal(principal))
     skills, today = wish.of(reading_skills.result()), today_of(principal, now)
     sessions = of_skills(reading_sessions.result(), skills)
     only = skills[0].id if wish.skill is not None and skills else None
     patterns = patterns_report(sessions, today, only, principal.week_start)
     week = plan_week(principal, now, is_next=wish.is_next)
-    journey = journey_report(skills, reading_days.result(), today, principal.week_start, week)
+    goal = reading_goal.result() if wish.skill is None else None
+    journey = journey_report(skills, reading_days.result(), today, principal.week_start, week, goal)
     return Prefetched(
         skills=skills_report(skills), journey=journey, patterns=patterns, frame=frame_of(journey, patterns, week)
     )

@@ -9,6 +9,7 @@ from datetime import date
 from enum import StrEnum
 from typing import Protocol
 
+from agent.coach.reminders import Reminder
 from agent.ports import Principal
 from agent.wellformed import clean, normalize
 
@@ -17,6 +18,7 @@ GOAL_MINUTES = 600_000
 
 DAY_MINUTES = 1440
 MAX_GOAL_MINUTES = 100_000 * 60
+WEEK_MINUTES = 7 * DAY_MINUTES
 MAX_NAME_CHARS = 64
 MAX_NOTES_CHARS = 1000
 
@@ -33,6 +35,7 @@ class Skill:
     archived: bool
     total_minutes: int
     session_count: int = 0  # entries that are not undone
+    weekly_minutes: int | None = None  # the goal for a week; None: none was set
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,15 @@ class Refusal(StrEnum):
     BAD_GOAL = "bad_goal"
     UNKNOWN_SKILL = "unknown_skill"
     UNKNOWN_SESSION = "unknown_session"
+    NAME_TAKEN = "name_taken"
+    SAME_SKILL = "same_skill"  # merged into itself
+    BAD_COLOUR = "bad_colour"
+    NO_SUCH_TIME = "no_such_time"  # clocks go forward over it on that day
+    REMINDER_PAST = "reminder_past"
+    TOO_MANY_REMINDERS = "too_many_reminders"
+    UNKNOWN_REMINDER = "unknown_reminder"
+    ONLY_DIRECT = "only_direct"  # asked where others read along
+    BAD_WEEK = "bad_week"  # a goal for a week that no week holds
     NOTHING_TO_UNDO = "nothing_to_undo"
 
 
@@ -177,6 +189,14 @@ class PracticeReader(Protocol):
 
     async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
         """The plan of the week that began on this day."""
+        ...
+
+    async def reminders(self, principal: Principal) -> tuple[Reminder, ...]:
+        """Those that are to come, the next first."""
+        ...
+
+    async def weekly_goal(self, principal: Principal) -> int | None:
+        """The minutes a week that they set themselves, over all skills; None: they set none."""
         ...
 
 

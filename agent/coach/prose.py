@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from agent.coach.durations import spell_minutes
 from agent.coach.mastery import level_of, next_level
 from agent.coach.reports import (
+    EntriesReport,
     GoalReport,
     JourneyNumbers,
     JourneyReport,
@@ -24,7 +25,11 @@ def stats_text(language: str, journey: JourneyReport, patterns: PatternsReport |
     numbers = journey.overall
     if not numbers.total_minutes:
         return say(language, "stats.nothing_yet")
-    blocks = [say(language, "stats.title"), _bullets(_number_lines(language, numbers, journey.today))]
+    lines = _number_lines(language, numbers, journey.today)
+    if journey.weekly_goal_minutes:
+        goal = spell_minutes(journey.weekly_goal_minutes)
+        lines.insert(1, say(language, "stats.week_goal", this=spell_minutes(numbers.this_week_minutes), goal=goal))
+    blocks = [say(language, "stats.title"), _bullets(lines)]
     skills = [skill for skill in journey.skills if skill.numbers.total_minutes]
     blocks.append(_bullets([_skill_line(language, skill) for skill in skills]))
     habits = [] if patterns is None else _habit_lines(language, patterns)
@@ -40,6 +45,9 @@ def skill_stats_text(language: str, journey: SkillJourney, today: date, patterns
         return say(language, "stats.nothing_of_skill", skill=escape(skill.name))
     numbers, goal = _number_lines(language, journey.numbers, today), _goal_line(language, journey.goal, journey)
     lines = [level_line(language, skill.total_minutes), *numbers, goal]
+    if skill.weekly_minutes:
+        values = {"this": spell_minutes(journey.numbers.this_week_minutes), "goal": spell_minutes(skill.weekly_minutes)}
+        lines.insert(1, say(language, "stats.week_goal", **values))
     blocks = [f"## {skill.emoji} {escape(skill.name)}", _bullets(lines)]
     habits = [] if patterns is None else _habit_lines(language, patterns)
     if habits:
@@ -78,6 +86,39 @@ def history_text(language: str, reports: Sequence[SessionsReport], today: date) 
     if len(newest) > HISTORY_ROWS:
         blocks.append(COACH_TEXTS.plural(language, "history.more", len(newest) - HISTORY_ROWS))
     return "\n\n".join(blocks)
+
+
+def entries_text(language: str, report: EntriesReport, today: date, *, numbered: bool = False) -> str:
+    """What was done in these days: the total, and each entry; of many the newest."""
+    title = _entries_title(language, report, today)
+    if not report.found:
+        return say(language, "entries.none", title=title)
+    total, days = spell_minutes(report.total_minutes), say_days(language, report.days)
+    head = COACH_TEXTS.plural(language, "entries.title", report.found, title=title, total=total, days=days)
+    lines = []
+    for number, row in enumerate(report.entries[:HISTORY_ROWS], start=1):
+        line = entry_line(language, row.date, row.minutes, f"{row.emoji} {escape(row.skill)}", row.notes, today)
+        lines.append(f"- {f'#{number} ' if numbered else ''}{line}")
+    blocks = [head, "\n".join(lines)]
+    if report.found > HISTORY_ROWS:
+        blocks.append(COACH_TEXTS.plural(language, "history.more", report.found - HISTORY_ROWS))
+    return "\n\n".join(blocks)
+
+
+def _entries_title(language: str, report: EntriesReport, today: date) -> str:
+    """The days, "Monday" or "1 March to 31 March", with the skill and the words that were searched."""
+    if report.since is None:
+        parts = [say(language, "entries.all")]
+    elif report.since == report.until:
+        parts = [say_date(language, report.since, today)]
+    else:
+        until = min(report.until or today, today)
+        first = say_date(language, report.since, today)
+        parts = [say(language, "entries.span", first=first, last=say_date(language, until, today))]
+    parts += [escape(report.skill)] if report.skill else []
+    parts += [f"“{escape(report.text)}”"] if report.text else []
+    title = ", ".join(parts)
+    return f"{title[:1].upper()}{title[1:]}"
 
 
 def entry_line(language: str, day: date, minutes: int, skill: str, notes: str, today: date) -> str:

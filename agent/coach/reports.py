@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from agent.coach.durations import spell_minutes
 from agent.coach.mastery import level_of, next_level
-from agent.coach.practice import PracticeSession, Skill
+from agent.coach.practice import PracticeSession, Skill, name_key
 
 MAX_SESSIONS_SHOWN = 200
 
@@ -50,6 +50,7 @@ class SkillReport(_Report):
     total_minutes: int
     total: str
     session_count: int = 0
+    weekly_minutes: int | None = None  # the goal for a week; None: none was set
     level: str
     level_emoji: str = ""
     minutes_to_next_level: int | None  # None: master
@@ -85,6 +86,30 @@ class SessionsReport(_Report):
     shown: int  # how many sessions are listed
     found: int  # how many there are
     sessions: tuple[SessionRow, ...]  # newest first
+
+
+class EntryRow(_Report):
+    """One session of any skill as it is listed."""
+
+    id: str
+    date: date
+    skill: str
+    emoji: str
+    minutes: int
+    notes: str
+
+
+class EntriesReport(_Report):
+    """`get_entries`."""
+
+    since: date | None  # None: from the first one on
+    until: date | None  # None: up to now
+    skill: str | None  # None: of all
+    text: str  # what the notes were searched for; "": nothing
+    found: int
+    days: int  # with entries
+    total_minutes: int
+    entries: tuple[EntryRow, ...]  # the newest first, the newest 200
 
 
 class BestReport(_Report):
@@ -136,6 +161,7 @@ class JourneyReport(_Report):
     today: date
     overall: JourneyNumbers
     skills: tuple[SkillJourney, ...]
+    weekly_goal_minutes: int | None = None  # over all skills; None: none was set
     plan_week: date | None = None  # the first day of the week that a plan asked for now is about; None: not said
 
 
@@ -212,6 +238,7 @@ def skill_report(skill: Skill) -> SkillReport:
         total_minutes=skill.total_minutes,
         total=spell_minutes(skill.total_minutes),
         session_count=skill.session_count,
+        weekly_minutes=skill.weekly_minutes,
         level=level_of(skill.total_minutes).name,
         level_emoji=level_of(skill.total_minutes).emoji,
         minutes_to_next_level=following.from_minutes - skill.total_minutes if following else None,
@@ -240,4 +267,40 @@ def sessions_report(skill: Skill, sessions: Sequence[PracticeSession], days: int
         shown=len(shown),
         found=len(sessions),
         sessions=tuple(SessionRow(id=s.id, date=s.day, minutes=s.minutes, notes=s.notes) for s in shown),
+    )
+
+
+def entries_report(
+    sessions: Iterable[PracticeSession],
+    skills: Iterable[Skill],
+    *,
+    since: date | None = None,
+    until: date | None = None,
+    skill: Skill | None = None,
+    text: str = "",
+) -> EntriesReport:
+    """The sessions of these days, of one skill where it is given, whose notes hold the text; the newest 200 listed."""
+    known, wanted = {each.id: each for each in skills}, name_key(text)
+    found = [
+        (session, known[session.skill_id])
+        for session in sessions
+        if session.skill_id in known
+        and (since is None or session.day >= since)
+        and (until is None or session.day <= until)
+        and (skill is None or session.skill_id == skill.id)
+        and wanted in name_key(session.notes)
+    ]
+    rows = tuple(
+        EntryRow(id=s.id, date=s.day, skill=of.name, emoji=of.emoji, minutes=s.minutes, notes=s.notes)
+        for s, of in found[:MAX_SESSIONS_SHOWN]
+    )
+    return EntriesReport(
+        since=since,
+        until=until,
+        skill=None if skill is None else skill.name,
+        text=text,
+        found=len(found),
+        days=len({session.day for session, _ in found}),
+        total_minutes=sum(session.minutes for session, _ in found),
+        entries=rows,
     )

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import TypeGuard
 
 from agent.coach.texts import detect
@@ -37,6 +37,7 @@ class Exchange:
 
     said: str
     answer: str
+    now: datetime  # when it was said, on the person's own clock
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +48,14 @@ class RequestView:
     earlier: tuple["Exchange", ...]  # the person's own answered messages before those, oldest first
     returned: tuple[Returned, ...]  # calls since the last answer, in order
     language: str
-    today: date  # the person's; the last there is where nobody says for whom it is, so that nothing counts as future
+    now: datetime  # the person's own; the last there is where nobody says whose, so that nothing counts as future
     tools: frozenset[str]
     said: str  # all the assistant's text in the transcript
+
+    @property
+    def today(self) -> date:
+        """The person's date."""
+        return self.now.date()
 
 
 def listen(request: ModelRequest) -> RequestView:
@@ -58,27 +64,38 @@ def listen(request: ModelRequest) -> RequestView:
     start = _first_pending(items)
     pending = tuple(_without_quotes(item.text) for item in items[start:] if _is_own(item)) or ("",)
     context = request.context
+    now = datetime.max.replace(tzinfo=UTC) if context is None else context.now
     return RequestView(
         pending=pending,
-        earlier=_exchanges(items[:start]),
+        earlier=_exchanges(items[:start], now),
         returned=_results_of(items[start:]),
         language=_language(pending, DEFAULT if context is None else language_of(context.locale)),
-        today=date.max if context is None else context.now.date(),
+        now=now,
         tools=frozenset(tool.name for tool in request.tools),
         said="\n".join(item.text for item in items if isinstance(item, AssistantItem)),
     )
 
 
-def _exchanges(items: Sequence[Item]) -> tuple[Exchange, ...]:
+def _exchanges(items: Sequence[Item], now: datetime) -> tuple[Exchange, ...]:
     """What the person said and was answered; what others in a group said and were answered is left out."""
     found: list[Exchange] = []
-    said, to_own = "", True
+    said, said_at, to_own = "", now, True
     for item in items:
         if isinstance(item, UserItem):
-            said, to_own = (_without_quotes(item.text) if item.own else said), item.own
+            to_own = item.own
+            if item.own:
+                said, said_at = _without_quotes(item.text), _instant(item.at, now)
         elif isinstance(item, AssistantItem) and not item.tool_calls and to_own:
-            found.append(Exchange(said, item.text))
+            found.append(Exchange(said, item.text, said_at))
     return tuple(found)
+
+
+def _instant(at: str | None, now: datetime) -> datetime:
+    """When something was said, on the same clock as now; now where nobody wrote it down."""
+    try:
+        return now if at is None else datetime.fromisoformat(at).astimezone(now.tzinfo)
+    except (ValueError, OverflowError):
+        return now
 
 
 def _is_own(item: Item) -> TypeGuard[UserItem]:

@@ -7,14 +7,15 @@ from pydantic import BaseModel, ValidationError
 
 from agent.coach.changes import PlanSaved, change_text, read_change
 from agent.coach.kept_plan import kept_plan_text
-from agent.coach.prose import history_text, skills_text, stats_text
-from agent.coach.reports import JourneyReport, PlanReport, SessionsReport, SkillsReport
+from agent.coach.prose import entries_text, history_text, skills_text, stats_text
+from agent.coach.reports import EntriesReport, JourneyReport, PlanReport, SessionsReport, SkillsReport
 from agent.language import language_of
 
 _REPORTS: dict[str, tuple[type[BaseModel], Callable[..., str]]] = {
     "get_user_skills": (SkillsReport, lambda language, report, _today: skills_text(language, report)),
     "get_journey_stats": (JourneyReport, lambda language, report, _today: stats_text(language, report)),
     "get_practice_sessions": (SessionsReport, lambda language, report, today: history_text(language, [report], today)),
+    "get_entries": (EntriesReport, entries_text),
     "show_plan": (PlanReport, lambda language, report, _today: kept_plan_text(language, report)),
 }
 

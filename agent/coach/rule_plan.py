@@ -57,7 +57,8 @@ def plan_sessions(journey: JourneyReport, patterns: PatternsReport, frame: PlanF
     if not skills:
         return ()
     weekdays = practice_days(patterns)
-    minutes = _session_minutes(weekly_minutes(patterns) / len(weekdays), frame.max_session_minutes)
+    wanted = journey.weekly_goal_minutes or weekly_minutes(patterns)
+    minutes = _session_minutes(wanted / len(weekdays), frame.max_session_minutes)
     free = [day for day in frame.days if day != journey.today or not journey.overall.practised_today] or frame.days[:1]
     days = [day for day in free if day.weekday() in weekdays] or free[:1]
     turns = _in_turn(skills, len(days))

@@ -5,6 +5,7 @@ Only what is surely meant is written; a yes to a question of the last answer mak
 
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass, replace
+from datetime import datetime
 from enum import StrEnum
 
 from agent.coach.changes import PracticeLogged, read_change
@@ -13,15 +14,21 @@ from agent.coach.log_line import LogLineError, read_correction
 from agent.coach.request_view import Exchange, RequestView, Returned
 from agent.coach.sentences import Reading, read_sentence
 from agent.coach.texts import in_any_language
+from agent.coach.understanding.entries import Practised
+from agent.coach.understanding.reading import Certainty, Heard, add_amount, add_skill, hear, may_be_practice
+from agent.coach.understanding.tables import Twist
 from agent.transcript import EDITED
 
 
 class Act(StrEnum):
-    """What is done about a message that names a duration or changes something."""
+    """What is done about a message that tells of practice or changes something."""
 
     LOG = "log"
     ASK_LOG = "ask.log"
     ASK_NEW_SKILL = "ask.new_skill"
+    ASK_NEAR_SKILL = "ask.near_skill"
+    ASK_SKILL = "problem.which_skill"
+    ASK_AMOUNT = "ask.amount"
     CORRECT = "correct"
     ASK_CORRECTION = "ask.correction"
     UNDO = "undo"
@@ -31,23 +38,26 @@ class Act(StrEnum):
     PLAN = "plan"
     DECLINED = "declined"
     NOT_SURE = "not_sure"
+    TWISTED = "twisted"  # it tells of something else than practice that was done
 
 
 _CONFIRMED = {
     Act.ASK_LOG: Act.LOG,
     Act.ASK_NEW_SKILL: Act.LOG,
+    Act.ASK_NEAR_SKILL: Act.LOG,
     Act.ASK_CORRECTION: Act.CORRECT,
     Act.ASK_UNDO: Act.UNDO,
     Act.ASK_CREATE: Act.CREATE,
 }
 """What a yes makes of a question."""
 
-_OF_READING = {
-    Reading.LOG: Act.LOG,
-    Reading.LOG_NO_SKILL: Act.LOG,
-    Reading.LOG_NEW_SKILL: Act.ASK_NEW_SKILL,
-    Reading.MAYBE_LOG: Act.ASK_LOG,
-    Reading.MAYBE_CORRECTION: Act.ASK_CORRECTION,
+_OF_CERTAINTY = {
+    Certainty.LOG: Act.LOG,
+    Certainty.ASK: Act.ASK_LOG,
+    Certainty.ASK_NEW: Act.ASK_NEW_SKILL,
+    Certainty.ASK_NEAR: Act.ASK_NEAR_SKILL,
+    Certainty.ASK_SKILL: Act.ASK_SKILL,
+    Certainty.ASK_AMOUNT: Act.ASK_AMOUNT,
 }
 
 _OF_INTENT: dict[Intent, Act | Intent] = {
@@ -66,24 +76,33 @@ class Task:
 
     act: Act | Intent
     text: str
+    practised: tuple[Practised, ...] = ()  # what it tells of
+    notes: str = ""
+    twist: Twist | None = None  # what it tells of instead
     corrected: str = ""  # what was said later about it
     session_id: str | None = None  # what a correction is about; None: the last one
     name: str = ""
-    noted: bool = True  # what else the message says is a note
     confirmed: bool = False  # the person said yes: a skill may be new
+
+    @property
+    def logs(self) -> int:
+        """How many entries it writes."""
+        return len(self.practised) if self.act is Act.LOG else 0
 
 
 def tasks_of(view: RequestView, names: Sequence[str]) -> list[Task]:
     """What to do, in order; a correction of a log that has not run yet is part of that log."""
     logs = [call for call in view.returned if call.name == "log_practice" and not call.skipped]
+    listener = _Listener(names, view.language)
     tasks: list[Task] = []
     answered = False  # the question of the last answer
     for text in view.pending:
         after_log = _last_log(tasks) is not None or _logged_lately(view)
-        task = _task(text, () if answered else view.earlier, names, after_log=after_log)
+        task = listener.task(text, () if answered else view.earlier, view.now, after_log=after_log)
         answered = answered or task.confirmed or task.act is Act.DECLINED  # said twice, it would be done twice
         if task.act is Act.CORRECT and (at := _last_log(tasks)) is not None:
-            ran = logs[_logs_before(tasks, at)] if _logs_before(tasks, at) < len(logs) else None
+            last = _logs_before(tasks, at) + tasks[at].logs - 1
+            ran = logs[last] if last < len(logs) else None
             if ran is None or not ran.success or _holds(view, text, ran, names):
                 tasks[at] = replace(tasks[at], corrected=text)
                 continue
@@ -92,29 +111,91 @@ def tasks_of(view: RequestView, names: Sequence[str]) -> list[Task]:
     return tasks
 
 
-def _task(text: str, earlier: Sequence[Exchange], names: Sequence[str], *, after_log: bool) -> Task:
-    """What one message asks for, given what was said and answered before it."""
-    request = read_request(text)
-    if request.intent is Intent.YES and (asked := _find_question(earlier, names)) is not None:
-        return asked
-    if request.intent is Intent.UNKNOWN and asked_last(earlier, WHICH_SKILL):
-        text = _whole_text(text, earlier)
+def needs_names(view: RequestView) -> bool:
+    """Whether what was said can only be understood by who knows the person's skills."""
+    if asked_last(view.earlier, (*LACKED, *_CONFIRMED)):
+        return True
+    return any(may_be_practice(text) and not _asks_plainly(text) for text in view.pending)
+
+
+def _asks_plainly(text: str) -> bool:
+    """Whether a message without a duration asks for something that is known by its words."""
+    return read_request(text).intent not in {Intent.TIMED, Intent.UNKNOWN}
+
+
+class _Listener:
+    """Takes one message after the other, for somebody with these skills."""
+
+    def __init__(self, names: Sequence[str], language: str) -> None:
+        self._names = names
+        self._language = language
+
+    def task(self, text: str, earlier: Sequence[Exchange], now: datetime, *, after_log: bool) -> Task:
+        """What one message asks for, given what was said and answered before it."""
         request = read_request(text)
-    if request.intent is not Intent.TIMED:
-        return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
-    reading = read_sentence(text, names)
-    if reading is Reading.BARE:
-        return Task(Act.ASK_LOG if len(names) == 1 else Act.LOG, text)
-    if reading is Reading.CORRECTION or (reading is Reading.LOG and text.startswith(EDITED)):
-        return Task(Act.CORRECT if after_log else Act.ASK_CORRECTION, text)
-    if reading is not Reading.OTHER:
-        return Task(_OF_READING[reading], text, noted=reading is not Reading.MAYBE_LOG)
-    request = untimed_request(text)
-    known = request.intent not in {Intent.UNKNOWN, Intent.YES, Intent.NO}
-    return Task(_OF_INTENT.get(request.intent, request.intent) if known else Act.NOT_SURE, text, name=request.name)
+        if request.intent is Intent.YES and (asked := self._find_question(earlier)) is not None:
+            return asked
+        if (completed := self._completion(text, earlier)) is not None:
+            return completed
+        if request.intent not in {Intent.TIMED, Intent.UNKNOWN}:
+            return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
+        words = text.removeprefix(EDITED)
+        corrects = read_sentence(text, self._names)
+        if corrects in (Reading.CORRECTION, Reading.MAYBE_CORRECTION):
+            sure = corrects is Reading.CORRECTION and after_log
+            return Task(Act.CORRECT if sure else Act.ASK_CORRECTION, text)
+        heard = hear(words, self._names, now, self._language)
+        if heard.certainty is Certainty.LOG and words != text:
+            return Task(Act.CORRECT if after_log else Act.ASK_CORRECTION, text)
+        if heard.certainty is not Certainty.NOTHING:
+            return _of_heard(heard, text)
+        return self._of_words(text, heard.twist, timed=request.intent is Intent.TIMED)
+
+    def _of_words(self, text: str, twist: Twist | None, *, timed: bool) -> Task:
+        """What a message that tells of no practice asks for, by its words."""
+        request = untimed_request(text)
+        if request.intent not in {Intent.UNKNOWN, Intent.YES, Intent.NO}:
+            return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
+        if twist in TOLD and (timed or may_be_practice(text)):
+            return Task(Act.TWISTED, text, twist=twist)
+        return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
+
+    def _completion(self, text: str, earlier: Sequence[Exchange]) -> Task | None:
+        """A log of which the rest was said before: what was asked for is the skill, or how long it was."""
+        if not asked_last(earlier, LACKED):
+            return None
+        *before, last = earlier
+        task = self.task(last.said, before, last.now, after_log=False)
+        if len(task.practised) != 1:
+            return None
+        if task.act is Act.ASK_SKILL:
+            heard = add_skill(text, task.practised[0], self._names)
+        elif task.act is Act.ASK_AMOUNT:
+            heard = add_amount(text, task.practised[0])
+        else:
+            return None
+        return None if heard.certainty is Certainty.NOTHING else _of_heard(heard, text)
+
+    def _find_question(self, earlier: Sequence[Exchange]) -> Task | None:
+        """What the last answer asked to be allowed, as something to do; None where it asked nothing."""
+        if not earlier or not asked_last(earlier, _CONFIRMED):
+            return None
+        *before, last = earlier
+        task = self.task(last.said, before, last.now, after_log=False)
+        if not isinstance(task.act, Act) or task.act not in _CONFIRMED:
+            return None
+        return replace(task, act=_CONFIRMED[task.act], confirmed=True)
 
 
-WHICH_SKILL = ("problem.no_skill", "problem.which_skill")
+def _of_heard(heard: Heard, text: str) -> Task:
+    act = _OF_CERTAINTY[heard.certainty]
+    return Task(act, text, practised=heard.practised, notes=heard.notes)
+
+
+TOLD = frozenset(twist for twist in Twist if twist not in (Twist.UNCLEAR, Twist.SELF, Twist.DOUBT, Twist.COMMAND))
+"""What is answered by a sentence of its own, `twist.…`."""
+
+LACKED = ("problem.no_skill", "problem.which_skill", "ask.amount")
 LOGGED = ("change.logged", "change.edited")
 LATELY = 3
 """Answers back; what was logged before those is not what a correction means."""
@@ -132,22 +213,6 @@ def asked_last(earlier: Sequence[Exchange], keys: Iterable[str]) -> bool:
 
 def _logged_lately(view: RequestView) -> bool:
     return any(_leads(exchange.answer, LOGGED) for exchange in view.earlier[-LATELY:])
-
-
-def _whole_text(text: str, earlier: Sequence[Exchange]) -> str:
-    """What was said in one: the message that lacked a skill, and the one that names it."""
-    return f"{earlier[-1].said} {text}"
-
-
-def _find_question(earlier: Sequence[Exchange], names: Sequence[str]) -> Task | None:
-    """What the last answer asked to be allowed, as something to do; None where it asked nothing."""
-    if not earlier or not asked_last(earlier, _CONFIRMED):
-        return None
-    *before, last = earlier
-    task = _task(last.said, before, names, after_log=False)
-    if not isinstance(task.act, Act) or task.act not in _CONFIRMED:
-        return None
-    return replace(task, act=_CONFIRMED[task.act], confirmed=True)
 
 
 def asks(task: Task, answer: str) -> bool:
@@ -173,4 +238,4 @@ def _last_log(tasks: Sequence[Task]) -> int | None:
 
 
 def _logs_before(tasks: Sequence[Task], at: int) -> int:
-    return sum(task.act is Act.LOG for task in tasks[:at])
+    return sum(task.logs for task in tasks[:at])

@@ -5,23 +5,30 @@ model makes up is refused. Names and arguments are fixed: models and tests know 
 """
 
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
-from typing import Literal
+from datetime import date, datetime, time, timedelta
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, JsonValue
 
 from agent.calendar import today_of, week_of, zone_of
 from agent.coach import reports
-from agent.coach.changes import CreateSkill, EditSession, LogPractice, SaveWeeklyPlan, UndoLastLog
+from agent.coach.changes import (
+    CreateSkill,
+    DeleteSession,
+    EditSession,
+    EditSkill,
+    LogPractice,
+    MergeSkills,
+    SaveWeeklyPlan,
+    SetWeeklyGoal,
+    UndoLastLog,
+)
 from agent.coach.journey import journey_report
 from agent.coach.kept_plan import plan_report
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
 from agent.coach.plan_answer import bounded_sessions
 from agent.coach.plan_data import WEEK, max_session, plan_week
 from agent.coach.practice import (
-    MAX_GOAL_MINUTES,
     Insight,
-    InsightType,
     PlannedSession,
     PracticeReader,
     PracticeRefused,
@@ -30,95 +37,30 @@ from agent.coach.practice import (
     clean_name,
     name_key,
 )
+from agent.coach.reminder_changes import CancelReminders, SetReminder
+from agent.coach.reminders import EVERY_DAY, Reminder
 from agent.coach.texts import explain
+from agent.coach.tool_arguments import (
+    MaybeSkill,
+    NewLog,
+    NewPlan,
+    NewReminder,
+    NewSkill,
+    NoArguments,
+    PlannedArgument,
+    SessionChange,
+    SkillChange,
+    TwoSkills,
+    WeeklyGoal,
+    WhichEntries,
+    WhichReminder,
+    WhichSession,
+    WhichSessions,
+    WhichSkills,
+    WhichWeek,
+)
 from agent.ports import LocalCommand, Principal
 from agent.tools.base import Effect, ToolContext, ToolError, tool
-
-
-class _Arguments(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")  # said in the schema, too: a made-up user_id is refused
-
-
-class NoArguments(_Arguments):
-    """Nothing to say."""
-
-
-class WhichSkills(_Arguments):
-    """Arguments of `get_user_skills`."""
-
-    include_archived: bool = Field(False, description="With those put away.")
-
-
-class WhichSessions(_Arguments):
-    """Arguments of `get_practice_sessions`."""
-
-    skill_id: str = Field(description="Id or name.", max_length=200)
-    days: int = Field(30, ge=1, le=3660)
-
-
-class MaybeSkill(_Arguments):
-    """Arguments of `analyze_practice_patterns`."""
-
-    skill_id: str | None = Field(None, description="Id or name; none: all.", max_length=200)
-
-
-class NewSkill(_Arguments):
-    """Arguments of `create_skill`."""
-
-    name: str = Field(max_length=200)
-    emoji: str | None = Field(None, max_length=16)
-    colour: str | None = Field(None, description="#rrggbb", pattern="^#[0-9a-fA-F]{6}$")
-    goal_hours: int = Field(10_000, ge=1, le=MAX_GOAL_MINUTES // 60)
-
-
-class NewLog(_Arguments):
-    """Arguments of `log_practice`."""
-
-    skill: str = Field(description="Name or id; a new name makes a new skill.", max_length=200)
-    minutes: int = Field(ge=1, le=1440)
-    notes: str = Field("", description="Briefly.", max_length=4000)
-    date: str | None = Field(None, description="YYYY-MM-DD, today (unless said), yesterday.", max_length=40)
-
-
-class SessionChange(_Arguments):
-    """Arguments of `edit_session`."""
-
-    session_id: str | None = Field(None, description="None: the last.", max_length=64)
-    minutes: int | None = Field(None, ge=1, le=1440)
-    notes: str | None = Field(None, max_length=4000)
-    date: str | None = Field(None, description="As in log_practice.", max_length=40)
-    skill: str | None = Field(None, description="As in log_practice.", max_length=200)
-
-
-class InsightArgument(_Arguments):
-    """One finding of a plan."""
-
-    type: InsightType
-    title: str = Field(max_length=200)
-    description: str = Field(max_length=2000)
-    skill_id: str | None = Field(None, max_length=64)
-
-
-class PlannedArgument(_Arguments):
-    """One session of a plan."""
-
-    date: str = Field(max_length=40)
-    skill: str = Field(max_length=200)
-    minutes: int = Field(ge=1, le=1440)
-
-
-class NewPlan(_Arguments):
-    """Arguments of `save_weekly_plan`."""
-
-    content: str = Field(description="All of it, Markdown.", min_length=1, max_length=20_000)
-    insights: tuple[InsightArgument, ...] = Field((), max_length=20)
-    sessions: tuple[PlannedArgument, ...] = Field((), max_length=60)
-
-
-class WhichWeek(_Arguments):
-    """Arguments of `show_plan`."""
-
-    week: Literal["this", "next", "last"] = "this"
 
 
 class CoachTools:
@@ -127,30 +69,32 @@ class CoachTools:
     def __init__(self, reader: PracticeReader) -> None:
         self._reader = reader
 
-    @tool(WhichSkills, effect=Effect.NONE, concurrency_safe=True)
+    @tool(WhichSkills, effect=Effect.NONE, concurrency_safe=True, says="tool.get_user_skills")
     async def get_user_skills(self, context: ToolContext, arguments: WhichSkills) -> JsonValue:
         """Skills with total practice, level, goal and progress."""
         skills = await self._reader.skills(context.principal, include_archived=arguments.include_archived)
         return _json(reports.skills_report(skills))
 
-    @tool(WhichSessions, effect=Effect.NONE, concurrency_safe=True)
+    @tool(WhichSessions, effect=Effect.NONE, concurrency_safe=True, says="tool.get_practice_sessions")
     async def get_practice_sessions(self, context: ToolContext, arguments: WhichSessions) -> JsonValue:
         """One skill's sessions in the last days, with notes and ids."""
         skill = await self._skill(context.principal, arguments.skill_id)
+        context.report("tool.reading_days", days=arguments.days)
         since = today_of(context.principal, context.now) - timedelta(days=arguments.days - 1)
         found = await self._reader.sessions(context.principal, skill_id=skill.id, since=since, limit=10_000)
         return _json(reports.sessions_report(skill, found, arguments.days))
 
-    @tool(NoArguments, effect=Effect.NONE, concurrency_safe=True)
+    @tool(NoArguments, effect=Effect.NONE, concurrency_safe=True, says="tool.get_journey_stats")
     async def get_journey_stats(self, context: ToolContext, arguments: NoArguments) -> JsonValue:
         """Totals, weekly average, bests, streaks and projected goal date, in all and by skill."""
         principal = context.principal
         today, week = today_of(principal, context.now), plan_week(principal, context.now)
         skills = await self._reader.skills(principal)
         totals = await self._reader.days(principal)
-        return _json(journey_report(skills, totals, today, principal.week_start, week))
+        goal = await self._reader.weekly_goal(principal)
+        return _json(journey_report(skills, totals, today, principal.week_start, week, goal))
 
-    @tool(MaybeSkill, effect=Effect.NONE, concurrency_safe=True)
+    @tool(MaybeSkill, effect=Effect.NONE, concurrency_safe=True, says="tool.analyze_practice_patterns")
     async def analyze_practice_patterns(self, context: ToolContext, arguments: MaybeSkill) -> JsonValue:
         """Habits: minutes by weekday, four-week trend, breaks, active days of 30."""
         wanted, principal = arguments.skill_id, context.principal
@@ -160,7 +104,7 @@ class CoachTools:
             sessions = tuple(of_skills(sessions, await self._reader.skills(principal)))
         return _json(patterns_report(sessions, today_of(principal, context.now), skill_id, principal.week_start))
 
-    @tool(WhichWeek, effect=Effect.NONE, concurrency_safe=True)
+    @tool(WhichWeek, effect=Effect.NONE, concurrency_safe=True, says="tool.show_plan")
     async def show_plan(self, context: ToolContext, arguments: WhichWeek) -> JsonValue:
         """The kept plan of a week, and what was done of it."""
         principal, today = context.principal, today_of(context.principal, context.now)
@@ -171,7 +115,7 @@ class CoachTools:
         sessions = await self._reader.sessions(principal, since=week, limit=MAX_READ)
         return _json(plan_report(plan, week, today, skills, sessions, this_week=this_week))
 
-    @tool(NewPlan, effect=Effect.LOCAL)
+    @tool(NewPlan, effect=Effect.LOCAL, says="tool.save_weekly_plan")
     async def save_weekly_plan(self, context: ToolContext, arguments: NewPlan) -> LocalCommand:
         """Keep the plan of `plan_week`, replacing an earlier one."""
         principal = context.principal
@@ -181,13 +125,13 @@ class CoachTools:
         sessions = await self._read_sessions(context, arguments.sessions, tuple(skill.name for skill in skills))
         return SaveWeeklyPlan(week, arguments.content, insights, tuple(skill.id for skill in skills), sessions)
 
-    @tool(NewSkill, effect=Effect.LOCAL)
+    @tool(NewSkill, effect=Effect.LOCAL, says="tool.create_skill")
     async def create_skill(self, context: ToolContext, arguments: NewSkill) -> LocalCommand:
         """Add a skill."""
         name = _allowed_name(arguments.name)
         return CreateSkill(name, arguments.emoji, arguments.colour, arguments.goal_hours * 60)
 
-    @tool(NewLog, effect=Effect.LOCAL)
+    @tool(NewLog, effect=Effect.LOCAL, says="tool.log_practice")
     async def log_practice(self, context: ToolContext, arguments: NewLog) -> LocalCommand:
         """Log practice the person says they have done, never what is only planned."""
         day = _day(arguments.date, context) or today_of(context.principal, context.now)
@@ -195,12 +139,12 @@ class CoachTools:
         skill = await self._find_or_name(context.principal, arguments.skill)
         return LogPractice(skill, arguments.minutes, day, arguments.notes)
 
-    @tool(NoArguments, effect=Effect.LOCAL)
+    @tool(NoArguments, effect=Effect.LOCAL, says="tool.undo_last_log")
     async def undo_last_log(self, context: ToolContext, arguments: NoArguments) -> LocalCommand:
         """Take back the last log."""
         return UndoLastLog()
 
-    @tool(SessionChange, effect=Effect.LOCAL)
+    @tool(SessionChange, effect=Effect.LOCAL, says="tool.edit_session")
     async def edit_session(self, context: ToolContext, arguments: SessionChange) -> LocalCommand:
         """Correct a logged session."""
         day = _day(arguments.date, context)
@@ -210,6 +154,64 @@ class CoachTools:
             _check(arguments.minutes or 1, day, context)
         skill = None if arguments.skill is None else await self._find_or_name(context.principal, arguments.skill)
         return EditSession(arguments.session_id, arguments.minutes, day, arguments.notes, skill)
+
+    @tool(WhichEntries, effect=Effect.NONE, concurrency_safe=True)
+    async def get_entries(self, context: ToolContext, arguments: WhichEntries) -> JsonValue:
+        """Logged sessions of some days, a skill, or with words in their notes; with ids."""
+        principal = context.principal
+        skills = await self._reader.skills(principal, include_archived=True)
+        skill = None if arguments.skill is None else await self._skill(principal, arguments.skill)
+        since, until = _day(arguments.since, context), _day(arguments.until, context)
+        found = await self._reader.sessions(principal, since=since, limit=MAX_READ)
+        return _json(reports.entries_report(found, skills, since=since, until=until, skill=skill, text=arguments.text))
+
+    @tool(WhichSession, effect=Effect.LOCAL, says="tool.delete_session")
+    async def delete_session(self, context: ToolContext, arguments: WhichSession) -> LocalCommand:
+        """Take back one logged session."""
+        return DeleteSession(arguments.session_id)
+
+    @tool(SkillChange, effect=Effect.LOCAL)
+    async def edit_skill(self, context: ToolContext, arguments: SkillChange) -> LocalCommand:
+        """Rename, archive or restore a skill, or change its colour, emoji or goals."""
+        skill = await self._skill(context.principal, arguments.skill)
+        said = arguments.model_dump(exclude={"skill", "goal_hours"}, exclude_none=True)
+        if arguments.goal_hours is not None:
+            said["goal_minutes"] = arguments.goal_hours * 60
+        if not said:
+            raise ToolError("Say what to change.")
+        return EditSkill(skill.id, **said)
+
+    @tool(TwoSkills, effect=Effect.LOCAL)
+    async def merge_skills(self, context: ToolContext, arguments: TwoSkills) -> LocalCommand:
+        """Give all sessions of a skill to another; it is no more. Ask first."""
+        skill, into = await self._skill(context.principal, arguments.skill), arguments.into
+        return MergeSkills(skill.id, (await self._skill(context.principal, into)).id)
+
+    @tool(WeeklyGoal, effect=Effect.LOCAL)
+    async def set_weekly_goal(self, context: ToolContext, arguments: WeeklyGoal) -> LocalCommand:
+        """Minutes a week over all skills."""
+        return SetWeeklyGoal(arguments.minutes)
+
+    @tool(NewReminder, effect=Effect.LOCAL)
+    async def set_reminder(self, context: ToolContext, arguments: NewReminder) -> LocalCommand:
+        """Remind them to practise, in their zone."""
+        at = time.fromisoformat(arguments.time.zfill(5))
+        if not all(0 <= weekday <= 6 for weekday in arguments.weekdays):
+            raise ToolError("Weekdays are 0 (Monday) to 6 (Sunday).")
+        day = None if arguments.date is None else _plan_day(arguments.date)
+        weekdays = () if day is not None else tuple(sorted(set(arguments.weekdays))) or EVERY_DAY
+        return SetReminder(at, weekdays, day, arguments.about)
+
+    @tool(NoArguments, effect=Effect.NONE, concurrency_safe=True)
+    async def list_reminders(self, context: ToolContext, arguments: NoArguments) -> JsonValue:
+        """Their reminders, with ids."""
+        found = await self._reader.reminders(context.principal)
+        return {"reminders": [_reminder_json(reminder) for reminder in found]}
+
+    @tool(WhichReminder, effect=Effect.LOCAL)
+    async def cancel_reminders(self, context: ToolContext, arguments: WhichReminder) -> LocalCommand:
+        """Take a reminder away, or all."""
+        return CancelReminders(arguments.reminder_id)
 
     async def _read_sessions(
         self, context: ToolContext, rows: Sequence[PlannedArgument], names: Sequence[str]
@@ -282,6 +284,16 @@ def _local_day(text: str, principal: Principal) -> date:
     except ValueError:
         at = datetime.fromisoformat(text.upper())
     return at.date() if at.tzinfo is None else at.astimezone(zone_of(principal.timezone)).date()
+
+
+def _reminder_json(reminder: Reminder) -> JsonValue:
+    return {
+        "id": reminder.id,
+        "time": f"{reminder.at:%H:%M}",
+        "weekdays": list(reminder.weekdays),
+        "date": None if reminder.day is None else reminder.day.isoformat(),
+        "about": reminder.about,
+    }
 
 
 def _json(report: BaseModel) -> JsonValue:

@@ -1,13 +1,110 @@
-"""Layers make a conversation smaller until it fits, cheapest first; pure, each keeps the transcript valid."""
+"""Layers make what is sent smaller until it fits, cheapest first; pure, each keeps the transcript valid.
 
-from collections.abc import Sequence
+A result's own size is bounded where it is made; what no layer can do, a summary does: see `agent.context.compaction`.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
-from agent.context.sizes import BYTES_PER_TOKEN, item_bytes
-from agent.transcript import Item, ToolItem, UserItem
+from agent.context.sizes import BYTES_PER_TOKEN, estimate_tokens, item_bytes
+from agent.transcript import AssistantItem, Item, ToolItem, UserItem
 
 BLANKED = '{"success":true,"data":"(an older result, left out for room: ask again if it matters)","error":null}'
-KEPT_RESULTS = 2
+KEPT_RESULTS = 5
+"""Observations that stay whole; of older ones the call stays, and a marker."""
+
+DROPPED = '{"success":true,"data":"(left out for room)","error":null}'
+KEPT_TURNS = 2
+"""Of so many of the newest turns every step stays."""
+
+COLLAPSED = "(Steps left out for room: {steps}.)"
+
+
+def blank_old_results(items: Sequence[Item], keep: int = KEPT_RESULTS) -> list[Item]:
+    """Layer 1: the items with all tool results but the newest `keep` left out; that they were asked for stays."""
+    results = [index for index, item in enumerate(items) if isinstance(item, ToolItem)]
+    old = set(results[: max(0, len(results) - keep)])
+    return [
+        replace(item, content=BLANKED)
+        if index in old and isinstance(item, ToolItem) and len(item.content) > len(BLANKED)
+        else item
+        for index, item in enumerate(items)
+    ]
+
+
+def drop_results(items: Sequence[Item], ids: Collection[str]) -> list[Item]:
+    """Layer 2: the items with the results of these calls left out; each call still has one."""
+    return [
+        replace(item, content=DROPPED)
+        if isinstance(item, ToolItem) and item.call_id in ids and len(item.content) > len(DROPPED)
+        else item
+        for item in items
+    ]
+
+
+def largest_results(items: Sequence[Item], excess_tokens: float) -> list[str]:
+    """The calls whose results, the largest first, make up for this excess; that of the last call never."""
+    results = [item for item in items if isinstance(item, ToolItem)][:-1]
+    chosen: list[str] = []
+    for result in sorted(results, key=item_bytes, reverse=True):
+        if excess_tokens <= 0:
+            break
+        chosen.append(result.call_id)
+        excess_tokens -= (len(result.content) - len(DROPPED)) / BYTES_PER_TOKEN
+    return chosen
+
+
+def collapse_steps(items: Sequence[Item], keep: int = KEPT_TURNS) -> list[Item]:
+    """Layer 3: of turns before the newest `keep` each span of calls with their results becomes one line."""
+    starts = [index for index, item in enumerate(items) if isinstance(item, UserItem)]
+    if len(starts) <= keep:
+        return list(items)
+    recent = starts[-keep]
+    return [*_collapse(items[:recent]), *items[recent:]]
+
+
+def _collapse(items: Sequence[Item]) -> Iterator[Item]:
+    text: list[str] = []
+    steps: list[str] = []
+    for item in items:
+        match item:
+            case ToolItem():
+                continue
+            case AssistantItem() if item.tool_calls:
+                text += [item.text] if item.text.strip() else []
+                steps += [call.name for call in item.tool_calls]
+            case AssistantItem() if steps:
+                yield AssistantItem("\n\n".join([*text, _line(steps), item.text]))
+                text, steps = [], []
+            case _ if steps:
+                yield AssistantItem("\n\n".join([*text, _line(steps)]))
+                text, steps = [], []
+                yield item
+            case _:
+                yield item
+    if steps:
+        yield AssistantItem("\n\n".join([*text, _line(steps)]))
+
+
+def _line(steps: Sequence[str]) -> str:
+    names = dict.fromkeys(steps)
+    return COLLAPSED.format(steps=", ".join(f"{name} x{steps.count(name)}" for name in names))
+
+
+def fit(items: Sequence[Item], most_tokens: float, tokens: Callable[[int], int] = int) -> list[Item]:
+    """The items after as many of these layers as it takes to come below `most_tokens`; `tokens` corrects estimates."""
+
+    def excess() -> float:
+        return tokens(estimate_tokens(fitted)) - most_tokens
+
+    fitted = list(items)
+    if excess() > 0:
+        fitted = blank_old_results(fitted)
+    if (over := excess()) > 0:
+        fitted = drop_results(fitted, largest_results(fitted, over))
+    if excess() > 0:
+        fitted = collapse_steps(fitted)
+    return fitted
 
 
 def trim_history(history: Sequence[Item], max_items: int, max_tokens: float) -> Sequence[Item]:
@@ -20,13 +117,3 @@ def trim_history(history: Sequence[Item], max_items: int, max_tokens: float) -> 
         if isinstance(history[index], UserItem):
             start = index
     return history[start:]
-
-
-def blank_old_results(items: Sequence[Item], keep: int = KEPT_RESULTS) -> list[Item]:
-    """The items with all tool results but the newest `keep` left out; that they were asked for stays."""
-    results = [index for index, item in enumerate(items) if isinstance(item, ToolItem)]
-    old = set(results[: max(0, len(results) - keep)])
-    return [
-        replace(item, content=BLANKED) if index in old and isinstance(item, ToolItem) else item
-        for index, item in enumerate(items)
-    ]

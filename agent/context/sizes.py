@@ -1,7 +1,12 @@
-"""About how many tokens an item is; the provider's own count replaces it where it is known. Pure."""
+"""About how many tokens something is, and from how many on a window is full; pure.
 
-from collections.abc import Iterable
+What a provider counted corrects the estimate.
+"""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from agent.ports import ModelRequest, ToolSpec
 from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
 
 BYTES_PER_TOKEN = 3.5
@@ -11,6 +16,27 @@ BYTES_PER_TOKEN = 3.5
 def estimate_tokens(items: Iterable[Item]) -> int:
     """About how many tokens these items are."""
     return int(sum(item_bytes(item) for item in items) / BYTES_PER_TOKEN)
+
+
+def estimate_text(text: str) -> int:
+    """About how many tokens a text is."""
+    return int(len(text.encode(errors="replace")) / BYTES_PER_TOKEN)
+
+
+class RequestSizes:
+    """Estimates of whole requests; the tools, which stay the same, are measured once."""
+
+    def __init__(self) -> None:
+        """Nothing was measured yet."""
+        self._tools: Sequence[ToolSpec] = ()
+        self._tools_tokens = 0
+
+    def estimate(self, request: ModelRequest) -> int:
+        """About how many tokens a request is: instructions, tools, conversation."""
+        if request.tools is not self._tools:
+            chars = sum(len(spec.name) + len(spec.description) + len(str(spec.schema)) for spec in request.tools)
+            self._tools, self._tools_tokens = request.tools, int(chars / BYTES_PER_TOKEN)
+        return estimate_text(str(request.system)) + self._tools_tokens + estimate_tokens(request.items)
 
 
 def item_bytes(item: Item) -> int:
@@ -25,3 +51,65 @@ def item_bytes(item: Item) -> int:
         case AssistantItem():
             calls = sum(len(call.name) + len(call.arguments.encode(errors="replace")) + 32 for call in item.tool_calls)
             return len(item.text.encode(errors="replace")) + calls + 16
+
+
+@dataclass(frozen=True, slots=True)
+class WindowRoom:
+    """From how many tokens on something is done about a conversation, in a window of this size.
+
+    The figures in tokens are for windows that are large; of a small one they would leave nothing, so each is a share of
+    it at most.
+    """
+
+    window_tokens: int  # what the model takes in, its output included
+
+    @property
+    def soft_tokens(self) -> int:
+        """From here on a call is preceded by a summary: 13,000 below the window, or a quarter of it."""
+        return self.window_tokens - min(13_000, self.window_tokens // 4)
+
+    @property
+    def hard_tokens(self) -> int:
+        """Nothing larger is ever sent: 3,000 below the window, or an eighth of it."""
+        return self.window_tokens - min(3_000, self.window_tokens // 8)
+
+    @property
+    def turn_tokens(self) -> int:
+        """Within a turn, and after one, the older part is summarised from 75 % on."""
+        return self.window_tokens * 3 // 4
+
+    @property
+    def notes_tokens(self) -> int:
+        """What a summary may put back: 50,000, or a fifth of the window."""
+        return min(50_000, self.window_tokens // 5)
+
+    def output_tokens(self, cap: int, asked_tokens: int) -> int:
+        """The output cap beside a request of this size: what both need fits the window."""
+        return min(cap, self.window_tokens - min(asked_tokens, self.hard_tokens))
+
+
+MOST_FACTOR = 4.0
+
+
+class Calibration:
+    """How a provider's counts stand to our estimates, learnt from its responses. One for many turns at once."""
+
+    def __init__(self) -> None:
+        """Estimates hold until a provider says otherwise."""
+        self.sizes = RequestSizes()
+        self.factor = 1.0  # of an estimate; never below 1: a provider that leaves out what it has cached counts too few
+
+    def note(self, estimated_tokens: int, counted_tokens: int | None) -> None:
+        """A request that we held for `estimated_tokens` was counted; None: it was not."""
+        if counted_tokens and estimated_tokens > 0:
+            ratio = counted_tokens / estimated_tokens
+            self.factor = min(MOST_FACTOR, max(1.0, (self.factor + ratio) / 2))
+
+    def note_overflow(self, estimated_tokens: int, room: WindowRoom) -> None:
+        """A request that we held for less was too long: the next ones are held for larger."""
+        if estimated_tokens > 0:
+            self.factor = min(MOST_FACTOR, max(self.factor, room.window_tokens / estimated_tokens))
+
+    def tokens(self, estimated_tokens: int) -> int:
+        """The estimate, corrected."""
+        return int(estimated_tokens * self.factor)

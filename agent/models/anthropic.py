@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property
 
-from agent.config import ModelConfig
+from agent.config import LinkConfig
 from agent.models.anthropic_answer import MessageAssembly
 from agent.models.anthropic_format import request_body
 from agent.models.facts import facts_of
@@ -27,7 +27,7 @@ VERSION_WITH_TEMPERATURE = "2023-06-01"
 class AnthropicModel:
     """One model behind one Messages server. One connection pool, opened with the first call."""
 
-    def __init__(self, model: str, config: ModelConfig, *, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, model: str, config: LinkConfig, *, clock: Callable[[], datetime] = utc_now) -> None:
         """Raise ValueError where key or model can never work; the message does not hold the key."""
         self.name = f"anthropic:{model}"
         self._model = model

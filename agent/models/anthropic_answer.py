@@ -14,7 +14,7 @@ from agent.models.anthropic_format import WIRE
 from agent.models.failures import failure, from_error
 from agent.models.json_bodies import decode
 from agent.models.openai_format import CALL_CHARS, MAX_NAME_CHARS, MAX_TEXT_CHARS, token_count
-from agent.ports import ALIVE, PINGED, CallStreamed, OnModelEvent, TextDelta
+from agent.ports import ALIVE, PINGED, CallStreamed, OnModelEvent, TextDelta, ThinkingDelta
 from agent.transcript import ModelResponded, StopReason, ToolCall, Usage
 
 _STOPS = {
@@ -156,6 +156,8 @@ class MessageAssembly:
             self._add(block.pieces, delta["partial_json"])
         elif kind == "thinking_delta":
             self._add(block.pieces, delta["thinking"])
+            self._on_event(ThinkingDelta(delta["thinking"]))
+            return
         elif kind == "signature_delta":
             self._add(block.signature, delta["signature"])
         self._on_event(ALIVE)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from agent.config import ModelConfig
+from agent.config import LinkConfig
 from agent.models.openai_format import note_text, readable_arguments, spoken_text
 from agent.ports import ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
@@ -28,7 +28,7 @@ _NO_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 Blocks = list[dict[str, Any]]
 
 
-def request_body(request: ModelRequest, model: str, config: ModelConfig) -> dict[str, Any]:
+def request_body(request: ModelRequest, model: str, config: LinkConfig) -> dict[str, Any]:
     """The whole request."""
     cap = min(request.max_output_tokens, config.max_output_tokens or request.max_output_tokens)
     body: dict[str, Any] = {
@@ -37,6 +37,8 @@ def request_body(request: ModelRequest, model: str, config: ModelConfig) -> dict
         "messages": messages(request.items),
         "stream": request.stream,
     }
+    if config.service_tier is not None:
+        body["service_tier"] = config.service_tier
     if instructions := _instructions(request.system):
         body["system"] = instructions
     if request.tools:

@@ -4,14 +4,14 @@ The table is genai-prices' own (windows and prices of some 2,300 models; no outp
 it is first asked, which costs a quarter of a second: `facts` of a wire is asked for before people are waited on.
 """
 
-from agent.config import ModelConfig
+from agent.config import LinkConfig
 from agent.ports import ModelFacts
 
 UNKNOWN_WINDOW_TOKENS = 128_000
 """Of a model that neither config nor table knows; most that are served today take this much."""
 
 
-def facts_of(name: str, config: ModelConfig) -> ModelFacts:
+def facts_of(name: str, config: LinkConfig) -> ModelFacts:
     """The facts of the model of this name (`WIRE:NAME`) as it is configured; a server of one's own is in no table."""
     wire, _, model = name.partition(":")
     window = config.context_window_tokens

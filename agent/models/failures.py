@@ -47,6 +47,7 @@ _BY_STATUS = {
     402: FailureKind.QUOTA,
     403: FailureKind.AUTH,
     408: FailureKind.TIMEOUT,
+    409: FailureKind.SERVER,  # of a lock that did not come: may pass (F13)
     413: FailureKind.CONTEXT,
     429: FailureKind.RATE_LIMIT,
     529: FailureKind.OVERLOADED,

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import aiohttp
 
-from agent.config import ModelConfig
+from agent.config import LinkConfig
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_answer
 from agent.models.json_bodies import decode, encode
@@ -71,7 +71,7 @@ class HttpWire:
     """One address that requests are posted to, with the headers that each of them carries."""
 
     def __init__(
-        self, url: str, headers: Mapping[str, str], config: ModelConfig, secret: str, clock: Callable[[], datetime]
+        self, url: str, headers: Mapping[str, str], config: LinkConfig, secret: str, clock: Callable[[], datetime]
     ) -> None:
         """`secret` is kept out of every error. Nothing is connected yet."""
         self._url = url
@@ -128,7 +128,7 @@ class HttpWire:
         return read_whole(await _whole_body(answer), assembly)
 
 
-def usable_key(config: ModelConfig, needed: str) -> str:
+def usable_key(config: LinkConfig, needed: str) -> str:
     """The key as a header takes it; empty where a server of one's own needs none.
 
     Raises:

@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -17,6 +18,8 @@ from agent.ports import CallStreamed, ModelFacts, ModelRequest, OnModelEvent, Te
 from agent.transcript import ModelResponded, StopReason, SuggestedReply, ToolCall, Usage
 
 NAME = "offline:rules"
+ID_PREFIX = "offline-"
+"""Of the calls that rules ask for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +68,7 @@ class OfflineModel:
         """What the rules say, spoken at the model's pace."""
         answer = self._rules.answer(request)
         calls = tuple(
-            ToolCall(f"offline-{len(request.items)}-{index}", call.name, json.dumps(dict(call.arguments)))
+            ToolCall(f"{ID_PREFIX}{_mark(request)}-{index}", call.name, json.dumps(dict(call.arguments)))
             for index, call in enumerate(answer.calls)
         )
         for index, call in enumerate(calls):
@@ -92,3 +95,10 @@ class OfflineModel:
 
     async def aclose(self) -> None:
         """Nothing is held."""
+
+
+def _mark(request: ModelRequest) -> str:
+    """The same for the same request, and no other in a conversation has it: `Chain` knows rules by their ids."""
+    now = request.context.now.isoformat() if request.context is not None else ""
+    said = f"{len(request.items)} {now} {request.items[-1:]!r}"
+    return blake2b(said.encode(errors="replace"), digest_size=6).hexdigest()

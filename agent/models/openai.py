@@ -7,7 +7,7 @@ from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property
 
-from agent.config import ModelConfig
+from agent.config import LinkConfig
 from agent.models.facts import facts_of
 from agent.models.http_wire import HttpWire, usable_key, utc_now
 from agent.models.openai_format import CompletionAssembly, request_body
@@ -20,7 +20,7 @@ OFFICIAL = "https://api.openai.com/v1"
 class OpenAIModel:
     """One model behind one chat completions server. One connection pool, opened with the first call."""
 
-    def __init__(self, model: str, config: ModelConfig, *, clock: Callable[[], datetime] = utc_now) -> None:
+    def __init__(self, model: str, config: LinkConfig, *, clock: Callable[[], datetime] = utc_now) -> None:
         """Raise ValueError where key or model can never work; the message does not hold the key."""
         self.name = f"openai:{model}"
         self._model = model
@@ -51,6 +51,7 @@ class OpenAIModel:
             self._tokens_field,
             usage_in_stream=config.usage_in_stream,
             temperature=config.temperature,
+            service_tier=config.service_tier,
         )
         return await self._wire.ask(body, CompletionAssembly(on_event, self.name, self._key))
 

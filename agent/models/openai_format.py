@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_error
 from agent.models.json_bodies import decode
-from agent.ports import ALIVE, PINGED, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ToolSpec
+from agent.ports import ALIVE, PINGED, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ThinkingDelta, ToolSpec
 from agent.transcript import (
     AssistantItem,
     Item,
@@ -50,7 +50,13 @@ _STOPS = {
 
 
 def request_body(
-    request: ModelRequest, model: str, tokens_field: str, *, usage_in_stream: bool, temperature: float | None = None
+    request: ModelRequest,
+    model: str,
+    tokens_field: str,
+    *,
+    usage_in_stream: bool,
+    temperature: float | None = None,
+    service_tier: str | None = None,
 ) -> dict[str, Any]:
     """The whole request."""
     body: dict[str, Any] = {
@@ -61,6 +67,8 @@ def request_body(
     }
     if temperature is not None:
         body["temperature"] = temperature
+    if service_tier is not None:
+        body["service_tier"] = service_tier
     if request.tools:
         body["tools"] = [_tool(spec) for spec in request.tools]
     if request.stream and usage_in_stream:
@@ -236,6 +244,7 @@ class CompletionAssembly:
         if name is not None:
             self._thoughts.setdefault(name, []).append(delta[name])
             self._count(len(delta[name]))
+            self._on_event(ThinkingDelta(delta[name]))
 
     def _say(self, text: str) -> None:
         if "\x00" in text:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import structlog
 
-from agent.config import ModelConfig
+from agent.config import LinkConfig
 from agent.errors import FailureKind
 from agent.ports import (
     CallStreamed,
@@ -33,6 +33,11 @@ from agent.transcript import ModelResponded
 
 log = structlog.get_logger()
 
+QUICK_PAUSES_S = (0.3, 0.6)
+"""Between tries, where somebody else can answer: who waits gets an answer within 3 s."""
+
+QUICK_JITTER_S = 0.1
+
 PAUSES_S = (5.0, 10.0, 15.0)
 """Between tries, where the provider names no time."""
 
@@ -45,14 +50,17 @@ class Resilient:
     def __init__(
         self,
         model: ChatModel,
-        config: ModelConfig,
+        config: LinkConfig,
         *,
+        passes_on: frozenset[FailureKind] = frozenset(),
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
+        """`passes_on` are failures after which somebody else can answer: they are not waited for."""
         self.name = model.name
         self._model = model
         self._config = config
+        self._passes_on = passes_on
         self._sleep = sleep
         self._jitter = jitter
 
@@ -100,11 +108,19 @@ class Resilient:
         """Seconds until the next try; None when there is none."""
         if not problem.retryable or attempt + 1 >= self._config.tries:
             return None
+        if problem.kind in self._passes_on:
+            return self._quick_pause(problem, attempt)
         if problem.retry_after_s is not None:
             return problem.retry_after_s + self._jitter() * JITTER_S
         if problem.kind is FailureKind.TIMEOUT:
             return 0.0  # it was waited for long enough
         return PAUSES_S[min(attempt, len(PAUSES_S) - 1)] + self._jitter() * JITTER_S
+
+    def _quick_pause(self, problem: ModelFailure, attempt: int) -> float | None:
+        waits_long = problem.kind in {FailureKind.TIMEOUT, FailureKind.RATE_LIMIT} or problem.retry_after_s
+        if waits_long or attempt >= len(QUICK_PAUSES_S):
+            return None
+        return QUICK_PAUSES_S[attempt] + self._jitter() * QUICK_JITTER_S
 
     async def _attempt(self, request: ModelRequest, listening: "_Listening") -> ModelResponded:
         scope = asyncio.timeout(None)
@@ -149,7 +165,7 @@ class _Watch:
     """
 
     def __init__(
-        self, scope: asyncio.Timeout, config: ModelConfig, name: str, tell: OnModelEvent, *, streams: bool
+        self, scope: asyncio.Timeout, config: LinkConfig, name: str, tell: OnModelEvent, *, streams: bool
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self._scope = scope

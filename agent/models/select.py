@@ -1,12 +1,24 @@
 """A configured name becomes a model here, the one place that knows every wire; a heavy one is imported when chosen."""
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from hashlib import blake2b
 from importlib.metadata import entry_points
 from typing import Protocol
 
-from agent.config import ModelConfig
+from agent.config import LinkConfig, ModelConfig
+from agent.errors import FailureKind
+from agent.models.caching import CachedModel
+from agent.models.chain import Chain, StandIn
+from agent.models.circuit import DOWN, Circuit
+from agent.models.cooldown import Cooling
+from agent.models.failures import RETRYABLE
+from agent.models.health import HealthBoard
+from agent.models.limiter import Limited
 from agent.models.offline import OfflineModel, OfflineRules
 from agent.models.prompted_tools import PromptedTools
 from agent.models.resilience import Resilient
+from agent.models.routing import ModelRoute, RoutedModel, needs_tools
 from agent.ports import ChatModel
 
 
@@ -23,7 +35,7 @@ GROUP = "tenk.models"
 class MakeModel(Protocol):
     """What such an entry point names; nothing is connected by calling it."""
 
-    def __call__(self, name: str, config: ModelConfig) -> ChatModel:
+    def __call__(self, name: str, config: LinkConfig) -> ChatModel:
         """The model of this name: what stands behind the colon."""
         ...
 
@@ -33,31 +45,76 @@ def wire_names() -> list[str]:
     return sorted({point.name for point in entry_points(group=GROUP)} - {"offline"} - OWN_WIRES)
 
 
-def build_model(config: ModelConfig, offline_rules: OfflineRules | None = None) -> ChatModel:
+@dataclass(frozen=True, slots=True)
+class ModelDeps:
+    """What a chain of models is given from outside; the defaults do for a model alone."""
+
+    offline_rules: OfflineRules | None = None
+    """What the agent can do without a model; `offline` needs them."""
+    notice: Callable[[str | None, FailureKind], str] | None = None
+    """What rules say first in a model's place, by a person's locale and what failed; None: they never answer there."""
+    board: HealthBoard = field(default_factory=HealthBoard)
+    measure: Callable[[ChatModel], ChatModel] = lambda model: model
+    """Put around each link of the chain."""
+
+
+def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel:
     """The model of this configuration, resilient where it talks to a network; nothing is connected yet.
 
-    `offline_rules` are what the agent can do without a model; `offline` needs them.
+    From outside in, where each is configured: the chain, and for each of its links cooldown, limiter, retry and
+    watchdog, circuit breaker, cache, wire.
 
     Raises:
         UnknownModel: the name means nothing here, or its settings cannot work.
     """
+    deps = deps or ModelDeps()
+    if config.name == "offline":
+        return deps.measure(_offline(config, deps.offline_rules))
+    rules = None
+    if config.offline_when_down and deps.offline_rules is not None and deps.notice is not None:
+        rules = StandIn(deps.measure(OfflineModel(deps.offline_rules, config.words_per_s)), deps.notice)
+    links = [config, *config.fallback.values()]
+    behind = [RETRYABLE] * (len(links) - 1) + [DOWN - {FailureKind.TIMEOUT} if rules is not None else frozenset()]
+    models = [_link(link, passes_on, deps) for link, passes_on in zip(links, behind, strict=True)]
+    if config.with_tools is not None:
+        route = ModelRoute(needs_tools, _link(config.with_tools, behind[0], deps))
+        models[0] = RoutedModel([route], models[0])
+    return Chain(models, rules) if rules is not None or len(models) > 1 else models[0]
+
+
+def _offline(config: LinkConfig, rules: OfflineRules | None) -> ChatModel:
+    if rules is None:
+        raise UnknownModel("this agent has no offline rules: set a model and its key")
+    return OfflineModel(rules, config.words_per_s)
+
+
+def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps) -> ChatModel:
+    """One model with all that makes it resilient by itself; that of another distribution retries as it sees fit."""
     wire, _, name = config.name.partition(":")
-    if wire == "offline" and not name:
-        if offline_rules is None:
-            raise UnknownModel("this agent has no offline rules: set a model and its key")
-        return OfflineModel(offline_rules, config.words_per_s)
     if wire in OWN_WIRES and name:
         try:
             model = _own(wire, name, config)
-            return Resilient(model if config.takes_tools else PromptedTools(model), config)
         except ValueError as problem:
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
-    if name and wire in wire_names():
-        return _foreign(wire, name, config)
-    raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
+        model = model if config.takes_tools else PromptedTools(model)
+        model = model if config.cache_s is None else CachedModel(model, config.cache_s)
+        model = Resilient(Circuit(model, deps.board), config, passes_on=passes_on)
+    elif name and wire in wire_names():
+        model = Circuit(_foreign(wire, name, config), deps.board)
+    else:
+        raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
+    if config.requests_per_min is not None or config.tokens_per_min is not None:
+        model = Limited(model, config)
+    return Cooling(deps.measure(model), deps.board, _mark(config))
 
 
-def _own(wire: str, name: str, config: ModelConfig) -> ChatModel:
+def _mark(config: LinkConfig) -> str:
+    """Of the key and the server; tells nothing of either."""
+    key = config.api_key.get_secret_value() if config.api_key is not None else ""
+    return blake2b(f"{key} {config.base_url}".encode(errors="replace"), digest_size=8).hexdigest()
+
+
+def _own(wire: str, name: str, config: LinkConfig) -> ChatModel:
     """A model over a wire of ours; ValueError where its settings cannot work."""
     if wire == "anthropic":
         from agent.models.anthropic import AnthropicModel  # noqa: PLC0415  aiohttp's client costs 0.25 s
@@ -68,7 +125,7 @@ def _own(wire: str, name: str, config: ModelConfig) -> ChatModel:
     return OpenAIModel(name, config)
 
 
-def _foreign(wire: str, name: str, config: ModelConfig) -> ChatModel:
+def _foreign(wire: str, name: str, config: LinkConfig) -> ChatModel:
     """A model over another distribution's wire; when to try again is its own matter."""
     point = next(iter(entry_points(group=GROUP, name=wire)))
     try:

@@ -27,16 +27,13 @@ class Confirm(StrEnum):
     ALWAYS = "always"  # whatever changes anything
 
 
-class Risk(StrEnum):
-    """How the model that makes a call scores it."""
+class SecurityRisk(StrEnum):
+    """How dangerous the model itself says a call is; it can only tighten what the rules say."""
 
     LOW = "LOW"
     MEDIUM = "MEDIUM"
     HIGH = "HIGH"
     UNKNOWN = "UNKNOWN"
-
-
-RISK_ARGUMENT = "security_risk"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +46,7 @@ class CallFacts:
     contained: bool  # at most the person's own data here
     hook: Verdict = Verdict.PASSTHROUGH  # what the hooks before it say
     own: Verdict = Verdict.PASSTHROUGH  # what the tool's own check says
-    risk: Risk = Risk.UNKNOWN
+    risk: SecurityRisk = SecurityRisk.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,11 +66,6 @@ class PermissionChain:
     rules: Sequence[PermissionRule] = ()
     mode: Mode = Mode.DEFAULT
     confirm: Confirm = Confirm.NEVER
-
-    @property
-    def scores(self) -> bool:
-        """Whether the model is asked to score its calls."""
-        return self.confirm is Confirm.RISKY
 
     def decide(self, call: CallFacts) -> Ruling:
         """What becomes of a call."""
@@ -107,17 +99,18 @@ class PermissionChain:
     def _tighten(self, call: CallFacts, ruling: Ruling) -> Ruling:
         """A score turns allow into ask, never the other way."""
         if ruling.verdict is not Verdict.ALLOW or call.read_only:
-            risky = call.risk is Risk.HIGH and self.confirm is Confirm.RISKY
+            risky = call.risk is SecurityRisk.HIGH and self.confirm is Confirm.RISKY
             return replace(ruling, may_remember=ruling.may_remember and not risky, judged=ruling.judged and not risky)
         if self.confirm is Confirm.ALWAYS:
             return Ruling(Verdict.ASK, f"every call of {call.tool} is confirmed")
-        unscored = call.risk is Risk.UNKNOWN and not call.contained
-        if self.confirm is Confirm.RISKY and (call.risk is Risk.HIGH or unscored):
+        unscored = call.risk is SecurityRisk.UNKNOWN and not call.contained
+        if self.confirm is Confirm.RISKY and (call.risk is SecurityRisk.HIGH or unscored):
             return Ruling(Verdict.ASK, f"{call.tool} is scored {call.risk.value}")
         return ruling
 
 
 def _by_rule(rule: PermissionRule) -> Ruling:
-    why = f"the rule {rule.text} ({rule.source.value}) says {rule.verdict.value}"
+    says = "the rules forbid it" if rule.verdict is Verdict.DENY else f"the rules say {rule.verdict.value}"
+    why = f"{says} ({rule.text}, {rule.source.value})"
     remember = rule.verdict is Verdict.ASK and RANKS[rule.source] > RANKS[Source.USER]
     return Ruling(rule.verdict, why, may_remember=remember)

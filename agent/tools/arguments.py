@@ -2,11 +2,11 @@
 
 import json
 import math
-from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from agent.permissions.chain import SecurityRisk
 from agent.tools.schemas import RISK_FIELD
 from agent.wellformed import well_formed
 
@@ -23,15 +23,6 @@ class BadArguments(Exception):
 
 class NotJson(BadArguments):
     """The arguments are no JSON object at all: a malformed call."""
-
-
-class SecurityRisk(StrEnum):
-    """How dangerous the model itself says a call is; it can only tighten what the rules say."""
-
-    LOW = "LOW"
-    MEDIUM = "MEDIUM"
-    HIGH = "HIGH"
-    UNKNOWN = "UNKNOWN"
 
 
 def read(written: str, wanted: type[BaseModel]) -> tuple[BaseModel, SecurityRisk]:

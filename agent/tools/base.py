@@ -1,16 +1,17 @@
 """A tool is a typed async function with its schema and fail-closed flags. Running one is the pipeline's work."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import StrEnum
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 
 import structlog
 from pydantic import BaseModel
 
 from agent.ports import LocalCommand, Principal, ToolSpec
 from agent.tools.schemas import short_schema
+from agent.transcript import CallOutcome
 
 log = structlog.get_logger()
 
@@ -29,6 +30,41 @@ class Effect(StrEnum):
         return self in {Effect.IDEMPOTENT, Effect.UNSAFE}
 
 
+class Report(Protocol):
+    """Says what a call is doing, while it does it, to whoever watches."""
+
+    def __call__(self, words: str, /, **values: object) -> None:
+        """`words` is a key of the agent's catalogue, `values` are its fields."""
+        ...
+
+
+def _unheard(_words: str, /, **_values: object) -> None:
+    pass
+
+
+WholeResult = Callable[[str], Awaitable[str | None]]
+"""The raw result of an earlier call, by its handle; None: this person has none of it in this conversation."""
+
+
+async def _no_result(_handle: str) -> str | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Allow:
+    """The call may run."""
+
+    arguments: Mapping[str, object] | None = None  # in place of its own; they must fit its schema. None: as they are
+
+
+@dataclass(frozen=True, slots=True)
+class Deny:
+    """The call does not run."""
+
+    reason: str  # read by the model
+    outcome: CallOutcome = CallOutcome.DENIED
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """Whom and when a call acts for. From the envelope, never from the model."""
@@ -36,6 +72,19 @@ class ToolContext:
     principal: Principal
     now: datetime  # aware UTC
     call_key: str  # turn/step/index: the idempotency key
+    max_result_chars: int = 100_000  # what its result may take in the conversation; the rest of it is read on
+    whole_result: WholeResult = _no_result
+    report: Report = _unheard
+    can_use_tool: "CanUseTool" = field(default_factory=lambda: _deny_nested, repr=False, compare=False)
+    """What a tool asks before it has another one run: hooks and permission decide as of any call of the turn's."""
+
+
+CanUseTool = Callable[[str, Mapping[str, object], ToolContext], Awaitable[Allow | Deny | None]]
+"""Whether a tool may run with this input: (its name, the input, for whom). It may rewrite it; None: no opinion."""
+
+
+async def _deny_nested(tool: str, _given: Mapping[str, object], _context: ToolContext) -> Allow | Deny | None:
+    return Deny(f"nobody is here who could let {tool} run.")
 
 
 class ToolError(Exception):
@@ -64,6 +113,7 @@ class Tool:
     exclusive: bool = False  # nothing runs beside it
     cancellable: bool | None = None  # a stop ends it while it runs; None: where it has no effect outside
     fails_siblings: bool = False  # when it fails, the other calls of its response are not wanted any more
+    says: str = ""  # key of the agent's catalogue: what it does, for whoever waits; empty: its name is said
     enabled: bool | Callable[[], bool] = True  # asked once, when the agent is put together
     should_defer: bool = False  # its schema is sent once the model has looked for it
     scores_risk: bool | None = None  # the model is asked how risky a call is; None: where it has an effect outside
@@ -72,6 +122,7 @@ class Tool:
     output_schema: type[BaseModel] | None = None  # what its data always is; None: anything
     aliases: tuple[str, ...] = ()  # other names a model may know it by
     validate: Check | None = None  # what no schema can say; raises ToolError
+    permission: Callable[[ToolContext, Any], str] | None = None  # allow | deny | ask | passthrough, where no rule says
     backfill: Backfill | None = None  # the arguments as hooks, permission and run see them; the transcript's stay
 
     @property
@@ -128,6 +179,7 @@ class ToolFlags(TypedDict, total=False):
     exclusive: bool
     cancellable: bool
     fails_siblings: bool
+    says: str
     enabled: bool | Callable[[], bool]
     should_defer: bool
     scores_risk: bool
@@ -136,6 +188,7 @@ class ToolFlags(TypedDict, total=False):
     output_schema: type[BaseModel]
     aliases: tuple[str, ...]
     validate: Callable[..., Awaitable[None] | None]  # (self, context, arguments), like the tool
+    permission: Callable[..., str]  # (self, context, arguments), like the tool
     backfill: Callable[..., Any]  # (self, context, arguments), like the tool
 
 
@@ -161,7 +214,8 @@ def tools_of(owner: object) -> tuple[Tool, ...]:
     for name in dir(type(owner)):
         declared = getattr(getattr(type(owner), name), "__tool__", None)
         if isinstance(declared, Tool):
-            checks = {"validate": _bind(declared.validate, owner), "backfill": _bind(declared.backfill, owner)}
+            own = ("validate", "permission", "backfill")
+            checks = {name: _bind(getattr(declared, name), owner) for name in own}
             found.append(replace(declared, run=getattr(owner, name), **checks))
     return tuple(sorted(found, key=lambda tool: tool.name))
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from agent.journal import Journal
 from agent.ports import TurnPort
-from agent.tools.pipeline import CallResult, PendingCall, Pipeline
+from agent.tools.calls import CallResult, PendingCall
+from agent.tools.pipeline import Pipeline
 from agent.tools.results import failure_result
 from agent.tools.toolbox import ToolBox
 from agent.transcript import SKIPPED, CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolReturned

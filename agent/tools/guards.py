@@ -5,13 +5,12 @@ Here stand the two seams and what a gateway without either does. The order in wh
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Protocol
 
 from pydantic import BaseModel
 
-from agent.tools.arguments import SecurityRisk
-from agent.tools.base import Tool, ToolContext
+from agent.permissions.chain import SecurityRisk
+from agent.tools.base import Allow, Deny, Tool, ToolContext
 from agent.transcript import ToolReturned
 
 
@@ -36,24 +35,12 @@ class ToolUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Allow:
-    """The call may run."""
-
-    arguments: Mapping[str, object] | None = None  # in place of its own; they must fit its schema. None: as they are
-
-
-@dataclass(frozen=True, slots=True)
-class Deny:
-    """The call does not run."""
-
-    reason: str  # read by the model
-
-
-@dataclass(frozen=True, slots=True)
 class Ask:
     """A person has to say."""
 
-    question: str = ""  # read by the person; empty: whether this tool may run
+    question: str = ""  # read by the person above what would be done; empty: nothing
+    why: str = ""  # for the log
+    may_remember: bool = False  # "always" would settle the next one
 
 
 Verdict = Allow | Deny | Ask
@@ -65,6 +52,7 @@ class PreTool:
 
     verdict: Verdict | None = None  # None: nothing; the permission is asked as if there were no hook
     context: str = ""  # the model reads this behind the results of the response
+    arguments: Mapping[str, object] | None = None  # the input from here on, permission included; None: as it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,22 +100,3 @@ class NoHooks:
 
     async def permission_denied(self, use: ToolUse, denied: Deny) -> None:
         """Nobody listens."""
-
-
-@dataclass(frozen=True, slots=True)
-class NameRules:
-    """Rules by tool name pattern (`mcp__*`, `save_?`), case-sensitive."""
-
-    deny: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
-
-    async def decide(self, use: ToolUse, hooked: Verdict | None) -> Verdict:
-        """Deny before allow; what no rule names is allowed where it is contained (reads, own data), else asked for."""
-        name = use.tool.name
-        if isinstance(hooked, Deny):
-            return hooked
-        if any(fnmatchcase(name, pattern) for pattern in self.deny):
-            return Deny(f"the rules forbid {name}.")
-        if any(fnmatchcase(name, pattern) for pattern in self.allow) or not use.tool.effect.is_outside:
-            return hooked or Allow()
-        return hooked or Ask()

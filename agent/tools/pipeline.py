@@ -3,79 +3,33 @@
 Each step may end the call with a result the model reads. Who has a say in a call stands in `guards`.
 """
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 
 import structlog
 from pydantic import ValidationError
 
 from agent.bounded import Interrupted, run_bounded
+from agent.consent import AskedCall, Consent
 from agent.journal import Journal
-from agent.ports import Principal, ToolEnded, ToolStarted, TurnPort
+from agent.ports import Principal, TurnPort
 from agent.tools.arguments import BadArguments, NotJson, fit, read
-from agent.tools.base import Effect, Tool, ToolContext, ToolError
-from agent.tools.guards import Allow, Ask, Deny, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
-from agent.tools.results import failure_result, fit_result, success_result
+from agent.tools.base import Allow, Deny, Effect, Tool, ToolContext, ToolError
+from agent.tools.calls import CallAdmission, CallResult, PendingCall
+from agent.tools.guards import Ask, NoHooks, Permissions, PreTool, ToolHooks, ToolUse
+from agent.tools.permit import sorted_json
+from agent.tools.reading_on import ResultBudget
+from agent.tools.results import failure_result, success_result
 from agent.tools.toolbox import ToolBox
-from agent.transcript import CallOutcome, EndReason, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
+from agent.transcript import CallOutcome, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
+from agent.turn_progress import ToolEnded, ToolProgress, ToolStarted
 
 log = structlog.get_logger()
 
-
-@dataclass(slots=True, eq=False)
-class PendingCall:
-    """One call of one response, on its way."""
-
-    call: ToolCall
-    step: int
-    key: str  # turn/step/index
-    intended: ToolIntended | None = None  # a process that died meant to run it so
-    on_over: Callable[[], None] | None = None  # told when it has run, before its result is journaled
-    is_over: bool = False
-    why_cut: str = ""  # what the model reads of a call that was cut
-    response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
-    _cut: asyncio.Event = field(default_factory=asyncio.Event)
-
-    def break_off(self, why: str) -> None:
-        """Its result is not wanted any more; a tool that may be cut ends now."""
-        self.why_cut = self.why_cut or why
-        self._cut.set()
-
-    async def until_cut(self) -> EndReason:
-        """Wait until it is cut."""
-        await self._cut.wait()
-        return EndReason.STOPPED
-
-    def become(self, wanted: "PendingCall") -> bool:
-        """Be this call of the response as it was journaled; False when it is another."""
-        same = (self.key, self.call.name, self.call.arguments) == (wanted.key, wanted.call.name, wanted.call.arguments)
-        if same:
-            self.call = wanted.call  # it may have got an id of its own since
-            self.response_stands.set()
-        return same
-
-    async def tell_over(self) -> None:
-        """It has run: whatever waits for it may start. Returns when its result may be journaled."""
-        self.is_over = True
-        if self.on_over is not None:
-            self.on_over()
-        await self.response_stands.wait()
-
-    def to_returned(self, content: str, outcome: CallOutcome = CallOutcome.DONE) -> ToolReturned:
-        """The one result of this call."""
-        return ToolReturned(self.step, self.key, self.call.id, self.call.name, content, outcome)
-
-
-@dataclass(frozen=True, slots=True)
-class CallResult:
-    """What became of a call, with what the ladder counts."""
-
-    returned: ToolReturned  # as the model sees it
-    malformed: bool = False  # the model did not write a JSON object
-    timed_out: bool = False
+_EXPIRED = CallOutcome.EXPIRED
 
 
 class _CallEnded(Exception):
@@ -99,6 +53,7 @@ class Pipeline:
     tool_timeout_s: float
     remaining_s: Callable[[], float]
     hooks: ToolHooks = field(default_factory=NoHooks)
+    budget: ResultBudget = field(default_factory=ResultBudget)
 
     async def run(self, pending: PendingCall) -> CallResult:
         """The one result of this call, journaled: these steps in this order, whatever the tool."""
@@ -111,7 +66,8 @@ class Pipeline:
             if pending.intended is None:  # else all this was done, and journaled, before its process died
                 use = self._backfill(use)
                 hooked = await self.hooks.pre_tool(use)
-                use = await self._permit(use, hooked)
+                use = use if hooked.arguments is None else await self._rewrite(use, hooked.arguments)
+                use = await self._permit(use, hooked, pending)
                 await self._intend(use, pending)
             ran = use
             data = await self._execute(use, pending)
@@ -121,7 +77,7 @@ class Pipeline:
             await pending.tell_over()
             returned, ended = await self._journal_failure(pending, over), over
         returned = await self._post_hooks(ran, hooked, returned)
-        return self._classify(returned, ended)
+        return self._classify(pending, returned, ended)
 
     # ---------------------------------------------------------------- before it runs
 
@@ -153,7 +109,17 @@ class Pipeline:
             raise _CallEnded(str(problem), CallOutcome.FAILED, malformed=True) from None
         except BadArguments as problem:
             raise _CallEnded(str(problem), CallOutcome.FAILED) from None
-        return ToolUse(tool, arguments, ToolContext(self.principal, self.clock(), pending.key), risk)
+        context = ToolContext(
+            self.principal, self.clock(), pending.key,
+            max_result_chars=self.budget.room_chars(tool),
+            whole_result=self.port.whole_result,
+            report=partial(self._report, tool.name, pending.key),
+            can_use_tool=self.can_use,
+        )  # fmt: skip
+        return ToolUse(tool, arguments, context, risk)
+
+    def _report(self, tool: str, call_key: str, words: str, /, **values: object) -> None:
+        self.port.progress(ToolProgress(tool, call_key, words, values))
 
     async def _validate(self, use: ToolUse) -> None:
         """What no schema can say of the input, said by the tool itself."""
@@ -171,21 +137,59 @@ class Pipeline:
         with _own_check(use, "backfill"):
             return replace(use, arguments=use.tool.backfill(use.context, use.arguments))
 
-    async def _permit(self, use: ToolUse, hooked: PreTool) -> ToolUse:
+    async def _permit(self, use: ToolUse, hooked: PreTool, pending: PendingCall) -> ToolUse:
         """The call as it may run; the answer may have rewritten its input."""
         verdict = await self.permissions.decide(use, hooked.verdict)
         if isinstance(verdict, Ask):
-            verdict = await self._ask_person(use, verdict)
+            verdict = await self._ask_person(use, verdict, pending)
         match verdict:
             case Deny():
                 await self.hooks.permission_denied(use, verdict)
-                raise _CallEnded(f"Denied: {verdict.reason}", CallOutcome.DENIED)
+                raise _CallEnded(f"Denied: {verdict.reason}", verdict.outcome)
             case Allow():
                 return use if verdict.arguments is None else await self._rewrite(use, verdict.arguments)
 
-    async def _ask_person(self, use: ToolUse, _asked: Ask) -> Allow | Deny:
-        """Where a turn is parked until a person has answered; as long as nobody can be asked, the answer is no."""
-        return Deny(f"{use.tool.name} needs a person's confirmation, which cannot be asked for here yet.")
+    async def _ask_person(self, use: ToolUse, asked: Ask, pending: PendingCall) -> Allow | Deny:
+        """What the person has said to exactly this; where they have said nothing, the turn waits for them.
+
+        Raises:
+            TurnParked: it is asked, and the turn waits.
+        """
+        call = AskedCall(
+            call_key=pending.key, step=pending.step, tool=use.tool.name, arguments=sorted_json(use),
+            question=asked.question, may_remember=asked.may_remember,
+        )  # fmt: skip
+        match await self.port.consent(call):
+            case Consent.ALLOWED | Consent.REMEMBERED:
+                return Allow()
+            case Consent.DENIED:
+                return Deny("the person said no to this. Do not try it another way; ask what they want instead.")
+            case Consent.EXPIRED:
+                return Deny("the person was asked and did not answer in time. Do not ask again now.", _EXPIRED)
+            case _:
+                await pending.response_stands.wait()  # the wait is behind the response that asked for the call
+                log.info("person_asked", tool=use.tool.name, call_key=pending.key, why=asked.why)
+                return await self.port.park(call, self.remaining_s())
+
+    async def can_use(self, name: str, given: Mapping[str, object], context: ToolContext) -> Allow | Deny:
+        """Whether a tool that runs may have another one run; what a person would have to confirm is denied there."""
+        tool = self.tools.find(name)
+        if tool is None:
+            return Deny(self.tools.missing(name))
+        try:
+            use = ToolUse(tool, fit(dict(given), tool.arguments), context)
+            hooked = await self.hooks.pre_tool(use)
+            if hooked.arguments is not None:
+                use = replace(use, arguments=fit(dict(hooked.arguments), tool.arguments))
+        except BadArguments as problem:
+            return Deny(str(problem))
+        verdict = await self.permissions.decide(use, hooked.verdict)
+        if isinstance(verdict, Ask):
+            verdict = Deny(f"{name} needs the person's word, which cannot be asked for while another tool runs.")
+        if isinstance(verdict, Deny):
+            await self.hooks.permission_denied(use, verdict)
+            return verdict
+        return verdict if verdict.arguments is not None else Allow(use.arguments.model_dump(by_alias=True))
 
     async def _rewrite(self, use: ToolUse, rewritten: Mapping[str, object]) -> ToolUse:
         try:
@@ -209,7 +213,9 @@ class Pipeline:
     async def _execute(self, use: ToolUse, pending: PendingCall) -> object:
         """The tool's data or local command; every way to fail ends as a result, never as an exception of the turn."""
         tool = use.tool
-        self.port.progress(ToolStarted(tool.name))
+        await self.port.let_watchers_read()
+        self.port.progress(ToolStarted(tool.name, pending.key, tool.says))
+        pending.note_start()
         limit_s = self._limit_s(tool)
         unsure = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.FAILED
         hedge = " Whether it happened is unknown." if tool.effect.is_outside else ""
@@ -237,16 +243,21 @@ class Pipeline:
         empty = pending.to_returned("")
         if use.tool.effect is not Effect.LOCAL:
             raw = replace(empty, content=success_result(data))
-            shown = _within_budget(use.tool, raw)
+            shown = self._fit(use.tool, raw)
             await self.journal.record(raw, *shown)
         else:
             try:
                 raw = await self.journal.apply(data, empty)
             except ToolError as refusal:
                 raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
-            if shown := _within_budget(use.tool, raw):
+            if shown := self._fit(use.tool, raw):
                 await self.journal.record(*shown)
         return replace(raw, content=shown[0].content) if shown else raw
+
+    def _fit(self, tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
+        """What the model sees in place of a raw result that is too long for its tool, or for the conversation."""
+        shown = self.budget.fit(tool, raw.call_key, raw.content)
+        return () if shown is raw.content else (_to_rewritten(replace(raw, content=shown)),)
 
     async def _journal_failure(self, pending: PendingCall, over: _CallEnded) -> ToolReturned:
         returned = pending.to_returned(failure_result(over.error), over.outcome)
@@ -260,23 +271,23 @@ class Pipeline:
         post = await self.hooks.post_tool(ran, returned)
         said: list[ToolResultRewritten | Nudged] = []
         if post.content is not None and post.content != returned.content:
-            returned = replace(returned, content=fit_result(post.content, ran.tool.max_result_chars))
+            returned = replace(returned, content=self.budget.fit(ran.tool, returned.call_key, post.content))
             said.append(_to_rewritten(returned))
         said += [Nudged(returned.step, context) for context in (hooked.context, post.context) if context]
         if said:
             await self.journal.record(*said)
         return returned
 
-    def _classify(self, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
+    def _classify(self, pending: PendingCall, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
         """What the ladder counts of it."""
-        self.port.progress(ToolEnded(returned.name, returned.outcome is CallOutcome.DONE))
+        self.port.progress(ToolEnded(returned.name, returned.outcome is CallOutcome.DONE, pending.key, pending.took_s))
         if ended is None:
             return CallResult(returned)
         return CallResult(returned, ended.malformed, ended.timed_out)
 
     # ---------------------------------------------------------------- before all of it
 
-    def admit(self, call: ToolCall) -> "CallAdmission":
+    def admit(self, call: ToolCall) -> CallAdmission:
         """What the executor must know of a call to let it start."""
         tool = self.tools.find(call.name)
         try:
@@ -289,14 +300,6 @@ class Pipeline:
         return CallAdmission(reads, tool.is_concurrency_safe(arguments))
 
 
-@dataclass(frozen=True, slots=True)
-class CallAdmission:
-    """What a call says of itself by its name and arguments; one that cannot be read says the unsafe thing."""
-
-    reads: bool  # it may start before its response is over
-    safe: bool  # it may run beside others that are
-
-
 def _fit_output(tool: Tool, data: object) -> object:
     if tool.output_schema is None or tool.effect is Effect.LOCAL:
         return data
@@ -305,11 +308,6 @@ def _fit_output(tool: Tool, data: object) -> object:
     except ValidationError as problem:
         log.warning("tool_output_refused", tool=tool.name, errors=problem.error_count())
         raise ToolError(f"{tool.name} ran, but its result is not what it promises.") from None
-
-
-def _within_budget(tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
-    shown = fit_result(raw.content, tool.max_result_chars)
-    return () if shown is raw.content else (_to_rewritten(replace(raw, content=shown)),)
 
 
 def _to_rewritten(shown: ToolReturned) -> ToolResultRewritten:

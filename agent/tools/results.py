@@ -24,6 +24,14 @@ MAX_DEPTH = 100
 PREVIEW_SHARE = 0.9
 """How much of a budget the preview takes; the rest is for quotes it must escape."""
 
+PREVIEW_CHARS = 8000
+"""A preview is no longer where the whole can be read on."""
+
+READ_ON = "Read on with read_result(handle, offset), or ask for less."
+
+HANDLE_MARK = '"data":{"handle":'
+"""Stands near the beginning of each result that can be read on."""
+
 
 def success_result(data: object) -> str:
     """The result of a call that worked; data that is no JSON is told in words, and what is too long as a preview."""
@@ -39,18 +47,28 @@ def failure_result(error: str) -> str:
     return _encode({"success": False, "data": None, "error": well_formed(error)[:4000]})
 
 
-def fit_result(content: str, max_chars: int) -> str:
-    """The result as it is, or its beginning in a result of at most about `max_chars` that says what is missing."""
+def fit_result(content: str, max_chars: int, handle: str = "") -> str:
+    """The result as it is, or its beginning in a result of at most about `max_chars` that says what is missing.
+
+    Under a handle the whole can be read on; the beginning is short then.
+    """
     if len(content) <= max_chars:
         return content
-    preview = content[: int(max_chars * PREVIEW_SHARE)]
-    note = f"Too long: {len(content)} characters, only the beginning is shown. Ask for less."
-    fields = {"success": '"success":true' in content[:20], "data": {"preview": preview, "note": note}, "error": None}
-    whole = _encode(fields)
+    shown = int(max_chars * PREVIEW_SHARE)
+    if handle:
+        shown = min(shown, PREVIEW_CHARS)
+    whole = _preview(content, shown, handle)
     if len(whole) > max_chars:  # many characters to escape
-        fields["data"] = {"preview": preview[: max(0, len(preview) * max_chars // len(whole) - 300)], "note": note}
-        whole = _encode(fields)
+        whole = _preview(content, max(0, shown * max_chars // len(whole) - 300), handle)
     return whole
+
+
+def _preview(content: str, shown: int, handle: str) -> str:
+    beginning = f"Too long: {len(content)} characters, only the beginning is shown."
+    data: dict[str, object] = {"preview": content[:shown], "note": f"{beginning} Ask for less."}
+    if handle:
+        data = {"handle": handle, "next_offset": shown, "preview": content[:shown], "note": f"{beginning} {READ_ON}"}
+    return _encode({"success": '"success":true' in content[:20], "data": data, "error": None})
 
 
 def _encode(value: object) -> str:

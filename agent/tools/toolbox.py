@@ -1,9 +1,36 @@
-"""The tools of an agent by name, and what a model is told of one there is not. Running them is the pipeline's work."""
+"""The tools of an agent by name: which of them a model is told of, and what it hears of one there is not.
+
+A deferred tool is told of by name and description alone, in `tool_search`, until the conversation has looked for it;
+its transcript says for which, so that a restart changes nothing. Running a tool is the pipeline's work.
+"""
 
 import difflib
-from collections.abc import Sequence
+import json
+import re
+from collections.abc import Iterable, Sequence
+from functools import cache
 
-from agent.tools.base import Tool
+from pydantic import BaseModel, ConfigDict, Field
+
+from agent.ports import ToolSpec
+from agent.tools.base import Effect, Tool, ToolContext, ToolError
+from agent.tools.reading_on import READ_RESULT, READ_RESULT_TOOL
+from agent.tools.results import HANDLE_MARK
+from agent.transcript import Item, ToolItem
+
+TOOL_SEARCH = "tool_search"
+
+MOST_FOUND = 5
+"""So many tools one search by words loads; by name it loads all that it names."""
+
+_WORDS = re.compile(r"\w+")
+
+
+class ToolQuery(BaseModel):
+    """Arguments of `tool_search`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+    query: str = Field(description="Names, or words of what it should do.", max_length=500)
 
 
 class ToolBox:
@@ -11,18 +38,78 @@ class ToolBox:
 
     def __init__(self, tools: Sequence[Tool]) -> None:
         enabled = sorted((tool for tool in tools if tool.is_enabled()), key=lambda tool: tool.name)
-        self._by_name = {alias: tool for tool in enabled for alias in tool.aliases} | {
-            tool.name: tool for tool in enabled
-        }
-        self.specs = tuple(tool.spec for tool in enabled)
+        self._sought = tuple(tool for tool in enabled if tool.should_defer)
+        own = [READ_RESULT_TOOL, *([self._search_tool()] if self._sought else [])]
+        by_alias = {alias: tool for tool in enabled for alias in tool.aliases}
+        self._by_name = {tool.name: tool for tool in own} | by_alias | {tool.name: tool for tool in enabled}
+        self._deferred = {name for name, tool in self._by_name.items() if tool.should_defer}
+        told = {tool.name: tool for tool in self._by_name.values() if not tool.should_defer}
+        self.specs = tuple(told[name].spec for name in sorted(told))
+        self.specs_with = cache(self._specs_with)
 
     def find(self, name: str) -> Tool | None:
-        """The tool of exactly this name or alias."""
+        """The tool of exactly this name or alias, also a deferred one."""
         return self._by_name.get(name)
 
     def missing(self, name: str) -> str:
         """What to tell a model that asked for a tool there is not."""
-        known = [spec.name for spec in self.specs]
+        known = sorted({tool.name for tool in self._by_name.values()} - {READ_RESULT})
         near = difflib.get_close_matches(name.lower()[:100], known, n=1, cutoff=0.6)
         hint = f" Did you mean {near[0]}?" if near else f" Known tools: {', '.join(known)[:500]}."
         return f"There is no tool named {name[:100]!r}.{hint}"
+
+    def names_loaded(self, items: Iterable[Item]) -> frozenset[str]:
+        """The deferred tools that this transcript has looked for, called or needs: they are told of from then on."""
+        names: set[str] = set()
+        for item in items:
+            if isinstance(item, ToolItem):
+                names.add(item.name)
+                if item.name == TOOL_SEARCH:
+                    names.update(_names_in(item.content))
+                elif HANDLE_MARK in item.content[:40]:
+                    names.add(READ_RESULT)
+        return frozenset(names & self._deferred)
+
+    def _specs_with(self, loaded: frozenset[str]) -> tuple[ToolSpec, ...]:
+        """The specs with those of these deferred tools behind them."""
+        wanted = {self._by_name[name].name: self._by_name[name] for name in loaded}
+        return (*self.specs, *(wanted[name].spec for name in sorted(wanted)))
+
+    def _search_tool(self) -> Tool:
+        told = "; ".join(f"{tool.name}: {tool.description}" for tool in self._sought)
+        return Tool(
+            name=TOOL_SEARCH,
+            description=f"Load more tools before you call them. There are {told}",
+            arguments=ToolQuery,
+            run=self._search,
+            effect=Effect.NONE,
+            concurrency_safe=True,
+        )
+
+    async def _search(self, _context: ToolContext, asked: ToolQuery) -> object:
+        names = self.find_deferred(asked.query)
+        if not names:
+            raise ToolError("No such tool. Search by other words, or by name.")
+        return {"loaded": names}
+
+    def find_deferred(self, query: str) -> list[str]:
+        """The deferred tools that a query names; where it names none, those that share most words with it."""
+        words = set(_WORDS.findall(query.lower()))
+        named = [tool.name for tool in self._sought if tool.name.lower() in words]
+        if named:
+            return named
+        scored = sorted((-_likeness(tool, words), tool.name) for tool in self._sought)
+        return [name for score, name in scored if score][:MOST_FOUND]
+
+
+def _likeness(tool: Tool, words: set[str]) -> int:
+    return len(words & set(_WORDS.findall(f"{tool.name.replace('_', ' ')} {tool.description}".lower())))
+
+
+def _names_in(content: str) -> list[str]:
+    """The names that a search has loaded; none where it failed, or is left out by now."""
+    try:
+        found = json.loads(content)["data"]["loaded"]
+    except (ValueError, LookupError, TypeError):
+        return []
+    return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []

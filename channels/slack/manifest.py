@@ -24,6 +24,10 @@ EVENTS = (
 )  # fmt: skip
 
 
+SLACKS_OWN = frozenset(("help", "invite", "leave", "me", "remind", "search", "status", "topic", "who"))
+"""Slash commands that Slack keeps for itself: an app reaches none of those; they are typed behind the talking one."""
+
+
 @dataclass(frozen=True, slots=True)
 class AppDescription:
     """What people see of the app."""
@@ -50,7 +54,7 @@ def build_manifest(app: AppDescription, request_url: str | None = None) -> dict[
                 "messages_tab_read_only_enabled": False,
             },
             "bot_user": {"display_name": app.name[:MAX_NAME_CHARS], "always_online": True},
-            "slash_commands": [_slash_command(spec) | to_us for spec in app.commands[:MAX_COMMANDS]],
+            "slash_commands": [_slash_command(spec) | to_us for spec in _reachable(app)],
         },
         "oauth_config": {"scopes": {"bot": list(SCOPES)}},
         "settings": {
@@ -61,6 +65,10 @@ def build_manifest(app: AppDescription, request_url: str | None = None) -> dict[
             "token_rotation_enabled": False,
         },
     }
+
+
+def _reachable(app: AppDescription) -> Sequence[CommandSpec]:
+    return [spec for spec in app.commands if spec.name not in SLACKS_OWN][:MAX_COMMANDS]
 
 
 def _slash_command(spec: CommandSpec) -> dict[str, JsonValue]:

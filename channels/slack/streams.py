@@ -82,6 +82,8 @@ class Streams:
             ApiRefusal, Retryable, Unknown: see `SlackWire`.
         """
         place = part.address.chat, ts
+        if part.is_status and place in self._shown:
+            return  # what was appended cannot be taken back: the stream would be over before the answer begins
         shown = self._shown.pop(place, None)  # back only when it is certain: a call may be cut at any time
         is_open = shown is not None
         if shown is not None and part.rendered.markup == MARKDOWN:

@@ -18,7 +18,7 @@ import structlog
 from pydantic import JsonValue
 
 from channels.messages import DEFAULT_TENANT
-from gateway.access.operations import AccessChange, OperationRefused
+from gateway.access.operations import OperationRefused
 from gateway.store import api_keys as rows
 from gateway.store import people
 from gateway.store.api_keys import ApiKey
@@ -79,9 +79,9 @@ class KeyOperations:
         self,
         store: Store,
         clock: Callable[[], datetime],
-        changed: Callable[[AccessChange], None] = lambda _change: None,
+        changed: Callable[[Person], None] = lambda _person: None,
     ) -> None:
-        """`changed` is called after a commit that changed a person."""
+        """`changed` is called after a commit that changed a person, with them as they are now."""
         self._store = store
         self._clock = clock
         self._changed = changed
@@ -132,7 +132,7 @@ class KeyOperations:
 
     def _announce(self, person: Person | bool | None) -> None:
         if isinstance(person, Person):
-            self._changed(AccessChange(person))
+            self._changed(person)
 
     async def _person(self, who: str) -> Person:
         known = await self._store.read(people.everybody)

@@ -12,7 +12,7 @@ from pydantic import BaseModel, SecretStr
 from gateway.cli.root import config_option
 from gateway.config.settings import Settings, load, read_sources
 from gateway.config.sources import KeyPath, Sources
-from gateway.product import in_force, load_product
+from gateway.product import check_names, in_force, load_product
 
 MASK = "********"
 
@@ -27,6 +27,7 @@ def command() -> None:
 def check(config_path: Path | None) -> None:
     """Say whether the gateway could start with this configuration, and what else could be set."""
     settings = load(config_path, os.environ)
+    check_names(settings, read_sources(config_path, os.environ))
     click.echo("The configuration can be used.")
     for hint in settings.hints():
         click.echo(hint)

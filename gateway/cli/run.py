@@ -1,6 +1,7 @@
 """`tenk run`: the gateway in the foreground."""
 
 import asyncio
+import os
 import sys
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import click
 from gateway.app import serve
 from gateway.cli.prepare import prepare
 from gateway.cli.root import config_option
+from gateway.config.settings import read_sources
+from gateway.product import check_names
 
 
 @click.command("run")
@@ -16,6 +19,7 @@ from gateway.cli.root import config_option
 def command(config_path: Path | None) -> None:
     """Run the gateway until it is told to stop (SIGTERM, Ctrl-C). What could be set next is said in plain sentences."""
     settings = prepare(config_path, level=None)
+    check_names(settings, read_sources(config_path, os.environ))
     for hint in settings.hints():
         click.echo(hint)
     asyncio.run(serve(settings, show=click.echo if sys.stdout.isatty() else None))

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from functools import partial
 
 from agent.calendar import today_of
-from agent.coach.changes import ChangeResult, LogPractice, UndoLastLog, change_text
+from agent.coach.changes import LogPractice, UndoLastLog
 from agent.coach.journey import journey_report
 from agent.coach.log_line import LogLineError, parse_log
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
@@ -18,7 +18,11 @@ from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption
 from channels.messages import AttachmentKind, OutboundMedia
-from gateway.commands.base import Command, Invocation, Reply, Results
+from gateway.coach.entry_commands import entry_commands
+from gateway.coach.reminder_commands import reminder_commands
+from gateway.coach.said_changes import change_words
+from gateway.coach.skill_commands import skill_commands
+from gateway.commands.base import Command, Invocation, Reply
 
 PLAN = "plan"
 """The kind of turn that writes a weekly plan."""
@@ -44,6 +48,9 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
         Command("plan", "menu.plan", _plan, turn=PLAN, options=(planned_skill,)),
         Command("export", "menu.export", partial(_export, reader)),
         Command("undo", "menu.undo", _undo),
+        *entry_commands(reader),
+        *skill_commands(reader),
+        *reminder_commands(reader),
     )
 
 
@@ -56,19 +63,11 @@ async def _log(reader: PracticeReader, asked: Invocation) -> Reply:
         line = parse_log(asked.arguments, today_of(principal, asked.now), names)
     except LogLineError as error:
         return Reply(explain_log(language, error, names))
-    return Reply(partial(_change_words, asked), changes=(LogPractice(line.skill, line.minutes, line.day, line.notes),))
+    return Reply(partial(change_words, asked), changes=(LogPractice(line.skill, line.minutes, line.day, line.notes),))
 
 
 async def _undo(asked: Invocation) -> Reply:
-    return Reply(partial(_change_words, asked), changes=(UndoLastLog(),))
-
-
-def _change_words(asked: Invocation, results: Results) -> str:
-    """What became of the one change."""
-    change = results[0]
-    if not isinstance(change, ChangeResult):
-        raise TypeError(f"a practice change gave a {type(change).__name__}")
-    return change_text(language_of(asked.principal.locale), change, today_of(asked.principal, asked.now))
+    return Reply(partial(change_words, asked), changes=(UndoLastLog(),))
 
 
 async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
@@ -78,7 +77,8 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
     skills = await reader.skills(principal, include_archived=bool(wanted))
     totals = await reader.days(principal)
     if not wanted:
-        journey = journey_report(skills, totals, today, principal.week_start)
+        goal = await reader.weekly_goal(principal)
+        journey = journey_report(skills, totals, today, principal.week_start, weekly_goal=goal)
         sessions = of_skills(await reader.sessions(principal, limit=MAX_READ), skills)
         return Reply(stats_text(language, journey, patterns_report(sessions, today)))
     skill = _find(skills, wanted)

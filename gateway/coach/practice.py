@@ -18,14 +18,18 @@ from agent.coach.changes import (
     ChangeRefused,
     ChangeResult,
     CreateSkill,
+    DeleteSession,
     EditSession,
+    EditSkill,
     EntryChanged,
     LogPractice,
     LogUndone,
+    MergeSkills,
     PlanSaved,
     PracticeLogged,
     SaveWeeklyPlan,
     SessionEdited,
+    SetWeeklyGoal,
     SkillArchived,
     SkillCreated,
     UndoLastLog,
@@ -46,10 +50,13 @@ from agent.coach.practice import (
     emoji_for,
     name_key,
 )
+from agent.coach.reminder_changes import CancelReminders, SetReminder
+from agent.coach.reminders import Reminder
 from agent.coach.texts import explain
 from agent.language import DEFAULT
 from agent.ports import LocalCommand, Principal
 from gateway.coach import practice_rows as rows
+from gateway.coach import reminder_rows, skill_changes
 from gateway.coach.tables import practice_effects, practice_sessions, skills, weekly_plans
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.engine import Store
@@ -96,13 +103,31 @@ def _change(scope: _Scope, command: LocalCommand) -> ChangeResult:
         case CreateSkill():
             return _create(scope, command)
         case UndoLastLog():
-            return _undo(scope)
+            return _undo(scope, rows.last_logged(scope.connection, scope.principal), Refusal.NOTHING_TO_UNDO)
+        case DeleteSession(session_id=id_):
+            found = rows.find_session(scope.connection, scope.principal, id_)
+            return _undo(scope, found, Refusal.UNKNOWN_SESSION)
         case EditSession():
             return _edit(scope, command)
         case SaveWeeklyPlan():
             return _save_plan(scope, command)
         case ArchiveSkill():
             return _archive(scope, command)
+    return _change_more(scope, command)
+
+
+def _change_more(scope: _Scope, command: LocalCommand) -> ChangeResult:
+    match command:
+        case EditSkill():
+            return skill_changes.edit(scope.connection, scope.principal, command)
+        case MergeSkills():
+            return skill_changes.merge(scope.connection, scope.principal, command)
+        case SetWeeklyGoal():
+            return skill_changes.set_weekly_goal(scope.connection, scope.principal, command)
+        case SetReminder():
+            return reminder_rows.set_reminder(scope.connection, scope.principal, command, scope.key, scope.now)
+        case CancelReminders():
+            return reminder_rows.cancel_reminders(scope.connection, scope.principal, command)
     raise TypeError(f"no practice command: {type(command).__name__}")
 
 
@@ -147,10 +172,9 @@ def _create(scope: _Scope, command: CreateSkill) -> SkillCreated:
     )
 
 
-def _undo(scope: _Scope) -> LogUndone:
-    session = rows.last_logged(scope.connection, scope.principal)
+def _undo(scope: _Scope, session: PracticeSession | None, missing: Refusal) -> LogUndone:
     if session is None:
-        raise PracticeRefused(Refusal.NOTHING_TO_UNDO)
+        raise PracticeRefused(missing)
     skill = _skill_of(scope, session)
     mine = sa.and_(rows.own(practice_sessions, scope.principal), practice_sessions.c.id == session.id)
     scope.connection.execute(sa.update(practice_sessions).where(mine).values(undone_at=scope.now))
@@ -303,3 +327,11 @@ class StoredPractice:
     async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
         """The plan of the week that began on this day."""
         return await self._store.read(lambda connection: rows.plan_of(connection, principal, week))
+
+    async def weekly_goal(self, principal: Principal) -> int | None:
+        """The minutes a week that they set themselves; None: they set none."""
+        return await self._store.read(lambda connection: rows.weekly_goal(connection, principal))
+
+    async def reminders(self, principal: Principal) -> tuple[Reminder, ...]:
+        """Those that are to come, the next first."""
+        return await self._store.read(lambda connection: reminder_rows.all_reminders(connection, principal))

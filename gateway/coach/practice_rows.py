@@ -16,7 +16,7 @@ from agent.coach.practice import (
     name_key,
 )
 from agent.ports import Principal
-from gateway.coach.tables import practice_sessions, skills, weekly_plans
+from gateway.coach.tables import practice_sessions, practice_settings, skills, weekly_plans
 
 INSIGHTS = TypeAdapter(tuple[Insight, ...])
 SKILL_IDS = TypeAdapter(tuple[str, ...])
@@ -131,6 +131,13 @@ def _plan(row: "sa.Row[tuple[object, ...]]") -> WeeklyPlan:
     )
 
 
+def weekly_goal(connection: sa.Connection, principal: Principal) -> int | None:
+    """The minutes a week that they set themselves; None: they set none."""
+    query = sa.select(practice_settings.c.weekly_goal_minutes).where(own(practice_settings, principal))
+    goal: int | None = connection.execute(query).scalar_one_or_none()
+    return goal or None
+
+
 def _skills(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Sequence[Skill]:
     rows = connection.execute(sa.select(skills, _total, _count).where(which))
     return [
@@ -143,6 +150,7 @@ def _skills(connection: sa.Connection, which: sa.ColumnElement[bool]) -> Sequenc
             row.archived,
             int(row.total_minutes),
             int(row.session_count),
+            row.weekly_minutes,
         )
         for row in rows
     ]

@@ -17,7 +17,9 @@ from agent.tools.base import tools_of
 from gateway.coach.api import coach_routes
 from gateway.coach.commands import PLAN, coach_commands
 from gateway.coach.practice import StoredPractice, apply
+from gateway.coach.reminder_rows import next_due_at, take_due
 from gateway.coach.tables import PRACTICE_TABLES
+from gateway.ops.scheduler import Schedule
 from gateway.product import AgentProduct
 from gateway.sessions.deps import RunTurn
 from gateway.store.engine import Store
@@ -42,6 +44,7 @@ COACH = AgentProduct(
     turns=_plan_turns,
     routes=coach_routes,
     kind_of_words=_kind_of_words,
+    schedule=Schedule(next_due_at, take_due),
     tables=PRACTICE_TABLES,
     apply=apply,
     content=change_content,

@@ -140,4 +140,5 @@ class Command:
     urgent: bool = False  # passes the backlog by (/stop)
     turn: str | None = None  # it starts a turn of this kind; its handle is not called
     options: tuple[CommandOption, ...] = ()  # its arguments, described like it; empty: it takes none
+    system: bool = False  # nobody can type it: it answers an event of the gateway's own
     shared: bool = False  # it is about what everybody in a group can read, and so is its answer

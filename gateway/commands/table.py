@@ -31,7 +31,8 @@ class CommandTable:
         self.talk = talk
         self._texts = texts
         self._commands: dict[str, Command] = {}
-        for command in (*commands, listing):
+        self._system = {command.name: command for command in commands if command.system}
+        for command in (*(command for command in commands if not command.system), listing):
             if command.name in self._commands or command.name == talk:
                 raise ValueError(f"two commands are called /{command.name}")
             self._commands[command.name] = command
@@ -46,6 +47,10 @@ class CommandTable:
             return None
         name = match[1].lower()
         return self._commands.get(name), name, (match[2] or "").strip()
+
+    def of_system(self, name: str) -> Command | None:
+        """The command that answers an event of the gateway's own; None where this version has none of the name."""
+        return self._system.get(name)
 
     def menus(self) -> Menus:
         """What members can choose from, by language; what carries a message stands first."""

@@ -17,7 +17,7 @@ from pydantic import (
     model_validator,
 )
 
-from agent.config import AgentConfig, ModelConfig
+from agent.config import AgentConfig, LinkConfig, ModelConfig
 from agent.models.select import wire_names
 from agent.permissions.config import PermissionsConfig
 from channels.api.config import ApiAccount
@@ -295,7 +295,19 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
     if chosen is None:
         default = OPENAI_DEFAULT if wire == "openai" else ANTHROPIC_DEFAULT
         found["model", "name"] = (next(iter(found.values()))[0], default)
-    return found
+    return found | dict(_other_links_from_environment(files, given))
+
+
+def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iterator[tuple[KeyPath, tuple[str, str]]]:
+    """A model behind the first that says neither key nor server has its provider's key."""
+    model = files.get("model", {})
+    links: dict[KeyPath, object] = {("model", "with_tools"): model.get("with_tools")}
+    links |= {("model", "fallback", name): link for name, link in model.get("fallback", {}).items()}
+    for path, link in links.items():
+        if isinstance(link, dict) and not {"api_key", "base_url"} & set(link):
+            names = MODEL_KEYS.get(str(link.get("name")).partition(":")[0])
+            if names is not None and names[0] in given:
+                yield (*path, "api_key"), (names[0], given[names[0]])
 
 
 def _with_product_defaults(tree: Tree) -> Tree:
@@ -315,17 +327,28 @@ def _check_agent(agent: AgentSettings, sources: Sources) -> None:
 
 
 def _check_model(model: ModelConfig, sources: Sources) -> None:
-    place, others = sources.place_of(("model", "name")), wire_names()
+    _check_link(model, ("model",), sources)
+    for name, link in model.fallback.items():
+        _check_link(link, ("model", "fallback", name), sources)
+    if model.with_tools is not None:
+        _check_link(model.with_tools, ("model", "with_tools"), sources)
+
+
+def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:
+    place, others = sources.place_of((*path, "name")), wire_names()
+    path_words = ".".join(path)
     wire = model.name.partition(":")[0]
     if wire in others and re.fullmatch(r"\w+:\S+", model.name):
         return
     if not re.fullmatch(r"offline|(openai|anthropic):\S+", model.name):
         brought = "".join(f", {other}:NAME" for other in ("anthropic", *others))
-        raise SettingsError(f"{place}: model.name: write offline{brought} or openai:NAME (it is {model.name!r})")
+        raise SettingsError(f"{place}: {path_words}.name: write offline{brought} or openai:NAME (it is {model.name!r})")
+    if model.name == "offline" and len(path) > 1:
+        raise SettingsError(f"{place}: {path_words}.name: the rules stand behind every chain: model.offline_when_down")
     if model.name != "offline" and model.api_key is None and model.base_url is None:
         key, base = MODEL_KEYS[wire]
         raise SettingsError(
-            f"{place}: model.api_key: {model.name} needs a key; set {key}, or {base} for a server of your own"
+            f"{place}: {path_words}.api_key: {model.name} needs a key; set {key}, or {base} for a server of your own"
         )
 
 

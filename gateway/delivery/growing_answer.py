@@ -127,7 +127,7 @@ class GrowingAnswer:
         await self._read_on()
         return self._current()
 
-    async def say_meanwhile(self, words: str) -> bool:
+    async def say_meanwhile(self, words: str, *, is_status: bool = False) -> bool:
         """Show these words in the placeholder as long as there is no answer; False where they are to be tried again."""
         if self._chars or len(self._shown) > 1:
             return True
@@ -135,7 +135,7 @@ class GrowingAnswer:
         if not self._shown or self._shown[0].platform_id is None or not self._pacer.may_edit(self._chat):
             return False
         if rendered is not None:
-            await self._edit(self._shown[0], rendered)
+            await self._edit(self._shown[0], rendered, is_status=is_status)
         return True
 
     def render_words(self, words: str) -> Rendered | None:
@@ -223,11 +223,13 @@ class GrowingAnswer:
         if rows:
             new.platform_id = await self._deps.delivery.wait_until_done(rows[-1])
 
-    async def _edit(self, shown: _Shown, rendered: Rendered) -> None:
+    async def _edit(self, shown: _Shown, rendered: Rendered, *, is_status: bool = False) -> None:
         """Show what there is."""
         if not isinstance(self._channel, EditsMessages) or shown.platform_id is None:
             return
-        part = OutboundPart(address=self._message.address, rendered=rendered, idem_key="", unfinished=True)
+        part = OutboundPart(
+            address=self._message.address, rendered=rendered, idem_key="", unfinished=True, is_status=is_status
+        )
         try:
             async with call_within(self._deps.config.send_timeout_s):
                 await self._channel.edit(part, shown.platform_id)

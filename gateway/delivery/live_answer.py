@@ -9,16 +9,20 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
 
-from channels.base import Channel, FollowsAnswers, Reacts, ShowsTyping, Sign, StreamsDrafts
+from agent.ports import TextDelta, TextDiscarded
+from agent.turn_events import EventReader
+from agent.turn_progress import ToolProgress, ToolStarted
+from channels.base import Channel, Reacts, ShowsTyping, Sign, StreamsDrafts
 from channels.errors import ChannelError, Permanent, Retryable
 from channels.messages import Address, Rendered
-from gateway.delivery.followed_answer import FollowedAnswer
 from gateway.delivery.growing_answer import GrowingAnswer, LiveDeps, LiveOutcome
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.delivery.sender import call_within
 from gateway.store import sends
 
 log = structlog.get_logger()
+
+SayTool = Callable[[ToolStarted | ToolProgress], str]
 
 SETTLE_S = 5.0
 """How long the final waits for a live edit that is in flight."""
@@ -30,8 +34,20 @@ RENEW_SHARE = 2 / 3
 class LiveAnswer:
     """What a person sees of one turn before its answer is done."""
 
-    def __init__(self, deps: LiveDeps, channel: Channel, tenant: str, message: OutboundMessage, note: str = "") -> None:
-        """`message` is the answer to come, its text still empty; `note` is shown where that takes long."""
+    def __init__(
+        self,
+        deps: LiveDeps,
+        channel: Channel,
+        tenant: str,
+        message: OutboundMessage,
+        note: str = "",
+        say: SayTool = lambda _event: "",
+    ) -> None:
+        """`message` is the answer to come, its text still empty; `note` is shown where that takes long.
+
+        `say` puts what a tool does into words for the person.
+        """
+        self._say = say
         self._deps = deps
         self._channel = channel
         self._pacer = deps.delivery.pacer(channel)
@@ -46,11 +62,9 @@ class LiveAnswer:
         self._task: asyncio.Task[None] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._draft = self._new_draft()
-        self._followed = (
-            FollowedAnswer(channel, message.address, message.source_id.partition(".")[0], deps.clean)
-            if isinstance(channel, FollowsAnswers)
-            else None
-        )
+        self._events = EventReader()  # nothing, until there is a turn to watch
+        self._status = ""  # what a tool is doing, or did last; empty: nothing yet
+        self._said_status = ""
 
     def _new_draft(self) -> "StreamedDraft | None":
         """Where the platform shows drafts in this chat, and was told to: no placeholder then."""
@@ -73,29 +87,17 @@ class LiveAnswer:
         if self._deps.config.signs == "always":
             self._deps.tasks.create_task(self._react())
 
-    def feed(self, text: str) -> None:
-        """More of the answer."""
-        self._growing.feed(text)
-        if self._followed is not None:
-            self._followed.feed(text)
+    def watch(self, events: EventReader) -> None:
+        """Show what is read here, whenever something may be shown."""
+        self._events = events
 
     def go_on_from(self, text: str) -> None:
         """Take this as fed and shown: what an attempt before a crash had answered. It changes when there is more."""
         self._growing.go_on_from(text)
-        if self._followed is not None:
-            self._followed.begin_anew(text)
-
-    def discard(self, back_to: str = "") -> None:
-        """What was fed is void, but for what stands already."""
-        self._growing.discard(back_to)
-        if self._followed is not None:
-            self._followed.begin_anew(back_to)
 
     async def settle(self) -> LiveOutcome:
         """Stop showing; when this returns no live edit is in flight, or it is known that one may be."""
         self._over.set()
-        if self._followed is not None:
-            self._followed.end()
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
@@ -118,9 +120,8 @@ class LiveAnswer:
 
     def cancel(self) -> None:
         """Let go at once, for a turn that ends without an answer of its own."""
+        self._events.close()
         self._over.set()
-        if self._followed is not None:
-            self._followed.cancel()
         if self._timer is not None:
             self._timer.cancel()
         if self._task is not None:
@@ -136,6 +137,7 @@ class LiveAnswer:
             await self._keep_showing()
         except Exception:  # noqa: BLE001  one live answer: recorded here; the turn and its final answer go on without
             log.exception("live_answer_broken", turn_id=self._turn_id)
+            self._events.close()
 
     async def _keep_showing(self) -> None:
         config = self._deps.config
@@ -144,6 +146,7 @@ class LiveAnswer:
         while not self._over.is_set():
             now_s = self._deps.now_s()
             age_s = now_s - begun_s
+            self._read_events()
             quiet = self._growing.stands and self._pacer.is_narrow(
                 self._address.chat
             )  # what grows there is sign enough
@@ -152,16 +155,37 @@ class LiveAnswer:
                 typed_s = self._deps.now_s()
             if age_s >= config.placeholder_after_s:
                 await self._show_answer()
+                await self._show_status()
             if age_s >= config.note_after_s and not self._noted:
                 await self._show_note()
             if age_s >= config.sign_after_s and not self._reacted and config.signs != "off":
                 await self._react()
             await self._pause()
 
+    def _read_events(self) -> None:
+        """Take in what has happened since this was last looked at."""
+        for event in self._events.take():
+            match event:
+                case TextDelta():
+                    self._growing.feed(event.text)
+                case TextDiscarded():
+                    self._growing.discard(event.stands)
+                case ToolStarted() | ToolProgress():
+                    self._status = self._say(event) or self._status
+                case _:
+                    pass
+
+    async def _show_status(self) -> None:
+        """Say in the placeholder what a tool is doing, as long as there is no answer."""
+        if self._status == self._said_status or (self._draft is not None and not self._draft.refused):
+            return
+        if await self._growing.say_meanwhile(self._status, is_status=True):
+            self._said_status = self._status
+
     async def _show_answer(self) -> None:
         if self._draft is not None and not self._draft.refused:
             if self._draft.is_due:
-                note = self._note if self._noted else ""
+                note = self._status or (self._note if self._noted else "")
                 await self._draft.show(await self._growing.so_far() or self._growing.render_words(note) or Rendered(""))
         else:
             await self._growing.show()

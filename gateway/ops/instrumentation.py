@@ -3,13 +3,30 @@
 import time
 from collections.abc import Iterable
 
-from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent
+import structlog
+
+from agent.context.sizes import RequestSizes
+from agent.ports import ChatModel, ModelFacts, ModelFailure, ModelRequest, OnModelEvent, TurnEvent
 from agent.transcript import JournalEvent, ModelResponded, ToolReturned
 from agent.turn_figures import rung_of
-from gateway.telemetry import MODEL_FAILURES, MODEL_SECONDS, RECOVERIES, TOOL_CALLS, series
+from agent.turn_progress import ToolEnded
+from gateway.telemetry import (
+    ESTIMATE_RATIO,
+    MODEL_FAILURES,
+    MODEL_SECONDS,
+    RECOVERIES,
+    TOOL_CALLS,
+    TOOL_SECONDS,
+    series,
+)
+
+log = structlog.get_logger()
 
 OTHER = "other"
 """Stands for the names of tools that a model made up: a label must not grow with what it says."""
+
+DRIFT = (2 / 3, 3 / 2)
+"""A provider may count so much less, or more, than our estimate."""
 
 
 class MeasuredModel:
@@ -18,6 +35,8 @@ class MeasuredModel:
     def __init__(self, model: ChatModel) -> None:
         self.name = model.name
         self._model = model
+        self._sizes = RequestSizes()
+        self._has_drifted = False
 
     @property
     def facts(self) -> ModelFacts:
@@ -33,11 +52,39 @@ class MeasuredModel:
             series(MODEL_FAILURES, self.name, failure.kind.value).inc()
             raise
         series(MODEL_SECONDS, self.name).observe(time.monotonic() - asked_s)
+        self._compare(request, response)
         return response
+
+    def _compare(self, request: ModelRequest, response: ModelResponded) -> None:
+        """How our estimate of a request stands to what the provider counted; said where they begin to drift apart."""
+        counted, estimated = response.usage.input_tokens, self._sizes.estimate(request)
+        if not counted or not estimated:
+            return
+        ratio = counted / estimated
+        series(ESTIMATE_RATIO, self.name).set(ratio)
+        drifts = not DRIFT[0] <= ratio <= DRIFT[1]
+        if drifts and not self._has_drifted:
+            log.warning("token_estimate_drifted", model=self.name, counted=counted, estimated=estimated)
+        self._has_drifted = drifts
 
     async def aclose(self) -> None:
         """Close the model."""
         await self._model.aclose()
+
+
+class ToolWatch:
+    """Notes how long each tool ran: as a figure, and as a line for whoever looks closely."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        """`names` are the tools there are."""
+        self._names = frozenset(names)
+
+    def note(self, event: TurnEvent) -> None:
+        """This happens in a turn."""
+        if isinstance(event, ToolEnded) and event.took_s is not None:
+            series(TOOL_SECONDS, event.name if event.name in self._names else OTHER).observe(event.took_s)
+            took_s = round(event.took_s, 3)
+            log.debug("tool_ended", tool=event.name, call_key=event.call_key, success=event.success, took_s=took_s)
 
 
 class JournalCounter:

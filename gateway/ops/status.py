@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -23,6 +24,14 @@ from gateway.supervision import Faults
 from gateway.telemetry import OUTBOX_WAITING
 
 
+@dataclass(frozen=True, slots=True)
+class ModelStanding:
+    """The model that answers."""
+
+    name: str  # provider:name
+    states: Callable[[], Mapping[str, str]] = dict  # each link of its chain, and how it is
+
+
 class GatewayStatus:
     """The parts of one running gateway."""
 
@@ -32,7 +41,7 @@ class GatewayStatus:
         manager: ChannelManager,
         router: Router,
         snapshot: AccessSnapshot,
-        model_name: str,
+        model: ModelStanding,
         started_at: datetime,
         faults: Faults,
         floods: Callable[[], Mapping[str, int]] = dict,
@@ -43,7 +52,7 @@ class GatewayStatus:
         self._manager = manager
         self._router = router
         self._snapshot = snapshot
-        self._model_name = model_name
+        self._model = model
         self._started_at = started_at
         self._floods = floods
 
@@ -79,7 +88,8 @@ class GatewayStatus:
         return {
             "process": os.getpid(),
             "up_s": int((now - self._started_at) / timedelta(seconds=1)),
-            "model": self._model_name,
+            "model": self._model.name,
+            "models": dict(self._model.states()),
             "parts": parts,
             "turns_running": self._router.running,
             "inbox_open": await self._store.read(inbox.open_count),

@@ -15,7 +15,7 @@ from agent.catalogue import Catalogue
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
 from channels.base import SendsMedia
-from channels.messages import ButtonPressed
+from channels.messages import ButtonPressed, SystemEvent
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.roles import Role
@@ -225,6 +225,9 @@ class CommandRunner:
             await self._tell_missed(session, row, principal)
             return
         command, name, arguments = self._parse(row)
+        if command is None and isinstance(row.event, SystemEvent):
+            await self._commit(session, row, Reply(""), Outcome.FAILED)
+            return
         if command is None:
             await self._commit(session, row, Reply(self._table.unknown(name, principal)), Outcome.ANSWERED)
             return
@@ -244,6 +247,8 @@ class CommandRunner:
             await take_away_buttons(await self._channels.when_loaded(pressed.address), pressed)
 
     def _parse(self, row: InboxRow) -> tuple[Command | None, str, str]:
+        if isinstance(row.event, SystemEvent):
+            return self._table.of_system(row.event.name), row.event.name, row.event.arguments
         words = words_of(row.event, self._table.talk)
         return self._table.parse(words) or (None, words.removeprefix("/").partition(" ")[0], "")
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.consent import Parked
+from agent.ports import Summary
 from agent.rungs import ResponseDiscarded
 from agent.transcript import (
     EndReason,
@@ -22,7 +23,7 @@ from agent.transcript import (
     UserItem,
 )
 from channels.clocks import Clock
-from gateway.store import approvals, inbox, journal, outbox
+from gateway.store import approvals, inbox, journal, outbox, summaries
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, Outcome
@@ -75,6 +76,25 @@ def _note_usage(connection: Connection, turn: TurnRow, events: Sequence[JournalE
     for event in events:
         if isinstance(event, ModelResponded | ResponseDiscarded):
             journal.note_usage(connection, turn, event, now)
+
+
+def keep_summary(
+    connection: Connection,
+    fence: Fence,
+    turn: TurnRow,
+    summary: Summary,
+    responses: Sequence[ModelResponded],
+    parts: Sequence[OutboxPart],
+    clock: Clock,
+) -> list[OutboxRow]:
+    """Put a summary in place of the one before, with what it cost; said where it is the first, or begins to lose."""
+    now = clock()
+    journal.hold(connection, fence)
+    before = summaries.keep(connection, turn, summary, now)
+    for response in responses:
+        journal.note_usage(connection, turn, replace(response, step=journal.step_beside(connection, turn.id)), now)
+    is_news = before is None or (summary.left_out > 0 and before.left_out == 0)
+    return outbox.put(connection, turn.tenant, parts, now) if is_news else []
 
 
 def apply(

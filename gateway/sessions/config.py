@@ -23,4 +23,8 @@ class SessionsConfig(BaseModel):
     missed_after_s: float = Field(
         default=86_400.0, gt=0, description="A message that waited longer is told as missed, not answered."
     )
-    history_events: int = Field(default=200, ge=10, description="Journal events of a session that a turn starts from.")
+    history_events: int = Field(
+        default=500,
+        ge=10,
+        description="Journal events of a session that a turn starts from, beside notes.",
+    )

@@ -1,14 +1,15 @@
 """A session remembers between turns its place in the store, its mode, its next journal number, its history."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 
-from agent.context.history import PastTurn, history_for
-from agent.transcript import Item, JournalEvent
+from agent.context.history import PastTurn, Remembered, remember
+from agent.ports import Prefix, Summary
+from agent.transcript import JournalEvent
 from gateway.sessions.config import SessionsConfig
-from gateway.store import journal
+from gateway.store import journal, summaries
 from gateway.store.engine import Connection, Store
 from gateway.store.journal import SessionState
 
@@ -29,6 +30,8 @@ class Conversation:
         self._reading = asyncio.Lock()
         self._seqs: dict[str, int] = {}  # next place in the journal, by generation: a turn may outlive its own
         self._past: tuple[PastTurn, ...] = ()
+        self._summaries: dict[str, Summary] = {}  # by whose prompts they stand in
+        self.prefix = Prefix()
 
     @property
     def mode(self) -> str:
@@ -50,13 +53,13 @@ class Conversation:
 
     async def _read(self) -> SessionState:
         read = partial(journal.load_session, tenant=self._tenant, key=self._key, limit=self._config.history_events)
-        state = await self._store.read(read, lasting=True)
+        state, kept = await self._store.read(lambda connection: _load(connection, read), lasting=True)
         if state is None:
             state = await self._store.write(partial(self._open, generation=1))
         if self._state is not None and self._state.generation > state.generation:
             return self._state  # `/new` went through meanwhile
         self.use(state)
-        self._past = state.past
+        self._past, self._summaries = state.past, kept
         return state
 
     def _open(self, connection: Connection, generation: int) -> SessionState:
@@ -65,13 +68,27 @@ class Conversation:
     def use(self, state: SessionState) -> None:
         """Go on in this generation and mode."""
         if self._state is not None and state.id != self._state.id:
-            self._past = ()
+            self._past, self._summaries = (), {}
+            self.prefix.release()
         self.number_from(state.id, state.next_seq)
         self._state = state
 
-    def history_of(self, session_id: str, user_id: str) -> tuple[Item, ...]:
+    def recall(self, session_id: str, user_id: str, turn_id: str = "") -> Remembered:
         """What a turn of this person and generation starts from; nothing where `/new` has left it behind."""
-        return history_for(self._past, user_id) if self._state is not None and self._state.id == session_id else ()
+        if not self.is_living(session_id):
+            return Remembered(())
+        return remember(self._past, user_id, self._summaries.get(user_id), turn_id)
+
+    def is_living(self, session_id: str) -> bool:
+        """Whether the conversation goes on in this generation."""
+        return self._state is not None and self._state.id == session_id
+
+    def summarise(self, session_id: str, user_id: str, summary: Summary) -> None:
+        """Let this stand for the older part in this person's prompts, as the store has it by now."""
+        if self.is_living(session_id):
+            self._summaries[user_id] = summary
+            self.prefix.release()
+            self._past = _drop_condensed(self._past, self._summaries)
 
     def forget(self) -> None:
         """Read it anew next time: somebody else may have written."""
@@ -87,13 +104,28 @@ class Conversation:
         self._seqs[session_id] = first + count
         return first
 
-    def remember(self, session_id: str, user_id: str, events: Iterable[JournalEvent]) -> None:
+    def note_ended(self, session_id: str, user_id: str, turn_id: str, events: Iterable[JournalEvent]) -> None:
         """Add a person's ended turn to the history, unless the conversation has gone on to another generation."""
         if self._state is None or self._state.id != session_id:
             return
-        past = (*self._past, PastTurn(user_id, tuple(events)))
+        past = (*self._past, PastTurn(user_id, tuple(events), turn_id))
         room = self._config.history_events - len(past[-1].events)
         start = len(past) - 1
         while start > 0 and (room := room - len(past[start - 1].events)) > 0:
             start -= 1
         self._past = past[start:]
+
+
+def _drop_condensed(past: tuple[PastTurn, ...], kept: Mapping[str, Summary]) -> tuple[PastTurn, ...]:
+    """The turns that somebody's prompt still holds word for word; all of them while one of the people has no notes."""
+    if not {turn.user_id for turn in past} <= kept.keys():
+        return past
+    places = {turn.id: index for index, turn in enumerate(past)}
+    return past[min(places.get(summary.turn_id, 0) for summary in kept.values()) :]
+
+
+def _load(
+    connection: Connection, read: Callable[[Connection], SessionState | None]
+) -> tuple[SessionState | None, dict[str, Summary]]:
+    state = read(connection)
+    return state, {} if state is None else summaries.find(connection, state.id)

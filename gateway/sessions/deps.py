@@ -7,7 +7,7 @@ from typing import Protocol
 
 from agent.catalogue import Catalogue
 from agent.loop import Agent
-from agent.ports import LocalCommand, Principal, Turn, TurnPort
+from agent.ports import LocalCommand, Principal, Turn, TurnEvent, TurnPort
 from agent.transcript import EndReason, JournalEvent
 from channels.base import Sign
 from channels.messages import InboundMessage
@@ -62,6 +62,7 @@ class TurnDeps:
     texts: Catalogue  # what people read
     questions: Questions
     parking: Parking
+    on_turn_event: Callable[[TurnEvent], None] = lambda _event: None  # told of whatever happens in a turn, at once
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,15 @@ from itertools import pairwise
 
 from agent.catalogue import Catalogue
 from channels.base import Limits
-from channels.messages import ButtonPressed, ChatKind, CommandInvoked, InboundEvent, InboundMessage, MessageDeleted
+from channels.messages import (
+    ButtonPressed,
+    ChatKind,
+    CommandInvoked,
+    InboundEvent,
+    InboundMessage,
+    MessageDeleted,
+    SystemEvent,
+)
 from gateway.commands.base import Command
 from gateway.commands.table import CommandTable
 from gateway.sessions.config import SessionsConfig
@@ -46,7 +54,7 @@ class RowClassifier:
 
     def kind_of(self, row: InboxRow) -> str | None:
         """The kind of turn a row starts; None where it is a command that answers by itself."""
-        if isinstance(row.event, ButtonPressed | MessageDeleted):
+        if isinstance(row.event, ButtonPressed | MessageDeleted | SystemEvent):
             return None
         said = _deciding_words(row, self._table.talk)
         if not said.startswith("/"):

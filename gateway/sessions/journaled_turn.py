@@ -13,7 +13,8 @@ from typing import NoReturn
 import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
-from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, ToolEnded, TurnProgress
+from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, TurnEvent
+from agent.rungs import Recovered, Rung
 from agent.transcript import (
     EndReason,
     JournalEvent,
@@ -25,20 +26,24 @@ from agent.transcript import (
     UserItem,
     answer_text,
 )
+from agent.turn_events import TurnEvents
 from agent.turn_figures import turn_figures
+from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, Sign
 from channels.messages import Button
+from gateway.delivery.followed_answer import followers
 from gateway.delivery.growing_answer import LiveOutcome
 from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.commits import JournalPlace
+from gateway.sessions.condensing import SummaryKeeper
 from gateway.sessions.deps import SessionContext, TurnDeps
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.questions import is_numbered
 from gateway.sessions.turn import ClaimedTurn
-from gateway.store import approvals
+from gateway.store import approvals, journal
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn
@@ -79,6 +84,8 @@ class JournaledTurn:
         self._principal = principal
         self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
         self._has_streamed = False
+        self._watched = TurnEvents(deps.on_turn_event, *followers(channel, claimed.turn, deps.clean))
+        live.watch(self._watched.reader())
         self._parks = asyncio.Lock()
         self.events = list(claimed.events)
         session.turn.run(steers=steers, on_cancel=self._stop.set_result)
@@ -106,6 +113,18 @@ class JournaledTurn:
         failpoint("effect_post")
         self._note_journaled((event,))
         return event
+
+    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+        """Let notes stand for the older part of the conversation, in one commit."""
+        keeper = SummaryKeeper(self._deps, self._session, self._channel, self._claimed, self._principal.locale)
+        await keeper.keep(summary, responses)
+        self._watched.publish(HistoryShortened("summary"))
+
+    async def whole_result(self, handle: str) -> str | None:
+        """The raw result of a call of this conversation, as far as it ran for the person of this turn."""
+        turn = self._turn
+        look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
+        return await self._deps.store.read(look)
 
     def steering_waits(self) -> bool:
         """True if a queued message can steer this turn."""
@@ -161,10 +180,9 @@ class JournaledTurn:
                 self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing
             )  # what stands there already becomes the question
             commit = partial(commits.park, place=self._reserve(1), parked=parked, approval=approval, parts=parts)
-            failpoint("park_pre")
             await self._deps.store.write(commit, then=partial(self._note_parked, approval))
-            failpoint("park_post")
             self._note_journaled((parked,))
+            self._watched.publish(QuestionPut(ask.tool))
             self._live.clear_sign()
             if self.stopping() is not None:
                 take_back = partial(
@@ -201,17 +219,21 @@ class JournaledTurn:
         await self._end(TurnEnded(reason, text, note), response, parts)
         return True
 
-    def progress(self, event: TurnProgress) -> None:
-        """Show the answer as it grows."""
+    def progress(self, event: TurnEvent) -> None:
+        """Tell whoever watches: the live answer, metrics, logs."""
         if isinstance(event, TextDelta):
             if not self._has_streamed:
                 self._has_streamed = True
                 failpoint("model_first_text")
-            self._live.feed(event.text)
         elif isinstance(event, TextDiscarded):
-            self._live.discard(answer_text(self.events))  # the response under way is void, not the answers before it
+            event = TextDiscarded(answer_text(self.events))  # the response under way is void, not the answers before it
         elif isinstance(event, ToolEnded):
             failpoint("tool_done")
+        self._watched.publish(event)
+
+    async def let_watchers_read(self) -> None:
+        """Wait until the live answer is not too far behind."""
+        await self._watched.drain()
 
     def stopping(self) -> EndReason | None:
         """Why the turn should end now; asked before every step and every tool (A33)."""
@@ -298,3 +320,8 @@ class JournaledTurn:
     def _note_journaled(self, events: Sequence[JournalEvent]) -> None:
         self.events += events
         self._deps.on_journaled(events)
+        for event in events:
+            if isinstance(event, Recovered) and event.rung is Rung.COMPACTED:
+                self._watched.publish(HistoryShortened(event.rung))
+            elif isinstance(event, TurnEnded):
+                self._watched.publish(TurnFinished(event.reason))

@@ -46,7 +46,7 @@ class Questions:
         words = _words(approval.may_remember)
         minutes = max(1, round(self.valid.total_seconds() / 60))
         asked = self.texts.text(
-            locale, "consent.question", tool=escape(clean(ask.tool)), arguments=describe(ask.arguments), minutes=minutes
+            locale, "consent.question", tool=escape(clean(ask.tool)), arguments=_what(ask), minutes=minutes
         )
         if turn.reply_to is not None and principal.display_name:
             asked = self.texts.text(
@@ -96,6 +96,12 @@ def describe(arguments: str) -> str:
     lines = [f"- {escape(clean(str(name)))}: {_value(value)}" for name, value in list(given.items())[:VALUES]]
     more = len(given) - len(lines)
     return "\n".join([*lines, *([f"- … +{more}"] if more else [])]) or "–"
+
+
+def _what(ask: AskedCall) -> str:
+    """What would be done, under what a hook says of it."""
+    said, told = describe(ask.arguments), clean(ask.question)[:VALUE_CHARS]
+    return f"{escape(told)}\n\n{said}" if told else said
 
 
 def _value(value: object) -> str:

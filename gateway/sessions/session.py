@@ -73,7 +73,7 @@ class Session:
         self._context = SessionContext(
             key, self._fence, self.mailbox, self.conversation, self._reactions, deps.people, self._turn
         )
-        self._runner = TurnRunner(deps, self._context)
+        self._runner = TurnRunner(deps, self._context, tasks)
         self._closed = False
         self._serial = asyncio.Lock()  # a resumed turn goes before the mailbox
 

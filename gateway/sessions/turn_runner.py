@@ -3,6 +3,7 @@
 What the turn may touch is `journaled_turn`'s matter, what it does the agent's; which message comes next the session's.
 """
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,7 +16,9 @@ from agent.ports import Principal, Turn
 from agent.transcript import EndReason, answer_text
 from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage
+from gateway.delivery.tool_words import tool_words
 from gateway.failpoints import failpoint
+from gateway.sessions.condensing import Condenser
 from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import is_missed, missed_text
 from gateway.sessions.journaled_turn import JournaledTurn
@@ -37,10 +40,11 @@ How often the process died around it is counted apart: see `gateway.sessions.tri
 class TurnRunner:
     """Runs the turns of one session, one at a time."""
 
-    def __init__(self, deps: SessionDeps, session: SessionContext) -> None:
+    def __init__(self, deps: SessionDeps, session: SessionContext, tasks: asyncio.TaskGroup) -> None:
         self._deps = deps
         self._store = deps.turns.store
         self._session = session
+        self._condenser = Condenser(deps, session, tasks)
 
     async def run(self, turn: TurnRow, claimed: ClaimedTurn | None, admitted: Admitted) -> None:
         """Run a turn to its end; an unexpected error begins it again from its journal, a few times.
@@ -102,7 +106,8 @@ class TurnRunner:
         answer = OutboundMessage(
             turn.address, claimed.source_id, "", turn.reply_to, reply_route_of=route_of, locale=locale
         )
-        live = LiveAnswer(deps.live, channel, turn.tenant, answer, texts.text(locale, "answer.still_working"))
+        note, say = texts.text(locale, "answer.still_working"), partial(tool_words, texts, locale)
+        live = LiveAnswer(deps.live, channel, turn.tenant, answer, note, say)
         steers = conversation.mode == "steer" and admitted is Admitted.BESIDE
         log.info("turn_started", kind=turn.kind, attempt=turn.attempts, resumed=claimed.resumed)
         port = JournaledTurn(deps.turns, self._session, channel, live, claimed, principal, steers=steers)
@@ -118,12 +123,16 @@ class TurnRunner:
             else:
                 failpoint("model_asked")
                 hints = deps.channels.hints(turn.address)
-                history = conversation.history_of(turn.session_id, turn.user_id)
-                asked = Turn(turn.id, principal, history, claimed.events, turn.started_at, hints)
+                known = conversation.recall(turn.session_id, turn.user_id, turn.id)
+                asked = Turn(
+                    turn.id, principal, known.history, claimed.events, turn.started_at, hints,
+                    known.starts, known.summary, conversation.prefix,
+                )  # fmt: skip
                 await deps.turns_of[turn.kind](asked, port, deps.agent)
         finally:
             live.cancel()
-        conversation.remember(turn.session_id, turn.user_id, port.events)
+        conversation.note_ended(turn.session_id, turn.user_id, turn.id, port.events)
+        self._condenser.consider(claimed, principal, channel)
 
     async def _standing(self, claimed: ClaimedTurn) -> Sequence[sends.RecoveredPart]:
         if not claimed.resumed:

@@ -108,7 +108,7 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
     if len(rows) == limit:
         del by_turn[rows[0].turn_id]  # its beginning may be missing
     owners = _ended_owners(connection, by_turn)
-    past = tuple(PastTurn(owners[id_], tuple(events_)) for id_, events_ in by_turn.items() if id_ in owners)
+    past = tuple(PastTurn(owners[id_], tuple(events_), id_) for id_, events_ in by_turn.items() if id_ in owners)
     return SessionState(found.id, found.generation, found.mode, next_seq, past)
 
 
@@ -235,6 +235,18 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
         connection.execute(insert_new(connection, events), rows)
 
 
+def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:
+    """The raw result of a call of this conversation that ran for this person; None: there is none, or none any more."""
+    own = sa.and_(turns.c.id == events.c.turn_id, turns.c.user_id == user_id)
+    payload = connection.execute(
+        sa.select(events.c.payload)
+        .join(turns, own)
+        .where(events.c.call_key == call_key, events.c.kind == "tool_returned", events.c.session_id == session_id)
+    ).scalar()
+    event = None if payload is None else JOURNAL_EVENT.validate_json(payload)
+    return event.content if isinstance(event, ToolReturned) else None
+
+
 def result_of(connection: sa.Connection, call_key: str) -> ToolReturned | None:
     """The journaled result of a call; None where there is none."""
     payload = connection.execute(
@@ -324,6 +336,12 @@ def note_usage(
             "estimated": isinstance(response, ResponseDiscarded) and response.estimated,
         },
     )
+
+
+def step_beside(connection: sa.Connection, turn_id: str) -> int:
+    """A number below 0 for the cost of a call that is no step of the turn; none was given before."""
+    lowest = connection.execute(sa.select(sa.func.min(usage.c.step)).where(usage.c.turn_id == turn_id)).scalar()
+    return min(0, int(lowest or 0)) - 1
 
 
 DAY_MICROSECONDS = 86_400_000_000

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from gateway.store.outbox import IS_OPEN
 from gateway.store.tables.people import audit
 from gateway.store.tables.traffic import inbox, outbox, reply_routes
-from gateway.store.tables.turns import approvals, blobs, events, turns, usage
+from gateway.store.tables.turns import approvals, blobs, events, summaries, turns, usage
 
 NOTHING = ""
 """The payload of a row of which nothing is kept."""
@@ -80,6 +80,7 @@ def take_turns(connection: sa.Connection, before: datetime) -> int:
     """Turns that ended before then, with their journal: their conversation is not remembered any more."""
     query = sa.select(turns.c.id).where(turns.c.ended_at < before).order_by(turns.c.ended_at).limit(TURNS_BATCH)
     ids = list(connection.execute(query).scalars())
+    connection.execute(sa.delete(summaries).where(summaries.c.kept_at < before))
     connection.execute(sa.delete(events).where(events.c.turn_id.in_(ids)))
     connection.execute(sa.delete(approvals).where(approvals.c.turn_id.in_(ids)))
     connection.execute(sa.delete(turns).where(turns.c.id.in_(ids)))

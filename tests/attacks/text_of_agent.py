@@ -6,14 +6,13 @@ from datetime import UTC, date, datetime
 import orjson
 
 from agent import answers, findings, responses, stuck
-from agent.coach import intents, log_line, plan_answer, plan_wish, practice, sentences, texts
+from agent.coach import intents, log_line, practice, sentences, texts
 from agent.coach.log_line import LogLineError
 from agent.coach.offline import OfflineCoach
-from agent.coach.plan_data import PlanFrame
 from agent.coach.request_view import listen
 from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
-from agent.context import layers, sections, sizes
+from agent.context import compaction, layers, sections, sizes
 from agent.language import escape, language_of
 from agent.models import (
     anthropic_answer,
@@ -25,9 +24,11 @@ from agent.models import (
     prompted_tools,
 )
 from agent.models.sse import EventParser
+from agent.permissions.judge import read_judgement
 from agent.permissions.rules import Source, Verdict, parse_rule, ruling_of
 from agent.ports import ModelFailure, ModelRequest, RequestContext, SystemPrompt, TextDelta, ToolSpec
-from agent.tools import arguments, results
+from agent.tools import arguments, reading_on, results
+from agent.tools.base import Tool
 from agent.tools.toolbox import ToolBox
 from agent.transcript import (
     AssistantItem,
@@ -47,6 +48,8 @@ from agent.transcript import (
 from agent.wellformed import clean, well_formed
 from gateway.texts import HARNESS
 from tests.attacks.entries import Entry
+from tests.attacks.text_of_coach import ENTRIES as OF_COACH
+from tests.attacks.text_of_coach import EXCUSED as COACH_EXCUSED
 from tests.fakes.agents import Number
 
 TODAY = date(2026, 3, 4)
@@ -93,26 +96,6 @@ def clean_name(text: str) -> None:
     """As a tool's argument."""
     with suppress(practice.PracticeRefused):
         practice.clean_name(text)
-
-
-def plan_words(text: str) -> None:
-    """Behind the command, and a wish in words."""
-    known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
-    plan_wish.read_wish(f"/plan {text}", known)
-    plan_wish.read_wish(text, known)
-
-
-def written_plan(text: str) -> None:
-    """A plan as a model may write it, whole and piece by piece."""
-    frame = PlanFrame(
-        week=TODAY, days=(TODAY,), is_next=False, longest_session_minutes=1, max_session_minutes=1, minutes_done=0
-    )
-    for written in (text, f"{plan_answer.FENCE}\n{text}", text.join((plan_answer.FENCE, plan_answer.FENCE))):
-        plan_answer.read_plan(written, (), frame)
-    stream = plan_answer.PlanStream()
-    for piece in pieces(text):
-        stream.take(piece)
-    stream.rest()
 
 
 def conversation(text: str) -> tuple[Item, ...]:
@@ -197,6 +180,19 @@ def refused(text: str) -> None:
     failures.from_error({"message": text, "code": text}, "sk-secret")
 
 
+async def _nothing(_context: object, _arguments: object) -> None:
+    pass
+
+
+DEFERRED = ToolBox([Tool(name="later", description="Do it later", arguments=Number, run=_nothing, should_defer=True)])
+
+
+def searched(text: str) -> None:
+    """What stands in a transcript as the result of a search for tools."""
+    for content in (text, '{"data":{"loaded":["' + text + '"]}}', '{"data":{"loaded":[' + text + "]}}"):
+        DEFERRED.names_loaded([ToolItem("c", "tool_search", content)])
+
+
 def call_arguments(text: str) -> None:
     """What a model wrote for a tool."""
     for written in (text, '{"n": "' + text + '"}', '{"n":' + text + "}"):
@@ -257,6 +253,10 @@ def prompted(text: str) -> None:
     json_bodies.encode(anthropic_format.request_body(request, "m", ModelConfig()))
     sizes.estimate_tokens(layers.trim_history(items, 100, 1000))
     layers.blank_old_results(items)
+    layers.drop_results(items, layers.largest_results(items, len(text)))
+    layers.collapse_steps(items, 1)
+    for size in (100, 10_000):
+        list(compaction._chunks(items, sizes.WindowRoom(size)))  # noqa: SLF001  what a summary is made of
     sections.compose({sections.Section.PERSONA: text, sections.Section.PERSON: text})
 
 
@@ -299,17 +299,20 @@ def told_results(text: str) -> None:
     findings.found_text(HARNESS, returned, tell_result, "en", TODAY)
 
 
+def judged(text: str) -> None:
+    """What a small model may answer."""
+    with suppress(ValueError):
+        read_judgement(text)
+
+
 ENTRIES: dict[str, Entry] = {
+    **OF_COACH,
     "agent.coach.log_line:parse_log": Entry(parse_log, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:parse_log behind a duration": Entry(log_then_text, log_line.MAX_LINE_CHARS),
     "agent.coach.log_line:find_day": Entry(find_day),
     "agent.coach.sentences:read_sentence": Entry(sentence, sentences.MAX_CHARS),
     "agent.coach.log_line:read_correction": Entry(read_correction),
     "agent.coach.intents:read_request": Entry(intents.read_request, 2000),
-    "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),
-    "agent.coach.plan_wish:asks_for_plan": Entry(plan_wish.asks_for_plan, 2000),
-    "agent.coach.plan_answer:read_plan": Entry(written_plan),
-    "agent.coach.practice:kind_of_practice": Entry(practice.kind_of_practice),
     "agent.coach.request_view:listen": Entry(lambda text: listen(ModelRequest(SystemPrompt(text), conversation(text)))),
     "agent.coach.offline:OfflineCoach.answer": Entry(offline),
     "agent.coach.texts:detect": Entry(texts.detect),
@@ -334,35 +337,37 @@ ENTRIES: dict[str, Entry] = {
     "agent.stuck:detect_loop": Entry(many_calls),
     "agent.tools.arguments:read": Entry(call_arguments),
     "agent.tools.results:success_result": Entry(said_in_results),
+    "agent.tools.reading_on:page_of": Entry(lambda text: reading_on.page_of(text, 0, 10_000)),
+    "agent.tools.toolbox:ToolBox.find_deferred": Entry(DEFERRED.find_deferred, 500),
+    "agent.tools.toolbox:ToolBox.names_loaded": Entry(searched),
     "agent.permissions.rules:ruling_of": Entry(ruled),
+    "agent.permissions.judge:read_judgement": Entry(judged),
     "agent.tools.toolbox:ToolBox.missing": Entry(lambda text: ToolBox([]).missing(text)),
     "agent.wellformed:well_formed": Entry(well_formed),
 }
 
 EXCUSED: dict[str, str] = {
+    **COACH_EXCUSED,
+    "agent.tools.toolbox:ToolBox._specs_with": "loops over the names of our own tools",
     "agent.permissions.config": "the operator's own rules, read once at the start",
     "agent.permissions.rules:PermissionRule.names_one_tool": "the operator's own rules, read once at the start",
     "agent.permissions.rules:parse_rule": "the operator's own rules, read once at the start",
     "agent.permissions.rules:unknown_tools": "the operator's own rules, read once at the start",
     "agent.tools.executor:_Round._cut_running": "loops over the calls of a response, of which there are 50 at most",
     "agent.tools.executor:_Round._skip": "loops over the calls of a response, of which there are 50 at most",
-    "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
-    "agent.coach.numbers": "writes about a person's skills, whose names have 64 characters at most",
-    "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
-    "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
     "agent.coach.sentences:_logs": "our own patterns, built once at the start",
     "agent.coach.tasks:_leads": "looks for our own few words, which have a fixed length, in one answer",
     "agent.tools.schemas:_short": "the schemas of our own tools, built once at the start",
     "agent.coach.tasks:_holds": "compares what was logged with what is right, three fields each",
-    "agent.coach.offline:Work.change": "leaves out what one call, of five arguments at most, does not say",
     "agent.coach.offline:_yes_or_no": "lower-cases two short labels of ours",
-    "agent.coach.plan:_answer": "puts the words of one plan behind each other, in one walk",
-    "agent.coach.plan:_notice_of": "looks whether one text begins with two of ours",
-    "agent.coach.kept_plan": "writes about a plan's sessions and findings, at most 60 of bounded length",
+    "agent.models.health:HealthBoard._words": "loops over the operator's few models",
     "agent.models.offline:OfflineModel._speak": "one walk over our own answer, with a pause after each word",
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
+    "agent.context.history:_remember": "loops over the turns that are kept",
+    "agent.context.history:remember": "loops over the turns that are kept, by their ids",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
     "agent.recoveries:Recoveries._discard": "counts what one model call gathered",
-    "agent.turn_run:TurnRun._with_unknown_calls": "loops over the names of tools whose outcome is unknown",
+    "agent.tools.permit:name_rules": "the operator's own patterns, read once at the start",
+    "agent.permissions.judge:Judge.judge": "looks at the length of one call, and waits for a model",
 }

@@ -24,7 +24,7 @@ from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
 from agent.loop import Agent, run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.ports import LocalCommand, Principal, Turn, TurnProgress
+from agent.ports import LocalCommand, Principal, Turn, TurnEvent
 from agent.tools.base import tools_of
 from agent.transcript import (
     EndReason,
@@ -81,6 +81,10 @@ class PlanPort:
         """Nobody said anything."""
         return ()
 
+    async def whole_result(self, handle: str) -> str | None:
+        """No result is that long."""
+        return None
+
     def steering_waits(self) -> bool:
         """Nobody said anything."""
         return False
@@ -90,7 +94,10 @@ class PlanPort:
         self.answer = text
         return True
 
-    def progress(self, event: TurnProgress) -> None:
+    def progress(self, event: TurnEvent) -> None:
+        """Nobody watches."""
+
+    async def let_watchers_read(self) -> None:
         """Nobody watches."""
 
     def stopping(self) -> EndReason | None:

@@ -42,6 +42,19 @@ async def test_elsewhere_a_live_answer_is_edited(what: str):
         assert ["postMessage", "update", "update"] == place.calls()
 
 
+async def test_what_a_tool_does_is_no_part_of_a_stream():
+    """It could not be taken back: the stream waits for the answer, and is one to its end."""
+    async with slack() as rig:
+        place = thread(rig)
+        begun = await place.begin()
+        doing = place.part("Reading your last 30 days …", key="", unfinished=True, is_status=True)
+        await rig.channel.edit(doing, begun.platform_id)
+        await place.show(FIRST, begun)
+        await place.end(WHOLE, begun)
+        place.holds()
+        assert ["startStream", "appendStream", "stopStream"] == place.calls()
+
+
 async def test_an_answer_is_ended_with_its_buttons():
     """They come below the text, work, and can be taken away; the text stays."""
     async with slack() as rig:

@@ -40,7 +40,7 @@ async def test_what_was_thought_goes_back_where_it_led_to_calls(server, model, s
     assert "Hm." == "".join(event.text for event in events if isinstance(event, TextDelta))
     said = AssistantItem(response.text, response.tool_calls, response.thinking)
     results = tuple(ToolItem(call.id, call.name, "{}") for call in response.tool_calls)
-    await ask(model, items=(UserItem("go"), said, *results))
+    await ask(model, items=(UserItem("go"), said, *results, UserItem("and?")))
     sent = server.requests[-1].body["messages"][2]
     assert ("First …\nthen." if calls else None) == sent.get("reasoning_content")
 

@@ -165,7 +165,7 @@ CASES = [
     ("F11", Fault(404, ERROR), FailureKind.BAD_REQUEST, False, None),
     ("F12", Fault(413, ERROR), FailureKind.CONTEXT, False, None),
     ("F13", Fault(408, ERROR), FailureKind.TIMEOUT, True, None),
-    ("F13", Fault(409, ERROR), FailureKind.BAD_REQUEST, False, None),
+    ("F13", Fault(409, ERROR), FailureKind.SERVER, True, None),
     ("F15", Fault(reset=True), FailureKind.NETWORK, True, None),
     ("F16", Fault(200, ERROR), FailureKind.SERVER, True, None),
     ("F16", Fault(200, {"error": {"code": 429, "message": "busy"}}), FailureKind.RATE_LIMIT, True, None),

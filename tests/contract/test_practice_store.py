@@ -11,10 +11,14 @@ import sqlalchemy as sa
 from agent.coach.changes import (
     ArchiveSkill,
     CreateSkill,
+    DeleteSession,
     EditSession,
+    EditSkill,
     LogPractice,
+    MergeSkills,
     PracticeCommand,
     SaveWeeklyPlan,
+    SetWeeklyGoal,
     UndoLastLog,
 )
 from agent.coach.practice import DayTotal, Insight, InsightType
@@ -289,8 +293,15 @@ class TestIsolation:
             await ledger.change(EditSession(logged.session_id, 60), stranger),
             await ledger.change(ArchiveSkill(logged.skill_id), stranger),
             await ledger.change(UndoLastLog(), stranger),
+            await ledger.change(DeleteSession(logged.session_id), stranger),
+            await ledger.change(EditSkill(logged.skill_id, name="mine"), stranger),
+            await ledger.change(MergeSkills(logged.skill_id, logged.skill_id), stranger),
         ]
-        assert ["unknown_session", "unknown_skill", "nothing_to_undo"] == [one.refused for one in refusals]
+        expected = ["unknown_session", "unknown_skill", "nothing_to_undo"]
+        expected += ["unknown_session", "unknown_skill", "unknown_skill"]
+        assert expected == [one.refused for one in refusals]
+        await ledger.change(SetWeeklyGoal(300), stranger)
+        assert await reader.weekly_goal(ANA) is None
         await ledger.log(logged.skill_id, 15, who=stranger)  # an id of another's is only a name
         assert {"Guitar": 30} == await totals(reader)
 

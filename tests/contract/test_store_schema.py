@@ -18,7 +18,7 @@ from agent.errors import Fenced
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.errors import SchemaTooNew, SettingsError, StoreUnavailable
 from gateway.store import journal, migrate
-from gateway.store.agent_tables import bring_up
+from gateway.store.agent_tables import bring_up, versions
 from gateway.store.engine import Store, upgrade
 from gateway.store.schema import HEAD, version, whole
 from gateway.store.tables.base import EPOCH, MICROSECOND
@@ -27,7 +27,7 @@ from gateway.store.tables.turns import shards, usage
 from tests.contract.stores import StoreCase, note, subjects
 from tests.fakes.postgres import PostgresServer
 
-EVERYTHING: Any = [whole, PRACTICE_TABLES.metadata]
+EVERYTHING: Any = [whole, PRACTICE_TABLES.metadata, versions.metadata]
 """What the revisions so far lead to: the harness's tables, and the coach's, which are older than agents' own."""
 
 
@@ -85,9 +85,9 @@ class TestSchema:
         await upgrade(f"sqlite:///{tmp_path}/created.db")
         with opened(tmp_path / "migrated.db") as connection:
             migrate.upgrade(connection, None)
-            assert [] == compare_metadata(MigrationContext.configure(connection), EVERYTHING)
             expected = seeded(connection)
             bring_up_coach(connection)
+            assert [] == compare_metadata(MigrationContext.configure(connection), EVERYTHING)
         with opened(tmp_path / "created.db") as connection:
             bring_up_coach(connection)
             assert expected == seeded(connection)
@@ -100,10 +100,10 @@ class TestSchema:
         engine = sa.ext.asyncio.create_async_engine(migrated.replace("postgresql:", "postgresql+asyncpg:"))
         async with engine.begin() as connection:
             await connection.run_sync(migrate.upgrade, None)
+            await connection.run_sync(bring_up_coach)
             assert [] == await connection.run_sync(
                 lambda c: compare_metadata(MigrationContext.configure(c), EVERYTHING)
             )
-            await connection.run_sync(bring_up_coach)
         await engine.dispose()
         store = await Store.open(created)
         await store.write(bring_up_coach)

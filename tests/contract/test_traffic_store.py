@@ -285,6 +285,21 @@ async def test_a_result_is_found_by_its_call(store: Store) -> None:
     assert await store.read(lambda c: journal.result_of(c, "t1/0/1")) is None
 
 
+async def test_a_whole_result_is_of_its_conversation_and_its_person(store: Store) -> None:
+    """A handle that somebody else's turn gave, or an earlier conversation, opens nothing."""
+    _, turn = await begun(store)
+    returned = ToolReturned(0, "t1/0/0", "c1", "log", '{"success":true,"data":"' + "x" * 9000 + '"}')
+    await store.write(lambda c: journal.append(c, turn, 0, [returned], NOON))
+
+    async def whole(session_id: str, user_id: str, key: str = "t1/0/0") -> str | None:
+        return await store.read(lambda c: journal.whole_result(c, session_id, user_id, key))
+
+    assert returned.content == await whole(turn.session_id, turn.user_id)
+    assert await whole(turn.session_id, "somebody") is None
+    assert await whole("another", turn.user_id) is None
+    assert await whole(turn.session_id, turn.user_id, "t1/0/1") is None
+
+
 async def test_an_earlier_owner_is_fenced(store: Store) -> None:
     """F62: whoever took the shards last writes; the one before does not."""
     shard = journal.shard_of(KEY)

@@ -31,6 +31,7 @@ class Reply:
     done: bool = True  # [DONE] at the end
     cut_after_chunks: int | None = None  # the connection is cut there
     stall_after_chunks: int | None = None  # nothing more comes there, only pings
+    ping_s: float = 0.01  # between those
     crlf: bool = False
     noise: bool = False  # comments, unknown events, a byte order mark
     thinking: str = ""

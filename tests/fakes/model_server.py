@@ -21,6 +21,7 @@ from aiohttp import web
 
 from tests.fakes import anthropic_shapes
 from tests.fakes.model_replies import Answer, Brain, Call, Fault, Reply, named_calls, pieces
+from tests.fakes.strict_transcripts import flaws_in_request
 
 __all__ = ["Brain", "Call", "Fault", "ModelServer", "Reply"]
 
@@ -44,6 +45,8 @@ class ModelServer:
         self.requests: list[Received] = []
         self.keeps_requests = True  # off for long benchmarks
         self.brain: Brain = brain or (lambda _body: reply or Reply("A short answer."))
+        self.flaws: list[str] = []  # what a strict API would have refused; any fails the test when the context closes
+        self.looks = True  # off where somebody else looks for them, or sends what no API takes
         self.closed_early = 0  # streams whose client went away
         self._script: deque[Answer] = deque()
         self._port = port
@@ -80,10 +83,11 @@ class ModelServer:
         self._port = self._runner.addresses[0][1]
         return self
 
-    async def __aexit__(self, *_: object) -> None:
+    async def __aexit__(self, kind: object = None, *_: object) -> None:
         self._released.set()
         if self._runner is not None:
             await self._runner.cleanup()
+        assert kind is not None or not self.flaws, f"a strict API refuses: {self.flaws}"
 
     async def _models(self, _request: web.Request) -> web.Response:
         return web.json_response({"object": "list", "data": [{"id": "test", "object": "model"}]})
@@ -92,6 +96,8 @@ class ModelServer:
         body = orjson.loads(await request.read())
         if self.keeps_requests:
             self.requests.append(Received(body, dict(request.headers), request.path))
+        if self.looks:
+            self.flaws += flaws_in_request(body, openai=request.path != MESSAGES)
         answer = self._script.popleft() if self._script else self.brain(body)
         if answer.delay_s:
             await asyncio.sleep(answer.delay_s)
@@ -133,7 +139,7 @@ class ModelServer:
                 _cut(request)
                 return
             if sent == reply.stall_after_chunks:
-                await self._stall(response)
+                await self._stall(response, reply.ping_s)
             if reply.noise:
                 await response.write(b": ping\n\n")
             name = b"" if is_openai else b"event: " + chunk["type"].encode() + end[: len(end) // 2]
@@ -144,10 +150,16 @@ class ModelServer:
             await response.write(b"data: [DONE]" + end)
         await response.write_eof()
 
-    async def _stall(self, response: web.StreamResponse) -> None:
+    async def _stall(self, response: web.StreamResponse, ping_s: float) -> None:
         while not self._released.is_set():
             await response.write(b": ping\n\n")
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(ping_s)
+
+    @property
+    def connections(self) -> int:
+        """How many clients hold a connection; one that has gone from an answer that never comes holds none."""
+        server = None if self._runner is None else self._runner.server
+        return 0 if server is None else sum(one.transport is not None for one in server.connections)
 
 
 def _cut(request: web.Request) -> None:

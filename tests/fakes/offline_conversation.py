@@ -5,9 +5,10 @@ from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
 from agent.loop import Agent, run_turn
 from agent.models.offline import OfflineModel
-from agent.ports import ToolStarted, Turn, TurnProgress
+from agent.ports import Turn, TurnEvent
 from agent.tools.base import tools_of
 from agent.transcript import EndReason, Item, ModelResponded, SuggestedReply, fold, suggested_replies
+from agent.turn_progress import ToolStarted
 from gateway.coach import practice_rows
 from gateway.coach.product import COACH
 from gateway.texts import HARNESS
@@ -36,7 +37,7 @@ class Conversation:
         port = self.port = FakeTurnPort(apply_command=self.practice.as_result)
         waiting = dict(later or {})
 
-        def watch(event: TurnProgress) -> None:
+        def watch(event: TurnEvent) -> None:
             if isinstance(event, ToolStarted) and event.name in waiting:
                 port.say(waiting.pop(event.name))
 

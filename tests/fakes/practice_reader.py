@@ -10,8 +10,9 @@ import sqlalchemy as sa
 
 from agent.coach.changes import change_content
 from agent.coach.practice import DayTotal, PracticeSession, Skill, WeeklyPlan, name_key
+from agent.coach.reminders import Reminder
 from agent.ports import LocalCommand, Principal
-from gateway.coach import practice, practice_rows
+from gateway.coach import practice, practice_rows, reminder_rows
 from gateway.coach.tables import PRACTICE_TABLES
 from gateway.store.agent_tables import bring_up
 from gateway.store.tables.base import EPOCH
@@ -37,6 +38,7 @@ class FakePractice:
     known: list[Skill] = field(default_factory=list)
     logged: list[PracticeSession] = field(default_factory=list)  # in the order logged
     plans: dict[date, WeeklyPlan] = field(default_factory=dict)
+    goal: int | None = None  # minutes a week
 
     def log(self, skill: str, day: date, minutes: int, notes: str = "") -> None:
         """One more session; the skill is made when it is new."""
@@ -74,6 +76,14 @@ class FakePractice:
     async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
         """The plan of that week."""
         return self.plans.get(week) if self._is(principal) else None
+
+    async def reminders(self, principal: Principal) -> tuple[Reminder, ...]:
+        """None is kept here."""
+        return ()
+
+    async def weekly_goal(self, principal: Principal) -> int | None:
+        """The goal of a week."""
+        return self.goal if self._is(principal) else None
 
     def _own(self, principal: Principal) -> list[PracticeSession]:
         return self.logged if self._is(principal) else []
@@ -117,6 +127,14 @@ class ConnectedPractice:
     async def plan(self, principal: Principal, week: date) -> WeeklyPlan | None:
         """The plan of that week."""
         return practice_rows.plan_of(self.connection, principal, week)
+
+    async def reminders(self, principal: Principal) -> tuple[Reminder, ...]:
+        """Those to come."""
+        return reminder_rows.all_reminders(self.connection, principal)
+
+    async def weekly_goal(self, principal: Principal) -> int | None:
+        """The goal of a week."""
+        return practice_rows.weekly_goal(self.connection, principal)
 
 
 def add_people(connection: sa.Connection, *people: Principal) -> None:

@@ -40,6 +40,7 @@ from gateway.store.writer import Job, Outcome
 from gateway.supervision import Faults, Supervised
 from gateway.wiring import RuntimeDeps, build, command_table
 from tests.fakes.chat import FakeChannel, FakeChannels
+from tests.fakes.strict_transcripts import flaws_in_items
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 AGENT = "coach"
@@ -108,6 +109,8 @@ class GatedModel:
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """Wait for `give`."""
         self.requests.append(request)
+        flaws = flaws_in_items(request.items)
+        assert not flaws, flaws
         if self.answer_at_once is not None:
             return self.answer_at_once(request)
         self.on_event = on_event
@@ -379,10 +382,14 @@ class _CurrentModel:
     """Whatever model the spine has at the moment: a test may give it another one while it runs."""
 
     name = GatedModel.name
-    facts = ModelFacts()
 
     def __init__(self, spine: Spine) -> None:
         self._spine = spine
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._spine.model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """As the model does."""

@@ -4,8 +4,10 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from typing import NoReturn
 
-from agent.ports import LocalCommand, Principal, TextDelta, TextDiscarded, Turn, TurnProgress
+from agent.consent import AskedCall, Consent, Parked, TurnParked
+from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, Turn, TurnEvent
 from agent.transcript import (
     EndReason,
     Item,
@@ -16,7 +18,9 @@ from agent.transcript import (
     TurnEnded,
     TurnStarted,
     UserItem,
+    fold,
 )
+from tests.fakes.strict_transcripts import flaws_in_items
 
 NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
 ANA = Principal("u1", "t1", "Ana", locale="en")
@@ -42,10 +46,13 @@ class FakeTurnPort:
     waiting: list[UserItem] = field(default_factory=list)
     dies_at: int | None = None
     dies_after: bool = False
-    progressed: list[TurnProgress] = field(default_factory=list)
+    progressed: list[TurnEvent] = field(default_factory=list)
     applied: dict[str, ToolReturned] = field(default_factory=dict)
     commits: int = 0
-    on_progress: Callable[[TurnProgress], None] | None = None
+    summaries: list[tuple[Summary, tuple[ModelResponded, ...]]] = field(default_factory=list)
+    consents: dict[str, Consent] = field(default_factory=dict)  # what was said, by call key
+    asked: list[AskedCall] = field(default_factory=list)
+    on_progress: Callable[[TurnEvent], None] | None = None
     _stop: EndReason | None = None
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -55,6 +62,8 @@ class FakeTurnPort:
         if dies and not self.dies_after:
             raise Died
         self.events.extend(events)
+        flaws = flaws_in_items(fold(self.events))
+        assert not flaws, flaws
         if dies:
             raise Died
 
@@ -81,8 +90,26 @@ class FakeTurnPort:
             self.waiting.clear()
         return items
 
+    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+        await asyncio.sleep(0)
+        self._commit()
+        self.summaries.append((summary, tuple(responses)))
+
+    async def whole_result(self, handle: str) -> str | None:
+        found = [event for event in self.events if isinstance(event, ToolReturned) and event.call_key == handle]
+        return found[0].content if found else None
+
     def steering_waits(self) -> bool:
         return bool(self.waiting)
+
+    async def consent(self, ask: AskedCall) -> Consent | None:
+        self.asked.append(ask)
+        return self.consents.get(ask.call_key)
+
+    async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
+        await asyncio.sleep(0)
+        self._commit(Parked(ask.step, ask.call_key, ask.tool, "a1", left_s))
+        raise TurnParked
 
     async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
         await asyncio.sleep(0)
@@ -93,10 +120,13 @@ class FakeTurnPort:
         self._commit(*([response] if response else []), TurnEnded(reason, text, note))
         return True
 
-    def progress(self, event: TurnProgress) -> None:
+    def progress(self, event: TurnEvent) -> None:
         self.progressed.append(event)
         if self.on_progress is not None:
             self.on_progress(event)
+
+    async def let_watchers_read(self) -> None:
+        pass
 
     def stopping(self) -> EndReason | None:
         return self._stop

@@ -9,6 +9,7 @@ from typing import get_args, get_origin
 import pytest
 from pydantic import BaseModel, SecretStr
 
+from agent.config import LinkConfig
 from gateway.coach.product import COACH
 from gateway.config.settings import API_BASES, SHORTHANDS, Settings, load
 from gateway.config.sources import annotation_at, is_secret
@@ -21,6 +22,7 @@ ACCOUNTS = {
     **{("channels", platform): "main" for platform in ("telegram", "discord", "slack")},
     ("access", "accounts"): "telegram:main",
     ("permissions", "sources"): "policy",
+    ("model", "fallback"): "spare",
 }
 """What the examples call the one entry of each table of accounts."""
 
@@ -47,7 +49,9 @@ def declared(model: type[BaseModel], above: tuple[str, ...] = ()) -> Iterator[tu
         if get_origin(inner) is Mapping or get_origin(inner) is dict:
             path = (*path, ACCOUNTS[path])
             inner = get_args(inner)[1]
-        if isinstance(inner, type) and issubclass(inner, BaseModel) and not issubclass(inner, SecretStr):
+        if inner is LinkConfig:  # the keys of the table around it
+            yield from ((*path, "name"), (*path, "api_key"))
+        elif isinstance(inner, type) and issubclass(inner, BaseModel) and not issubclass(inner, SecretStr):
             yield from declared(inner, path)
         elif path[:1] != ("channels",) or path[-2:] != ("main", "name"):  # its table is its name
             yield path

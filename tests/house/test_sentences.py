@@ -16,9 +16,11 @@ APART = ("agent/coach/", "channels/simulators/")
 """The coach's tools and prompts speak to the model throughout, simulators to whoever tests."""
 
 FOR_THE_MODEL = {
+    "agent/context/compaction.py", "agent/context/layers.py",
     "agent/models/openai_format.py", "agent/models/prompted_tools.py",
-    "agent/recovery.py", "agent/tools/executor.py", "agent/tools/guards.py",
-    "agent/tools/schemas.py", "agent/tools/toolbox.py",
+    "agent/permissions/judge.py", "agent/recovery.py", "agent/tools/permit.py", "agent/tools/executor.py",
+    "agent/tools/base.py",
+    "agent/tools/reading_on.py", "agent/tools/schemas.py", "agent/tools/toolbox.py",
     "agent/tools/pipeline.py", "agent/tools/results.py", "agent/transcript.py", "channels/console/limits.py",
     "channels/api/limits.py",
     "channels/discord/limits.py", "channels/slack/limits.py", "channels/telegram/limits.py", "channels/web/limits.py",

@@ -36,7 +36,7 @@ STATIONS = (
     "gateway.inbound.bus.Bus.publish",
     "gateway.inbound.bus.Bus.consume",
     "agent.loop.run_turn",
-    "gateway.ops.instrumentation.MeasuredModel.respond",  # the port of the model, where the answer comes from
+    "agent.models.chain.Chain.respond",  # the port of the model, where the answer comes from
     "gateway.sessions.journaled_turn.JournaledTurn.finish",
     "gateway.delivery.message_parts.to_parts",  # the answer becomes parts
     "gateway.delivery.delivery.Delivery.publish",

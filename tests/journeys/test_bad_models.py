@@ -1,12 +1,13 @@
 """A model that misbehaves: the person gets words, and the next message works."""
 
+import asyncio
 from pathlib import Path
 
 import orjson
 import pytest
 
 from tests.fakes.model_server import Answer, Call, Fault, Reply
-from tests.journeys.house import house
+from tests.journeys.house import WAIT_S, house
 
 QUICK = """
 [model]
@@ -43,7 +44,6 @@ PLACES: list[dict[str, object]] = [
         pytest.param([Fault(body=b"")] * 6, "can't reach my model", id="F18 an empty body"),
         pytest.param([Reply("")] * 6, "no answer", id="F31 nothing said"),
         pytest.param([Fault(hang=True)] * 6, "", id="F21 never a byte"),
-        pytest.param([Fault(status=401, body={"error": {"message": "bad key"}})], "not connected", id="F09 a bad key"),
         pytest.param([Reply("half", stall_after_chunks=2)] * 6, "", id="F22 a stream that stalls"),
         pytest.param([Reply(calls=(Call("log_practice", '{"minutes": '),))] * 8, "", id="F34 malformed arguments"),
         pytest.param([Reply(calls=(Call("no_such_tool"),))] * 8, "", id="F35 an unknown tool"),
@@ -68,6 +68,45 @@ async def test_a_model_that_fails_is_told_and_the_next_message_is_answered(
         here.model.forget()  # what the failing turn did not ask for
         here.sim.say(1, "and now?")
         await here.told(1, "A short answer.")
+
+
+@pytest.mark.parametrize(
+    ("fault", "words", "shown"),
+    [
+        (Fault(status=401, body={"error": {"message": "bad key"}}), "not connected", "auth (cooldown)"),
+        (Fault(status=402, body={"error": {"message": "pay"}}), "out of credit", "quota (cooldown)"),
+    ],
+    ids=["F09 a bad key", "F10 no credit"],
+)
+async def test_a_key_that_is_refused_is_not_asked_again_for_a_while(
+    tmp_path: Path, fault: Fault, words: str, shown: str
+) -> None:
+    """Rules answer meanwhile and say why; the operator sees until when, and the store keeps it for the next start."""
+    async with house(tmp_path, config=QUICK) as here:
+        here.model.script(fault)
+        here.sim.say(1, "hello")
+        await here.told(1, words)
+        await here.settled()
+        here.sim.say(1, "and now?")
+        await here.settled()
+        assert words in here.texts(1)[-1]
+        assert 1 == len(here.model.requests)
+        assert shown in (await here.operator("status"))["models"]["openai:journey"]
+        async with asyncio.timeout(WAIT_S):
+            while not await here.rows("SELECT model FROM model_rests"):
+                await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("base_url", [None, "http://127.0.0.1:1/v1"], ids=["5xx", "refused"])
+async def test_a_provider_that_is_down_is_stood_in_for_and_says_so(tmp_path: Path, base_url: str | None) -> None:
+    """Nothing listens, or every answer is a 5xx: the offline coach writes down what was practised."""
+    async with house(tmp_path, environ={"OPENAI_BASE_URL": base_url} if base_url else None) as here:
+        here.model.brain = lambda _body: Fault(status=503, body=b"")
+        here.sim.say(1, "45m guitar scales")
+        await here.told(1, "can't reach my model")
+        here.sim.say(1, "yes")
+        await here.settled()
+        assert 1 == len(await here.rows("SELECT id FROM practice_sessions"))
 
 
 async def test_malformed_arguments_are_told_to_the_model_which_mends_them(tmp_path: Path) -> None:

@@ -26,6 +26,10 @@ OF_CONNECTIONS = {"tenk_http_connections_cut"}
 """They move when connections are too many or too slow: `tests/contract/test_http_connections.py`."""
 
 
+OF_LONG_CONVERSATIONS = {"tenk_context_summaries"}
+"""They move when one outgrows its window: `tests/journeys/test_long_conversations.py`."""
+
+
 async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
     """A turn with a tool, a redelivery, a failed model, a send that waits; no declared series stays unset."""
     with socket.socket() as free:
@@ -37,11 +41,11 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
         await a_redelivery(here)
         during = await a_turn_in_flight(here, address)
         waiting = await a_send_that_waits(here, address)
-        here.model.script(Fault(status=401, body={"error": {"message": "bad key"}}))
+        here.model.script(Fault(status=400, body={"error": {"message": "bad model"}}))
         with pytest.raises(GatewayError, match="failed at this"):
             await here.operator("usage", {"days": "9" * 5_000})
         here.sim.say(1, "and now?")
-        await here.told(1, "not connected")
+        await here.told(1, "refuses this request")
         await here.settled()
         after = await figures(address)
         (usage,) = await here.operator("usage", {"days": "1"})
@@ -53,7 +57,7 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
     assert 1 == grown('tenk_tool_calls_total{outcome="failed",tool="other"}')
     assert 1 == grown('tenk_guard_findings_total{action="warn",pattern="ignore_instructions"}')
     assert 1 == grown('tenk_inbound_duplicates_total{channel="telegram"}')
-    assert 1 == grown('tenk_model_failures_total{kind="auth",model="openai:journey"}')
+    assert 1 == grown('tenk_model_failures_total{kind="bad_request",model="openai:journey"}')
     assert 4 == grown('tenk_inbox_outcomes_total{outcome="answered"}')
     assert 1 == grown('tenk_inbox_outcomes_total{outcome="failed"}')
     assert (7, 700, 70) == (usage["calls"], usage["input_tokens"], usage["output_tokens"])
@@ -68,7 +72,7 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
     assert waiting["tenk_outbox_waiting"] > after["tenk_outbox_waiting"] == 0
     moved = {name.partition("{")[0] for name in after if grown(name) > 0}
     moved |= {name.partition("{")[0] for seen in (during, waiting) for name, value in seen.items() if value > 0}
-    expected = declared() - OF_STALLS - OF_CONNECTIONS
+    expected = declared() - OF_STALLS - OF_CONNECTIONS - OF_LONG_CONVERSATIONS
     assert expected <= {name.removesuffix("_total").removesuffix("_count") for name in moved}
 
 

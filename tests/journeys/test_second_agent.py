@@ -1,14 +1,11 @@
 """Another agent, installed beside the gateway and chosen by name: no line of ours knows it."""
 
-import asyncio
 import json
 import os
 import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, closing
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -17,69 +14,13 @@ import pytest
 from agent.config import ModelConfig
 from agent.models.select import UnknownModel, build_model
 from channels.simulators.discord.person_side import DiscordPersonSide
-from channels.simulators.shared.person_side import PersonSide
 from channels.simulators.slack.person_side import SlackPersonSide
 from channels.simulators.telegram.person_side import TelegramPersonSide
 from gateway.config.settings import load
 from gateway.errors import SettingsError
 from gateway.product import in_force, load_product, load_tools
-from tests.fakes.model_server import Call, ModelServer, Reply
-from tests.house.tree import ROOT
-
-AGENT = ROOT / "tests" / "contract" / "example_agent"
-PERSON = 100
-WAIT_S = 30.0
-
-CONFIG = """
-[http]
-listen = "127.0.0.1:0"
-[agent]
-product = "pantry"
-tools = ["kitchen"]
-[access]
-direct = "open"
-danger_allow_everyone = true
-"""
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The distribution, installed into a directory of its own, from nothing but what is here."""
-    target = tmp_path_factory.mktemp("site")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install"]
-    offline = ["--no-index", "--no-build-isolation", "--no-deps", "--target", str(target), str(AGENT)]
-    subprocess.run([*pip, *offline], check=True, capture_output=True, timeout=60, cwd=target)
-    return target
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
-    """`tenk run` and those whom it talks to."""
-
-    platforms: Sequence[PersonSide]
-    model: ModelServer
-    log: Path
-
-    async def until(self, condition: Callable[[], bool], what: str) -> None:
-        """Wait for something that people see.
-
-        Raises:
-            AssertionError: it did not come; says what it was, and the log's end.
-        """
-        try:
-            async with asyncio.timeout(WAIT_S):
-                while not condition():
-                    await asyncio.sleep(0.02)
-        except TimeoutError:
-            raise AssertionError(f"{what} did not come: {self.log.read_text()[-2000:]}") from None
-
-    async def answered(self, side: PersonSide, words: str, times: int = 1) -> None:
-        """Wait until the bot has said this so many times on a platform."""
-
-        def is_said() -> bool:
-            return sum(words in shown.text for shown in side.answers(side.direct(PERSON))) == times
-
-        await self.until(is_said, f"{words!r} on {side.name}")
+from tests.fakes.model_server import Call, Reply
+from tests.journeys.pantry_house import CONFIG, PERSON, tenk_run
 
 
 def keeps_pantry(body: dict[str, Any]) -> Reply:
@@ -88,37 +29,6 @@ def keeps_pantry(body: dict[str, Any]) -> Reply:
     if last["role"] == "tool":
         return Reply("Put away.")
     return Reply(calls=(Call("put_item", f'{{"item": "{str(last["content"]).split()[-1]}"}}'),))
-
-
-@asynccontextmanager
-async def tenk_run(directory: Path, site: Path, platforms: Sequence[PersonSide]) -> AsyncIterator[Running]:
-    """The gateway as an operator runs it, with the distribution on its path."""
-    config, log = directory / "gateway.toml", directory / "log"
-    config.write_text(CONFIG)
-    async with AsyncExitStack() as open_, ModelServer(keeps_pantry) as model:
-        accounts: dict[str, str] = {}
-        for side in platforms:
-            await open_.enter_async_context(side)
-            accounts |= side.environment()
-        ours = {
-            "PYTHONPATH": str(site), "TENK_HOME": str(directory / "home"), "TENK_MODEL": "openai:pantry",
-            "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-pantry",
-        }  # fmt: skip
-        (directory / "home").mkdir(mode=0o700)
-        command = [str(Path(sys.executable).with_name("tenk")), "run", "--config", str(config)]
-        with log.open("wb") as written:
-            process = await asyncio.create_subprocess_exec(
-                *command, env=os.environ | accounts | ours, cwd=directory, stdout=written, stderr=written
-            )
-        try:
-            running = Running(platforms, model, log)
-            await running.until(lambda: all(side.arrivals() > 0 for side in platforms), "the gateway")
-            yield running
-        finally:
-            if process.returncode is None:
-                process.terminate()
-            ended = await process.wait()
-    assert 0 == ended, log.read_text()[-2000:]
 
 
 @pytest.mark.timeout(90)
@@ -141,7 +51,7 @@ def test_an_app_for_slack_is_made_for_the_agent_that_is_configured(installed: Pa
 async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path: Path):
     """Its prompt, its tool with a row in its own table, and its command with an option, on all three at once."""
     platforms = telegram, discord, slack = TelegramPersonSide(), DiscordPersonSide(), SlackPersonSide()
-    async with tenk_run(tmp_path, installed, platforms) as running:
+    async with tenk_run(tmp_path, installed, platforms, keeps_pantry) as running:
         for times, thing in enumerate(("milk", "flour"), 1):
             for side in platforms:
                 side.say(side.direct(PERSON), f"I bring {thing}-{side.name}")
@@ -151,7 +61,9 @@ async def test_another_agent_answers_on_every_platform(installed: Path, tmp_path
             "keep a household's pantry" in str(request.body["messages"][0]["content"])
             for request in running.model.requests
         )
-        assert {"put_item", "smell"} == {one["function"]["name"] for one in running.model.requests[0].body["tools"]}
+        assert {"order_item", "put_item", "smell"} == {
+            one["function"]["name"] for one in running.model.requests[0].body["tools"]
+        }
         assert {f"{thing}-{side.name}" for thing in ("milk", "flour") for side in platforms} == pantry(tmp_path)
 
         await running.until(lambda: bool(discord.simulator.world.bot().commands), "the menu")

@@ -55,7 +55,7 @@ async def test_f41_f42_a_request_that_stays_too_long_is_never_sent_twice(tmp_pat
         here.model.requests.clear()
         here.model.brain = lambda _: TOO_LONG
         here.sim.say(1, "and now?")
-        await here.told(1, "too much to read")
+        await here.told(1, "too long for my model")
         sent = [str(received.body["messages"]) for received in here.model.requests]
         assert len(sent) == len(set(sent)) > 1
         rungs = await here.rows("SELECT payload FROM events WHERE kind = 'recovered'")

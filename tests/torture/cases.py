@@ -80,7 +80,7 @@ async def using(world: World, chat: int) -> None:
 
 
 async def terminate(world: World, chat: int) -> None:
-    """SIGTERM while an answer is being given."""
+    """F61: SIGTERM while an answer is being given."""
     world.say(chat, "s")
     await world.until(lambda: world.platform.calls(chat) > 0, 10, "a busy sign")
     world.gateway.signal(signal.SIGTERM)

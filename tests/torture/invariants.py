@@ -12,8 +12,9 @@ from itertools import pairwise
 from agent.transcript import JOURNAL_EVENT, JournalEvent, TurnEnded, UserItem, fold
 from channels.simulators.shared.person_side import SeenMessage
 from gateway.delivery.message_parts import WAITING_TEXT, recovered_mark
+from tests.fakes.strict_transcripts import flaws_in_items
 from tests.torture.gateway_process import API_KEY
-from tests.torture.script import PARAGRAPHS, flaws_in_transcript
+from tests.torture.script import PARAGRAPHS
 from tests.torture.script import TOKEN as MESSAGE
 from tests.torture.world import COMMANDS, OWN_COMMANDS, Said, World, take
 
@@ -265,7 +266,7 @@ def _check_transcripts(world: World, store: _Store, verdict: Verdict) -> None:
     heard: Counter[int] = Counter()
     for session_id, journal in store.journals().items():
         items = fold(event for _, event in journal)
-        verdict.wrong += [f"I8: session {session_id}: {flaw}" for flaw in flaws_in_transcript(items)]
+        verdict.wrong += [f"I8: session {session_id}: {flaw}" for flaw in flaws_in_items(items)]
         for item in items:
             if isinstance(item, UserItem):
                 heard.update(int(number) for number, _ in MESSAGE.findall(item.text))

@@ -8,11 +8,12 @@ a long one its numbered paragraphs `m17.1` to `m17.130`, too.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from agent.transcript import SKIPPED, AssistantItem, Item, ToolItem
+from agent.transcript import SKIPPED
 from tests.fakes.model_server import Call, Reply
+from tests.fakes.strict_transcripts import flaws_in_request
 
 TOKEN = re.compile(r"\bm(\d+)([pilsux]*)\b")
 PARAGRAPHS = 130
@@ -34,7 +35,7 @@ class Model:
     def __call__(self, body: dict[str, Any]) -> Reply:
         """The response to a request of the chat completions wire."""
         messages = body["messages"]
-        self.unsendable += flaws_in_wire(messages)
+        self.unsendable += flaws_in_request(body, openai=True)
         pending = _pending(messages)
         if body.get("tools"):
             done = _settled_calls(messages)
@@ -94,44 +95,3 @@ def _settled_calls(messages: Sequence[Mapping[str, Any]]) -> set[tuple[str, str]
 def _text(message: Mapping[str, Any]) -> str:
     content = message.get("content") or ""
     return content if isinstance(content, str) else " ".join(part.get("text", "") for part in content)
-
-
-def flaws_in_wire(messages: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What a strict chat completions API refuses: calls and results that do not pair, roles out of order."""
-    calls: list[tuple[str, list[str]]] = []
-    for message in messages:
-        if message["role"] == "tool":
-            calls.append(("result", [message["tool_call_id"]]))
-        else:
-            calls.append(("other", [call["id"] for call in message.get("tool_calls") or ()]))
-    return list(_pairing_flaws(calls))
-
-
-def flaws_in_transcript(items: Sequence[Item]) -> list[str]:
-    """The same of a transcript folded from a journal."""
-    steps: list[tuple[str, list[str]]] = []
-    for item in items:
-        if isinstance(item, ToolItem):
-            steps.append(("result", [item.call_id]))
-        else:
-            steps.append(("other", [call.id for call in item.tool_calls] if isinstance(item, AssistantItem) else []))
-    return list(_pairing_flaws(steps))
-
-
-def _pairing_flaws(steps: Sequence[tuple[str, list[str]]]) -> Iterator[str]:
-    open_: list[str] = []
-    seen: set[str] = set()
-    for kind, ids in steps:
-        if kind == "result":
-            if ids[0] not in open_:
-                yield f"a result for {ids[0]}, which is not open"
-            open_ = [id_ for id_ in open_ if id_ != ids[0]]
-            continue
-        if open_:
-            yield f"no result for {open_}"
-        if len(set(ids)) != len(ids) or seen & set(ids):
-            yield f"a call id twice: {ids}"
-        seen |= set(ids)
-        open_ = list(ids)
-    if open_:
-        yield f"no result for {open_}"

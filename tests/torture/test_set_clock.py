@@ -1,4 +1,4 @@
-"""The whole process under a clock that is set by a day, forward and back, while it runs and while it is away.
+"""F63: the whole process under a clock that is set by a day, forward and back, while it runs and while it is away.
 
 Needs libfaketime (Debian's package `faketime`); without it the test is skipped and says so.
 """

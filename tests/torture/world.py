@@ -78,6 +78,7 @@ class World:
         self.platform: Platform = platform or TelegramPlatform()
         self.model = Model(pace_s)
         self.server = ModelServer(self.model)
+        self.server.looks = False  # the model does, for the verdict
         self.ledger = Ledger()
         self.said: list[Said] = []
         self.logged: list[int] = []  # minutes of each `/log`, no two alike

@@ -21,7 +21,7 @@ from gateway.http.api.server import ApiDeps, ApiServer
 from gateway.store.engine import Store
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class ApiParts:
     """The parts of a gateway that the API is in front of."""
 
@@ -36,8 +36,10 @@ class ApiParts:
     reread: Callable[[Address], None]  # a lane has something to say again
 
 
-def build_api(parts: ApiParts, agent: str, title: str, own_routes: Sequence[ApiRoute]) -> ApiServer:
-    """The API of the agent of this name, with the routes that only it has."""
+def build_api(parts: ApiParts, agent: str, title: str, own_routes: Sequence[ApiRoute]) -> ApiServer | None:
+    """The API of the agent of this name, with the routes that only it has; None where it is turned off."""
+    if not parts.account.enabled:
+        return None
     conversations = Conversations(parts.store, parts.channel, parts.account)
     routes = (
         *chat_routes(ChatRoutes(conversations, parts.store)),

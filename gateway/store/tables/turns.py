@@ -60,6 +60,18 @@ sa.Index(
     postgresql_where=turns.c.ended_at.is_not(None),
 )
 
+model_rests = sa.Table(
+    "model_rests",
+    metadata,
+    sa.Column("model", sa.String(255), primary_key=True),
+    sa.Column("gate", sa.String(16), primary_key=True),  # see agent.models.health.Gate
+    sa.Column("why", sa.String(16), nullable=False),  # see agent.errors.FailureKind
+    sa.Column("until", Instant, nullable=False),
+    sa.Column("strikes", sa.Integer, nullable=False),
+    sa.Column("mark", sa.String(16), nullable=False),  # of the key and the server it was
+)
+"""Models that are not asked for a while; none has an owner, they are the installation's."""
+
 crashes = sa.Table(
     "crashes",
     metadata,
@@ -86,6 +98,20 @@ events = sa.Table(
     sa.Column("at", Instant, nullable=False),
     sa.PrimaryKeyConstraint("session_id", "seq"),
     sa.UniqueConstraint("call_key", "kind"),
+)
+
+summaries = sa.Table(  # what stands for the older part of a conversation in one person's prompts
+    "summaries",
+    metadata,
+    sa.Column("session_id", Id, sa.ForeignKey("sessions.id"), primary_key=True),
+    sa.Column("user_id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("notes", sa.Text, nullable=False),
+    sa.Column("turn_id", Id, nullable=False),  # what is kept word for word begins with this turn
+    sa.Column("step", sa.SmallInteger, nullable=False),  # and, of its steps, with this one
+    sa.Column("condensed", sa.Integer, nullable=False),  # messages in the notes
+    sa.Column("left_out", sa.Integer, nullable=False),  # messages that are gone without a note
+    sa.Column("kept_at", Instant, nullable=False, index=True),
 )
 
 usage = sa.Table(

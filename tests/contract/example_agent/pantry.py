@@ -3,6 +3,7 @@
 Beside it a tool and a model that any agent may be given by name. Its tests: `tests/journeys/test_second_agent.py`.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -72,6 +73,13 @@ class PantryTools:
     async def put_item(self, context: ToolContext, arguments: ItemToPut) -> object:
         """Put one thing into the pantry."""
         return PutItem(arguments.item)
+
+    @tool(ItemToPut, effect=Effect.UNSAFE)
+    async def order_item(self, context: ToolContext, arguments: ItemToPut) -> object:
+        """Order one thing from the shop, for money."""
+        with Path(os.environ["PANTRY_ORDERS"]).open("a") as orders:
+            orders.write(f"{arguments.item}\n")
+        return {"ordered": arguments.item}
 
 
 def _tools(_store: Store) -> Sequence[Tool]:

@@ -103,15 +103,14 @@ async def test_a_key_that_makes_no_sense_is_not_made(
 async def test_a_key_for_somebody_is_an_identity_of_theirs(tmp_path: Path) -> None:
     """Whoever hears of changes knows them by it from then on."""
     store = await quick_store(tmp_path / "tenk.db")
-    changed: list[people.Person | None] = []
+    changed: list[people.Person] = []
     try:
         ana = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", "cli")
         await store.write(lambda connection: people.enrol(connection, ana, NOW))
-        operations = KeyOperations(store, lambda: NOW, lambda change: changed.append(change.person))
+        operations = KeyOperations(store, lambda: NOW, changed.append)
         made = await operations.create("mine", "chat", "telegram:42", "cli")
     finally:
         await store.aclose()
     (person,) = changed
-    assert person is not None
     assert {"telegram:42", f"api:{made['id']}:owner"} == person.identities
     assert person.user_id == made["for"]

@@ -8,7 +8,7 @@ from gateway.access.config import AccessConfig, Policy, Rules
 
 def test_nothing_said_means_pairing_and_empty_lists() -> None:
     """Nothing defaults to open."""
-    assert Rules(Policy.PAIRING, Policy.PAIRING, frozenset(), frozenset()) == AccessConfig().rules_of(
+    assert Rules(Policy.PAIRING, Policy.PAIRING, frozenset(), frozenset(), group_talk=True) == AccessConfig().rules_of(
         "telegram", "main"
     )
 
@@ -18,10 +18,12 @@ def test_an_account_differs_from_the_default_in_what_it_says() -> None:
     config = AccessConfig.model_validate(
         {"direct": "open", "accounts": {"telegram:main": {"groups": "allowlist", "allow": ["telegram:42"]}}}
     )
-    assert Rules(Policy.OPEN, Policy.ALLOWLIST, frozenset({"telegram:42"}), frozenset()) == config.rules_of(
-        "telegram", "main"
+    assert Rules(
+        Policy.OPEN, Policy.ALLOWLIST, frozenset({"telegram:42"}), frozenset(), group_talk=True
+    ) == config.rules_of("telegram", "main")
+    assert Rules(Policy.OPEN, Policy.PAIRING, frozenset(), frozenset(), group_talk=True) == config.rules_of(
+        "telegram", "other"
     )
-    assert Rules(Policy.OPEN, Policy.PAIRING, frozenset(), frozenset()) == config.rules_of("telegram", "other")
 
 
 @pytest.mark.parametrize(

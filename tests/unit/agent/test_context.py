@@ -43,12 +43,13 @@ def _numbered(item, at):
 
 
 def test_old_results_are_left_out_and_their_calls_stay():
-    """All but the newest two; the model still sees what it asked."""
-    items = [UserItem("q"), *CALL, *CALL, *CALL]
-    slim = blank_old_results(items)
+    """All but the newest; the model still sees what it asked. One that is shorter than the marker stays."""
+    long = ToolItem("c", "t", "x" * 200)
+    items = [UserItem("q"), CALL[0], long, *CALL, *CALL]
+    slim = blank_old_results(items, 2)
     assert [BLANKED, "{}", "{}"] == [item.content for item in slim if isinstance(item, ToolItem)]
     assert len(items) == len(slim)
-    assert slim == blank_old_results(slim)
+    assert slim == blank_old_results(slim, 2)
 
 
 def test_the_prompt_begins_with_the_same_bytes_for_everybody():

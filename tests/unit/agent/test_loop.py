@@ -5,7 +5,7 @@ import json
 
 from agent.loop import run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.ports import TextDelta, ToolStarted
+from agent.ports import TextDelta
 from agent.tools.base import Effect, ToolContext, ToolError
 from agent.transcript import (
     SKIPPED,
@@ -19,6 +19,7 @@ from agent.transcript import (
     UserItem,
     fold,
 )
+from agent.turn_progress import ToolStarted
 from tests.fakes.agents import a_tool, an_agent, double, returned
 from tests.fakes.turn_port import ANA, FakeTurnPort, a_turn
 
@@ -42,7 +43,7 @@ async def test_tools_run_and_their_results_are_read():
     assert ["Let me see."] == [item.text for item in items if isinstance(item, AssistantItem)]
     assert [42, 2] == [json.loads(item.content)["data"] for item in items[2:]]
     assert "42" == port.answer == port.shown.strip()
-    assert [ToolStarted("double")] * 2 == [event for event in port.progressed if isinstance(event, ToolStarted)]
+    assert ["double"] * 2 == [event.name for event in port.progressed if isinstance(event, ToolStarted)]
 
 
 async def test_f56_steering_between_tools_skips_the_rest():

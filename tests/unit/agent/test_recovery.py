@@ -123,20 +123,22 @@ async def test_f34_malformed_arguments_are_told_then_an_answer_is_forced():
 
 
 async def test_f41_f42_too_long_a_request_is_made_shorter_twice_then_told():
-    """The old tool results go first, then the history; when that is not enough the person is told."""
-    history = [UserItem("q"), AssistantItem("", (ToolCall("a", "double", "{}"),)), ToolItem("a", "double", "x" * 99),
+    """The old tool results go first, then the history is condensed, then left out; the person is told in the end."""
+    history = [UserItem("q"), AssistantItem("", (ToolCall("a", "double", "{}"),)), ToolItem("a", "double", "x" * 999),
                AssistantItem("", (ToolCall("b", "double", "{}"),)), ToolItem("b", "double", "y"),
                AssistantItem("", (ToolCall("c", "double", "{}"),)), ToolItem("c", "double", "z"),
                AssistantItem("ok")]  # fmt: skip
     port = FakeTurnPort()
-    model = ScriptedModel([ModelFailure(FailureKind.CONTEXT, "too long")] * 3)
+    too_long = ModelFailure(FailureKind.CONTEXT, "too long")
+    model = ScriptedModel([too_long, too_long, "Notes.", too_long, too_long])
     reason = await run_turn(a_turn(port, history=history), port, an_agent(model))
     assert EndReason.CONTEXT_EXHAUSTED is reason
-    first, second, third = model.requests
-    assert ["x" * 99, "y", "z"] == [item.content for item in first.items if isinstance(item, ToolItem)]
+    first, second, _, fourth, fifth = model.requests
+    assert ["x" * 999, "y", "z"] == [item.content for item in first.items if isinstance(item, ToolItem)]
     assert ["y", "z"] == [item.content for item in second.items if isinstance(item, ToolItem)][1:]
     assert "left out" in second.items[2].content
-    assert [UserItem("hello")] == list(third.items)
+    assert "Notes." in fourth.items[0].data and UserItem("hello") == fourth.items[1]
+    assert [UserItem("hello")] == list(fifth.items)
     taken = [event.rung for event in port.events if isinstance(event, Recovered)]
     assert [Rung.RESULTS_DROPPED, Rung.COMPACTED, Rung.HISTORY_DROPPED] == taken
 

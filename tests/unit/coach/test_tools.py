@@ -14,17 +14,33 @@ from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, FakePractice, a_sk
 
 NAMES = {
     "analyze_practice_patterns",
+    "cancel_reminders",
     "create_skill",
+    "delete_session",
     "edit_session",
+    "edit_skill",
+    "get_entries",
     "get_journey_stats",
     "get_practice_sessions",
     "get_user_skills",
+    "list_reminders",
     "log_practice",
+    "merge_skills",
     "save_weekly_plan",
+    "set_reminder",
+    "set_weekly_goal",
     "show_plan",
     "undo_last_log",
 }
-READS = {"analyze_practice_patterns", "get_journey_stats", "get_practice_sessions", "get_user_skills", "show_plan"}
+READS = {
+    "get_entries",
+    "analyze_practice_patterns",
+    "get_journey_stats",
+    "get_practice_sessions",
+    "get_user_skills",
+    "list_reminders",
+    "show_plan",
+}
 
 
 def some_practice() -> FakePractice:

@@ -96,7 +96,8 @@ class TestMenus:
         expected = [
             "coach",
             *("log", "stats", "skills", "plan", "export", "undo"),
-            *("start", "new", "stop", "mode", "timezone", "help"),
+            *("entries", "edit", "delete", "skill", "goal", "remind"),
+            *("start", "new", "stop", "retry", "mode", "timezone", "help"),
         ]
         for menu in menus.values():
             assert expected == [spec.name for spec in menu]

@@ -8,8 +8,10 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
-from agent.transcript import ModelResponded
+from agent.tools.base import Effect, Tool, ToolContext, tool, tools_of
+from agent.transcript import ModelResponded, ToolCall
 from channels.errors import Permanent, Retryable
 from channels.messages import Address, OutboundPart, Receipt, Rendered
 from gateway.delivery.config import DeliveryConfig
@@ -60,13 +62,13 @@ class WithoutDrafts(TimedChannel):
 
 @asynccontextmanager
 async def gateway(
-    loop: VirtualTimeLoop, path: Path, made: type[TimedChannel]
+    loop: VirtualTimeLoop, path: Path, made: type[TimedChannel], tools: tuple[Tool, ...] = ()
 ) -> AsyncIterator[tuple[Spine, TimedChannel]]:
     """Parts over a fresh store on this loop's clock."""
     store = await quick_store(path / "tenk.db")
     channel = made(limits=PACED, now=loop.time)
     spine = Spine(
-        store, channel, live=DeliveryConfig(), clock=lambda: NOON + timedelta(seconds=loop.elapsed_s)
+        store, channel, live=DeliveryConfig(), clock=lambda: NOON + timedelta(seconds=loop.elapsed_s), tools=tools
     )  # fmt: skip
     await spine.begin()
     loop.busy = lambda: store.engine.under_way + spine.delivery.long_texts.under_way > 0
@@ -78,12 +80,15 @@ async def gateway(
 
 
 def scene(
-    path: Path, play: Callable[[Spine, TimedChannel], Awaitable[None]], made: type[TimedChannel] = TimedChannel
+    path: Path,
+    play: Callable[[Spine, TimedChannel], Awaitable[None]],
+    made: type[TimedChannel] = TimedChannel,
+    tools: tuple[Tool, ...] = (),
 ) -> None:
     """Play what happens to one gateway."""
 
     async def on(loop: VirtualTimeLoop) -> None:
-        async with gateway(loop, path, made) as (spine, channel):
+        async with gateway(loop, path, made, tools) as (spine, channel):
             await play(spine, channel)
 
     run_virtually(on)
@@ -297,3 +302,38 @@ def test_who_reads_an_answer_already_is_not_told_that_it_takes_long(tmp_path: Pa
         await passes(5)
 
     scene(tmp_path, play)
+
+
+class Days(BaseModel):
+    """Arguments of the slow tool."""
+
+    days: int
+
+
+class SlowTools:
+    """One tool that takes its time and says so."""
+
+    @tool(Days, effect=Effect.NONE)
+    async def read_slowly(self, context: ToolContext, arguments: Days) -> object:
+        """Read."""
+        await passes(2)
+        context.report("Half of it is read")
+        await passes(2)
+        return "read"
+
+
+def test_what_a_tool_does_is_seen_while_there_is_no_answer(tmp_path: Path) -> None:
+    """The placeholder says it, each thing once, in the person's words; the answer takes its place."""
+
+    async def play(spine: Spine, channel: TimedChannel) -> None:
+        await spine.say("how was my month?")
+        await passes(0.1)
+        spine.model.give(ModelResponded(0, "", (ToolCall("c0", "read_slowly", '{"days": 30}'),)))
+        await passes(8)
+        spine.model.give("All fine.")
+        await passes(60)
+        assert ["…"] == [text for _, kind, _, text in channel.at_s if kind == "send"]
+        edits = [text for _, kind, _, text in channel.at_s if kind == "edit"]
+        assert ["Working: read slowly …", "Half of it is read …", "All fine."] == edits
+
+    scene(tmp_path, play, tools=tools_of(SlowTools()))

@@ -36,7 +36,7 @@ class Payer:
         await port.steer(0, ())
         ask = AskedCall(
             call_key=f"{turn.id}/0/0", step=0, tool="pay", arguments=f'{{"amount": "{self.amount}", "to": "acme *"}}',
-            why="test", may_remember=self.may_remember,
+            may_remember=self.may_remember,
         )  # fmt: skip
         if said := [item.text for event in port.events if event.kind == "steered" for item in event.items]:
             text = f"You say {said[-1]}."

@@ -8,7 +8,7 @@ from pydantic import SecretStr, ValidationError
 
 from agent.config import AgentConfig, ModelConfig
 from agent.models.offline import RuleAnswer
-from agent.models.select import UnknownModel, build_model
+from agent.models.select import ModelDeps, UnknownModel, build_model
 
 
 class Silence:
@@ -18,7 +18,7 @@ class Silence:
 
 async def test_names_choose_wires():
     """Offline and openai:NAME; a key is not needed with a base URL of one's own."""
-    assert "offline:rules" == build_model(ModelConfig(), Silence()).name
+    assert "offline:rules" == build_model(ModelConfig(), ModelDeps(Silence())).name
     assert "openai:gpt-9" == build_model(ModelConfig(name="openai:gpt-9", api_key=SecretStr("sk-x"))).name
     assert "openai:a:b" == build_model(ModelConfig(name="openai:a:b", base_url="http://127.0.0.1:1")).name
 
@@ -27,7 +27,7 @@ async def test_names_choose_wires():
 async def test_what_cannot_work_says_what_to_set(name):
     """An unknown wire, a missing name, a missing key."""
     with pytest.raises(UnknownModel, match=r"openai:NAME|OPENAI_API_KEY|ANTHROPIC_API_KEY"):
-        build_model(ModelConfig(name=name), Silence())
+        build_model(ModelConfig(name=name), ModelDeps(Silence()))
 
 
 async def test_offline_needs_rules():

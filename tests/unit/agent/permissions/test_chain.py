@@ -4,7 +4,7 @@ from itertools import product
 
 import pytest
 
-from agent.permissions.chain import CallFacts, Confirm, Mode, PermissionChain, Risk
+from agent.permissions.chain import CallFacts, Confirm, Mode, PermissionChain, SecurityRisk
 from agent.permissions.rules import Source, Verdict, parse_rule
 
 ALLOW, DENY, ASK, PASS = Verdict.ALLOW, Verdict.DENY, Verdict.ASK, Verdict.PASSTHROUGH
@@ -69,15 +69,17 @@ def test_always_is_offered_where_it_would_hold(source: Source, remembers: bool):
 @pytest.mark.parametrize(
     ("confirm", "risk", "outside", "own"),
     [
-        (Confirm.NEVER, Risk.HIGH, ALLOW, ALLOW),
-        (Confirm.RISKY, Risk.LOW, ALLOW, ALLOW),
-        (Confirm.RISKY, Risk.MEDIUM, ALLOW, ALLOW),
-        (Confirm.RISKY, Risk.HIGH, ASK, ASK),
-        (Confirm.RISKY, Risk.UNKNOWN, ASK, ALLOW),
-        (Confirm.ALWAYS, Risk.LOW, ASK, ASK),
+        (Confirm.NEVER, SecurityRisk.HIGH, ALLOW, ALLOW),
+        (Confirm.RISKY, SecurityRisk.LOW, ALLOW, ALLOW),
+        (Confirm.RISKY, SecurityRisk.MEDIUM, ALLOW, ALLOW),
+        (Confirm.RISKY, SecurityRisk.HIGH, ASK, ASK),
+        (Confirm.RISKY, SecurityRisk.UNKNOWN, ASK, ALLOW),
+        (Confirm.ALWAYS, SecurityRisk.LOW, ASK, ASK),
     ],
 )
-def test_a_score_and_confirmation_tighten_what_is_allowed(confirm: Confirm, risk: Risk, outside: Verdict, own: Verdict):
+def test_a_score_and_confirmation_tighten_what_is_allowed(
+    confirm: Confirm, risk: SecurityRisk, outside: Verdict, own: Verdict
+):
     """What only reads is never asked for on their account."""
     decide = chain((ALLOW, Source.LOCAL), confirm=confirm).decide
     assert outside is decide(call(risk=risk)).verdict
@@ -91,6 +93,6 @@ def test_a_score_never_loosens():
     for mode, confirm, hook, own, said in product(Mode, Confirm, Verdict, Verdict, (ALLOW, ASK, DENY, None)):
         rules = [] if said is None else [(said, Source.LOCAL)]
         plain = chain(*rules, mode=mode).decide(call(hook=hook, own=own)).verdict
-        for risk in Risk:
+        for risk in SecurityRisk:
             scored = chain(*rules, mode=mode, confirm=confirm).decide(call(hook=hook, own=own, risk=risk)).verdict
             assert strict[scored] >= strict[plain]

@@ -7,10 +7,13 @@ import pytest
 from pydantic import BaseModel
 
 from agent.journal import Journal
+from agent.permissions.chain import PermissionChain
 from agent.tools.arguments import SecurityRisk
-from agent.tools.base import Effect, ToolError, tool, tools_of
-from agent.tools.guards import Allow, Ask, Deny, NameRules, PostTool, PreTool
-from agent.tools.pipeline import PendingCall, Pipeline
+from agent.tools.base import Allow, Deny, Effect, ToolContext, ToolError, tool, tools_of
+from agent.tools.calls import PendingCall
+from agent.tools.guards import Ask, PostTool, PreTool, ToolUse
+from agent.tools.permit import ChainPermissions, name_rules
+from agent.tools.pipeline import Pipeline
 from agent.tools.toolbox import ToolBox
 from agent.transcript import CallOutcome, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
 from tests.fakes.agents import a_tool
@@ -49,6 +52,10 @@ class Guards:
 
     async def permission_denied(self, use, denied):
         self.log.append(("denied", denied.reason))
+
+
+def by_names(allow=(), deny=()):
+    return ChainPermissions(chain=PermissionChain(rules=name_rules(allow, deny)))
 
 
 class Shelf:
@@ -150,14 +157,6 @@ async def test_a_denied_call_does_not_run_and_is_told_of():
     assert ("denied", "not on a Sunday") == guards.log[-1]
 
 
-async def test_who_cannot_be_asked_has_not_agreed():
-    """Until a person can be asked, what would be asked is denied."""
-    guards = Guards(verdict=Ask("May it?"))
-    returned, _ = await put(guards, tools_of(Shelf(guards.log)), "look")
-    assert CallOutcome.DENIED is returned.outcome
-    assert "confirmation" in error(returned)
-
-
 async def test_permission_may_rewrite_the_input():
     """What runs, and what is journaled as intended, is the rewritten input; the tool checks it again."""
     guards = Guards(verdict=Allow({"path": "safe"}))
@@ -183,14 +182,14 @@ async def test_what_the_hooks_decide_reaches_the_permission():
     assert ("permission", "/home/.", Deny("no")) in guards.log
 
 
-@pytest.mark.parametrize(("hooked", "outcome"), [(Deny("no"), "denied"), (Allow(), "done"), (Ask("?"), "denied")])
+@pytest.mark.parametrize(("hooked", "outcome"), [(Deny("no"), Deny), (Allow(), Allow), (Ask("?"), Ask)])
 async def test_todays_rules_heed_hooks_but_never_past_a_deny(hooked, outcome):
     """A hook may allow what would be asked for, and deny anything; it cannot allow what the rules deny."""
     guards = Guards()
-    use = type("Use", (), {"tool": tools_of(Shelf(guards.log))[0]})
-    verdict = await NameRules().decide(use, hooked)
-    assert (outcome == "done") is isinstance(verdict, Allow)
-    assert isinstance(await NameRules(deny=("l*",)).decide(use, hooked), Deny)
+    use = ToolUse(tools_of(Shelf(guards.log))[0], Path(), ToolContext(ANA, NOW, "t/0/0"))
+    verdict = await by_names().decide(use, hooked)
+    assert outcome is type(verdict)
+    assert isinstance(await by_names(deny=("l*",)).decide(use, hooked), Deny)
 
 
 async def test_what_a_hook_makes_of_a_result_is_a_second_event():

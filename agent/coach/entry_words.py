@@ -1,0 +1,160 @@
+"""The arguments of `/entries`, `/edit` and `/delete`: days, a skill, which of several, and what is right instead. Pure.
+
+These are arguments of commands, in an order that help names. What people say in sentences is read elsewhere.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+
+from agent.calendar import week_of
+from agent.coach.durations import find_duration
+from agent.coach.practice import Skill, name_key
+from agent.wellformed import clean
+
+MAX_CHARS = 1_200
+
+DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class DayRange:
+    """Days from one to another, both included."""
+
+    first: date
+    last: date
+
+
+@dataclass(frozen=True, slots=True)
+class WantedEntries:
+    """Which entries are meant, and the words behind that."""
+
+    span: DayRange | None = None  # None: no day was said
+    skill: Skill | None = None
+    pick: int | None = None  # "#2": the second of those listed
+    rest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NewValues:
+    """What is right instead; what is None stays."""
+
+    minutes: int | None = None
+    skill: str | None = None
+    day: date | None = None
+    notes: str | None = None
+
+
+_WEEKDAYS = {
+    "monday": 0, "tuesday": 1, "wednesday": 2, "thursday": 3, "friday": 4, "saturday": 5, "sunday": 6,
+    "lunes": 0, "martes": 1, "miércoles": 2, "miercoles": 2, "jueves": 3, "viernes": 4, "sábado": 5, "sabado": 5,
+    "domingo": 6,
+}  # fmt: skip
+_DAYS = {"today": 0, "hoy": 0, "yesterday": 1, "ayer": 1, "anteayer": 2}
+_ISO = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?!\d)")
+_NUMBERS = re.compile(r"(\d{1,2})[./](\d{1,2})(?:[./](\d{4}))?(?![\d./])")
+_PICK = re.compile(r"#(\d{1,3})(?!\d)")
+_LINK = re.compile(r"(?:on|el|la|the|of|de|del)(?:\s+|\Z)", re.IGNORECASE)
+_TO = re.compile(r"(?:^|\s)(?:to|a)\s+(?P<name>.+)\Z", re.IGNORECASE)
+_ON = re.compile(r"(?:^|\s)(?:on|el)\s+(?P<day>[^\s].*)\Z", re.IGNORECASE)
+
+
+def read_wanted(text: str, today: date, week_start: int, skills: Sequence[Skill]) -> WantedEntries:
+    """Day or days first, or the skill; "#2" picks one; the rest is left as it is."""
+    wanted = WantedEntries(rest=clean(text[:MAX_CHARS]))
+    for _ in range(4):
+        before, rest = wanted, _LINK.sub("", wanted.rest, count=1) if _LINK.match(wanted.rest) else wanted.rest
+        if wanted.span is None and (day := _take_days(rest, today, week_start)) is not None:
+            wanted = replace(wanted, span=day[0], rest=day[1])
+        elif wanted.skill is None and (named := take_skill(rest, skills)) is not None:
+            wanted = replace(wanted, skill=named[0], rest=named[1])
+        elif wanted.pick is None and (picked := _PICK.match(rest)) is not None:
+            wanted = replace(wanted, pick=int(picked[1]), rest=rest[picked.end() :].strip())
+        if wanted is before:
+            break
+    return wanted
+
+
+def read_values(text: str, today: date, skills: Sequence[Skill]) -> NewValues:
+    """What follows the entry: "40m", "to piano", "on tuesday", ": scales", in this order; what is not there stays."""
+    said, colon, notes = text.partition(":") if not re.search(r"\d:\d", text) else (text, "", "")
+    values = NewValues(notes=notes.strip() if colon else None)
+    duration = find_duration(said)
+    if duration is not None:
+        values = replace(values, minutes=duration.minutes)
+        said = f"{said[: duration.start]} {said[duration.end :]}".strip()
+    on = _ON.search(said)
+    if on is not None and (day := _take_days(on["day"], today, 0)) is not None and not day[1]:
+        values = replace(values, day=day[0].first)
+        said = said[: on.start()].strip()
+    to = _TO.search(said)
+    if to is not None:
+        named = take_skill(to["name"], skills)
+        values = replace(values, skill=named[0].name if named is not None and not named[1] else to["name"].strip())
+    return values
+
+
+def take_skill(text: str, skills: Sequence[Skill]) -> tuple[Skill, str] | None:
+    """The skill whose name the text begins with, the longest of several, and what follows."""
+    key = name_key(text)
+    for skill in sorted(skills, key=lambda each: -len(name_key(each.name))):
+        name = name_key(skill.name)
+        if name and key.startswith(name) and not key[len(name) : len(name) + 1].isalnum():
+            words = len(name.split())
+            return skill, (text.split(maxsplit=words)[words] if len(text.split()) > words else "").strip(" ,")
+    return None
+
+
+def _take_days(text: str, today: date, week_start: int) -> tuple[DayRange, str] | None:
+    """The days that the text begins with, and what follows."""
+    for pattern, span in _SPANS:
+        if (found := re.match(rf"(?:{pattern})(?!\w)", text, re.IGNORECASE)) is not None:
+            return span(today, week_start), text[found.end() :].strip(" ,")
+    word, _, rest = text.partition(" ")
+    day = _day_of(word.casefold().strip(" ,.:"), today)
+    return None if day is None else (DayRange(day, day), rest.strip(" ,"))
+
+
+def _day_of(word: str, today: date) -> date | None:
+    """A weekday is the last one there was, today not counted."""
+    if word in _DAYS:
+        return today - _DAYS[word] * DAY
+    if word in _WEEKDAYS:
+        return today - ((today.weekday() - _WEEKDAYS[word] - 1) % 7 + 1) * DAY
+    try:
+        if (iso := _ISO.fullmatch(word)) is not None:
+            return date(int(iso[1]), int(iso[2]), int(iso[3]))
+        if (numbers := _NUMBERS.fullmatch(word)) is not None:
+            day = date(int(numbers[3] or today.year), int(numbers[2]), int(numbers[1]))
+            return day if day <= today or numbers[3] else day.replace(year=day.year - 1)
+    except ValueError:
+        return None
+    return None
+
+
+def _week(day: date, week_start: int) -> DayRange:
+    first = week_of(day, week_start)
+    return DayRange(first, first + 6 * DAY)
+
+
+def _month(day: date) -> DayRange:
+    first = day.replace(day=1)
+    return DayRange(first, (first + 31 * DAY).replace(day=1) - DAY)
+
+
+_SPANS: tuple[tuple[str, Callable[[date, int], DayRange]], ...] = (
+    ("last week|(?:la )?semana pasada", lambda today, start: _week(today - 7 * DAY, start)),
+    ("last month|(?:el )?mes pasado", lambda today, _: _month(today.replace(day=1) - DAY)),
+    ("this month|month|este mes|mes", lambda today, _: _month(today)),
+    ("this week|week|esta semana|semana", _week),
+)
+
+
+def spelled_hours(text: str) -> int | None:
+    """Minutes of a goal: "500h", "5 hours", "90m", and a bare number as hours; None where there is none."""
+    text = text.strip()
+    if text.isdecimal() and len(text) < 7:
+        return int(text) * 60
+    found = find_duration(text)
+    return found.minutes if found is not None else None

@@ -1,0 +1,101 @@
+"""Changes of reminders, what each gives back, and what is said of it, of what is listed, and of one that is due."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, time, timedelta
+
+from pydantic import BaseModel, ConfigDict
+
+from agent.coach.reminders import EVERY_DAY, Reminder
+from agent.coach.texts import COACH_TEXTS, say, say_day
+from agent.language import escape
+
+
+@dataclass(frozen=True, slots=True)
+class SetReminder:
+    """Remind the person from now on, or once."""
+
+    at: time
+    weekdays: tuple[int, ...] = EVERY_DAY  # () with a day
+    day: date | None = None
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelReminders:
+    """Take one reminder away, or all."""
+
+    reminder_id: str | None = None
+
+
+class _ReminderResult(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ReminderSet(_ReminderResult):
+    """`SetReminder`."""
+
+    reminder_id: str
+    at: str  # HH:MM
+    weekdays: tuple[int, ...]
+    day: date | None
+    about: str
+    next_day: date
+    zone: str
+    now: str  # HH:MM in the zone
+
+
+class RemindersCancelled(_ReminderResult):
+    """`CancelReminders`."""
+
+    count: int
+
+
+def reminder_text(language: str, change: ReminderSet | RemindersCancelled, today: date) -> str:
+    """What was changed."""
+    if isinstance(change, RemindersCancelled):
+        return COACH_TEXTS.plural(language, "remind.cancelled", change.count)
+    about = say(language, "remind.about", about=escape(change.about)) if change.about else ""
+    when = _days(language, change.weekdays, change.day, today)
+    first = _ahead(language, change.next_day, today)
+    values = {"when": when, "time": change.at, "about": about, "next": first, "now": change.now}
+    key = "remind.set_once" if change.day is not None else "remind.set"
+    text = say(language, key, zone=escape(change.zone), **values)
+    return f"{text} {say(language, 'remind.zone_unsure')}" if change.zone == "UTC" else text
+
+
+def reminders_text(language: str, reminders: Sequence[Reminder], today: date) -> str:
+    """All of them, numbered, and how to take one away."""
+    if not reminders:
+        return say(language, "remind.none")
+    lines = []
+    for number, reminder in enumerate(reminders, start=1):
+        about = f": {escape(reminder.about)}" if reminder.about else ""
+        when = _days(language, reminder.weekdays, reminder.day, today)
+        lines.append(f"{number}. {reminder.at:%H:%M}, {when}{about}")
+    return "\n\n".join((say(language, "remind.title"), "\n".join(lines), say(language, "remind.how_off")))
+
+
+def due_text(language: str, at: str, about: str, *, late: bool, done: str, streak: str) -> str:
+    """One that is due: what of, and what there is to build on; `done` is today's practice, `streak` the days, or ""."""
+    first = say(language, "remind.due_about", time=at, about=escape(about)) if about else ""
+    first = first or say(language, "remind.due", time=at)
+    if done:
+        more = say(language, "remind.done", done=done)
+    else:
+        more = say(language, "remind.streak", streak=streak) if streak else say(language, "remind.begin")
+    return " ".join((first, more, *([say(language, "remind.late", time=at)] if late else [])))
+
+
+def _days(language: str, weekdays: Sequence[int], day: date | None, today: date) -> str:
+    if day is not None:
+        return _ahead(language, day, today)
+    if tuple(weekdays) == EVERY_DAY:
+        return say(language, "remind.daily")
+    return ", ".join(say(language, f"weekday.{weekday}") for weekday in weekdays)
+
+
+def _ahead(language: str, day: date, today: date) -> str:
+    if day == today:
+        return say(language, "day.today")
+    return say(language, "day.tomorrow") if day - today == timedelta(days=1) else say_day(language, day, today)

@@ -1,0 +1,160 @@
+"""Reminders: what one is, when it is next due in its person's zone, and the arguments of `/remind`. Pure.
+
+A slot is a date of the person's own and a time on their wall; it comes once, whatever the clocks do. A time that a day
+does not have (02:30 when clocks go forward) comes as much later as they jump; one that it has twice, the first time.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, time, timedelta
+
+from agent.calendar import zone_of
+from agent.wellformed import clean
+
+MAX_CHARS = 300
+MAX_ABOUT_CHARS = 100
+DAY = timedelta(days=1)
+EVERY_DAY = tuple(range(7))
+
+LATE_FOR = timedelta(hours=6)
+"""What was missed for longer than this is not said any more; of several missed slots the last is said, once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """One reminder as it is kept."""
+
+    id: str
+    at: time  # on the person's wall
+    weekdays: tuple[int, ...]  # Monday 0; () where it is for one day
+    day: date | None  # the one day; None: every week
+    about: str  # what of; "": practice
+    next_at: datetime | None  # aware UTC; None: never again
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One time at which a reminder is said."""
+
+    day: date  # the person's own
+    at: datetime  # aware UTC
+
+
+def next_slot(
+    at: time, weekdays: Sequence[int], day: date | None, zone: str, after: datetime, after_day: date | None = None
+) -> Slot | None:
+    """The first slot later than `after`, on a date later than `after_day`; None where none is left."""
+    where = zone_of(zone)
+    first = after.astimezone(where).date() - DAY
+    for candidate in (day,) if day is not None else (first + ahead * DAY for ahead in range(10)):
+        if (after_day is not None and candidate <= after_day) or (day is None and candidate.weekday() not in weekdays):
+            continue
+        instant = datetime.combine(candidate, at, where).astimezone(UTC)
+        if instant > after:
+            return Slot(candidate, instant)
+    return None
+
+
+def last_slot(reminder: Reminder, zone: str, now: datetime, before: Slot) -> Slot:
+    """The last slot up to now, from the one that is due on."""
+    slot = before
+    if now - slot.at > 8 * DAY:
+        slot = next_slot(reminder.at, reminder.weekdays, reminder.day, zone, now - 8 * DAY) or slot
+    while (later := next_slot(reminder.at, reminder.weekdays, reminder.day, zone, slot.at, slot.day)) is not None:
+        if later.at > now:
+            break
+        slot = later
+    return slot
+
+
+def exists(day: date, at: time, zone: str) -> bool:
+    """Whether the day has this time: an hour is left out where clocks go forward."""
+    local = datetime.combine(day, at, zone_of(zone))
+    return local.astimezone(UTC).astimezone(zone_of(zone)).replace(tzinfo=None) == local.replace(tzinfo=None)
+
+
+@dataclass(frozen=True, slots=True)
+class ReminderWords:
+    """What `/remind` says."""
+
+    at: time | None = None  # None: no time was found
+    weekdays: tuple[int, ...] = ()
+    day: date | None = None
+    about: str = ""
+    bad_time: str = ""  # what looked like a time and is none
+
+
+_TIME = re.compile(
+    r"(?:(?:at|a las|a la)\s+)?(?<!\d)(?P<h>\d{1,2})"
+    r"(?:[:.](?P<m>\d{2})(?:\s?(?P<ap>am|pm))?|\s?(?P<ap2>am|pm)|h(?P<m2>\d{2})?)(?!\w)",
+    re.IGNORECASE,
+)
+_WEEKDAY_WORDS = {
+    0: "mon monday mondays lun lunes", 1: "tue tues tuesday tuesdays mar martes",
+    2: "wed wednesday wednesdays mié mie miércoles miercoles", 3: "thu thur thurs thursday thursdays jue jueves",
+    4: "fri friday fridays vie viernes", 5: "sat saturday saturdays sáb sab sábado sabado sábados sabados",
+    6: "sun sunday sundays dom domingo domingos",
+}  # fmt: skip
+_WEEKDAYS = {word: weekday for weekday, words in _WEEKDAY_WORDS.items() for word in words.split()}
+_GROUPS = {
+    "daily": EVERY_DAY, "everyday": EVERY_DAY, "diario": EVERY_DAY, "diariamente": EVERY_DAY,
+    "weekdays": (0, 1, 2, 3, 4), "laborables": (0, 1, 2, 3, 4), "weekend": (5, 6), "weekends": (5, 6),
+    "finde": (5, 6),
+}  # fmt: skip
+_PHRASES = (("every day", "daily"), ("cada día", "diario"), ("cada dia", "diario"), ("todos los días", "diario"),
+            ("todos los dias", "diario"), ("fin de semana", "finde"), ("de la mañana", "am"), ("de la tarde", "pm"),
+            ("de la noche", "pm"))  # fmt: skip
+_DAYS = {"today": 0, "hoy": 0, "tomorrow": 1, "mañana": 1, "manana": 1}
+_FILLERS = frozenset(["on", "el", "la", "los", "las", "every", "cada", "for", "para", "to", "and", "y", "me"])
+
+
+def read_reminder(text: str, today: date) -> ReminderWords:
+    """Time and days in any order, "19:00 mon,wed guitar" or "tomorrow 7pm"; the rest is what of."""
+    said = clean(text[:MAX_CHARS])
+    for phrase, word in _PHRASES:
+        said = re.sub(rf"\b{phrase}\b", word, said, flags=re.IGNORECASE)
+    found = _TIME.search(said)
+    words = ReminderWords()
+    if found is not None:
+        at = _time_of(found)
+        words = replace(words, at=at, bad_time="" if at else found[0])
+        said = f"{said[: found.start()]} {said[found.end() :]}"
+    return _with_days(words, said, today)
+
+
+def _with_days(words: ReminderWords, said: str, today: date) -> ReminderWords:
+    weekdays: set[int] = set()
+    about: list[str] = []
+    for word in said.split():
+        parts = [part for part in re.split(r"[,;/]", word.casefold().strip(".")) if part]
+        if about:
+            about.append(word)
+        elif parts and all(part in _WEEKDAYS or part in _GROUPS for part in parts):
+            for part in parts:
+                weekdays.update(_GROUPS.get(part, (_WEEKDAYS.get(part, 0),)))
+        elif (day := _day_of(parts[0] if parts else "", today)) is not None and words.day is None:
+            words = replace(words, day=day)
+        elif word.casefold() not in _FILLERS:
+            about.append(word)
+    chosen = () if words.day is not None else tuple(sorted(weekdays)) or EVERY_DAY
+    return replace(words, weekdays=chosen, about=" ".join(about)[:MAX_ABOUT_CHARS].strip(" ,:"))
+
+
+def _time_of(found: re.Match[str]) -> time | None:
+    hour, minute = int(found["h"]), int(found["m"] or found["m2"] or 0)
+    half = (found["ap"] or found["ap2"] or "").lower()
+    if half and not 1 <= hour <= 12:
+        return None
+    if half:
+        hour = hour % 12 + (12 if half == "pm" else 0)
+    return time(hour, minute) if hour < 24 and minute < 60 else None
+
+
+def _day_of(word: str, today: date) -> date | None:
+    if word in _DAYS:
+        return today + _DAYS[word] * DAY
+    try:
+        return date.fromisoformat(word) if len(word) == len("2026-01-01") else None
+    except ValueError:
+        return None

@@ -1,0 +1,284 @@
+"""Puts words together to what they mean: amounts, days, skills, phrases, else one word; each with its role. Pure.
+
+One walk through the message. Where the two languages disagree on a word, the language of the message decides.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from agent.coach.understanding.amounts import read_amount, read_number
+from agent.coach.understanding.clocks import read_clock, read_clock_range
+from agent.coach.understanding.days import Day, read_day
+from agent.coach.understanding.english import ENGLISH
+from agent.coach.understanding.phrases import Phrases, phrase_end, phrases_by_first_word
+from agent.coach.understanding.skills import KnownSkills, new_skill_of
+from agent.coach.understanding.spanish import SPANISH
+from agent.coach.understanding.tables import LanguageTable, Twist, WordRole
+from agent.coach.understanding.words import Word, plain_of
+
+_MARKS = {
+    **dict.fromkeys(",:;()-–—|[]*•·+_", WordRole.COMMA),
+    **dict.fromkeys(".!…", WordRole.STOP),
+    **dict.fromkeys('"“”«»', WordRole.QUOTE),
+    **dict.fromkeys("?¿", WordRole.QUESTION),
+    "¡": WordRole.OPENING,
+}
+_AT = frozenset({"at", "a", "las", "la", "around", "sobre"})
+_COUNTED = frozenset(
+    [
+        "minutes",
+        "minute",
+        "mins",
+        "min",
+        "m",
+        "hours",
+        "hour",
+        "h",
+        "minutos",
+        "minuto",
+        "horas",
+        "hora",
+        "dias",
+        "days",
+        "weeks",
+    ]
+)
+NEWLINE = "⏎"
+"""Stands for the end of a line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One or more words that mean something together."""
+
+    role: WordRole
+    start: int  # of the words
+    end: int
+    minutes: int = 0  # of an amount
+    unit: int = 1  # minutes that a bare number behind this amount counts
+    day: Day | None = None
+    skill: str = ""
+    twist: Twist | None = None
+    until: int = 0  # of an amount between two times: the minute of the day at which it ends
+    is_new: bool = False  # of a skill: it is none of theirs yet
+    is_first_person: bool = False  # the form of the verb says that the speaker did it
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """One language's words and phrases, by how they are found."""
+
+    roles: Mapping[str, WordRole]
+    twists: Mapping[str, Twist]
+    phrases: Phrases  # to places in `meanings`
+    meanings: tuple[WordRole | Twist, ...]
+
+
+def _lexicon(table: LanguageTable) -> Lexicon:
+    roles = {word: WordRole(role) for role, words in table.roles.items() for word in words.split()}
+    twists = {word: Twist(twist) for twist, words in table.twists.items() for word in words.split()}
+    bare_roles = {plain_of(word): role for word, role in roles.items() if plain_of(word) not in twists}
+    bare_twists = {plain_of(word): twist for word, twist in twists.items() if plain_of(word) not in bare_roles | roles}
+    meanings: list[WordRole | Twist] = [WordRole(role) for role in table.phrases]
+    meanings += [Twist(twist) for twist in table.twisted_phrases]
+    phrases: dict[str, int] = {}
+    for place, said in enumerate((*table.phrases.values(), *table.twisted_phrases.values())):
+        phrases.update(dict.fromkeys(filter(None, said.split("; ")), place))
+    return Lexicon({**bare_roles, **roles}, {**bare_twists, **twists}, phrases_by_first_word(phrases), tuple(meanings))
+
+
+LEXICONS = {table.code: _lexicon(table) for table in (ENGLISH, SPANISH)}
+_VAGUE_PHRASES = phrases_by_first_word(dict.fromkeys(f"{ENGLISH.vague}; {SPANISH.vague}".split("; "), 0))
+_TIME_PHRASES = phrases_by_first_word(dict.fromkeys(f"{ENGLISH.times}; {SPANISH.times}".split("; "), 0))
+
+
+def language_of_words(words: Sequence[Word], default: str) -> str:
+    """The language of which more words are in its table and in no other; the default where neither has more."""
+    score = dict.fromkeys(LEXICONS, 0)
+    for word in words:
+        known = [
+            code for code, lexicon in LEXICONS.items() if word.text in lexicon.roles or word.text in lexicon.twists
+        ]
+        if len(known) == 1 and word.is_name:
+            score[known[0]] += 1
+        if word.text in {"¿", "¡"} or "ñ" in word.text:
+            score["es"] += 1
+    best = max(score, key=lambda code: score[code])
+    return best if list(score.values()).count(score[best]) == 1 else default
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """Who says it, and when: data, never looked up."""
+
+    now: datetime  # the person's own
+    skills: KnownSkills
+    language: str = "en"  # theirs, where the words tell none
+
+
+def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk]:
+    """What the words mean, in order."""
+    reader = _ChunkReader(words, circumstances)
+    found: list[Chunk] = []
+    at = 0
+    while at < len(words):
+        chunk = reader.read(at)
+        found.append(chunk)
+        at = chunk.end
+    return _in_context(found)
+
+
+def _in_context(chunks: list[Chunk]) -> list[Chunk]:
+    """What only what stands beside it makes clear: "35 of piano" behind "20 minutes", "instead of guitar"."""
+    unit = 0
+    for at, chunk in enumerate(chunks):
+        behind = "".join(later.role for later in chunks[at + 1 : at + 4])
+        if chunk.role in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT):
+            unit = chunk.unit
+        elif chunk.role is WordRole.NUMBER and unit and chunk.minutes and re.match("PT?S", behind):
+            if unit == 1 or chunk.minutes <= 4:
+                chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=chunk.minutes * unit, unit=unit)
+        elif chunk.role is WordRole.INSTEAD:
+            negates = re.match("[GTfP]*S", behind) is not None
+            role, twist = (WordRole.OTHER, Twist.NEGATED) if negates else (WordRole.WHILE, None)
+            chunks[at] = replace(chunk, role=role, twist=twist)
+    return chunks
+
+
+class _ChunkReader:
+    """Reads one chunk after the other."""
+
+    def __init__(self, words: Sequence[Word], circumstances: Circumstances) -> None:
+        self._words = words
+        self._today = circumstances.now.date()
+        self._skills = circumstances.skills
+        first = language_of_words(words, circumstances.language)
+        self._lexicons = [LEXICONS[first], *(lexicon for code, lexicon in LEXICONS.items() if code != first)]
+        self._first_is_spanish = first == "es"
+
+    def read(self, at: int) -> Chunk:
+        """The chunk that begins here."""
+        word = self._words[at]
+        if not word.text[0].isalnum() and word.text[0] not in "½¼¾":
+            return self._mark(at)
+        for read in (self._time, self._amount, self._day, self._skill, self._phrase):
+            found = read(at)
+            if found is not None:
+                return found
+        return self._word(at)
+
+    def _mark(self, at: int) -> Chunk:
+        text = self._words[at].text
+        role = _MARKS.get(text)
+        if role is None:
+            for lexicon in self._lexicons:
+                if text in lexicon.roles:
+                    return Chunk(lexicon.roles[text], at, at + 1)
+                if text in lexicon.twists:
+                    return Chunk(WordRole.OTHER, at, at + 1, twist=lexicon.twists[text])
+            role = WordRole.STOP if text == NEWLINE or unicodedata.category(text[0]) in ("So", "Sk") else WordRole.OTHER
+        if text == "+" and role is WordRole.COMMA:
+            role = WordRole.AND
+        return Chunk(role, at, at + 1, twist=Twist.UNCLEAR if role is WordRole.OTHER else None)
+
+    def _time(self, at: int) -> Chunk | None:
+        """Between two times, or a time of day."""
+        between = read_clock_range(self._words, at)
+        if between is not None:
+            role = WordRole.AMOUNT_CLOCK if between.is_clear else WordRole.AMOUNT_VAGUE
+            return Chunk(role, at, between.end, minutes=between.minutes, until=between.until)
+        found = phrase_end(_TIME_PHRASES, self._words, at)
+        if found is not None:
+            return Chunk(WordRole.TIME, at, found[1])
+        return self._time_of_day(at) if self._words[at].plain in _AT else None
+
+    def _time_of_day(self, at: int) -> Chunk | None:
+        """As "at 7", "a las siete"; a bare number behind "a" is none."""
+        clock = read_clock(self._words, at + 1)
+        if clock is None or (clock.end < len(self._words) and self._words[clock.end].plain in _COUNTED):
+            return None
+        behind = self._words[at + 1].plain
+        is_time = clock.is_time or self._words[at].plain in {"at", "las"} or behind == "las"
+        return Chunk(WordRole.TIME, at, clock.end) if is_time else None
+
+    def _amount(self, at: int) -> Chunk | None:
+        found = read_amount(self._words, at)
+        if found is None:
+            vague = phrase_end(_VAGUE_PHRASES, self._words, at)
+            return None if vague is None else Chunk(WordRole.AMOUNT_VAGUE, at, vague[1])
+        behind = self._words[found.end].plain if found.end < len(self._words) else ""
+        before = self._words[at - 1].plain if at else ""
+        if behind in {"ago", "atras"} or before == "hace":
+            return Chunk(WordRole.OTHER, at, found.end + (behind in {"ago", "atras"}), twist=Twist.LASTS)
+        role = WordRole.AMOUNT_VAGUE if found.vague else WordRole.AMOUNT_SHORT if found.short else WordRole.AMOUNT
+        return Chunk(role, at, found.end, minutes=found.whole, unit=found.unit)
+
+    def _day(self, at: int) -> Chunk | None:
+        plural = self._words[at].plain == "los" and at + 1 < len(self._words)
+        if plural:
+            return None
+        found = read_day(self._words, at, self._today)
+        return None if found is None else Chunk(found.role, at, found.end, day=found)
+
+    def _skill(self, at: int) -> Chunk | None:
+        found = self._skills.find(self._words, at)
+        return None if found is None else Chunk(WordRole.SKILL, at, found[1], skill=found[0])
+
+    def _phrase(self, at: int) -> Chunk | None:
+        for lexicon in self._lexicons:
+            found = phrase_end(lexicon.phrases, self._words, at)
+            if found is not None:
+                meaning = lexicon.meanings[found[0]]
+                is_spanish = lexicon is LEXICONS["es"]
+                if isinstance(meaning, Twist):
+                    return Chunk(WordRole.OTHER, at, found[1], twist=meaning)
+                return Chunk(meaning, at, found[1], is_first_person=is_spanish)
+        return None
+
+    def _word(self, at: int) -> Chunk:
+        word = self._words[at]
+        if word.is_number:
+            return self._number(at)
+        return self._act(at) or self._known_word(at) or self._unknown_word(at)
+
+    def _act(self, at: int) -> Chunk | None:
+        """A verb that means a skill of theirs."""
+        plain = self._words[at].plain
+        if plain in self._skills.acts:
+            skill = self._skills.acts[plain]
+            return Chunk(WordRole.ACT, at, at + 1, skill=skill, is_first_person=self._first_is_spanish)
+        if plain in self._skills.acting:
+            return Chunk(WordRole.ACTING, at, at + 1, skill=self._skills.acting[plain])
+        return None
+
+    def _known_word(self, at: int) -> Chunk | None:
+        """A word of a table, as it is written before as it may be meant."""
+        word = self._words[at]
+        for form in (word.text, word.plain):
+            for lexicon in self._lexicons:
+                if form in lexicon.roles:
+                    return Chunk(lexicon.roles[form], at, at + 1, is_first_person=lexicon is LEXICONS["es"])
+                if form in lexicon.twists:
+                    return Chunk(WordRole.OTHER, at, at + 1, twist=lexicon.twists[form])
+        return None
+
+    def _unknown_word(self, at: int) -> Chunk:
+        word = self._words[at]
+        if "'" in word.text:  # it holds a verb: I'd, they've, that's
+            return Chunk(WordRole.OTHER, at, at + 1, twist=Twist.UNCLEAR)
+        if read_number(self._words, at) is not None:
+            return self._number(at)
+        new = new_skill_of(word.plain)
+        if new is None:
+            return Chunk(WordRole.CONTENT, at, at + 1)
+        return Chunk(WordRole.ACT, at, at + 1, skill=new, is_new=True, is_first_person=self._first_is_spanish)
+
+    def _number(self, at: int) -> Chunk:
+        """A number of which no unit is said."""
+        found = read_number(self._words, at)
+        if found is None or found[0].denominator != 1:
+            return Chunk(WordRole.NUMBER, at, at + 1)
+        return Chunk(WordRole.NUMBER, at, found[1], minutes=int(found[0]))

@@ -1,0 +1,121 @@
+"""Finds a person's skills among the words: by name, as a verb ("ran", "dibujé"), and nearly ("gutiar"). Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from agent.coach.practice import name_key
+from agent.coach.understanding.english import ENGLISH
+from agent.coach.understanding.spanish import SPANISH
+from agent.coach.understanding.words import Word, plain_of, words_of
+
+_TABLES = (ENGLISH, SPANISH)
+MAX_SKILLS = 200
+MIN_NEAR_CHARS = 4
+
+
+def _forms(tables: Sequence[Mapping[str, str]]) -> dict[str, frozenset[str]]:
+    """For each name of a skill the verbs that mean doing it, all without accents."""
+    return {plain_of(name): frozenset(plain_of(forms).split()) for table in tables for name, forms in table.items()}
+
+
+_ACTS = _forms([table.acts for table in _TABLES])
+_ACTING = _forms([table.acting for table in _TABLES])
+_NEW = {
+    form: name
+    for table in _TABLES
+    for name, forms in reversed(list(table.acts.items()))
+    for form in plain_of(forms).split()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownSkills:
+    """A person's skills, ready to be found."""
+
+    by_first: Mapping[
+        str, tuple[tuple[tuple[str, ...], str], ...]
+    ]  # from a name's first word to names, the longest first
+    acts: Mapping[str, str]  # from "ran" to the skill it is
+    acting: Mapping[str, str]
+    names: tuple[tuple[str, str], ...]  # without accents, and as the person spells it
+
+    def find(self, words: Sequence[Word], at: int) -> tuple[str, int] | None:
+        """The longest skill whose name begins here, and where it ends."""
+        for name, skill in self.by_first.get(words[at].plain, ()):
+            end = _end_of(name, words, at)
+            if end:
+                return skill, end
+        return None
+
+    def near(self, word: str) -> str | None:
+        """The one skill that this word was probably meant for; None where there is none or more than one."""
+        if len(word) < MIN_NEAR_CHARS or len(word) > 40:
+            return None
+        found = {skill for name, skill in self.names if _is_near(word, name)}
+        return found.pop() if len(found) == 1 else None
+
+
+def know(skills: Sequence[str]) -> KnownSkills:
+    """The skills of these names."""
+    by_first: dict[str, list[tuple[tuple[str, ...], str]]] = {}
+    acts: dict[str, str] = {}
+    acting: dict[str, str] = {}
+    names = []
+    for skill in sorted(skills[:MAX_SKILLS], key=len, reverse=True):
+        words = tuple(word.plain for word in words_of(name_key(skill)))
+        if not words:
+            continue
+        by_first.setdefault(words[0], []).append((words, skill))
+        joined = " ".join(words)
+        names.append((joined, skill))
+        for form in _ACTS.get(joined, ()):
+            acts.setdefault(form, skill)
+        for form in _ACTING.get(joined, ()):
+            acting.setdefault(form, skill)
+    return KnownSkills({first: tuple(found) for first, found in by_first.items()}, acts, acting, tuple(names))
+
+
+def new_skill_of(word: str) -> str | None:
+    """The usual name of the skill that a verb means: "ran" is running."""
+    return _NEW.get(word)
+
+
+def _end_of(name: Sequence[str], words: Sequence[Word], at: int) -> int:
+    """Where this name ends that begins here, hyphens aside; 0 where another word stands between."""
+    for part in name:
+        if at < len(words) and words[at].text == "-" and part != "-":
+            at += 1
+        if at >= len(words) or words[at].plain != part:
+            return 0
+        at += 1
+    return at
+
+
+def _is_near(word: str, name: str) -> bool:
+    """Whether a word is a slip of this name, or a part of it."""
+    if " " in name:
+        return word in name.split()
+    if (
+        len(name) >= 5
+        and len(word) >= 5
+        and (name.startswith(word) or word.startswith(name))
+        and abs(len(name) - len(word)) <= 2
+    ):
+        return True
+    allowed = 1 if len(name) < 8 else 2
+    return abs(len(word) - len(name)) <= allowed and name[:1] == word[:1] and _distance(word, name) <= allowed
+
+
+def _distance(word: str, other: str) -> int:
+    """How many letters are to be added, left out, changed or swapped with the next to get to the other."""
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, letter in enumerate(word, 1):
+        following = [at]
+        for to, wanted in enumerate(other, 1):
+            cost = min(row[to] + 1, following[to - 1] + 1, row[to - 1] + (letter != wanted))
+            if at > 1 and to > 1 and letter == other[to - 2] and word[at - 2] == wanted:
+                cost = min(cost, before[to - 2] + 1)
+            following.append(cost)
+        before, row = row, following
+    return row[-1]

@@ -1,0 +1,355 @@
+"""Spanish: the words of its table. Data, no rules."""
+
+from agent.coach.understanding.tables import LanguageTable
+
+SPANISH = LanguageTable(
+    code="es",
+    numbers={
+        "uno": 1, "dos": 2, "tres": 3, "cuatro": 4, "cinco": 5, "seis": 6, "siete": 7, "ocho": 8, "nueve": 9,
+        "diez": 10, "once": 11, "doce": 12, "trece": 13, "catorce": 14, "quince": 15, "dieciséis": 16, "diecisiete": 17,
+        "dieciocho": 18, "diecinueve": 19, "veinte": 20, "veintiuno": 21, "veintidós": 22, "veintitrés": 23,
+        "veinticuatro": 24, "veinticinco": 25, "veintiséis": 26, "veintisiete": 27, "veintiocho": 28, "veintinueve": 29,
+        "treinta": 30, "cuarenta": 40, "cincuenta": 50, "sesenta": 60, "setenta": 70, "ochenta": 80, "noventa": 90,
+        "cien": 100, "ciento": 100, "cero": 0, "veintiun": 21, "veintiún": 21,
+    },
+    ones=frozenset(
+        ["un", "una"]
+    ),
+    hours=frozenset(
+        ["hora", "horas", "horaz", "horita", "horitas", "hs"]
+    ),
+    minutes=frozenset(
+        ["mimutos", "minitos", "minutito", "minutitos", "minuto", "minutos"]
+    ),
+    half=frozenset(
+        ["media", "medio"]
+    ),
+    quarter=frozenset(
+        ["cuartito", "cuarto", "cuartos"]
+    ),
+    conjunctions=frozenset(
+        ["con", "y"]
+    ),
+    days={
+        "hoy": 0, "esta mañana": 0, "esta tarde": 0, "este mediodía": 0, "hace un rato": 0, "hace un ratito": 0,
+        "ahora mismo": 0, "recién": 0, "ayer": 1, "anoche": 1, "ayr": 1, "anteayer": 2, "antier": 2, "antes de ayer": 2,
+        "anteanoche": 2, "antiayer": 2, "antes de anoche": 2,
+    },
+    open_days={
+        "esta noche": 0,
+    },
+    parts=(
+        "por la mañana; por la tarde; por la noche; a la noche; a la tarde; a la mañana; en la noche; en la tarde; en "
+        "la mañana; de noche; al mediodía; a mediodía; de madrugada; temprano; de la mañana; de la tarde; de la "
+        "noche; noche; tarde; tempranito; mismo"
+    ),
+    weekdays={
+        "lunes": 0, "martes": 1, "miércoles": 2, "jueves": 3, "viernes": 4, "sábado": 5, "domingo": 6, "miercóles": 2,
+        "juebes": 3, "biernes": 4,
+    },
+    months={
+        "enero": 1, "febrero": 2, "marzo": 3, "abril": 4, "mayo": 5, "junio": 6, "julio": 7, "agosto": 8,
+        "septiembre": 9, "setiembre": 9, "octubre": 10, "noviembre": 11, "diciembre": 12, "ene": 1, "dic": 12, "ago": 8,
+        "sept": 9,
+    },
+    times=(
+        "por la mañana; por la tarde; por la noche; al mediodía; a mediodía; de madrugada; en la noche; en la tarde; "
+        "a la noche; a la tarde; en la mañana; después de comer; después de cenar; después de almorzar; antes de "
+        "cenar; antes de comer; antes de dormir; después del trabajo; antes del trabajo; después de desayunar; antes "
+        "de desayunar; después del desayuno; antes de trabajar; al salir del trabajo; después de clase; antes de "
+        "almorzar; a la hora de comer; después de la cena; después de la comida; antes de la cena; antes de la "
+        "comida; antes de acostarme; de noche"
+    ),
+    periods=(
+        "la semana pasada; esta semana; el mes pasado; este mes; el año pasado; este año; el otro día; este finde; el "
+        "finde; el fin de semana; este fin de semana; el finde pasado; el fin de semana pasado; hace unos días; "
+        "últimamente; estos días; toda la semana; la otra vez"
+    ),
+    vague=(
+        "un poco; un poquito; un rato; un ratito; un buen rato; algo de; unos minutos; varios minutos; algunos "
+        "minutos; unas horas; varias horas; todo el día; toda la tarde; toda la mañana; toda la noche; un montón; "
+        "horas y horas; unos minutitos; mucho tiempo; poco tiempo; un toque; un cachito; horas"
+    ),
+    phrases={
+        "O": (
+            "por favor; buenos días; buenas tardes; buenas noches; se me olvidó decirte que; olvidé decirte que; se "
+            "me olvidó decir que; se me olvidó anotarlo; se me olvidó apuntarlo; se me olvidó anotar; por fin; me "
+            "olvidé de anotarlo; olvidé anotarlo; olvidé apuntarlo; se me pasó anotarlo; se me pasó apuntarlo; quería "
+            "contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; la verdad; pues mira; "
+            "pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; algo es "
+            "algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; otra vez; "
+            "dios mío; sin excusas; mejor que nada; yo solo; yo sola; me olvidé de decirte que; olvidé decir que; se "
+            "me olvidó contarte que; no problem"
+        ),
+        "c": (
+            "además de; y también; y además; así como; y otra; y otros; y luego; y después; y despues"
+        ),
+        "C": (
+            "después de eso; luego de eso"
+        ),
+        "B": (
+            "así que; asi que; aun así; sin embargo; ya que; a pesar de; por eso; y yo"
+        ),
+        "t": (
+            "antes de; después de; antes del; después del; a pesar; gracias a; hasta que"
+        ),
+        "J": (
+            "al final; por lo menos; al menos"
+        ),
+        "F": (
+            "más o menos; algo así como; nada más; poco más de; casi casi"
+        ),
+        "W": (
+            "he estado; yo estuve"
+        ),
+        "s": (
+            "le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le meti; le eche"
+        ),
+        "v": (
+            "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me puse con; conseguí hacer; "
+            "pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me curré; me marqué; me puse a "
+            "practicar; me puse a tocar; le di a; le di al; pude con"
+        ),
+        "e": (
+            "salí a; fui a; sali a; salí de; me fui a"
+        ),
+        "w": (
+            "sobre todo; más que nada; para entrar en calor; para calentar"
+        ),
+        "R": (
+            "en vez de; en lugar de"
+        ),
+    },
+    twisted_phrases={
+        "habit": (
+            "al día; a la semana; al mes; por día; por semana; a diario; cada día; todos los días; todas las mañanas; "
+            "todas las noches; todas las tardes; dos veces; tres veces; los lunes; los martes; los miércoles; los "
+            "jueves; los viernes; los sábados; los domingos; por sesión; por las noches; por las mañanas; por las "
+            "tardes; cada noche; cada mañana; de chiquito; de pequeño; de niño; de niña; de joven; de chico; hace "
+            "años; en la uni; los findes"
+        ),
+        "future": (
+            "voy a; vamos a; va a; la semana que viene; el mes que viene; que viene; más tarde; a punto de; iba a; "
+            "íbamos a; para mañana; mañana por la mañana; a ver si; por delante; me toca; por hacer"
+        ),
+        "negated": (
+            "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; casi "
+            "practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de"
+        ),
+        "joke": (
+            "es broma; en sueños; en mis sueños; en mi cabeza; en teoría; es mentira; era broma; sí claro; si claro; "
+            "no fui yo; ya quisiera; qué va; ni en sueños; en mi imaginación; no es verdad; no es cierto; me lo "
+            "inventé; de mentira; de mentiritas; día de los inocentes; si tú lo dices; en un videojuego; en el "
+            "videojuego; en realidad no; te lo creíste; en otra vida"
+        ),
+        "wish": (
+            "me gustaría; me encantaría; tengo que; tenía que; tendría que; hay que; tengo ganas; debería haber; "
+            "tendría que haber; podría haber; me apetece; me propuse; tuve que; había que; hubo que; me apetecía; se "
+            "supone; se suponía"
+        ),
+        "doubt": (
+            "tal vez; a lo mejor; puede que; no sé; no recuerdo; no me acuerdo; no estoy seguro; no estoy segura; o "
+            "algo así; no se si; capaz que; por ahí; creo que; o fue; me parece"
+        ),
+        "goal": (
+            "mi meta; mi objetivo; llegar a"
+        ),
+        "reported": (
+            "según; por ejemplo; mi profe dice"
+        ),
+        "others": (
+            "mi hijo; mi hija; mi hermano; mi hermana; mi amigo; mi amiga; mi marido; mi mujer; mi esposa; mi esposo; "
+            "mi profesor; mi profesora; mi profe; mi madre; mi padre; mi mamá; mi papá; mi novio; mi novia; mi nieto; "
+            "mi nieta; mi vecino; mi vecina; la banda; mi perro; mi gato; mi primo; mi prima; mi jefe; un amigo; una "
+            "amiga; un compañero"
+        ),
+        "lasts": (
+            "de largo; de duración; es de; son de; era de"
+        ),
+        "hypothetical": (
+            "a menos que; siempre que; en caso de; con tal de; si hubiera; si hubiese"
+        ),
+        "unclear": (
+            "más de; menos de; como mucho; como máximo; como mínimo; en total; o más; o menos"
+        ),
+    },
+    roles={
+        "I": (
+            "yo"
+        ),
+        "h": (
+            "he"
+        ),
+        "J": (
+            "también ya recién finalmente justo además incluso todavía aún acá aquí solamente únicamente solo sólo "
+            "apenas nomás nomas"
+        ),
+        "O": (
+            "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
+            "claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff pues mira "
+            "venga dale listo amigo amiga ahora holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae "
+            "parce vaya anda ole"
+        ),
+        "L": (
+            "anota apunta registra apúntame anótame añade agrega suma anotá apuntá registrá agregá anotame sumá"
+        ),
+        "V": (
+            "practiqué practicqué practiqe praktiqué"
+        ),
+        "v": (
+            "toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí aprendí leccioné "
+            "perfeccioné avancé acabé alcancé hise ise jugé toke toqe estudie"
+        ),
+        "s": (
+            "dediqué pasé invertí metí saqué estuve anduve eché"
+        ),
+        "Q": (
+            "practicado"
+        ),
+        "q": (
+            "tocado estudiado hecho ensayado entrenado trabajado repasado dedicado pasado jugado terminado completado "
+            "sacado aprendido metido"
+        ),
+        "E": (
+            "acabo"
+        ),
+        "f": (
+            "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar"
+        ),
+        "G": (
+            "practicando tocando estudiando ensayando entrenando repasando haciendo trabajando jugando aprendiendo "
+            "practicándo"
+        ),
+        "o": (
+            "hecho hecha hechos hechas listo lista listos listas terminado terminada completado completada "
+            "completados ✅ ☑ ✔ ✓"
+        ),
+        "F": (
+            "durante unos unas casi aproximadamente como otros otras otra otro aprox por exactamente justo"
+        ),
+        "p": (
+            "sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio"
+        ),
+        "P": (
+            "de del con a al en para"
+        ),
+        "T": (
+            "el la los las mi un una mis lo este nuestra"
+        ),
+        "c": (
+            "y e más + &"
+        ),
+        "C": (
+            "luego después entonces"
+        ),
+        "B": (
+            "pero porque aunque pues mas sino"
+        ),
+        "t": (
+            "que mientras tras junto entre sola seguido seguidos seguidas seguida sin"
+        ),
+        "w": (
+            "bonita bonito"
+        ),
+    },
+    twists={
+        "negated": (
+            "no nunca jamás nada tampoco ni ninguno ninguna ningún nadie salté salte faltó cancelé cancelado "
+            "cancelada perdí perdido olvidé olvide fallé aplazado aplazada aplacé pospuse pendiente pendientes cero "
+            "dejé evité suspendido suspendida"
+        ),
+        "future": (
+            "mañana voy vas vamos pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
+            "quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado previsto programado prometí "
+            "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban íbamos "
+            "haremos empezaré espera toca tocará adelante dentro"
+        ),
+        "wish": (
+            "quiero quieres quisiera querría quería queria ojalá podría puedo puedes debo debería deberíamos necesito "
+            "intento intenté pienso espero deseo propuse gustaría encantaría tengo tienes tiene tenía tendría "
+            "pretendo apetece ganas pensaba pensando debí intente planeando hubiera hubiese habría saco"
+        ),
+        "goal": (
+            "meta metas objetivo objetivos reto desafío propósito"
+        ),
+        "habit": (
+            "cada diario diaria diarios diarias suelo solía siempre normalmente generalmente habitualmente veces "
+            "semanal semanales practico toco hago corro medito juego entreno practicaba tocaba hacía hacia estudiaba "
+            "jugaba dibujaba corría corria entrenaba usualmente sábados domingos semanas meses años año mes promedio "
+            "antes llevo llevaba sigo frecuentemente regularmente dedico paso"
+        ),
+        "reminder": (
+            "recuérdame recordame recordar recordarme recuerda recordatorio recordatorios alarma temporizador avísame "
+            "avisame avisar despiértame llámame cronómetro"
+        ),
+        "hypothetical": (
+            "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo"
+        ),
+        "doubt": (
+            "quizá quizás creo acaso supongo capaz posiblemente probablemente seguramente o u parece"
+        ),
+        "reported": (
+            "dice dicen dijo dije dijiste decía contó cuenta preguntó pregunta escribió escribo escribí leí ejemplo "
+            "asegura afirma según escribe comentó jura"
+        ),
+        "joke": (
+            "broma bromeo bromeando mentira mentí miento falso sueño soñé sueños chiste ajá 🙄 🤥 😜 😉 😏 imaginario "
+            "ficción virtual mentiroso"
+        ),
+        "command": (
+            "deshaz deshacer deshazlo deshacé borra borrá borrar bórralo quita quitar elimina elimine ignora ignorar "
+            "olvida cambia cambiá cambiar corrige edita cancela anotes registres añadas apuntes agregues deja dejá "
+            "archiva renombra pon ponme muéstrame enséñame exporta"
+        ),
+        "others": (
+            "tú tu usted ustedes vos él ella ellos ellas nosotros nosotras les su sus se te quien quién alguien "
+            "hermano hermana hijo hija hijos esposa esposo mujer marido madre padre mamá papá novio novia niño niña "
+            "nieto nieta abuelo abuela primo prima vecino vecina vecinos profesor profesora profe maestro maestra "
+            "compañero compañera jefe perro gato bebé hizo practicó tocó estudió jugó corrió dibujó meditó ensayó "
+            "entrenó hicieron tocaron tocamos practicamos hicimos estudiamos ensayamos jugamos practicaron coro banda "
+            "orquesta gente todos"
+        ),
+        "lasts": (
+            "es son está están era eran fue fueron sería estaría duran dura duró duraba tarda tardó tardé cuesta "
+            "cuestan empieza empezó clase clases lección lecciones curso cursos vídeo vídeos video videos película "
+            "películas concierto conciertos tutorial tutoriales charla reunión reuniones cita examen exámenes prueba "
+            "autobús bus tren vuelo viaje conduje manejé pausa pausas descanso siesta retraso cola vi viendo escuché "
+            "escuchando leí leyendo partido canción canciones episodio podcast disco documental serie dormí descansé "
+            "tienda audición estaba haya"
+        ),
+        "question": (
+            "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles cuanto cuantos cuanta cuantas cual donde "
+            "quién cuando"
+        ),
+        "self": (
+            "me mí"
+        ),
+        "unclear": (
+            "practica toca estudia ensaya juega entrena "
+            "practica toca estudia ensaya juega entrena menos demasiado demasiada muchos muchas bastante máximo "
+            "mínimo maximo minimo récord racha segundo segundos afinar afinando afiné limpiar limpiando limpié "
+            "buscando busqué arreglé arreglando comprar compré comprando vender vendí esperé esperando esto esta esa "
+            "ese eso aquello hora horas minuto minutos cuarto hasta desde contra sobre ha han hemos había haber hay "
+            "hace sido suena suenan significa sirve basta bastan cansa aburro pagué viendo total media enfermo "
+            "enferma atasco tarde hable hablé hablando"
+        ),
+    },
+    acts={
+        "correr": "corrí corri troté", "dibujo": "dibujé dibuje", "dibujar": "dibujé dibuje",
+        "meditación": "medité medite", "meditar": "medité medite", "canto": "canté cante", "cantar": "canté cante",
+        "programación": "programé programe codeé", "programar": "programé programe codeé", "escritura": "escribí",
+        "escribir": "escribí", "natación": "nadé nade", "nadar": "nadé nade", "pintura": "pinté pinte",
+        "pintar": "pinté pinte", "baile": "bailé baile", "bailar": "bailé baile", "cocina": "cociné cocine",
+        "cocinar": "cociné cocine", "lectura": "leí", "leer": "leí", "ciclismo": "pedaleé", "escalada": "escalé escale",
+        "tejer": "tejí", "costura": "cosí", "patinaje": "patiné", "carrera": "corrí", "fotografía": "fotografié",
+        "boxeo": "boxeé", "remo": "remé", "malabares": "malabareé", "ganchillo": "tejí",
+    },
+    acting={
+        "correr": "corriendo", "dibujo": "dibujando", "dibujar": "dibujando", "meditación": "meditando",
+        "canto": "cantando", "cantar": "cantando", "programación": "programando", "programar": "programando",
+        "escritura": "escribiendo", "escribir": "escribiendo", "natación": "nadando", "nadar": "nadando",
+        "pintura": "pintando", "pintar": "pintando", "baile": "bailando", "bailar": "bailando", "cocina": "cocinando",
+        "escalada": "escalando", "meditar": "meditando", "patinaje": "patinando", "lectura": "leyendo",
+        "leer": "leyendo", "malabares": "malabareando", "tejer": "tejiendo",
+    },
+)  # fmt: skip

@@ -1,0 +1,222 @@
+"""Finds what somebody surely says that they practised: the shapes of it, and what around it makes it unsure. Pure.
+
+A statement is a stretch of chunks in one of a few shapes; it begins where a clause begins and ends where one may end.
+What else the message says is then looked through for what takes it back: a joke, a condition, somebody else's words.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from agent.coach.understanding import shapes
+from agent.coach.understanding.chunks import Chunk
+from agent.coach.understanding.entries import AMOUNTS, Practised, day_of, drafts_of, entries_of
+from agent.coach.understanding.tables import Twist, WordRole
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a message says was practised."""
+
+    practised: tuple[Practised, ...]
+    is_sure: bool
+    is_said: bool  # somebody says that they did it; else it is as terse as in a log book
+    end: int  # of the chunks; what stands behind is a note
+
+
+_ALWAYS = frozenset({Twist.JOKE, Twist.HYPOTHETICAL, Twist.REPORTED, Twist.COMMAND, Twist.DOUBT, Twist.REMINDER})
+"""What takes a statement back wherever it stands."""
+
+_BEHIND = _ALWAYS | {Twist.NEGATED}
+_BESIDE_TERSE = _BEHIND | {Twist.FUTURE, Twist.WISH, Twist.GOAL, Twist.HABIT}
+_IN_TAIL = frozenset({Twist.OTHERS, Twist.SELF})
+_IN_WHILE = frozenset({Twist.OTHERS, Twist.SELF, Twist.UNCLEAR, Twist.LASTS})
+
+
+_SPEAKERS = frozenset({WordRole.SUBJECT, WordRole.I_HAVE, WordRole.WAS_AT_IT})
+_VERBS = frozenset(
+    {WordRole.PRACTISED, WordRole.DID, WordRole.SPENT, WordRole.ACT, WordRole.HE, WordRole.JUST_DONE, WordRole.WENT}
+)
+_PAUSES = frozenset({WordRole.COMMA, WordRole.STOP, WordRole.AND, WordRole.THEN, WordRole.BUT})
+_SAYS_NOTHING = _PAUSES | {
+    WordRole.OPENING,
+    WordRole.ADVERB,
+    WordRole.DAY,
+    WordRole.DAY_EITHER,
+    WordRole.TIME,
+    WordRole.ABOUT,
+}
+_MORE_TO_TELL = AMOUNTS - {WordRole.NUMBER} | {WordRole.AMOUNT_VAGUE, WordRole.DAY_UNREAD}
+
+
+def letters_of(chunks: Sequence[Chunk]) -> str:
+    """The roles in a row, for the shapes."""
+    return "".join(chunk.role for chunk in chunks)
+
+
+@dataclass(frozen=True, slots=True)
+class _Core:
+    """Chunks that have the shape of a statement."""
+
+    start: int
+    end: int
+    is_said: bool  # somebody says that they did it
+    is_new: bool = False  # of a skill that is none of theirs yet
+
+
+def find_statement(chunks: Sequence[Chunk], now: datetime, said_of: Callable[[Chunk], str]) -> Statement | None:
+    """What the message says was practised; None where it says nothing so. `said_of` gives a chunk's own words."""
+    letters = letters_of(chunks)
+    cores = _cores(chunks, letters)
+    if not cores:
+        return None
+    sure = all(_stands(chunks, letters, cores, number) for number in range(len(cores)))
+    practised: list[Practised] = []
+    for core in cores:
+        inside = _with_name(chunks[core.start : core.end], said_of) if core.is_new else chunks[core.start : core.end]
+        found, clear = entries_of(inside, now, is_said=core.is_said)
+        sure = sure and clear
+        practised += found
+    said = any(core.is_said for core in cores)
+    return Statement(tuple(practised), sure and bool(practised), said, cores[-1].end)
+
+
+def _cores(chunks: Sequence[Chunk], letters: str) -> list[_Core]:
+    cores: list[_Core] = []
+    at = 0
+    for begin in (match.start() for match in shapes.CLAUSE.finditer(letters)):
+        core = _core(chunks, letters, cores, begin) if begin >= at else None
+        if core is not None:
+            cores.append(core)
+            at = core.end
+    return cores
+
+
+def _core(chunks: Sequence[Chunk], letters: str, cores: Sequence[_Core], begin: int) -> _Core | None:
+    """The statement that begins here."""
+    strong = shapes.SPOKEN.match(letters, begin)
+    if strong is not None and _has_speaker(chunks, cores, begin, strong.end()):
+        return _Core(begin, strong.end(), is_said=True)
+    weak = shapes.TERSE.match(letters, begin)
+    if weak is not None:
+        said, done = bool(weak["did"]), bool(weak["done"])
+        if said or _may_be_terse(letters, cores, begin, done=done):
+            return _Core(begin, weak.end(), is_said=said or done)
+    spoken = shapes.NEW_SPOKEN.match(letters, begin)
+    if spoken is not None and _has_speaker(chunks, cores, begin, spoken.end()):
+        return _Core(begin, spoken.end(), is_said=True, is_new=True)
+    terse = shapes.NEW_TERSE.match(letters, begin)
+    if terse is not None and _may_be_terse(letters, cores, begin, done=False):
+        return _Core(begin, terse.end(), is_said=False, is_new=True)
+    return None
+
+
+def _with_name(core: Sequence[Chunk], said_of: Callable[[Chunk], str]) -> list[Chunk]:
+    """The chunks with the content words as one new skill."""
+    if any(chunk.role is WordRole.ACT for chunk in core):
+        return list(core)
+    names = [at for at, chunk in enumerate(core) if chunk.role is WordRole.CONTENT]
+    first, last = names[0], names[-1]
+    name = " ".join(said_of(chunk) for chunk in core[first : last + 1] if chunk.role is not WordRole.QUOTE)
+    skill = Chunk(WordRole.SKILL, core[first].start, core[last].end, skill=name, is_new=True)
+    return [*core[:first], skill, *core[last + 1 :]]
+
+
+def _has_speaker(chunks: Sequence[Chunk], cores: Sequence[_Core], begin: int, end: int) -> bool:
+    """Whether the speaker says it of themselves: "I", a verb in the first person, or nobody else was spoken of."""
+    core = chunks[begin:end]
+    if any(chunk.role in _SPEAKERS for chunk in core[:4]):
+        return True
+    verb = next((chunk for chunk in core if chunk.role in _VERBS), None)
+    if verb is not None and verb.is_first_person:
+        return True
+    before = chunks[cores[-1].end if cores else 0 : begin]
+    spoken = [chunk for chunk in before if chunk.role not in _SAYS_NOTHING]
+    if not spoken:
+        return True
+    if any(chunk.twist is Twist.OTHERS for chunk in spoken):
+        return False
+    if any(chunk.role in _SPEAKERS for chunk in spoken):
+        return True
+    apart = any(chunk.role in (WordRole.STOP, WordRole.BUT) for chunk in before[-2:])
+    return apart and any(chunk.twist is Twist.SELF for chunk in spoken)
+
+
+def _may_be_terse(letters: str, cores: Sequence[_Core], begin: int, *, done: bool) -> bool:
+    """Whether a log book's line may begin here: at the start, behind another, or where it says that it is done."""
+    start = cores[-1].end if cores else 0
+    between = letters[start:begin]
+    if shapes.LEADING.fullmatch(between):
+        return True
+    return done and between.endswith(".")
+
+
+def _stands(chunks: Sequence[Chunk], letters: str, cores: Sequence[_Core], number: int) -> bool:
+    """Whether nothing around a statement takes it back."""
+    core = cores[number]
+    start, end, strong = core.start, core.end, core.is_said
+    if "?" in letters or ('"' in letters and not core.is_new):
+        return False
+    if shapes.ANOTHER.match(letters[end:]) or (letters[end - 1] != "w" and shapes.ANOTHER_NAME.match(letters[end:])):
+        return False  # "45 minutes of guitar and piano": how long each?
+    if not _tail_stands(chunks[end:]):
+        return False
+    inside = {index for core in cores for index in range(core.start, core.end)}
+    if number == len(cores) - 1 and _more_amounts(chunks[end:]):
+        return False
+    for index, chunk in enumerate(chunks):
+        if chunk.twist is None or index in inside:
+            continue
+        if chunk.twist in (_ALWAYS if strong and index < start else _BEHIND if strong else _BESIDE_TERSE):
+            return False
+    return True
+
+
+def _more_amounts(tail: Sequence[Chunk]) -> bool:
+    """Whether an amount follows in a clause that nothing turns into something else: how much of what?"""
+    amount = turned = False
+    for chunk in tail:
+        if chunk.role in _PAUSES:
+            if amount and not turned:
+                return True
+            amount = turned = False
+        amount = amount or chunk.role in AMOUNTS - {WordRole.NUMBER}
+        turned = turned or chunk.twist is not None
+    return amount and not turned
+
+
+def _tail_stands(tail: Sequence[Chunk]) -> bool:
+    """Whether what follows without a pause only tells more."""
+    allowed = _IN_TAIL
+    for chunk in tail:
+        if chunk.role in _PAUSES:
+            return True
+        if chunk.role in (WordRole.WHILE, WordRole.OF, WordRole.IN):
+            allowed = _IN_WHILE
+        if chunk.twist is not None and chunk.twist not in allowed:
+            return False
+        if chunk.role in _MORE_TO_TELL:
+            return False
+    return True
+
+
+_LACKING = (
+    (shapes.NO_SKILL, "skill"),
+    (shapes.DID_AMOUNT, "inherited"),
+    (shapes.VAGUE, "amount"),
+    (shapes.NO_AMOUNT, "amount"),
+)
+
+
+def find_lacking(chunks: Sequence[Chunk], now: datetime) -> tuple[str, Practised] | None:
+    """What somebody says they practised without saying what or how long; "skill" or "amount" is what lacks."""
+    letters = letters_of(chunks)
+    for begin in (match.start() for match in shapes.CLAUSE.finditer(letters)):
+        for pattern, lacks in _LACKING:
+            found = pattern.match(letters, begin)
+            if found is None or not _has_speaker(chunks, (), begin, found.end()):
+                continue
+            core = chunks[begin : found.end()]
+            draft = drafts_of(core)[0]
+            return lacks, Practised(draft.minutes, draft.skill, day_of(draft.day, now.date()))
+    return None

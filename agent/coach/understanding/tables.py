@@ -1,0 +1,113 @@
+"""What a language's table holds: one shape for every language, words and what they can be. Data, no rules.
+
+A word's role is one letter, with which `shapes` spells its shapes; they stand in `WordRole`. A word that stands in no
+table is content: the name of a skill, or a word of a note.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class WordRole(StrEnum):
+    """What a word, or several as one, can be in a sentence about practice."""
+
+    SUBJECT = "I"  # i, yo
+    HAVE = "H"  # have
+    I_HAVE = "A"  # i've
+    HE = "h"  # the Spanish auxiliary, which a participle follows
+    ADVERB = "J"  # just, also, ya
+    OPENING = "O"  # hi, ok, please
+    LOG = "L"  # log, anota
+    PRACTISED = "V"  # verbs that mean practising and nothing else
+    DID = "v"
+    FITTED = "g"  # got, squeezed: done only with the "in" behind it
+    SPENT = "s"
+    PRACTISED_PARTICIPLE = "Q"
+    PARTICIPLE = "q"
+    JUST_DONE = "E"  # "acabo de", which an infinitive follows
+    INFINITIVE = "f"
+    WAS_AT_IT = "W"  # estuve, "I was": a gerund follows
+    WENT = "e"
+    GERUND = "G"
+    DONE = "o"  # done, hecho, a tick
+    ABOUT = "F"  # for, about, unos
+    PRACTICE = "p"  # session, exercises
+    OF = "P"
+    THE = "T"
+    AND = "c"
+    THEN = "C"
+    BUT = "B"
+    WHILE = "t"  # begins what only tells more: while, before, after
+    INSTEAD = "R"  # before a skill of theirs: it was not done
+    IN = "i"
+    COMMA = ","
+    STOP = "."
+    QUOTE = '"'
+    QUESTION = "?"
+    NUMBER = "n"
+    CONTENT = "w"
+    OTHER = "x"  # may turn what is said into something else; its `Twist` says into what
+    AMOUNT_SHORT = "d"  # 45m
+    AMOUNT = "D"
+    AMOUNT_CLOCK = "a"  # from 7 to 8:30
+    AMOUNT_VAGUE = "m"  # 30 or 40 minutes, a bit
+    DAY = "Y"  # surely today or past
+    DAY_EITHER = "y"  # Monday, tonight: may be still to come
+    DAY_UNREAD = "u"  # 3/4, last week
+    TIME = "K"  # at seven, in the morning
+    SKILL = "S"
+    ACT = "k"  # ran, drew: a skill of theirs as a verb
+    ACTING = "j"  # dibujando
+
+
+class Twist(StrEnum):
+    """What a word can turn a sentence into, other than one's own past practice."""
+
+    NEGATED = "negated"
+    FUTURE = "future"
+    WISH = "wish"
+    GOAL = "goal"
+    HABIT = "habit"
+    REMINDER = "reminder"
+    HYPOTHETICAL = "hypothetical"
+    DOUBT = "doubt"
+    REPORTED = "reported"
+    JOKE = "joke"
+    COMMAND = "command"  # undo, ignore
+    OTHERS = "others"
+    LASTS = "lasts"  # a video, a lesson, a bus
+    QUESTION = "question"
+    SELF = "self"  # me, myself: no more than that
+    UNCLEAR = "unclear"  # none of these, and no word of a log either
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageTable:
+    """The words of one language, case-folded. What has accents is found without them too.
+
+    Phrases stand between semicolons, single words between spaces.
+    """
+
+    code: str  # ISO 639-1
+    numbers: Mapping[str, int]
+    ones: frozenset[str]  # a, an, un: one, before a unit only
+    hours: frozenset[str]
+    minutes: frozenset[str]
+    half: frozenset[str]
+    quarter: frozenset[str]
+    conjunctions: frozenset[str]  # between hours and minutes
+    days: Mapping[str, int]  # phrases for a day that is today or past: days back
+    open_days: Mapping[str, int]  # the same, of days that may be still to come
+    parts: str  # behind a day: "morning", "por la tarde"
+    weekdays: Mapping[str, int]  # Monday is 0
+    months: Mapping[str, int]
+    times: str  # phrases for a time of day
+    periods: str  # phrases for more than a day: last week
+    vague: str  # phrases for an amount that is none: a bit
+    phrases: Mapping[str, str]  # by role: what several words are together
+    twisted_phrases: Mapping[str, str]  # by twist
+    roles: Mapping[str, str]  # by role: words, separated by spaces
+    twists: Mapping[str, str]  # by twist: words, separated by spaces
+    acts: Mapping[str, str]  # by any name of the skill: the past forms that mean doing it
+    acting: Mapping[str, str]  # the same for gerunds

@@ -1,0 +1,195 @@
+"""What a turn shows the model is kept inside its window: layer by layer, and where those do not do, by a summary.
+
+How notes are made is `compaction`'s matter, how they are kept the gateway's, what follows from a provider's "too long"
+the ladder's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import structlog
+
+from agent.bounded import Deadline, run_bounded
+from agent.config import AgentConfig
+from agent.context.compaction import (
+    KEPT_SHARE,
+    UNRECORDED,
+    NotCondensed,
+    Stretch,
+    condense,
+    cut_at,
+    leave_out,
+    own_items,
+    spans_of,
+    summary_item,
+)
+from agent.context.layers import fit, trim_history
+from agent.context.sizes import Calibration, WindowRoom, estimate_tokens
+from agent.errors import FailureKind
+from agent.journal import Journal
+from agent.ports import ChatModel, ModelFailure, ModelRequest, Summary, Turn, TurnPort
+from agent.transcript import Item, ModelResponded, TurnStarted
+
+log = structlog.get_logger()
+
+TOO_LONG = 1.2
+"""So many times the window, by an estimate, is not even asked: what one person said is too much by itself."""
+
+PATIENCE = 10
+"""Between turns nobody waits for a summary: it may take so many times as long."""
+
+
+def room_of(model: ChatModel, limits: AgentConfig) -> WindowRoom:
+    """The model's window, or as much of it as the operator lets a conversation have."""
+    window_tokens = model.facts.context_window_tokens
+    return WindowRoom(min(window_tokens, limits.context_window_tokens or window_tokens))
+
+
+class ContextWindow:
+    """The conversation of one turn, as the model may see it."""
+
+    def __init__(
+        self,
+        turn: Turn,
+        port: TurnPort,
+        model: ChatModel,
+        limits: AgentConfig,
+        journal: Journal,
+        deadline: Deadline,
+        fixed: ModelRequest,
+        calibration: Calibration,
+    ) -> None:
+        """`fixed` is a request without a conversation: instructions and tools."""
+        self._turn = turn
+        self._port = port
+        self._model = model
+        self._limits = limits
+        self._journal = journal
+        self._deadline = deadline
+        self._fixed_tokens = calibration.sizes.estimate(fixed)
+        self._calibration = calibration
+        self._asked_tokens = self._fixed_tokens
+        self._made: tuple[object, list[Item]] | None = None  # what `items` gave last, and of what
+        self._room = room_of(model, limits)
+
+    @property
+    def history(self) -> Sequence[Item]:
+        """What stands before the turn."""
+        return self._turn.history
+
+    @property
+    def turn_id(self) -> str:
+        """Whose conversation it is."""
+        return self._turn.id
+
+    def items(self, *, with_history: bool = True) -> list[Item]:
+        """What is sent: all of it, or as much as the layers leave; never more than the window takes."""
+        key = (len(self._journal.events), self._turn.summary, with_history, self._calibration.factor)
+        if self._made is None or self._made[0] != key:
+            self._made = (key, self._fit(with_history=with_history))
+        self._asked_tokens = estimate_tokens(self._made[1]) + self._fixed_tokens
+        return self._made[1]
+
+    def _fit(self, *, with_history: bool) -> list[Item]:
+        own = own_items(self._turn, self._journal.events, self._turn.summary)
+        history = self._turn.history if with_history else ()
+        items = fit([*history, *own], self._limit_tokens() - self._overhead(), self._tokens)
+        if self._tokens(estimate_tokens(items)) + self._overhead() > self._room.hard_tokens:
+            most = (self._room.hard_tokens - self._overhead()) / self._calibration.factor - estimate_tokens(own)
+            items = fit([*trim_history(history, len(history), most), *own], 0.0)
+        return items
+
+    def output_tokens(self, cap: int) -> int:
+        """The output cap beside what `items` gave last."""
+        most = min(cap, self._model.facts.max_output_tokens or cap)
+        return self._room.output_tokens(most, self._tokens(self._asked_tokens))
+
+    def note_overflow(self) -> None:
+        """What `items` gave last was too long for the provider: we held it for too small."""
+        self._calibration.note_overflow(self._asked_tokens, self._room)
+
+    def note(self, response: ModelResponded) -> None:
+        """Learn from how the provider counted what `items` gave last."""
+        self._calibration.note(self._asked_tokens, response.usage.input_tokens)
+
+    async def make_room(self) -> None:
+        """Summarise the older part where no layer brings the conversation below its limit.
+
+        Raises:
+            ModelFailure: what was said last is too long by itself.
+            Interrupted: the turn should end.
+        """
+        if self._size(self.items()) > self._limit_tokens():
+            await self.compact()
+        said = [item for event in self._journal.events if isinstance(event, TurnStarted) for item in event.items]
+        if self._size(said) > TOO_LONG * self._room.window_tokens:
+            raise ModelFailure(FailureKind.CONTEXT, "the message alone is longer than the window")
+
+    async def compact(self) -> bool:
+        """Put notes, or a word on what is missing, in place of the older 70 %; False where there is nothing older.
+
+        Raises:
+            Interrupted: the turn should end; nothing has changed.
+        """
+        spans = spans_of(self._turn, self._journal.events)
+        kept = cut_at(spans, KEPT_SHARE * sum(estimate_tokens(span.items) for span in spans))
+        if kept == 0:
+            return False
+        summary = leave_out(self._turn.summary, spans, kept)
+        responses: list[ModelResponded] = []
+        most_s = min(self._limits.summary_s, self._deadline.remaining_s())
+        try:
+            making = condense(self._model, self._turn.summary, spans, kept, self._room)
+            summary, responses = await run_bounded(making, most_s, self._port.until_stopped)
+        except (NotCondensed, TimeoutError) as failure:
+            log.warning("context_trimmed", why=str(failure) or "it took too long", left_out=summary.left_out)
+        await self._port.keep_summary(summary, responses)
+        self._turn = shorten(self._turn, summary)
+        self._turn.prefix.release()
+        log.info("context_compacted", condensed=summary.condensed, left_out=summary.left_out, spans=kept)
+        return True
+
+    def _limit_tokens(self) -> int:
+        """From where on something is done: later before a turn's first call than within it, where more will come."""
+        begun = any(isinstance(event, ModelResponded) for event in self._journal.events)
+        return self._room.turn_tokens if begun else self._room.soft_tokens
+
+    def _tokens(self, estimated: int) -> int:
+        return self._calibration.tokens(estimated)
+
+    def _overhead(self) -> int:
+        return self._tokens(self._fixed_tokens)
+
+    def _size(self, items: Sequence[Item]) -> int:
+        return self._tokens(estimate_tokens(items)) + self._overhead()
+
+
+def shorten(turn: Turn, summary: Summary) -> Turn:
+    """The turn with this summary at the head of its history."""
+    at = next((index for index, id_ in turn.starts if id_ == summary.turn_id), len(turn.history))
+    starts = tuple((index - at + 1, id_) for index, id_ in turn.starts if index >= at)
+    return replace(turn, history=(summary_item(summary), *turn.history[at:]), starts=starts, summary=summary)
+
+
+def is_long(turn: Turn, model: ChatModel, limits: AgentConfig, fixed: ModelRequest, calibration: Calibration) -> bool:
+    """Whether a conversation is to be condensed between turns; `turn` begins now, nothing is said in it yet."""
+    if model.name.startswith(UNRECORDED):
+        return False
+    size = calibration.tokens(estimate_tokens(turn.history) + calibration.sizes.estimate(fixed))
+    return len(turn.history) > limits.history_items or size > room_of(model, limits).turn_tokens
+
+
+async def condense_ended(
+    turn: Turn, model: ChatModel, limits: AgentConfig
+) -> tuple[Summary, list[ModelResponded]] | None:
+    """The summary of a conversation that `is_long`; None where that failed, or where it is one turn."""
+    room = room_of(model, limits)
+    spans: list[Stretch] = spans_of(turn, ())
+    kept = cut_at(spans, KEPT_SHARE * estimate_tokens(turn.history))
+    if kept == 0:
+        return None
+    try:
+        return await run_bounded(condense(model, turn.summary, spans, kept, room), PATIENCE * limits.summary_s)
+    except (NotCondensed, TimeoutError) as failure:
+        log.warning("context_not_compacted", why=str(failure) or "it took too long")
+        return None

@@ -1,0 +1,165 @@
+"""When a model gives no response the next one is asked; when none is there, rules answer, and say so.
+
+Each link retries, rests and limits itself. What every model would answer alike (a bad request, a full window) is not
+passed on, and what a person should wait for never goes to the rules.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import structlog
+
+from agent.errors import FailureKind
+from agent.models.offline import ID_PREFIX
+from agent.ports import (
+    CallStreamed,
+    ChatModel,
+    ModelEvent,
+    ModelFacts,
+    ModelFailure,
+    ModelRequest,
+    OnModelEvent,
+    Recovering,
+    TextDelta,
+    TextDiscarded,
+)
+from agent.rungs import Rung
+from agent.transcript import AssistantItem, ModelResponded, ToolItem, UserItem
+
+log = structlog.get_logger()
+
+NOT_FOR_RULES = frozenset({FailureKind.RATE_LIMIT, FailureKind.BAD_REQUEST, FailureKind.CONTEXT})
+"""Kinds after which a person should wait, or say something else; at any other nobody can tell when a model is back."""
+
+KEPT = frozenset({FailureKind.BAD_REQUEST, FailureKind.CONTEXT})
+"""Kinds that are the request's own fault."""
+
+
+class StandIn:
+    """Rules that answer in a model's place: their answer begins with words on why."""
+
+    def __init__(self, rules: ChatModel, notice: Callable[[str | None, FailureKind], str]) -> None:
+        """`rules` never fail; `notice` is what is said first, by a person's locale and what the model failed of."""
+        self.name = rules.name
+        self._rules = rules
+        self._notice = notice
+        self._why = FailureKind.NETWORK  # of the model's last failure
+
+    async def answer(self, why: FailureKind, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """The rules' response in place of a model that failed like this."""
+        self._why = why
+        return await self.go_on(request, on_event)
+
+    async def go_on(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """The rules' response; what they read in the agent's own form they answer in it, without our words."""
+        context = request.context
+        if context is not None and context.data is not None:
+            return await self._rules.respond(request, on_event)
+        heard: list[ModelEvent] = []
+        response = await self._rules.respond(request, heard.append)
+        if not response.tool_calls:
+            notice = self._notice(context.locale if context is not None else None, self._why) + "\n\n"
+            on_event(TextDelta(notice))
+            response = replace(response, text=notice + response.text)
+        for event in heard:
+            on_event(event)
+        return response
+
+    async def aclose(self) -> None:
+        """Close the rules."""
+        await self._rules.aclose()
+
+
+class Chain:
+    """Models in the order they are asked, and perhaps rules behind them."""
+
+    def __init__(self, links: Sequence[ChatModel], rules: "StandIn | None" = None) -> None:
+        """At least one link; `rules` stand behind the last."""
+        self.name = links[0].name
+        self._links = links
+        self._rules = rules
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The first link's."""
+        return self._links[0].facts
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """The response of the first that gives one; a change is told as `Recovering`.
+
+        Raises:
+            ModelFailure: none gave one: that of a busy provider, if there is one, else the first.
+        """
+        rules = self._rules
+        if rules is not None and _asked_by_rules(request):
+            return await rules.go_on(request, on_event)
+        failures: list[ModelFailure] = []
+        for place, link in enumerate(self._links):
+            listening = _Listening(on_event)
+            try:
+                return await link.respond(request, listening)
+            except ModelFailure as problem:
+                if problem.kind in KEPT:
+                    raise
+                failures.append(problem)
+                listening.discard()
+                if place + 1 < len(self._links):
+                    self._tell_change(problem, link.name, self._links[place + 1].name, on_event)
+        if rules is None or _is_under_way(request) or any(each.kind in NOT_FOR_RULES for each in failures):
+            raise _to_tell(failures)
+        self._tell_change(failures[0], self._links[-1].name, rules.name, on_event)
+        return await rules.answer(failures[0].kind, request, on_event)
+
+    def _tell_change(self, problem: ModelFailure, before: str, after: str, on_event: OnModelEvent) -> None:
+        log.warning("model_changed", model=before, error=str(problem), next=after)
+        on_event(Recovering(Rung.NEXT_MODEL, after))
+
+    async def aclose(self) -> None:
+        """Close all of them."""
+        for link in self._links:
+            await link.aclose()
+        if self._rules is not None:
+            await self._rules.aclose()
+
+
+def _to_tell(failures: Sequence[ModelFailure]) -> ModelFailure:
+    """What the person is told: when to come back, if anybody said so."""
+    busy = [problem for problem in failures if problem.kind is FailureKind.RATE_LIMIT]
+    return min(busy, key=lambda problem: problem.retry_after_s or 0.0) if busy else failures[0]
+
+
+def _since_asked(request: ModelRequest) -> Sequence[object]:
+    """What stands behind the person's last words."""
+    items = list(request.items)
+    last = max((place for place, item in enumerate(items) if isinstance(item, UserItem)), default=-1)
+    return items[last + 1 :]
+
+
+def _is_under_way(request: ModelRequest) -> bool:
+    """Whether a model's tools have run: rules would begin anew, and do it twice."""
+    return any(isinstance(item, ToolItem) for item in _since_asked(request))
+
+
+def _asked_by_rules(request: ModelRequest) -> bool:
+    """Whether rules have begun this; what they began they end."""
+    calls = [call for item in _since_asked(request) if isinstance(item, AssistantItem) for call in item.tool_calls]
+    return bool(calls) and all(call.id.startswith(ID_PREFIX) for call in calls)
+
+
+class _Listening:
+    """Passes events on, and takes back what was told by a link that then failed."""
+
+    def __init__(self, on_event: OnModelEvent) -> None:
+        self._on_event = on_event
+        self._told = False
+
+    def __call__(self, event: ModelEvent) -> None:
+        self._told = (self._told or isinstance(event, TextDelta | CallStreamed)) and not isinstance(
+            event, TextDiscarded
+        )
+        self._on_event(event)
+
+    def discard(self) -> None:
+        """What was told is void."""
+        if self._told:
+            self._on_event(TextDiscarded())

@@ -1,0 +1,49 @@
+"""Which model is asked follows from the request: each route is a test and a model, which may be a router itself."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
+from agent.transcript import ModelResponded
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRoute:
+    """Requests that pass the test go to the model."""
+
+    wants: Callable[[ModelRequest], bool]
+    model: ChatModel
+
+
+class RoutedModel:
+    """The first route that wants a request takes it; what no route wants goes to the model for all else."""
+
+    def __init__(self, routes: Sequence[ModelRoute], otherwise: ChatModel) -> None:
+        self.name = otherwise.name
+        self._routes = routes
+        self._otherwise = otherwise
+
+    @property
+    def facts(self) -> ModelFacts:
+        """Those of the model for all else, with the smallest window of all: whoever is asked can read it."""
+        facts = [self._otherwise.facts, *(route.model.facts for route in self._routes)]
+        return min(facts, key=lambda each: each.context_window_tokens)
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """As the chosen model's own.
+
+        Raises:
+            ModelFailure: as the chosen model's.
+        """
+        chosen = next((route.model for route in self._routes if route.wants(request)), self._otherwise)
+        return await chosen.respond(request, on_event)
+
+    async def aclose(self) -> None:
+        """Close all of them."""
+        for model in (*(route.model for route in self._routes), self._otherwise):
+            await model.aclose()
+
+
+def needs_tools(request: ModelRequest) -> bool:
+    """Whether the model is given tools."""
+    return bool(request.tools)

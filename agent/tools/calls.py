@@ -1,0 +1,75 @@
+"""One call on its way, and what becomes of it; what it goes through is the pipeline's matter, when the executor's."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from agent.transcript import CallOutcome, EndReason, ToolCall, ToolIntended, ToolReturned
+
+
+@dataclass(slots=True, eq=False)
+class PendingCall:
+    """One call of one response, on its way."""
+
+    call: ToolCall
+    step: int
+    key: str  # turn/step/index
+    intended: ToolIntended | None = None  # a process that died meant to run it so
+    on_over: Callable[[], None] | None = None  # told when it has run, before its result is journaled
+    is_over: bool = False
+    began_s: float | None = None  # monotonic; None: it has not run
+    took_s: float | None = None
+    why_cut: str = ""  # what the model reads of a call that was cut
+    response_stands: asyncio.Event = field(default_factory=asyncio.Event)  # set: its response is journaled
+    _cut: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def break_off(self, why: str) -> None:
+        """Its result is not wanted any more; a tool that may be cut ends now."""
+        self.why_cut = self.why_cut or why
+        self._cut.set()
+
+    async def until_cut(self) -> EndReason:
+        """Wait until it is cut."""
+        await self._cut.wait()
+        return EndReason.STOPPED
+
+    def become(self, wanted: "PendingCall") -> bool:
+        """Be this call of the response as it was journaled; False when it is another."""
+        same = (self.key, self.call.name, self.call.arguments) == (wanted.key, wanted.call.name, wanted.call.arguments)
+        if same:
+            self.call = wanted.call  # it may have got an id of its own since
+            self.response_stands.set()
+        return same
+
+    def note_start(self) -> None:
+        """It runs from now on."""
+        self.began_s = asyncio.get_running_loop().time()
+
+    async def tell_over(self) -> None:
+        """It has run: whatever waits for it may start. Returns when its result may be journaled."""
+        self.is_over = True
+        self.took_s = None if self.began_s is None else asyncio.get_running_loop().time() - self.began_s
+        if self.on_over is not None:
+            self.on_over()
+        await self.response_stands.wait()
+
+    def to_returned(self, content: str, outcome: CallOutcome = CallOutcome.DONE) -> ToolReturned:
+        """The one result of this call."""
+        return ToolReturned(self.step, self.key, self.call.id, self.call.name, content, outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class CallResult:
+    """What became of a call, with what the ladder counts."""
+
+    returned: ToolReturned  # as the model sees it
+    malformed: bool = False  # the model did not write a JSON object
+    timed_out: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallAdmission:
+    """What a call says of itself by its name and arguments; one that cannot be read says the unsafe thing."""
+
+    reads: bool  # it may start before its response is over
+    safe: bool  # it may run beside others that are

@@ -1,0 +1,115 @@
+"""What happens in a turn, as one typed stream: told to those who only note it, kept for those who read when they can.
+
+What an event means stands in `ports`; what is made of it is the watcher's matter.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+
+from agent.ports import TextDelta, TextDiscarded, ThinkingDelta, TurnEvent
+from agent.turn_progress import ToolProgress
+
+MOST_WAITING = 256
+"""Events that one reader may be behind before whoever makes them waits for it."""
+
+LONGEST_WAIT_S = 5.0
+"""So long a turn waits for a reader; then it goes on, and the reader loses what it has not read but the text."""
+
+Watcher = Callable[[TurnEvent], None]
+
+
+class EventReader:
+    """What one watcher has not read yet: bounded, text in one piece, of a call's progress the newest.
+
+    Text is never lost: pieces of it that follow each other are one event.
+    """
+
+    def __init__(self, most: int = MOST_WAITING) -> None:
+        self._most = most
+        self._waiting: deque[TurnEvent] = deque()
+        self._text: list[str] = []  # of the last event, which is a delta; joined when it is taken
+        self._room = asyncio.Event()
+        self._room.set()
+        self._news = asyncio.Event()
+        self._is_open = True
+
+    def put(self, event: TurnEvent) -> None:
+        """One more event; a reader that is closed hears nothing."""
+        if not self._is_open:
+            return
+        last = self._waiting[-1] if self._waiting else None
+        if isinstance(event, TextDelta | ThinkingDelta) and type(last) is type(event):
+            self._text.append(event.text)
+            return
+        self._join()
+        if isinstance(event, ToolProgress) and isinstance(last, ToolProgress) and last.call_key == event.call_key:
+            self._waiting[-1] = event
+            return
+        self._waiting.append(event)
+        if len(self._waiting) >= self._most:
+            self._room.clear()
+        self._news.set()
+
+    def take(self) -> list[TurnEvent]:
+        """All that has not been read, in its order."""
+        self._join()
+        taken = list(self._waiting)
+        self._waiting.clear()
+        self._room.set()
+        self._news.clear()
+        return taken
+
+    async def wait(self) -> None:
+        """Until there is something to take, or it is closed."""
+        await self._news.wait()
+
+    async def wait_for_room(self) -> None:
+        """Until it is not too far behind; one that does not read loses all but the text, which is one piece then."""
+        try:
+            async with asyncio.timeout(LONGEST_WAIT_S):
+                await self._room.wait()
+        except TimeoutError:
+            for event in self.take():
+                if isinstance(event, TextDelta | TextDiscarded):
+                    self.put(event)
+
+    def close(self) -> None:
+        """It reads no more."""
+        self._is_open = False
+        self._waiting.clear()
+        self._text.clear()
+        self._room.set()
+        self._news.set()
+
+    def _join(self) -> None:
+        if self._text and isinstance(last := self._waiting[-1], TextDelta | ThinkingDelta):
+            self._waiting[-1] = type(last)(last.text + "".join(self._text))
+        self._text.clear()
+
+
+class TurnEvents:
+    """The stream of one turn."""
+
+    def __init__(self, *watchers: Watcher) -> None:
+        """`watchers` are told of each event as it is published; they only note it."""
+        self._watchers = watchers
+        self._readers: list[EventReader] = []
+
+    def reader(self, most: int = MOST_WAITING) -> EventReader:
+        """Whoever reads when they can: all that is published from now on."""
+        made = EventReader(most)
+        self._readers.append(made)
+        return made
+
+    def publish(self, event: TurnEvent) -> None:
+        """Tell everybody; never waits."""
+        for watch in self._watchers:
+            watch(event)
+        for reader in self._readers:
+            reader.put(event)
+
+    async def drain(self) -> None:
+        """Wait until no reader is too far behind: back-pressure for whoever publishes much."""
+        for reader in self._readers:
+            await reader.wait_for_room()

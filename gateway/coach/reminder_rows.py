@@ -1,0 +1,164 @@
+"""Reminders in the store: set, taken away, read, and what is due of them.
+
+`take_due` is one half of the scheduler's commit: it moves each reminder on, and the events that it gives are admitted
+in the same transaction. So a slot is said once, whatever is killed when.
+"""
+
+import json
+from collections.abc import Sequence
+from datetime import date, datetime, time
+from typing import Any
+
+import sqlalchemy as sa
+
+from agent.calendar import zone_of
+from agent.coach.practice import PracticeRefused, Refusal
+from agent.coach.reminder_changes import CancelReminders, RemindersCancelled, ReminderSet, SetReminder
+from agent.coach.reminders import LATE_FOR, Reminder, Slot, exists, last_slot, next_slot
+from agent.ports import Principal
+from channels.messages import Address
+from gateway.coach.practice_rows import own
+from gateway.coach.tables import reminders
+from gateway.ops.scheduler import DueEvent
+from gateway.store.origins import direct_origin
+from gateway.store.tables.base import new_id
+from gateway.store.tables.people import users
+
+MAX_REMINDERS = 50
+NAME = "reminder"
+"""The command that a due reminder is; nobody can type it."""
+
+
+def set_reminder(
+    connection: sa.Connection, principal: Principal, command: SetReminder, key: str, now: datetime
+) -> ReminderSet:
+    """Keep it, to be said where it was asked for.
+
+    Raises:
+        PracticeRefused: it lies in the past, its time does not exist, it is asked in a group, or there are too many.
+    """
+    zone, at = principal.timezone, command.at
+    if command.day is not None and not exists(command.day, at, zone):
+        raise PracticeRefused(Refusal.NO_SUCH_TIME, f"{at:%H:%M}")
+    slot = next_slot(at, command.weekdays, command.day, zone, now)
+    if slot is None:
+        raise PracticeRefused(Refusal.REMINDER_PAST)
+    if len(all_reminders(connection, principal)) >= MAX_REMINDERS:
+        raise PracticeRefused(Refusal.TOO_MANY_REMINDERS, str(MAX_REMINDERS))
+    origin = direct_origin(connection, key)
+    if origin is None:
+        raise PracticeRefused(Refusal.ONLY_DIRECT)
+    id_ = new_id()
+    connection.execute(
+        reminders.insert(),
+        {
+            "tenant_id": principal.tenant, "user_id": principal.user_id, "id": id_, "at": f"{at:%H:%M}",
+            "weekdays": json.dumps(command.weekdays), "day": command.day, "about": command.about,
+            "address": json.dumps(_to_json(origin.address)), "session_key": origin.session_key, "zone": zone,
+            "next_at": slot.at, "next_day": slot.day, "last_day": None, "created_at": now,
+        },
+    )  # fmt: skip
+    return ReminderSet(
+        reminder_id=id_, at=f"{at:%H:%M}", weekdays=command.weekdays, day=command.day, about=command.about,
+        next_day=slot.day, zone=zone, now=f"{now.astimezone(zone_of(zone)):%H:%M}",
+    )  # fmt: skip
+
+
+def cancel_reminders(connection: sa.Connection, principal: Principal, command: CancelReminders) -> RemindersCancelled:
+    """Take one away, or all.
+
+    Raises:
+        PracticeRefused: there is no such one.
+    """
+    which = own(reminders, principal)
+    if command.reminder_id is not None:
+        which = sa.and_(which, reminders.c.id == command.reminder_id)
+    gone = connection.execute(sa.delete(reminders).where(which)).rowcount
+    if command.reminder_id is not None and not gone:
+        raise PracticeRefused(Refusal.UNKNOWN_REMINDER)
+    return RemindersCancelled(count=gone)
+
+
+def all_reminders(connection: sa.Connection, principal: Principal) -> tuple[Reminder, ...]:
+    """Those that are to come, the next first."""
+    query = sa.select(reminders).where(own(reminders, principal)).order_by(reminders.c.next_at, reminders.c.id)
+    return tuple(_reminder(row) for row in connection.execute(query))
+
+
+def next_due_at(connection: sa.Connection, now: datetime) -> datetime | None:
+    """When something is to be taken: the next slot, or now where somebody has moved to another zone. A system query."""
+    moved = sa.select(reminders.c.id).where(_has_moved()).limit(1)
+    if connection.execute(moved).first() is not None:
+        return now
+    found: datetime | None = connection.execute(sa.select(sa.func.min(reminders.c.next_at))).scalar()
+    return found
+
+
+def take_due(connection: sa.Connection, now: datetime) -> Sequence[DueEvent]:
+    """What is due now, each moved on to its next slot; what comes to no one any more is taken away. A system query."""
+    _follow_zones(connection, now)
+    due = connection.execute(sa.select(reminders).where(reminders.c.next_at <= now).order_by(reminders.c.next_at))
+    return [event for row in due.all() if (event := _take(connection, row, now)) is not None]
+
+
+def _take(connection: sa.Connection, row: "sa.Row[Any]", now: datetime) -> DueEvent | None:
+    reminder = _reminder(row)
+    slot = last_slot(reminder, row.zone, now, Slot(row.next_day, row.next_at))
+    _move_on(connection, row, reminder, slot, now)
+    if now - slot.at > LATE_FOR:
+        return None
+    late_min = int((now - slot.at).total_seconds() // 60)
+    said = {"at": row.at, "about": row.about, "late_min": late_min}
+    return DueEvent(
+        tenant=row.tenant_id,
+        user_id=row.user_id,
+        address=Address(**json.loads(row.address)),
+        session_key=row.session_key,
+        event_id=f"reminder:{row.id}:{slot.day.isoformat()}",
+        name=NAME,
+        arguments=json.dumps(said, ensure_ascii=False),
+    )
+
+
+def _move_on(connection: sa.Connection, row: "sa.Row[Any]", reminder: Reminder, slot: Slot, now: datetime) -> None:
+    following = next_slot(reminder.at, reminder.weekdays, reminder.day, row.zone, max(now, slot.at), slot.day)
+    this = sa.and_(reminders.c.tenant_id == row.tenant_id, reminders.c.id == row.id)
+    if following is None:
+        connection.execute(sa.delete(reminders).where(this))
+        return
+    values = {"next_at": following.at, "next_day": following.day, "last_day": slot.day}
+    connection.execute(sa.update(reminders).where(this).values(values))
+
+
+def _follow_zones(connection: sa.Connection, now: datetime) -> None:
+    """A reminder goes by the zone its person is in; a date that was said already is not said again."""
+    query = sa.select(reminders, users.c.timezone.label("moved_to")).join(users, users.c.id == reminders.c.user_id)
+    for row in connection.execute(query.where(users.c.timezone != reminders.c.zone)).all():
+        reminder = _reminder(row)
+        slot = next_slot(reminder.at, reminder.weekdays, reminder.day, row.moved_to, now, row.last_day)
+        this = sa.and_(reminders.c.tenant_id == row.tenant_id, reminders.c.id == row.id)
+        if slot is None:
+            connection.execute(sa.delete(reminders).where(this))
+        else:
+            values = {"zone": row.moved_to, "next_at": slot.at, "next_day": slot.day}
+            connection.execute(sa.update(reminders).where(this).values(values))
+
+
+def _has_moved() -> sa.ColumnElement[bool]:
+    same = sa.select(users.c.id).where(users.c.id == reminders.c.user_id, users.c.timezone != reminders.c.zone)
+    return same.exists()
+
+
+def _reminder(row: "sa.Row[Any]") -> Reminder:
+    day: date | None = row.day
+    weekdays = tuple(json.loads(row.weekdays))
+    return Reminder(row.id, time.fromisoformat(row.at), weekdays, day, row.about, row.next_at)
+
+
+def _to_json(address: Address) -> dict[str, str | None]:
+    return {
+        "channel": address.channel,
+        "account": address.account,
+        "chat": address.chat,
+        "thread": address.thread,
+    }

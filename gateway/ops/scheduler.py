@@ -1,0 +1,103 @@
+"""The scheduler turns what is due into events of the inbox: each once, in the commit that moves its schedule on.
+
+What is due, and when next, is an agent product's matter; how the event is answered is its command's. A schedule goes by
+the wall clock, which may jump: so the scheduler looks again every few seconds and never sleeps until an hour.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+import structlog
+
+from channels.messages import Address, Sender, SystemEvent
+from gateway.inbound.bus import Bus
+from gateway.store import inbox
+from gateway.store.engine import Connection, Store
+from gateway.store.inbox import InboxRow, NewRow
+
+log = structlog.get_logger()
+
+LOOK_S = 2.0
+SYSTEM = Sender("system", "system", is_bot=True)
+
+
+@dataclass(frozen=True, slots=True)
+class DueEvent:
+    """Something whose time has come, for one person, said in one of their chats."""
+
+    tenant: str
+    user_id: str
+    address: Address
+    session_key: str
+    event_id: str  # of this and no other slot: what makes it once
+    name: str  # of the product's command that answers it
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """What a product's data says about time; both are functions over a connection."""
+
+    next_at: Callable[[Connection, datetime], datetime | None]
+    """When something is due next; None: nothing is."""
+    take: Callable[[Connection, datetime], Sequence[DueEvent]]
+    """What is due now; each is moved on in the same commit."""
+
+
+class Scheduler:
+    """Looks every few seconds, by the wall clock."""
+
+    def __init__(
+        self,
+        store: Store,
+        schedule: Schedule,
+        bus: Bus,
+        clock: Callable[[], datetime],
+        dates: Callable[[], datetime],
+        is_configured: Callable[[Address], bool] = lambda _address: True,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        """`clock` is the gateway's own, `dates` the wall's; nothing is said where no account is configured."""
+        self._is_configured = is_configured
+        self._store = store
+        self._schedule = schedule
+        self._bus = bus
+        self._clock = clock
+        self._dates = dates
+        self._sleep = sleep
+
+    async def run(self) -> None:
+        """Look until cancelled; at once first: something may have become due while nobody looked."""
+        while True:
+            await self.look()
+            await self._sleep(LOOK_S)
+
+    async def look(self) -> None:
+        """Take what is due now."""
+        now = self._dates()
+        due_at = await self._store.read(lambda connection: self._schedule.next_at(connection, now))
+        if due_at is not None and due_at <= now:
+            await self._store.write(partial(self._take, now=now), then=self._announce)
+
+    def _take(self, connection: Connection, now: datetime) -> list[InboxRow]:
+        rows = []
+        for due in self._schedule.take(connection, now):
+            if not self._is_configured(due.address):
+                continue
+            event = SystemEvent(
+                event_id=due.event_id, address=due.address, sender=SYSTEM, received_at=now, tenant=due.tenant,
+                name=due.name, arguments=due.arguments,
+            )  # fmt: skip
+            admitted_at = self._clock()
+            id_ = inbox.admit(connection, NewRow(event, due.user_id, due.session_key), admitted_at)
+            if id_ is not None:
+                rows.append(InboxRow(id_, due.tenant, due.session_key, due.user_id, event, admitted_at))
+        return rows
+
+    def _announce(self, rows: Sequence[InboxRow]) -> None:
+        for row in rows:
+            log.info("event_due", event_id=row.event.event_id, inbox_id=row.id)
+            self._bus.publish(row)

@@ -1,0 +1,121 @@
+"""A conversation that has grown long is condensed between its turns, beside whatever comes next; its person is told.
+
+What is condensed and how is `agent.context`'s matter. A message that comes meanwhile is answered with all that was
+said; the summary holds from the turn on that begins after it. A failure leaves everything as it was, for another try.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import structlog
+
+from agent.context.window import condense_ended, is_long
+from agent.errors import Fenced
+from agent.ports import ModelRequest, Principal, Summary, Turn
+from agent.transcript import ModelResponded
+from channels.base import Channel
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.errors import StoreUnavailable
+from gateway.sessions import commits
+from gateway.sessions.deps import SessionContext, SessionDeps, TurnDeps
+from gateway.sessions.turn import ClaimedTurn
+from gateway.telemetry import SUMMARIES, series
+
+log = structlog.get_logger()
+
+TURNS_BETWEEN_TRIES = 5
+"""After a summary that failed: each try costs a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryKeeper:
+    """Keeps the summaries that turns of one person make, and says so in their chat."""
+
+    deps: TurnDeps
+    session: SessionContext
+    channel: Channel
+    claimed: ClaimedTurn
+    locale: str | None
+
+    def still_fits(self, before: Summary | None) -> bool:
+        """Whether what was made beside turns follows what stands now: no turn made a newer one, nobody said `/new`."""
+        turn, conversation = self.claimed.turn, self.session.conversation
+        known = conversation.recall(turn.session_id, turn.user_id)
+        return conversation.is_living(turn.session_id) and known.summary == before
+
+    async def keep(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+        """One commit: the summary in place of the one before, its cost, and words about it where they are news.
+
+        Raises:
+            Fenced: another process owns the session now; nothing was written.
+        """
+        turn = self.claimed.turn
+        key, count = (
+            ("answer.left_out", summary.left_out) if summary.left_out else ("answer.condensed", summary.condensed)
+        )
+        said = OutboundMessage(
+            turn.address,
+            f"summary:{turn.id}",
+            self.deps.texts.text(self.locale, key, count=count),
+            reply_route_of=self.claimed.answers,
+            locale=self.locale,
+        )
+        keep = partial(
+            commits.keep_summary,
+            fence=self.session.fence,
+            turn=turn,
+            summary=summary,
+            responses=responses,
+            parts=to_parts(self.channel, said),
+            clock=self.deps.clock,
+        )
+        await self.deps.store.write(keep, then=self.deps.delivery.publish)
+        self.session.conversation.summarise(turn.session_id, turn.user_id, summary)
+        series(SUMMARIES, "notes" if responses else "left_out").inc()
+
+
+class Condenser:
+    """Condenses one session's conversation, one summary at a time."""
+
+    def __init__(self, deps: SessionDeps, session: SessionContext, tasks: asyncio.TaskGroup) -> None:
+        """Nothing is done before a turn has ended."""
+        self._deps = deps
+        self._session = session
+        self._tasks = tasks
+        self._is_at_work = False
+        self._turns_to_wait = 0
+
+    def consider(self, claimed: ClaimedTurn, principal: Principal, channel: Channel) -> None:
+        """A turn has ended: condense what its person's next one would begin with, where that is long."""
+        self._turns_to_wait -= 1
+        if self._is_at_work or self._turns_to_wait > 0:
+            return
+        agent, turn = self._deps.agent, claimed.turn
+        known = self._session.conversation.recall(turn.session_id, turn.user_id)
+        hints = self._deps.channels.hints(turn.address)
+        fixed = ModelRequest(agent.prompt(principal, agent.clock(), hints), (), agent.toolbox.specs)
+        now = self._deps.turns.clock()
+        ended = replace(
+            Turn("", principal, known.history, (), now, hints),
+            starts=known.starts,
+            summary=known.summary,
+        )
+        if is_long(ended, agent.model, agent.limits, fixed, agent.calibration):
+            self._is_at_work = True
+            keeper = SummaryKeeper(self._deps.turns, self._session, channel, claimed, principal.locale)
+            self._tasks.create_task(self._condense(ended, keeper))
+
+    async def _condense(self, ended: Turn, keeper: SummaryKeeper) -> None:
+        agent = self._deps.agent
+        try:
+            made = await condense_ended(ended, agent.model, agent.limits)
+            if made is None:
+                self._turns_to_wait = TURNS_BETWEEN_TRIES
+            elif keeper.still_fits(ended.summary):
+                await keeper.keep(*made)
+        except (Fenced, StoreUnavailable) as lost:
+            log.warning("summary_not_kept", error=str(lost))
+        finally:
+            self._is_at_work = False

@@ -1,0 +1,103 @@
+"""What of the coach reads words: practice, plans, entries, skills. How to register: see `tests.attacks.entries`."""
+
+from datetime import UTC, date, datetime
+
+from agent.coach import entry_words, plan_answer, plan_wish, practice, reminders, reports, skill_words
+from agent.coach.plan_data import PlanFrame
+from agent.coach.understanding import reading
+from agent.coach.understanding.entries import Practised
+from tests.attacks.entries import Entry
+
+TODAY = date(2026, 3, 4)
+NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+SKILLS = ("Guitar", "Piano", "Guitar scales", "a", "my")
+PIECE_CHARS = 8
+
+
+def heard(text: str) -> None:
+    """A message that may tell of practice, for somebody who has skills of such names."""
+    for said in (text, f"I practised {text}", f"45m {text}", f"gutiar 45 min, {text}"):
+        reading.hear(said[: reading.MAX_CHARS], SKILLS, NOW, "en")
+    reading.may_be_practice(text)
+
+
+def completed(text: str) -> None:
+    """The answer to which skill it was, and to how long it was."""
+    entry = Practised(45, "Guitar", TODAY)
+    for said in (text, f"it was {text}", "gutiar"):
+        reading.add_skill(said[: reading.MAX_CHARS], entry, SKILLS)
+        reading.add_amount(said[: reading.MAX_CHARS], entry)
+
+
+def plan_words(text: str) -> None:
+    """Behind the command, and a wish in words."""
+    known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
+    plan_wish.read_wish(f"/plan {text}", known)
+    plan_wish.read_wish(text, known)
+
+
+def entry_arguments(text: str) -> None:
+    """Of `/entries`, `/edit`, `/delete` and `/skill`, alone and behind what can be read."""
+    known = [practice.Skill(name, name, "", "", 1, False, 0) for name in SKILLS]
+    for said in (text, f"monday guitar {text}", f"40m {text}", f"40m to {text}", f"40m on {text}"):
+        entry_words.read_wanted(said, TODAY, 0, known)
+        entry_words.read_values(said[: entry_words.MAX_CHARS], TODAY, known)
+        skill_words.read_skill_wish(f"guitar {said}", known)
+    entry_words.spelled_hours(text[:64])
+
+
+def searched_notes(text: str) -> None:
+    """Words looked for in a note."""
+    known = practice.Skill("s", "s", "", "", 1, False, 0)
+    logged = practice.PracticeSession("1", "s", 1, TODAY, text[: practice.MAX_NOTES_CHARS])
+    reports.entries_report([logged], [known], text=text[:200])
+
+
+def written_plan(text: str) -> None:
+    """A plan as a model may write it, whole and piece by piece."""
+    frame = PlanFrame(
+        week=TODAY, days=(TODAY,), is_next=False, longest_session_minutes=1, max_session_minutes=1, minutes_done=0
+    )
+    for written in (text, f"{plan_answer.FENCE}\n{text}", text.join((plan_answer.FENCE, plan_answer.FENCE))):
+        plan_answer.read_plan(written, (), frame)
+    stream = plan_answer.PlanStream()
+    for piece in (text[at : at + PIECE_CHARS] for at in range(0, len(text), PIECE_CHARS)):
+        stream.take(piece)
+    stream.rest()
+
+
+def reminder_arguments(text: str) -> None:
+    """Of `/remind`, alone and beside what can be read."""
+    for said in (text, f"19:00 {text}", f"{text} 19:00"):
+        reminders.read_reminder(said, TODAY)
+
+
+ENTRIES: dict[str, Entry] = {
+    "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
+    "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
+    "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),
+    "agent.coach.plan_wish:asks_for_plan": Entry(plan_wish.asks_for_plan, 2000),
+    "agent.coach.entry_words:read_wanted": Entry(entry_arguments, entry_words.MAX_CHARS),
+    "agent.coach.reports:entries_report": Entry(searched_notes, practice.MAX_NOTES_CHARS),
+    "agent.coach.reminders:read_reminder": Entry(reminder_arguments, reminders.MAX_CHARS),
+    "agent.coach.plan_answer:read_plan": Entry(written_plan),
+    "agent.coach.practice:kind_of_practice": Entry(practice.kind_of_practice),
+}
+
+EXCUSED: dict[str, str] = {
+    "agent.coach.reminder_changes": "writes about reminders, at most 50 of 100 characters each",
+    "agent.coach.reminders:last_slot": "walks over the dates of eight days at most",
+    "agent.coach.reminders:next_slot": "walks over the dates of ten days at most",
+    "agent.coach.offline_work:Work.change_each": "leaves out what a few calls, of five arguments at most, do not say",
+    "agent.coach.offline_work:Work.tell_each": "puts together the words on the few entries of one message",
+    "agent.coach.understanding.phrases:phrases_by_first_word": "our own tables, put together once at the start",
+    "agent.coach.understanding.skills:_forms": "our own tables, put together once at the start",
+    "agent.coach.prose": "writes about a person's skills, whose names have 64 characters at most",
+    "agent.coach.changes:_skill_text": "a sentence for each of six things that can be changed",
+    "agent.coach.numbers": "writes about a person's skills, whose names have 64 characters at most",
+    "agent.coach.rule_plan": "writes about a person's skills, whose names have 64 characters at most",
+    "agent.coach.tools": "arguments whose schema bounds them to 200 characters",
+    "agent.coach.plan:_answer": "puts the words of one plan behind each other, in one walk",
+    "agent.coach.plan:_notice_of": "looks whether one text begins with two of ours",
+    "agent.coach.kept_plan": "writes about a plan's sessions and findings, at most 60 of bounded length",
+}

@@ -1,0 +1,123 @@
+"""The pantry, an agent of somebody else's, installed beside the gateway; `tenk run` with it, and whom it talks to."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from channels.simulators.shared.person_side import PersonSide
+from tests.fakes.model_server import ModelServer, Reply
+from tests.house.tree import ROOT
+
+AGENT = ROOT / "tests" / "contract" / "example_agent"
+PERSON = 100
+WAIT_S = 30.0
+
+CONFIG = """
+[http]
+listen = "127.0.0.1:0"
+[agent]
+product = "pantry"
+tools = ["kitchen"]
+[access]
+direct = "open"
+danger_allow_everyone = true
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """`tenk run` and those whom it talks to."""
+
+    platforms: Sequence[PersonSide]
+    model: ModelServer
+    log: Path
+
+    async def until(self, condition: Callable[[], bool], what: str) -> None:
+        """Wait for something that people see.
+
+        Raises:
+            AssertionError: it did not come; says what it was, and the log's end.
+        """
+        try:
+            async with asyncio.timeout(WAIT_S):
+                while not condition():
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            raise AssertionError(f"{what} did not come: {self.log.read_text()[-2000:]}") from None
+
+    async def answered(self, side: PersonSide, words: str, times: int = 1) -> None:
+        """Wait until the bot has said this so many times on a platform."""
+
+        def is_said() -> bool:
+            return sum(words in shown.text for shown in side.answers(side.direct(PERSON))) == times
+
+        await self.until(is_said, f"{words!r} on {side.name}")
+
+
+@asynccontextmanager
+async def tenk_run(
+    directory: Path, site: Path, platforms: Sequence[PersonSide], answer: Callable[[dict[str, Any]], Reply]
+) -> AsyncIterator[Running]:
+    """The gateway as an operator runs it, with the distribution on its path."""
+    async with pantry_world(directory, site, platforms, answer) as world, world.life() as running:
+        yield running
+
+
+@dataclass(frozen=True, slots=True)
+class PantryWorld:
+    """Platforms and a model that outlive the gateway."""
+
+    directory: Path
+    platforms: Sequence[PersonSide]
+    model: ModelServer
+    environ: dict[str, str]
+
+    @asynccontextmanager
+    async def life(self, *, killed: bool = False) -> AsyncIterator[Running]:
+        """The gateway, which ends as told to; or `killed`, as by a power cut."""
+        log = self.directory / "log"
+        before = [side.arrivals() for side in self.platforms]
+        command = [str(Path(sys.executable).with_name("tenk")), "run", "--config", str(self.directory / "gateway.toml")]
+        with log.open("ab") as written:
+            process = await asyncio.create_subprocess_exec(
+                *command, env=self.environ, cwd=self.directory, stdout=written, stderr=written
+            )
+        try:
+            running = Running(self.platforms, self.model, log)
+
+            def is_there() -> bool:
+                return all(side.arrivals() > count for side, count in zip(self.platforms, before, strict=True))
+
+            await running.until(is_there, "the gateway")
+            yield running
+        finally:
+            if process.returncode is None:
+                process.send_signal(signal.SIGKILL if killed else signal.SIGTERM)
+            ended = await process.wait()
+        assert (-signal.SIGKILL if killed else 0) == ended, log.read_text()[-2000:]
+
+
+@asynccontextmanager
+async def pantry_world(
+    directory: Path, site: Path, platforms: Sequence[PersonSide], answer: Callable[[dict[str, Any]], Reply]
+) -> AsyncIterator[PantryWorld]:
+    """All that a gateway with the pantry needs."""
+    (directory / "gateway.toml").write_text(CONFIG)
+    async with AsyncExitStack() as open_, ModelServer(answer) as model:
+        accounts: dict[str, str] = {}
+        for side in platforms:
+            await open_.enter_async_context(side)
+            accounts |= side.environment()
+        ours = {
+            "PYTHONPATH": str(site), "TENK_HOME": str(directory / "home"), "TENK_MODEL": "openai:pantry",
+            "OPENAI_BASE_URL": model.base_url, "OPENAI_API_KEY": "sk-pantry",
+            "PANTRY_ORDERS": str(directory / "orders"),
+        }  # fmt: skip
+        (directory / "home").mkdir(mode=0o700)
+        yield PantryWorld(directory, platforms, model, os.environ | accounts | ours)

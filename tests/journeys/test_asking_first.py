@@ -1,0 +1,92 @@
+"""Another agent's tool that costs money asks its person first, wherever they are, and is done once; over the wires."""
+
+import json
+import sqlite3
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from channels.simulators.discord.person_side import DiscordPersonSide
+from channels.simulators.shared.person_side import PersonSide
+from channels.simulators.slack.person_side import SlackPersonSide
+from channels.simulators.telegram.person_side import TelegramPersonSide
+from tests.fakes.model_server import Call, Reply
+from tests.journeys.pantry_house import PERSON, Running, pantry_world
+
+ASKED = "May I use order_item?"
+
+
+def orders(body: dict[str, Any]) -> Reply:
+    """A model that orders what somebody needs, and says what came of it."""
+    last = body["messages"][-1]
+    if last["role"] != "tool":
+        return Reply(calls=(Call("order_item", f'{{"item": "{str(last["content"]).split()[-1]}"}}'),))
+    result = json.loads(last["content"])
+    return Reply(f"Ordered {result['data']['ordered']}." if result["success"] else f"No order: {result['error']}")
+
+
+def shop(directory: Path) -> list[str]:
+    """What was ordered, in order."""
+    file = directory / "orders"
+    return file.read_text().split() if file.exists() else []
+
+
+def question(side: PersonSide, person: int = PERSON) -> tuple[str, Mapping[str, str]]:
+    """The newest message with buttons: its id, and their data by label."""
+    shown = [answer for answer in side.answers(side.direct(person)) if answer.buttons]
+    return shown[-1].message_id, dict(shown[-1].buttons)
+
+
+async def ask(running: Running, side: PersonSide, thing: str) -> tuple[str, Mapping[str, str]]:
+    """Somebody needs a thing, and is asked about exactly that."""
+    side.say(side.direct(PERSON), f"I need {thing}")
+    await running.answered(side, f"item: {thing}")
+    return question(side)
+
+
+def let_time_pass(directory: Path, thing_of: PersonSide) -> None:
+    """The question on this platform is ten minutes old."""
+    with closing(sqlite3.connect(directory / "home" / "tenk.db")) as store, store:
+        done = store.execute(
+            "UPDATE approvals SET until = asked_at + 1 WHERE state = 'pending' AND turn_id IN"
+            " (SELECT id FROM turns WHERE address LIKE ?)",
+            (f"{thing_of.name}%",),
+        )
+        assert 1 == done.rowcount
+
+
+@pytest.mark.timeout(120)
+async def test_an_order_is_asked_for_and_done_once(installed: Path, tmp_path: Path) -> None:
+    """Approved on Telegram, denied on Slack, left alone on Discord; killed while two wait, approved after that."""
+    platforms = telegram, discord, slack = TelegramPersonSide(), DiscordPersonSide(), SlackPersonSide()
+    async with pantry_world(tmp_path, installed, platforms, orders) as world:
+        async with world.life(killed=True) as running:
+            message, buttons = await ask(running, telegram, "milk")
+            assert ["Allow once", "Always allow", "Deny"] == list(buttons)
+            assert [] == shop(tmp_path)
+            telegram.press(telegram.direct(PERSON), message, buttons["Allow once"])
+            await running.answered(telegram, "Ordered milk.")
+            telegram.press(telegram.direct(PERSON), message, buttons["Allow once"])
+            await running.answered(telegram, "You have answered that already: allowed once.")
+            message, buttons = await ask(running, slack, "caviar")
+            slack.press(slack.direct(PERSON), message, buttons["Deny"])
+            await running.answered(slack, "No order: Denied: the person said no")
+            await ask(running, discord, "salt")
+            kept, buttons = await ask(running, telegram, "flour")
+            assert ["milk"] == shop(tmp_path)
+        let_time_pass(tmp_path, discord)
+        async with world.life() as running:
+            await running.answered(discord, "Not done, because nobody confirmed it in time")
+            late, dead = (
+                question(discord) if any(a.buttons for a in discord.answers(discord.direct(PERSON))) else ("", {})
+            )
+            telegram.press(telegram.direct(PERSON), kept, buttons["Allow once"])
+            await running.answered(telegram, "Ordered flour.")
+            telegram.press(telegram.direct(PERSON), kept, buttons["Allow once"])
+            await running.answered(telegram, "You have answered that already: allowed once.", 2)
+            discord.press(discord.direct(PERSON), late, dead["Allow once"])
+            await running.answered(discord, "That question has run out. It was not done.")
+    assert ["milk", "flour"] == shop(tmp_path)

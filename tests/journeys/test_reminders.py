@@ -1,0 +1,22 @@
+"""A reminder on the wire: asked for in a chat, and said there when its time has come."""
+
+from pathlib import Path
+
+from tests.journeys.house import house
+
+DUE = "UPDATE reminders SET next_at = next_at - 86400000000, next_day = date(next_day, '-1 day')"
+
+
+async def test_a_reminder_is_said_in_the_chat_it_was_asked_for_in(tmp_path: Path) -> None:
+    """By the running gateway's own scheduler; of a slot that has come, once."""
+    async with house(tmp_path, model=None) as here:
+        at = (await here.rows("SELECT strftime('%H:%M', 'now', '-2 minutes') AS at"))[0]["at"]
+        here.sim.say(1, f"/remind {at} guitar")
+        await here.told(1, "I will remind you at")
+        await here.store.write(lambda connection: connection.exec_driver_sql(DUE))
+        await here.told(1, f"⏰ {at}: guitar.")
+        await here.settled()
+        assert [{"kind": "system", "outcome": "answered"}] == await here.rows(
+            "SELECT kind, outcome FROM inbox WHERE kind = 'system'"
+        )
+        assert 1 == sum("⏰" in text and "guitar." in text for text in here.texts(1))

@@ -1,0 +1,232 @@
+"""Fallback, cooldown, circuit, limits, cache and routes: each on a clock that nobody waits for, and all together."""
+
+import asyncio
+
+import pytest
+
+from agent.errors import FailureKind
+from agent.models.circuit import DOWN, Circuit
+from agent.models.cooldown import Cooling
+from agent.models.failures import failure
+from agent.models.health import Gate, HealthBoard, Rest
+from agent.models.offline import OfflineModel
+from agent.models.scripted import Says, ScriptedModel
+from agent.ports import (
+    ModelFacts,
+    ModelRequest,
+    Recovering,
+    TextDelta,
+    TextDiscarded,
+)
+from agent.rungs import Rung
+from agent.transcript import AssistantItem, ToolCall, ToolItem
+from tests.fakes.model_chain import REQUEST, SPEC, LoggingRules, Watch, answering, ask, chain_of, failing, said
+
+K = FailureKind
+
+
+# ---------------------------------------------------------------- the chain
+
+
+@pytest.mark.parametrize("kind", sorted(set(K) - {K.BAD_REQUEST, K.CONTEXT}))
+async def test_the_next_model_answers(kind):
+    """Whatever the provider fails of; that it changed is told, for the journal."""
+    response, events = await ask(chain_of(failing(kind), answering()))
+    assert ("ok", "second:m") == (response.text, response.model)
+    assert [Recovering(Rung.NEXT_MODEL, "second:m")] == [one for one in events if isinstance(one, Recovering)]
+
+
+@pytest.mark.parametrize("kind", [K.BAD_REQUEST, K.CONTEXT])
+async def test_a_request_that_is_at_fault_itself_goes_nowhere_else(kind):
+    """The next model would refuse it too, and rules are no answer to it; the ladder mends it."""
+    second = answering()
+    problem, _ = await ask(chain_of(failing(kind), second))
+    assert (kind, []) == (problem.kind, second.requests)
+
+
+@pytest.mark.parametrize("kind", sorted(set(K) - {K.BAD_REQUEST, K.CONTEXT, K.RATE_LIMIT}))
+async def test_rules_answer_when_every_provider_is_down_and_say_so(kind):
+    """Through the same tools: first the call, then the answer, behind words on why."""
+    chain = chain_of(failing(kind), failing(K.NETWORK, "second:m"))
+    first, _ = await ask(chain)
+    assert ["log"] == [call.name for call in first.tool_calls]
+    items = (*REQUEST.items, AssistantItem("", first.tool_calls), ToolItem(first.tool_calls[0].id, "log", "{}"))
+    answer, events = await ask(chain, ModelRequest(REQUEST.system, items, (SPEC,)))
+    assert (f"{said(kind)}\n\nLogged.", "offline:rules") == (answer.text, answer.model)
+    assert answer.text == "".join(event.text for event in events if isinstance(event, TextDelta))
+
+
+@pytest.mark.parametrize("waits_s", [None, 5.0, 3600.0])
+async def test_f02_who_should_wait_is_never_answered_by_rules(waits_s):
+    """A busy provider is not down: the person is told when to come back, at the earliest of all."""
+    busy = failing(K.RATE_LIMIT, retry_after_s=waits_s)
+    problem, _ = await ask(chain_of(failing(K.SERVER), busy, failing(K.AUTH)))
+    assert (K.RATE_LIMIT, waits_s) == (problem.kind, problem.retry_after_s)
+
+
+async def test_rules_do_not_begin_what_a_model_has_begun():
+    """Its tools have run: to run them again would write twice."""
+    call = ToolCall("c1", "log", "{}")
+    items = (*REQUEST.items, AssistantItem("", (call,)), ToolItem("c1", "log", "{}"))
+    problem, _ = await ask(chain_of(failing(K.SERVER)), ModelRequest(REQUEST.system, items, (SPEC,)))
+    assert K.SERVER is problem.kind
+
+
+async def test_what_rules_have_begun_they_end_though_the_model_is_back():
+    """A model would not know whose call that was."""
+    back = answering()
+    call = (await OfflineModel(LoggingRules()).respond(REQUEST, lambda _: None)).tool_calls[0]
+    items = (*REQUEST.items, AssistantItem("", (call,)), ToolItem(call.id, "log", "{}"))
+    response, _ = await ask(chain_of(back), ModelRequest(REQUEST.system, items, (SPEC,)))
+    assert ("offline:rules", []) == (response.model, back.requests)
+
+
+async def test_what_a_failed_link_said_is_taken_back():
+    """Half a sentence of the first is no beginning of the second's."""
+    half = ScriptedModel([Says("Half a", fails_after=failure(K.NETWORK, "cut"))], name="first:m")
+    _, events = await ask(chain_of(half, answering("whole")))
+    told = [event for event in events if isinstance(event, TextDelta | TextDiscarded)]
+    assert [TextDelta("Half "), TextDelta("a"), TextDiscarded(), TextDelta("whole")] == told
+
+
+async def test_without_rules_the_first_failure_is_told():
+    """Switched off, or an agent that has none."""
+    problem, _ = await ask(chain_of(failing(K.OVERLOADED), failing(K.AUTH), rules=False))
+    assert K.OVERLOADED is problem.kind
+
+
+# ---------------------------------------------------------------- cooldown
+
+
+@pytest.mark.parametrize(("kind", "first_s"), [(K.AUTH, 300), (K.QUOTA, 3600)])
+async def test_a_refused_key_rests_twice_as_long_each_time(kind, first_s):
+    """Five minutes, or an hour, then double; a day at most; nothing is asked meanwhile."""
+    watch = Watch()
+    board = HealthBoard(watch)
+    inner = failing(kind)
+    model = Cooling(inner, board)
+    for strike in range(10):
+        rest_s = min(first_s * 2**strike, 86_400)
+        await ask(model)
+        asked = len(inner.requests)
+        watch.leap(rest_s - 1)
+        problem, _ = await ask(model)
+        assert (kind, 1.0, asked) == (problem.kind, problem.retry_after_s, len(inner.requests))
+        watch.leap(1)
+    assert 10 == len(inner.requests)
+
+
+async def test_a_key_that_works_again_is_forgiven():
+    """The next refusal rests for five minutes, not ten."""
+    watch = Watch()
+    script = [failure(K.AUTH, "x"), Says("ok"), failure(K.AUTH, "x")]
+    model = Cooling(ScriptedModel(script, name="first:m"), HealthBoard(watch))
+    for _ in range(3):
+        await ask(model)
+        watch.leap(301)
+    assert 0 < len(script)
+    watch.leap(-2)
+    problem, _ = await ask(model)
+    assert 1.0 == problem.retry_after_s
+
+
+@pytest.mark.parametrize("kind", sorted(set(K) - {K.AUTH, K.QUOTA}))
+async def test_nothing_else_cools_down(kind):
+    """A busy or broken provider is asked again by the next turn."""
+    inner = failing(kind)
+    model = Cooling(inner, HealthBoard(Watch()))
+    await ask(model)
+    await ask(model)
+    assert 2 == len(inner.requests)
+
+
+# ---------------------------------------------------------------- the board
+
+
+async def test_rests_survive_a_restart_but_not_another_key():
+    """What is kept is what is loaded; a model whose key or server has changed is another one."""
+    watch, kept = Watch(), {}
+
+    def keep(model, gate, rest):
+        kept[model, gate] = rest
+
+    first = HealthBoard(watch, keep)
+    await ask(Cooling(failing(K.AUTH), first, "key one"))
+    for mark, asked in (("key one", 0), ("key two", 1)):
+        board, inner = HealthBoard(watch), failing(K.AUTH)
+        model = Cooling(inner, board, mark)
+        board.load(kept.values())
+        await ask(model)
+        assert asked == len(inner.requests)
+
+
+async def test_an_operator_reads_how_each_model_is():
+    """Ready, or until when it rests and why; a rest that is over is none."""
+    watch = Watch()
+    board = HealthBoard(watch)
+    model = Cooling(failing(K.QUOTA), board)
+    assert {"first:m": "ready"} == board.states()
+    await ask(model)
+    assert {"first:m": "rests until 2026-03-04 13:00:00 UTC: quota (cooldown)"} == board.states()
+    watch.leap(3600)
+    assert {"first:m": "ready"} == board.states()
+
+
+# ---------------------------------------------------------------- the circuit
+
+
+async def test_f06_the_circuit_opens_after_five_failures_and_one_call_tries_after_30_s():
+    """Failures of any turns in a row; a good answer closes it, another failure opens it again."""
+    watch = Watch()
+    script = [failure(K.OVERLOADED, "x")] * 6 + [Says("ok")] + [failure(K.SERVER, "x")] * 4 + [Says("ok")]
+    inner = ScriptedModel(script, name="first:m")
+    model = Circuit(inner, HealthBoard(watch))
+    for asked in (1, 2, 3, 4, 5, 5, 5):
+        problem, _ = await ask(model)
+        assert asked == len(inner.requests)
+    assert (K.OVERLOADED, False, 30.0) == (problem.kind, problem.retryable, problem.retry_after_s)
+    watch.leap(30)
+    await ask(model)
+    problem, _ = await ask(model)
+    assert (6, 30.0) == (len(inner.requests), problem.retry_after_s), "the trial failed: it is open again"
+    watch.leap(30)
+    assert "ok" == (await ask(model))[0].text
+    for _ in range(4):
+        await ask(model)
+    assert "ok" == (await ask(model))[0].text, "four failures are no five"
+
+
+async def test_only_one_call_tries_whether_it_is_back():
+    """The others are told so at once."""
+    watch, gate = Watch(), asyncio.Event()
+
+    class Slow:
+        name = "first:m"
+        facts = ModelFacts()
+        asked = 0
+
+        async def respond(self, request, on_event):
+            self.asked += 1
+            await gate.wait()
+            return await answering().respond(request, on_event)
+
+    slow, board = Slow(), HealthBoard(watch)
+    board.enlist("first:m", "")
+    board.load([Rest("first:m", Gate.CIRCUIT, K.SERVER, watch.now, 1)])
+    model = Circuit(slow, board)
+    async with asyncio.TaskGroup() as group:
+        trial = group.create_task(ask(model))
+        await asyncio.sleep(0)
+        problem, _ = await ask(model)
+        gate.set()
+    assert (K.SERVER, "ok", 1) == (problem.kind, trial.result()[0].text, slow.asked)
+
+
+@pytest.mark.parametrize("kind", sorted(set(K) - DOWN))
+async def test_an_answer_of_a_provider_that_is_there_opens_nothing(kind):
+    """It refuses, but it is not down."""
+    inner = failing(kind)
+    model = Circuit(inner, HealthBoard(Watch()))
+    for _ in range(7):
+        await ask(model)
+    assert 7 == len(inner.requests)

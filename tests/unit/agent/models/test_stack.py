@@ -1,0 +1,191 @@
+"""Limits, cache and routes, each on a clock that nobody waits for; and the whole stack together."""
+
+from datetime import timedelta
+
+import pytest
+
+from agent.config import LinkConfig, ModelConfig
+from agent.errors import FailureKind
+from agent.models.caching import CachedModel
+from agent.models.circuit import DOWN, Circuit
+from agent.models.cooldown import Cooling
+from agent.models.failures import RETRYABLE, failure
+from agent.models.health import HealthBoard
+from agent.models.limiter import Limited
+from agent.models.resilience import Resilient
+from agent.models.routing import ModelRoute, RoutedModel, needs_tools
+from agent.models.scripted import Says, ScriptedModel
+from agent.ports import (
+    ModelFacts,
+    ModelRequest,
+    RetryPause,
+    SystemPrompt,
+    TextDelta,
+)
+from agent.transcript import ToolCall, Usage
+from tests.fakes.model_chain import REQUEST, SPEC, Watch, answering, ask, chain_of, failing
+from tests.fakes.virtual_time import passes, run_virtually
+
+K = FailureKind
+
+
+# ---------------------------------------------------------------- limits
+
+
+def test_requests_a_minute_wait_for_room():
+    """The third of two a minute begins when the first is a minute old; who watches is told of the pause."""
+
+    async def scene(loop):
+        model = Limited(answering(), LinkConfig(requests_per_min=2))
+        begun = []
+        for _ in range(5):
+            _, events = await ask(model)
+            begun.append(loop.time())
+        assert [0.0, 0.0, 60.0, 60.0, 120.0] == pytest.approx(begun)
+        assert [RetryPause(pytest.approx(60.0))] == [event for event in events if isinstance(event, RetryPause)]
+
+    run_virtually(scene)
+
+
+def test_tokens_a_minute_count_what_the_provider_counted():
+    """An estimate holds the place until the real count is known; one too large for a minute goes alone."""
+
+    async def scene(loop):
+        used = ScriptedModel(lambda _: Says("ok", usage=Usage(90, 10)), name="first:m")
+        model = Limited(used, LinkConfig(tokens_per_min=150))
+        begun = []
+        for _ in range(2):
+            await ask(model, ModelRequest(SystemPrompt("x" * 210), ()))
+            begun.append(loop.time())
+        await ask(model, ModelRequest(SystemPrompt("x" * 7000), ()))
+        begun.append(loop.time())
+        assert [0.0, 60.0, 120.0] == pytest.approx(begun)
+
+    run_virtually(scene)
+
+
+def test_f02_a_wait_over_the_turns_patience_is_a_busy_model():
+    """Nobody sleeps for it: the person is told when to come back."""
+
+    async def scene(loop):
+        model = Limited(answering(), LinkConfig(requests_per_min=1))
+        await ask(model)
+        await passes(20)
+        problem, _ = await ask(model, ModelRequest(SystemPrompt(), (), retry_budget_s=30))
+        assert (K.RATE_LIMIT, 20.0) == (problem.kind, loop.time())
+        assert 40.0 == pytest.approx(problem.retry_after_s)
+
+    run_virtually(scene)
+
+
+# ---------------------------------------------------------------- cache and routes
+
+
+def test_the_same_request_is_answered_from_the_cache_for_a_while():
+    """At no cost, and streamed as one piece; another request, a call and an old answer are asked."""
+
+    async def scene(_loop):
+        inner = ScriptedModel(lambda _: Says(f"answer {len(inner.requests)}", usage=Usage(9, 9)))
+        model = CachedModel(inner, 60)
+        first, _ = await ask(model)
+        again, events = await ask(model)
+        assert (first.text, Usage(0, 0), [TextDelta(first.text)]) == (again.text, again.usage, events)
+        await ask(model, ModelRequest(SystemPrompt("to somebody else"), REQUEST.items, (SPEC,)))
+        await passes(61)
+        assert "answer 3" == (await ask(model))[0].text
+        calling = ScriptedModel(lambda _: Says("", (ToolCall("c", "log", "{}"),)))
+        cached = CachedModel(calling, 60)
+        await ask(cached)
+        await ask(cached)
+        assert 2 == len(calling.requests)
+
+    run_virtually(scene)
+
+
+async def test_a_route_takes_what_it_wants_and_may_be_a_router_itself():
+    """Tools to one model, long talk to another, the rest to the last."""
+    long = ModelRoute(lambda request: len(request.items) > 1, answering("long", "long:m"))
+    inner = RoutedModel([long], answering("short", "short:m"))
+    model = RoutedModel([ModelRoute(needs_tools, answering("tools", "tools:m"))], inner)
+    plain = ModelRequest(SystemPrompt(), REQUEST.items)
+    texts = [
+        (await ask(model, request))[0].text
+        for request in (REQUEST, plain, ModelRequest(SystemPrompt(), REQUEST.items * 2))
+    ]
+    assert ["tools", "short", "long"] == texts
+    assert "short:m" == model.name
+
+
+async def test_a_router_has_the_smallest_window_of_all():
+    """Whoever is asked can read the request."""
+    small = ScriptedModel([], facts=ModelFacts(8000))
+    assert 8000 == RoutedModel([ModelRoute(needs_tools, small)], answering()).facts.context_window_tokens
+
+
+# ---------------------------------------------------------------- all together
+
+
+def stack(inner, board, config=None, passes_on=DOWN):
+    """One link as `select` builds it."""
+    config = config or ModelConfig(requests_per_min=100)
+    resilient = Resilient(Circuit(inner, board), config, passes_on=passes_on, jitter=lambda: 1.0)
+    return Cooling(Limited(resilient, config), board)
+
+
+@pytest.mark.parametrize("kind", [K.SERVER, K.NETWORK, K.OVERLOADED])
+def test_every_provider_down_is_answered_within_three_seconds(kind):
+    """Three tries of each, then rules; from the sixth failure on at once; half a minute later it is tried again."""
+
+    async def scene(loop):
+        watch = Watch()
+        board = HealthBoard(lambda: watch.now + timedelta(seconds=loop.time()))
+        first, second = failing(kind), failing(kind, "second:m")
+        chain = chain_of(stack(first, board, passes_on=RETRYABLE), stack(second, board))
+        took = []
+        for _ in range(4):
+            begun_s = loop.time()
+            response, _ = await ask(chain)
+            took.append(loop.time() - begun_s)
+            assert "offline:rules" == response.model
+        assert max(took) < 3.0
+        assert [0.0, 0.0] == took[2:]
+        assert (5, 5) == (len(first.requests), len(second.requests))
+        await passes(31)
+        await ask(chain)
+        assert (6, 6) == (len(first.requests), len(second.requests))
+
+    run_virtually(scene)
+
+
+def test_a_moments_weakness_is_not_handed_to_the_rules():
+    """The second try is the model's own."""
+
+    async def scene(_loop):
+        flaky = ScriptedModel([failure(K.SERVER, "x"), Says("ok")], name="first:m")
+        response, _ = await ask(chain_of(stack(flaky, HealthBoard())))
+        assert ("ok", "first:m") == (response.text, response.model)
+
+    run_virtually(scene)
+
+
+def test_f01_a_busy_provider_is_waited_for_where_nobody_else_can_answer():
+    """Retry-After of five seconds: one pause, one answer of the model's."""
+
+    async def scene(loop):
+        busy = ScriptedModel([failure(K.RATE_LIMIT, "x", wait_s=5.0), Says("ok")], name="first:m")
+        response, _ = await ask(chain_of(stack(busy, HealthBoard())))
+        assert ("ok", 6.0) == (response.text, pytest.approx(loop.time()))
+
+    run_virtually(scene)
+
+
+def test_a_busy_provider_is_not_waited_for_where_another_can_answer():
+    """The next model answers at once."""
+
+    async def scene(loop):
+        board = HealthBoard()
+        chain = chain_of(stack(failing(K.RATE_LIMIT, retry_after_s=5.0), board, passes_on=RETRYABLE), answering())
+        response, _ = await ask(chain)
+        assert ("second:m", 0.0) == (response.model, loop.time())
+
+    run_virtually(scene)

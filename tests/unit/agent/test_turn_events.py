@@ -1,0 +1,122 @@
+"""The stream of a turn: bounded, in order, no text lost, and back-pressure for whoever publishes too much."""
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from agent.ports import TextDelta, TextDiscarded, ThinkingDelta
+from agent.transcript import EndReason
+from agent.turn_events import LONGEST_WAIT_S, EventReader, TurnEvents
+from agent.turn_progress import ToolEnded, ToolProgress, ToolStarted, TurnFinished
+from tests.fakes.virtual_time import passes, run_virtually
+
+EVENTS = st.one_of(
+    st.text(max_size=5).map(TextDelta),
+    st.text(max_size=5).map(ThinkingDelta),
+    st.just(TextDiscarded()),
+    st.sampled_from("abc").map(lambda key: ToolStarted("t", key)),
+    st.builds(ToolProgress, st.just("t"), st.sampled_from("abc"), st.sampled_from(["one", "two"])),
+    st.sampled_from("abc").map(lambda key: ToolEnded("t", True, key)),
+)
+
+
+def joined(events, kind):
+    return "".join(event.text for event in events if isinstance(event, kind))
+
+
+@given(st.lists(st.tuples(EVENTS, st.booleans())))
+def test_a_reader_gets_all_in_order_but_what_newer_progress_replaced(published):
+    """However often it reads: text whole, starts and ends each once, of a call's progress the newest at least."""
+    reader, read = EventReader(), []
+    for event, reads in published:
+        reader.put(event)
+        if reads:
+            read += reader.take()
+    read += reader.take()
+    events = [event for event, _ in published]
+    assert joined(events, TextDelta) == joined(read, TextDelta)
+    assert joined(events, ThinkingDelta) == joined(read, ThinkingDelta)
+    steps = (ToolStarted, ToolEnded, TextDiscarded)
+    assert [event for event in events if isinstance(event, steps)] == [one for one in read if isinstance(one, steps)]
+    assert [] == reader.take()
+
+
+def test_a_long_text_is_one_event():
+    """A reader that reads seldom holds one piece, however many came."""
+    reader = EventReader(most=2)
+    for _ in range(10_000):
+        reader.put(TextDelta("x"))
+    assert [TextDelta("x" * 10_000)] == reader.take()
+
+
+def test_everybody_is_told_watchers_at_once():
+    """Those who note it and those who read: the same events, from when they came."""
+    noted = []
+    events = TurnEvents(noted.append)
+    early = events.reader()
+    events.publish(ToolStarted("t", "a"))
+    late = events.reader()
+    events.publish(TurnFinished(EndReason.COMPLETED))
+    assert [ToolStarted("t", "a"), TurnFinished(EndReason.COMPLETED)] == noted == early.take()
+    assert [TurnFinished(EndReason.COMPLETED)] == late.take()
+
+
+def test_whoever_publishes_too_much_waits_for_the_slowest_reader():
+    """Until that has read, and no longer."""
+
+    async def scene(loop):
+        events = TurnEvents()
+        slow, quick = events.reader(most=3), events.reader()
+        await events.drain()
+        for n in range(3):
+            events.publish(ToolStarted("t", str(n)))
+        loop.call_later(2.0, slow.take)
+        await events.drain()
+        assert 2.0 == round(loop.time(), 3)
+        assert 3 == len(quick.take())
+
+    run_virtually(scene)
+
+
+def test_a_reader_that_never_reads_holds_a_turn_up_once_for_some_seconds():
+    """Then it loses all but the text; the turn goes on."""
+
+    async def scene(loop):
+        events = TurnEvents()
+        dead = events.reader(most=3)
+        for event in (TextDelta("a"), ToolStarted("t", "1"), TextDelta("b"), ToolStarted("t", "2")):
+            events.publish(event)
+        await events.drain()
+        await events.drain()
+        assert LONGEST_WAIT_S == round(loop.time(), 3)
+        assert [TextDelta("ab")] == dead.take()
+
+    run_virtually(scene)
+
+
+def test_a_closed_reader_holds_nobody_up():
+    """Whoever went away is not waited for, and hears nothing more."""
+
+    async def scene(loop):
+        events = TurnEvents()
+        gone = events.reader(most=1)
+        events.publish(ToolStarted("t", "1"))
+        loop.call_later(1.0, gone.close)
+        await events.drain()
+        events.publish(ToolStarted("t", "2"))
+        await events.drain()
+        assert (1.0, []) == (round(loop.time(), 3), gone.take())
+
+    run_virtually(scene)
+
+
+async def test_a_reader_waits_for_news():
+    """As a console will: it wakes with the first event and reads all there is."""
+    reader = EventReader()
+    waiting = asyncio.ensure_future(reader.wait())  # noqa: TID251  awaited below
+    await passes(0)
+    assert not waiting.done()
+    reader.put(ToolStarted("t", "1"))
+    await waiting
+    assert [ToolStarted("t", "1")] == reader.take()

@@ -1,0 +1,99 @@
+"""Deferred tools: told of by name until they are looked for; what a transcript has loaded stays loaded."""
+
+import json
+
+import pytest
+
+from agent.loop import run_turn
+from agent.models.scripted import ScriptedModel, calls
+from agent.tools.base import ToolContext, ToolError
+from agent.tools.toolbox import ToolBox, ToolQuery
+from agent.transcript import ToolItem, fold
+from tests.fakes.agents import a_tool, an_agent, double, returned
+from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
+
+CONTEXT = ToolContext(ANA, NOW, "t/0/0")
+
+
+def tools():
+    return [
+        a_tool("always", double),
+        a_tool("send_mail", double, should_defer=True),
+        a_tool("read_mail", double, should_defer=True, aliases=("inbox",)),
+        a_tool("weather", double, should_defer=True),
+    ]
+
+
+def names(specs):
+    return [spec.name for spec in specs]
+
+
+def test_of_a_deferred_tool_only_name_and_description_are_told():
+    """They stand in the search's description; an agent without such tools has no search."""
+    always, search = ToolBox(tools()).specs
+    assert ["always", "tool_search"] == [always.name, search.name]
+    assert all(name in search.description for name in ("send_mail", "read_mail", "weather"))
+    assert "inbox" not in json.dumps(search.schema)
+    assert ["double"] == names(ToolBox([a_tool("double", double)]).specs)
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("send_mail", ["send_mail"]),
+        ("weather, read_mail", ["read_mail", "weather"]),
+        ("select: Weather", ["weather"]),
+        ("something with mail", ["read_mail", "send_mail"]),
+    ],
+)
+async def test_a_search_loads_by_name_or_by_words(query, found):
+    """What it names exactly is all it loads; else the tools that share most words."""
+    search = ToolBox(tools()).find("tool_search")
+    assert {"loaded": found} == await search.run(CONTEXT, ToolQuery(query=query))
+
+
+async def test_a_search_without_a_find_says_so():
+    """The model may try other words."""
+    with pytest.raises(ToolError):
+        await ToolBox(tools()).find("tool_search").run(CONTEXT, ToolQuery(query="zebra"))
+
+
+async def test_what_was_looked_for_is_told_of_from_then_on():
+    """In the same turn, in the next one, and in another process: the transcript says so, and the first tools stay."""
+    port = FakeTurnPort()
+    model = ScriptedModel([calls(("tool_search", '{"query": "weather"}')), calls(("weather", '{"n": 2}')), "Sunny."])
+    agent = an_agent(model, *tools())
+    await run_turn(a_turn(port), port, agent)
+    told = [names(request.tools) for request in model.requests]
+    base = ["always", "tool_search"]
+    assert [base, [*base, "weather"], [*base, "weather"]] == told
+    assert '"data":4' in returned(port)[-1].content
+    again, later = ScriptedModel(["Hello again."]), FakeTurnPort()
+    await run_turn(a_turn(later, history=fold(port.events)), later, an_agent(again, *tools()))
+    assert [*base, "weather"] == names(again.requests[0].tools)
+
+
+async def test_a_deferred_tool_that_is_called_unseen_runs_and_is_told_of():
+    """The model guessed the schema right; refusing it would cost a step more."""
+    port = FakeTurnPort()
+    model = ScriptedModel([calls(("inbox", '{"n": 1}')), "Done."])
+    await run_turn(a_turn(port), port, an_agent(model, *tools()))
+    assert '"data":2' in returned(port)[0].content
+    assert ["always", "tool_search", "read_mail"] == names(model.requests[1].tools)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{}",
+        "null",
+        "[]",
+        '{"data": 7}',
+        '{"data": {"loaded": "weather"}}',
+        '{"data": {"loaded": [7, "rm", "always"]}}',
+    ],
+)
+def test_a_search_result_that_is_none_loads_nothing(content):
+    """A transcript may be old, blanked or cut; only tools that are deferred can be loaded."""
+    assert frozenset() == ToolBox(tools()).names_loaded([ToolItem("c", "tool_search", content)])

@@ -1,0 +1,37 @@
+"""What a tool does is said in the person's language: in its own words, the agent's, or by its name."""
+
+import pytest
+
+from agent.coach.texts import COACH_TEXTS
+from agent.coach.tools import CoachTools
+from agent.tools.base import tools_of
+from agent.turn_progress import ToolProgress, ToolStarted
+from gateway.delivery.tool_words import MAX_CHARS, tool_words
+from gateway.texts import HARNESS
+
+COACH = COACH_TEXTS.over(HARNESS)
+
+
+@pytest.mark.parametrize(
+    ("locale", "said"),
+    [("en", "Reading your last 30 days"), ("es-MX", "Leo tus últimos 30 días"), (None, "Reading your last 30 days")],
+)
+def test_a_tool_that_says_what_it_does_is_quoted(locale, said):
+    """With the figures it gave."""
+    event = ToolProgress("get_practice_sessions", "t/0/0", "tool.reading_days", {"days": 30})
+    assert said == tool_words(COACH, locale, event)
+
+
+@pytest.mark.parametrize("locale", ["en", "es"])
+def test_the_coachs_tools_have_words(locale):
+    """Nobody reads the name of a function."""
+    for tool in [tool for tool in tools_of(CoachTools(None)) if tool.says]:
+        words = tool_words(COACH, locale, ToolStarted(tool.name, words=tool.says))
+        assert tool.says != words
+        assert tool.name.replace("_", " ") not in words
+
+
+def test_a_tool_without_words_is_called_by_its_name():
+    """A line at most, whatever it is called."""
+    assert "Working: smell flowers" == tool_words(HARNESS, "en", ToolStarted("smell_flowers"))
+    assert MAX_CHARS == len(tool_words(HARNESS, "es", ToolStarted("x" * 500)))

@@ -1,0 +1,204 @@
+"""Reminders through the gateway's own parts: said once a slot, over kills, jumps of the clock and other zones."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from gateway.coach.product import COACH
+from gateway.ops.scheduler import Scheduler
+from gateway.store.engine import Store
+from gateway.store.people import set_timezone
+from tests.fakes.practice_reader import add_people
+from tests.fakes.spine import Spine, quick_store
+
+ANA = "p1"
+SEVEN = datetime(2026, 3, 4, 19, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+async def here(tmp_path: Path) -> AsyncIterator[Spine]:
+    """The coach's own product over a fresh store, at noon on a Wednesday."""
+    store = await quick_store(tmp_path / "tenk.db")
+    spine = Spine(store, practice=True)
+    await store.write(lambda connection: add_people(connection, *spine.people.known.values()))
+    await spine.begin()
+    yield spine
+    await spine.kill()
+    await store.aclose()
+
+
+async def look(here: Spine, at: datetime | None = None, *, times: int = 1) -> list[str]:
+    """What the bot says when the scheduler looks at this moment."""
+    here.now = at or here.now
+    before = len(here.channel.shown())
+    assert COACH.schedule is not None
+    for _ in range(times):
+        await Scheduler(here.store, COACH.schedule, here.bus, lambda: here.now, lambda: here.now).look()
+        await here.quiet()
+    return here.channel.shown()[before:]
+
+
+async def asked(here: Spine, text: str, **more: str) -> str:
+    """What somebody is answered."""
+    chat = more.get("chat", "c1")
+    before = len(here.channel.shown(chat))
+    await here.say(text, **more)
+    await here.quiet()
+    return "\n".join(here.channel.shown(chat)[before:])
+
+
+async def count(store: Store, table: str) -> int:
+    """How many rows there are."""
+    query = sa.text(f"SELECT count(*) FROM {table}")
+    return await store.read(lambda connection: connection.execute(query).scalar_one())
+
+
+async def test_a_reminder_comes_at_its_time_and_once(here: Spine) -> None:
+    """However often somebody looks; the next one the next day."""
+    assert "every day" in await asked(here, "/remind 19:00 guitar")
+    assert [] == await look(here, SEVEN - timedelta(seconds=1))
+    (said,) = await look(here, SEVEN, times=3)
+    assert "⏰ 19:00: **guitar**. Ten minutes are a good beginning." == said
+    assert [] == await look(here, SEVEN + timedelta(hours=23))
+    assert 1 == len(await look(here, SEVEN + timedelta(days=1)))
+
+
+async def test_it_says_what_there_is_to_build_on(here: Spine) -> None:
+    """A streak, or what was done today; in the person's language."""
+    here.people.known[ANA] = replace(here.people.known[ANA], locale="es")
+    await asked(here, "/remind 19:00")
+    for day in ("2026-03-02", "2026-03-03"):
+        await asked(here, f"/log {day} 30m guitarra")
+    assert ["⏰ 19:00: hora de practicar. Tu racha es de 2 días; unos minutos la mantienen."] == await look(here, SEVEN)
+    here.later(hours=23)
+    await asked(here, "/log 45m guitarra")
+    (said,) = await look(here, SEVEN + timedelta(days=1))
+    assert "Hoy ya llevas 45 min" in said
+
+
+async def test_a_clock_set_back_says_nothing_twice(here: Spine) -> None:
+    """The slot was said; its date does not come again."""
+    await asked(here, "/remind 19:00")
+    assert 1 == len(await look(here, SEVEN))
+    assert [] == await look(here, SEVEN - timedelta(hours=5))
+    assert [] == await look(here, SEVEN + timedelta(seconds=2))
+    assert 1 == len(await look(here, SEVEN + timedelta(days=1)))
+
+
+async def test_what_was_missed_is_said_late_once_or_not_at_all(here: Spine) -> None:
+    """Within six hours, with a word of regret; three days away it is the last slot that counts."""
+    await asked(here, "/remind 19:00")
+    (said,) = await look(here, SEVEN + timedelta(hours=2))
+    assert "I could not tell you at 19:00" in said
+    assert [] == await look(here, SEVEN + timedelta(days=3, hours=7))
+    (said,) = await look(here, SEVEN + timedelta(days=6, hours=1))
+    assert "sorry for the delay" in said
+
+
+async def test_a_restart_says_it_once(here: Spine) -> None:
+    """Killed after the commit that admits it and before its answer: the next life answers, and does not ask again."""
+    await asked(here, "/remind 19:00")
+    here.now = SEVEN
+    assert COACH.schedule is not None
+    schedule = COACH.schedule
+    await here.kill()
+    await Scheduler(here.store, schedule, here.bus, lambda: here.now, lambda: here.now).look()
+    assert 1 == await count(here.store, "inbox WHERE kind = 'system' AND outcome IS NULL")
+    await here.begin()
+    await here.quiet()
+    assert 1 == sum("⏰ 19:00" in text and "time to practise" in text for text in here.channel.shown())
+    assert [] == await look(here, SEVEN + timedelta(minutes=1))
+
+
+async def test_a_commit_that_fails_moves_nothing_on(here: Spine) -> None:
+    """The event and the next slot are one transaction: the next look finds it due."""
+    await asked(here, "/remind 19:00")
+    here.now = SEVEN
+    assert COACH.schedule is not None
+    take = COACH.schedule.take
+
+    def broken(connection: sa.Connection, now: datetime) -> list[object]:
+        take(connection, now)
+        raise ValueError("in the middle of the commit")
+
+    with pytest.raises(ValueError, match="in the middle"):
+        await Scheduler(
+            here.store, replace(COACH.schedule, take=broken), here.bus, lambda: here.now, lambda: here.now
+        ).look()
+    assert 0 == await count(here.store, "inbox WHERE kind = 'system'")
+    assert 1 == len(await look(here, SEVEN))
+
+
+async def test_it_follows_the_person_to_another_zone(here: Spine) -> None:
+    """19:00 there; a date that was said already is not said again when they fly west."""
+    await asked(here, "/remind 19:00")
+    assert 1 == len(await look(here, SEVEN))
+    await here.store.write(lambda connection: set_timezone(connection, ANA, "America/New_York"))
+    assert [] == await look(here, SEVEN + timedelta(hours=5))
+    assert 1 == len(await look(here, SEVEN + timedelta(days=1, hours=5)))
+
+
+async def test_a_reminder_for_one_day_is_gone_after_it(here: Spine) -> None:
+    """And the list says so."""
+    await asked(here, "/remind tomorrow 7:00 scales")
+    assert "07:00, tomorrow: scales" in await asked(here, "/remind list")
+    (said,) = await look(here, datetime(2026, 3, 5, 7, tzinfo=UTC))
+    assert "**scales**" in said
+    assert "You have no reminders" in await asked(here, "/remind list")
+
+
+async def test_reminders_are_taken_away(here: Spine) -> None:
+    """One by its number, or all; nothing comes any more."""
+    for words in ("19:00 guitar", "20:00 piano", "21:00 chess"):
+        await asked(here, f"/remind {words}")
+    assert "1 reminder is gone." == await asked(here, "/remind off 2")
+    assert "piano" not in await asked(here, "/remind")
+    assert "2 reminders are gone." == await asked(here, "/remind off")
+    assert [] == await look(here, SEVEN + timedelta(hours=3))
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("2026-03-04 11:00", "That has passed already"),
+        ("2025-01-01 11:00", "That has passed already"),
+        ("25:00 guitar", "no such time as “25:00”"),
+        ("some time", "Say when, like"),
+        ("off 7", "no reminders"),
+    ],
+)
+async def test_what_makes_no_sense_is_told(here: Spine, words: str, told: str) -> None:
+    """Nothing is kept."""
+    assert told in await asked(here, f"/remind {words}")
+    assert 0 == await count(here.store, "reminders")
+
+
+async def test_a_time_that_does_not_exist_and_a_zone_that_does_not(here: Spine) -> None:
+    """02:30 on the day it is left out; a zone that was written by another version."""
+    here.people.known[ANA] = replace(here.people.known[ANA], timezone="Europe/Madrid")
+    assert "That day has no 02:30" in await asked(here, "/remind 2026-03-29 2:30")
+    here.people.known[ANA] = replace(here.people.known[ANA], timezone="Moon/Base")
+    assert "I do not know the zone “Moon/Base”" in await asked(here, "/remind 19:00")
+
+
+async def test_in_a_group_it_is_not_set(here: Spine) -> None:
+    """What one person is reminded of is nobody else's."""
+    assert "in a direct chat" in await asked(here, "/remind 19:00", chat="g1")
+    assert 0 == await count(here.store, "reminders")
+
+
+async def test_nobody_can_type_what_only_the_gateway_says(here: Spine) -> None:
+    """It is no command of anybody's, and stands in no menu."""
+    assert "⏰" not in await asked(here, '/reminder {"at": "19:00", "about": "", "late_min": 0}')
+    assert "/reminder" not in await asked(here, "/help")
+
+
+async def test_who_is_let_out_is_reminded_no_more(here: Spine) -> None:
+    """The row ends refused, and nothing is said."""
+    await asked(here, "/remind 19:00")
+    del here.people.known[ANA]
+    assert [] == await look(here, SEVEN)

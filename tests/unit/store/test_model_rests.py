@@ -1,0 +1,47 @@
+"""Which models rest is kept over a restart: written as it changes, read at the next start."""
+
+import asyncio
+from datetime import UTC, datetime
+
+import pytest
+
+from agent.errors import FailureKind
+from agent.models.health import Gate
+from agent.ports import ModelFailure
+from gateway.ops.model_rests import ModelRests
+from gateway.store import model_rests
+from gateway.store.engine import Store
+
+NOW = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
+LONG = "openai:" + "x" * 500
+
+
+async def kept(store):
+    return await store.read(model_rests.load)
+
+
+async def test_a_rest_is_there_after_a_restart_until_the_model_is_well(tmp_path):
+    """Two gates of a model are two rows; one that opens again goes; a name beyond measure is cut, not refused."""
+    store = await Store.open(f"sqlite:///{tmp_path}/tenk.db")
+    before = ModelRests(store, lambda: NOW)
+    before.board.enlist("openai:m", "mark")
+    async with asyncio.timeout(30), asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(before.run())
+        before.board.close("openai:m", Gate.COOLDOWN, FailureKind.AUTH, 300)
+        before.board.close("openai:m", Gate.CIRCUIT, FailureKind.SERVER, 30)
+        before.board.close(LONG, Gate.CIRCUIT, FailureKind.SERVER, 30)
+        while len(await kept(store)) < 3:
+            await asyncio.sleep(0)
+        before.board.open("openai:m", Gate.CIRCUIT)
+        before.board.close("openai:m", Gate.COOLDOWN, FailureKind.QUOTA, 3600)
+        while len(await kept(store)) > 2:
+            await asyncio.sleep(0)
+        running.cancel()
+    after = ModelRests(store, lambda: NOW)
+    after.board.enlist("openai:m", "mark")
+    await after.load()
+    with pytest.raises(ModelFailure) as resting:
+        after.board.check("openai:m", Gate.COOLDOWN)
+    assert (FailureKind.QUOTA, 3600.0) == (resting.value.kind, resting.value.retry_after_s)
+    assert after.board.check("openai:m", Gate.CIRCUIT) is None
+    await store.aclose()
