@@ -203,8 +203,7 @@ class Gateway:
         )  # fmt: skip
         operations = access(delivery, bus)
         self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, delivery))
-        own_keys = key_calls(KeyOperations(store, utc_now, self._snapshot.put))
-        calls = {**operator_calls(operations, store, keys, InviteLinks(manager, http)), **own_keys}
+        calls = operator_calls(operations, store, keys, InviteLinks(manager, http)) | self._key_calls()
         tasks.keep("http", http.run)
         tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
@@ -216,6 +215,9 @@ class Gateway:
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
+
+    def _key_calls(self) -> dict[str, Handler]:
+        return dict(key_calls(KeyOperations(self._store, utc_now, self._snapshot.put)))
 
     def _make_api(self, operations: AccessOperations, delivery: Delivery) -> ApiServer | None:
         settings, product = self._settings, self._product

@@ -203,7 +203,15 @@ class JournaledTurn:
         self._deps.parking.add(ParkedTurn(OpenTurn(self._turn, self._session.key, parked=True), approval))
         self._deps.delivery.publish(rows)
 
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
+    async def finish(
+        self,
+        reason: EndReason,
+        text: str,
+        response: ModelResponded | None,
+        note: str = "",
+        *,
+        busy_s: float | None = None,
+    ) -> bool:
         """End the turn in one commit; False when a message came in that it should read first."""
         if reason is EndReason.COMPLETED and self.steering_waits():
             return False
@@ -216,7 +224,7 @@ class JournaledTurn:
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
-        await self._end(TurnEnded(reason, text, note), response, parts)
+        await self._end(TurnEnded(reason, text, note, busy_s), response, parts)
         return True
 
     def progress(self, event: TurnEvent) -> None:

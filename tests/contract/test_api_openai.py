@@ -87,11 +87,11 @@ async def test_what_it_cannot_do_is_the_clients_own_error(tmp_path: Path) -> Non
                 await client.chat.completions.create(
                     model="coach", messages=[*hello, {"role": "assistant", "content": "Hi."}]
                 )
-            here.model.script(*[Fault(status=401, body={"error": {"message": "bad key"}})] * 4)
+            here.model.script(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
             with pytest.raises(openai.InternalServerError) as failed:
                 await client.chat.completions.create(model="coach", messages=hello)
             asked = len(here.model.requests)
-            here.model.script(*[Fault(status=401, body={"error": {"message": "bad key"}})] * 4)
+            here.model.script(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
             stream = await client.chat.completions.create(model="coach", messages=hello, stream=True)
             with pytest.raises(openai.APIError):
                 [chunk async for chunk in stream]

@@ -178,6 +178,11 @@ def raise_problem(answer: TurnAnswer) -> None:
             403, "not_let_in", answer.answer or "this is not taken from this person",
             "Ask the operator of the gateway.", turn=answer.turn,
         )  # fmt: skip
+    if answer.retry_after_minutes is not None:
+        raise ApiRefusal(
+            429, "model_busy", answer.answer, "Say /retry in the session then; the turn keeps what was asked.",
+            retry_after_s=60.0 * answer.retry_after_minutes, turn=answer.turn,
+        )  # fmt: skip
     if answer.state == "failed":
         raise ApiRefusal(
             502, "turn_failed", answer.answer or "the agent failed", "Ask again later; /retry in the session.",

@@ -1,5 +1,6 @@
 """What a program asked and what came of it, as the API shows it. Pure: from rows of the store to models."""
 
+import math
 from collections.abc import Iterable
 from datetime import datetime
 from typing import Literal
@@ -47,6 +48,7 @@ class TurnAnswer(ApiModel):
     model: str | None
     usage: TokensUsed
     reason: str | None = Field(description="How the turn ended: completed, max_steps, timeout and so on.")
+    retry_after_minutes: int | None = Field(None, description="Of a turn that failed because the model is busy.")
     asked_at: datetime
     ended_at: datetime | None
 
@@ -83,6 +85,7 @@ def to_turn_answer(asked: AskedTurn, user: str) -> TurnAnswer:
         model=model,
         usage=TokensUsed(input_tokens=asked.tokens.input_tokens, output_tokens=asked.tokens.output_tokens),
         reason=asked.end_reason,
+        retry_after_minutes=_busy_minutes(asked.events),
         asked_at=row.admitted_at,
         ended_at=row.done_at,
     )
@@ -114,6 +117,12 @@ def _answer(asked: AskedTurn, state: TurnState) -> str:
     if state == "waiting":
         return asked.said[-1] if asked.said else ""
     return "\n\n".join(asked.said)
+
+
+def _busy_minutes(events: Iterable[JournalEvent]) -> int | None:
+    """In how many minutes the model may be asked again that was busy, whole ones, at least one."""
+    busy_s = next((event.busy_s for event in events if isinstance(event, TurnEnded)), None)
+    return None if busy_s is None else max(1, math.ceil(busy_s / 60))
 
 
 def _model_of(events: Iterable[JournalEvent]) -> tuple[str | None, str | None]:
