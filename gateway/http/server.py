@@ -176,7 +176,7 @@ class HttpServer:
         application.router.add_get("/readyz", self._readyz)
         application.router.add_get("/metrics", self._metrics)
         if self._api is not None:
-            application.router.add_route("*", f"{API_BASE}/{{path:.*}}", partial(self._api.serve, self._door))
+            application.router.add_route("*", f"{API_BASE}/{{path:[\\s\\S]*}}", partial(self._api.serve, self._door))
         application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._door))
         return application
 
