@@ -18,6 +18,7 @@ from agent.transcript import ModelResponded
 from channels.base import Channel
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
+from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.deps import SessionContext, SessionDeps, TurnDeps
 from gateway.sessions.turn import ClaimedTurn
@@ -71,7 +72,9 @@ class SummaryKeeper:
             parts=to_parts(self.channel, said),
             clock=self.deps.clock,
         )
+        failpoint("summary_pre")
         await self.deps.store.write(keep, then=self.deps.delivery.publish)
+        failpoint("summary_post")
         self.session.conversation.summarise(turn.session_id, turn.user_id, summary)
         series(SUMMARIES, "notes" if responses else "left_out").inc()
 
