@@ -290,13 +290,6 @@ def answer_separator(events: Sequence[JournalEvent]) -> str:
     return "" if before is None or before.stop is StopReason.LENGTH else PARAGRAPH
 
 
-def suggested_replies(events: Sequence[JournalEvent]) -> tuple[SuggestedReply, ...]:
-    """What the answer of these events of one turn suggests to say to it; nothing where it did not come to its end."""
-    if not events or not isinstance(ended := events[-1], TurnEnded) or ended.reason is not EndReason.COMPLETED:
-        return ()
-    return next((event.replies for event in reversed(events) if isinstance(event, ModelResponded)), ())
-
-
 PARAGRAPH = "\n\n"
 
 
