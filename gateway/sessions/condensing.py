@@ -98,7 +98,10 @@ class Condenser:
         agent, turn = self._deps.agent, claimed.turn
         known = self._session.conversation.recall(turn.session_id, turn.user_id)
         hints = self._deps.channels.hints(turn.address)
-        fixed = ModelRequest(agent.prompt(principal, agent.clock(), hints), (), agent.toolbox.specs)
+
+        def fixed() -> ModelRequest:
+            return ModelRequest(agent.prompt(principal, agent.clock(), hints), (), agent.toolbox.specs)
+
         now = self._deps.turns.clock()
         ended = replace(
             Turn("", principal, known.history, (), now, hints),
