@@ -116,7 +116,8 @@ class Condenser:
     async def _condense(self, ended: Turn, keeper: SummaryKeeper) -> None:
         agent = self._deps.agent
         try:
-            made = await condense_ended(ended, agent.model, agent.limits)
+            also = await agent.hooks.pre_compact(ended.principal)
+            made = await condense_ended(ended, agent.model, agent.limits, also)
             if made is None:
                 self._turns_to_wait = TURNS_BETWEEN_TRIES
             elif keeper.still_fits(ended.summary):

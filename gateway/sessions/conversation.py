@@ -94,6 +94,10 @@ class Conversation:
         """Read it anew next time: somebody else may have written."""
         self._state = None
 
+    def is_new(self, session_id: str) -> bool:
+        """Whether nothing was said in a generation yet."""
+        return self._seqs.get(session_id, 0) == 0
+
     def number_from(self, session_id: str, seq: int) -> None:
         """Reserve no place before this one in the journal of a generation."""
         self._seqs[session_id] = max(seq, self._seqs.get(session_id, 0))
