@@ -99,7 +99,7 @@ class Condenser:
         known = self._session.conversation.recall(turn.session_id, turn.user_id)
         hints = self._deps.channels.hints(turn.address)
 
-        def fixed() -> ModelRequest:
+        def without_talk() -> ModelRequest:
             return ModelRequest(agent.prompt(principal, agent.clock(), hints), (), agent.toolbox.specs)
 
         now = self._deps.turns.clock()
@@ -108,7 +108,7 @@ class Condenser:
             starts=known.starts,
             summary=known.summary,
         )
-        if is_long(ended, agent.model, agent.limits, fixed, agent.calibration):
+        if is_long(ended, agent.model, agent.limits, without_talk, agent.calibration):
             self._is_at_work = True
             keeper = SummaryKeeper(self._deps.turns, self._session, channel, claimed, principal.locale)
             self._tasks.create_task(self._condense(ended, keeper))
