@@ -22,7 +22,10 @@ from gateway.coach.entry_commands import entry_commands
 from gateway.coach.reminder_commands import reminder_commands
 from gateway.coach.said_changes import change_words
 from gateway.coach.skill_commands import skill_commands
-from gateway.commands.base import Command, Invocation, Reply
+from gateway.coach.timer_commands import timer_commands
+from gateway.commands.base import Command, Invocation, Reply, Results
+
+UNSAID_ZONE = "UTC"
 
 PLAN = "plan"
 """The kind of turn that writes a weekly plan."""
@@ -51,6 +54,7 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
         *entry_commands(reader),
         *skill_commands(reader),
         *reminder_commands(reader),
+        *timer_commands(reader),
     )
 
 
@@ -63,7 +67,13 @@ async def _log(reader: PracticeReader, asked: Invocation) -> Reply:
         line = parse_log(asked.arguments, today_of(principal, asked.now), names)
     except LogLineError as error:
         return Reply(explain_log(language, error, names))
-    return Reply(partial(change_words, asked), changes=(LogPractice(line.skill, line.minutes, line.day, line.notes),))
+    words = partial(_first_words if not skills and principal.timezone == UNSAID_ZONE else change_words, asked)
+    return Reply(words, changes=(LogPractice(line.skill, line.minutes, line.day, line.notes),))
+
+
+def _first_words(asked: Invocation, results: Results) -> str:
+    """Of the very first entry: the zone is asked for once where nobody has said it, for days are counted in it."""
+    return f"{change_words(asked, results)}\n\n{say(language_of(asked.principal.locale), 'zone.ask')}"
 
 
 async def _undo(asked: Invocation) -> Reply:

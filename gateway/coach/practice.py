@@ -53,10 +53,11 @@ from agent.coach.practice import (
 from agent.coach.reminder_changes import CancelReminders, SetReminder
 from agent.coach.reminders import Reminder
 from agent.coach.texts import explain
+from agent.coach.timer_changes import ForgetPractice, StartTimer, StopTimer, TimerDiscarded
 from agent.language import DEFAULT
 from agent.ports import LocalCommand, Principal
 from gateway.coach import practice_rows as rows
-from gateway.coach import reminder_rows, skill_changes
+from gateway.coach import reminder_rows, skill_changes, timer_rows
 from gateway.coach.tables import practice_effects, practice_sessions, skills, weekly_plans
 from gateway.store.dialect import insert_new, upsert
 from gateway.store.engine import Store
@@ -128,6 +129,17 @@ def _change_more(scope: _Scope, command: LocalCommand) -> ChangeResult:
             return reminder_rows.set_reminder(scope.connection, scope.principal, command, scope.key, scope.now)
         case CancelReminders():
             return reminder_rows.cancel_reminders(scope.connection, scope.principal, command)
+    return _change_rest(scope, command)
+
+
+def _change_rest(scope: _Scope, command: LocalCommand) -> ChangeResult:
+    match command:
+        case StartTimer():
+            return timer_rows.start(scope.connection, scope.principal, command, scope.now)
+        case StopTimer():
+            return _stop_timer(scope, command)
+        case ForgetPractice():
+            return timer_rows.forget(scope.connection, scope.principal, scope.now)
     raise TypeError(f"no practice command: {type(command).__name__}")
 
 
@@ -170,6 +182,13 @@ def _create(scope: _Scope, command: CreateSkill) -> SkillCreated:
         created_skill=known is None,
         brought_back=skill.archived,
     )
+
+
+def _stop_timer(scope: _Scope, command: StopTimer) -> PracticeLogged | TimerDiscarded:
+    skill, minutes, day = timer_rows.stop(scope.connection, scope.principal, command, scope.now)
+    if command.discards:
+        return TimerDiscarded(discarded_minutes=minutes, timer_skill=skill)
+    return _log(scope, LogPractice(skill, minutes, day, command.notes))
 
 
 def _undo(scope: _Scope, session: PracticeSession | None, missing: Refusal) -> LogUndone:

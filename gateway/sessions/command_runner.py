@@ -29,6 +29,7 @@ from gateway.commands.base import (
     SaySuggested,
     SessionAction,
     SessionCleared,
+    SetLanguage,
     SetMode,
     SetTimezone,
     SuggestionTaken,
@@ -324,9 +325,8 @@ class CommandRunner:
                 said = take_press(connection, row, reply.session, self._table.talk)
                 results.append(SuggestionTaken(said is not None))
                 return _Done([], said=said)
-            case SetTimezone(timezone):
-                people.set_timezone(connection, row.user_id, timezone)
-                return _Done([], person=people.person_of(connection, row.user_id))
+            case SetTimezone() | SetLanguage() as chosen:
+                return _Done([], person=_keep_choice(connection, row, chosen))
         return _Done([])
 
     def _announce(self, session: Session, row: InboxRow, reply: Reply, done: _Done) -> None:
@@ -353,6 +353,15 @@ class CommandRunner:
         await self._commit(session, row, Reply(text), Outcome.FAILED)
         if not told:
             self._told_missed_at[session.where] = now
+
+
+def _keep_choice(connection: Connection, row: InboxRow, chosen: SetTimezone | SetLanguage) -> Person | None:
+    """What a person chose for themselves; the person as they are now."""
+    if isinstance(chosen, SetLanguage):
+        people.set_locale(connection, row.user_id, chosen.language)
+    else:
+        people.set_timezone(connection, row.user_id, chosen.timezone)
+    return people.person_of(connection, row.user_id)
 
 
 def _keep_files(connection: Connection, row: InboxRow, reply: Reply, now: datetime) -> tuple[MediaRef, ...]:

@@ -115,6 +115,7 @@ EXCUSED: dict[str, str] = {
     "gateway.product": "names in the operator's configuration, read once at the start",
     "gateway.commands.table:CommandTable.__init__": "our own commands and their own texts",
     "gateway.commands.table:CommandTable._in_words": "our own commands and their options, at the start",
+    "gateway.coach.timer_commands:_forget_words": "looks at the two results of one command",
     "gateway.coach.skill_changes:_check_colour": "one pattern of seven characters, matched whole",
     "gateway.coach.practice_rows": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.app:Gateway._accounts": "the operator's own configuration, read once at the start",
