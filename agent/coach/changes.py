@@ -23,7 +23,9 @@ from agent.coach.reminder_changes import (
 from agent.coach.texts import COACH_TEXTS, say, say_date, say_level
 from agent.coach.timer_changes import (
     ForgetPractice,
+    ImportPractice,
     PracticeForgotten,
+    PracticeImported,
     StartTimer,
     StopTimer,
     TimerDiscarded,
@@ -127,7 +129,7 @@ class SetWeeklyGoal:
 PracticeCommand = (
     LogPractice | CreateSkill | UndoLastLog | EditSession | DeleteSession | SaveWeeklyPlan
     | ArchiveSkill | EditSkill | MergeSkills | SetWeeklyGoal | SetReminder | CancelReminders
-    | StartTimer | StopTimer | ForgetPractice
+    | StartTimer | StopTimer | ForgetPractice | ImportPractice
 )  # fmt: skip
 
 
@@ -238,7 +240,7 @@ class WeeklyGoalSet(_Result):
 ChangeResult = (
     ChangeRefused | PracticeLogged | SessionEdited | LogUndone | SkillCreated | PlanSaved | SkillArchived
     | SkillEdited | SkillsMerged | WeeklyGoalSet | ReminderSet | RemindersCancelled
-    | TimerStarted | TimerDiscarded | PracticeForgotten
+    | TimerStarted | TimerDiscarded | PracticeForgotten | PracticeImported
 )  # fmt: skip
 CHANGE_RESULT: TypeAdapter[ChangeResult] = TypeAdapter(ChangeResult)
 
@@ -271,7 +273,7 @@ def change_text(language: str, change: ChangeResult, today: date) -> str:
             return ""
         case ReminderSet() | RemindersCancelled():
             return reminder_text(language, change, today)
-        case TimerStarted() | TimerDiscarded() | PracticeForgotten():
+        case TimerStarted() | TimerDiscarded() | PracticeForgotten() | PracticeImported():
             return timer_text(language, change)
     return _of_skills_text(language, change)
 

@@ -114,6 +114,15 @@ class Reply:
     redact: bool = False  # the command held a secret: its row is blanked at its outcome
 
 
+ReadFiles = Callable[[], Awaitable[Sequence[str]]]
+"""The text files that came with a command, as far as they can be read."""
+
+
+async def no_files() -> Sequence[str]:
+    """A command that brought none."""
+    return ()
+
+
 class SessionControl(Protocol):
     """What a command may know and do about the session it was given in."""
 
@@ -138,6 +147,7 @@ class Invocation:
     now: datetime  # aware UTC
     session: SessionControl
     key: str  # the idempotency key of its changes: "inbox:17"
+    read_files: ReadFiles = no_files
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from agent.catalogue import Catalogue
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
 from channels.base import SendsMedia
-from channels.messages import ButtonPressed, SystemEvent
+from channels.messages import ButtonPressed, InboundMessage, SystemEvent
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.roles import Role
@@ -56,6 +56,7 @@ from gateway.sessions.presses import (
 )
 from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
+from gateway.sessions.user_items import read_text_file
 from gateway.store import approvals, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
@@ -236,9 +237,16 @@ class CommandRunner:
             await self._commit(session, row, Reply(self._table.not_allowed(command, principal)), Outcome.ANSWERED)
             return
         await session.conversation.load()
-        asked = Invocation(name, arguments, principal, self._dates(), session, f"inbox:{row.id}")
+        files = partial(self._read_files, row)
+        asked = Invocation(name, arguments, principal, self._dates(), session, f"inbox:{row.id}", files)
         reply = await command.handle(asked)
         await self._commit(session, row, reply, Outcome.ANSWERED)
+
+    async def _read_files(self, row: InboxRow) -> Sequence[str]:
+        """The text file that came with a command, if one did."""
+        files = row.event.attachments[:1] if isinstance(row.event, InboundMessage) else ()
+        channel = await self._channels.when_loaded(row.event.address)
+        return [text for file in files if (text := await read_text_file(channel, file))]
 
     async def _decide(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
         """What a button stands for; they see that it was taken."""

@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime
 
-from agent.coach import entry_words, plan_answer, plan_wish, practice, reminders, reports, skill_words
+from agent.coach import entry_words, plan_answer, plan_wish, practice, practice_file, reminders, reports, skill_words
 from agent.coach.plan_data import PlanFrame
 from agent.coach.understanding import reading
 from agent.coach.understanding.entries import Practised
@@ -72,7 +72,14 @@ def reminder_arguments(text: str) -> None:
         reminders.read_reminder(said, TODAY)
 
 
+def imported(text: str) -> None:
+    """A file of practice, as either format."""
+    for said in (text, f"date,skill,minutes\n{text}", f'[{{"date": "{text}"}}]', f"[{text}", "[" + text * 2 + "]"):
+        practice_file.read_file(said, TODAY)
+
+
 ENTRIES: dict[str, Entry] = {
+    "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
     "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),

@@ -116,6 +116,8 @@ EXCUSED: dict[str, str] = {
     "gateway.commands.table:CommandTable.__init__": "our own commands and their own texts",
     "gateway.commands.table:CommandTable._in_words": "our own commands and their options, at the start",
     "gateway.coach.timer_commands:_forget_words": "looks at the two results of one command",
+    "gateway.coach.file_commands": "writes about a file that was read: ten lines of it, and the names of skills",
+    "gateway.coach.import_rows:import_entries": "loops over at most 5,000 entries that were read already",
     "gateway.coach.skill_changes:_check_colour": "one pattern of seven characters, matched whole",
     "gateway.coach.practice_rows": "loops over rows; a database looks at their texts, and only by ids",
     "gateway.app:Gateway._accounts": "the operator's own configuration, read once at the start",
