@@ -59,7 +59,8 @@ async def _step(run: TurnRun) -> EndReason | None:
 
 async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
     """Do what this response calls for; None: go round again."""
-    match classify(response):
+    kind = classify(response)
+    match kind:
         case ToolCalls():
             await run.journal.record(response)
             return None
@@ -71,6 +72,8 @@ async def _take(run: TurnRun, response: ModelResponded) -> EndReason | None:
             assert_never(never)
     # An answer: the end, unless the person said something meanwhile. Then it stands, and the loop reads on.
     if not run.port.steering_waits():
+        if isinstance(kind, Text) and await run.stop_denied(response):
+            return None
         ended = await run.end(EndReason.COMPLETED, run.answer(response), response)
         if ended is not None:
             return ended

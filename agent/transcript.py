@@ -206,6 +206,7 @@ class NudgeReason(StrEnum):
     CUT = "cut"  # the response was cut at the output cap
     MALFORMED = "malformed"  # a call could not be read
     STUCK = "stuck"  # it goes in circles
+    STOP = "stop"  # a hook wants it to go on
     LAST = "last"  # answer now, without tools
 
 

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
+from functools import cached_property, partial
 
 import structlog
 
@@ -29,7 +29,7 @@ from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
 from agent.tools.base import Tool
 from agent.tools.calls import CallResult
 from agent.tools.executor import Executor
-from agent.tools.guards import NoHooks, Permissions, ToolHooks
+from agent.tools.guards import NoHooks, Permissions, TurnHooks
 from agent.tools.permit import ChainPermissions, name_rules
 from agent.tools.pipeline import Pipeline
 from agent.tools.reading_on import ResultBudget
@@ -39,6 +39,8 @@ from agent.transcript import (
     EndReason,
     JournalEvent,
     ModelResponded,
+    Nudged,
+    NudgeReason,
     ToolReturned,
     answer_text,
     fold,
@@ -47,6 +49,9 @@ from agent.transcript import (
 
 log = structlog.get_logger()
 
+
+MAX_STOPS_DENIED = 3
+"""Times a turn goes on because a hook says so."""
 
 LEAST_LEFT_S = 30.0
 """What a turn that waited for its person has at least, so that what they allowed can be done."""
@@ -80,7 +85,7 @@ class Agent:
     clock: Callable[[], datetime] = _utc_now
     tell: TellResult | None = None
     """Its tools' results in words for people, where the model cannot say them; None: in a plain list."""
-    hooks: ToolHooks = field(default_factory=NoHooks)
+    hooks: TurnHooks = field(default_factory=NoHooks)
     permissions: Permissions | None = None  # None: the name patterns of the limits
 
     calibration: Calibration = field(default_factory=Calibration)
@@ -104,6 +109,7 @@ class TurnRun:
         self._texts = agent.texts
         self._tell = agent.tell
         self._clock = agent.clock
+        self._hooks = agent.hooks
         self._timeouts_in_row = 0
         self._deadline = Deadline(_left_s(turn, limits), limits.working_s, asyncio.get_running_loop().time)
         pipeline = Pipeline(
@@ -132,9 +138,20 @@ class TurnRun:
         request = ModelRequest(prompt, (), context=context_of(turn.principal, now))
         fixed = replace(request, tools=agent.toolbox.specs)
         window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)
+        window.pre_compact = partial(agent.hooks.pre_compact, turn.principal)
         self.model = ModelCaller(
             window, port, agent.model, request, limits, self.journal, self._executor, self._deadline
         )
+
+    async def stop_denied(self, response: ModelResponded) -> bool:
+        """Whether a hook wants the turn to go on although this answers it; the model is told why, a few times."""
+        if self.journal.nudges(NudgeReason.STOP) >= MAX_STOPS_DENIED:
+            return False
+        why = await self._hooks.stop(self._turn.principal, self._turn.id, self.answer(response))
+        if why:
+            before = [] if response is self.journal.last else [response]
+            await self.journal.record(*before, Nudged(response.step, why, NudgeReason.STOP))
+        return bool(why)
 
     def close(self) -> None:
         """Let nothing outlive the turn."""

@@ -11,7 +11,10 @@ AGENTS = "tenk.agents"
 TOOLS = "tenk.tools"
 """Each names what gives, called without arguments, an object with `@tool` methods: a class of its own, mostly."""
 
-KINDS = {AGENTS: "agent", TOOLS: "tool"}
+HOOKS = "tenk.hooks"
+"""Each names an `agent.hooks.points.Hook`, several of them, or what gives them when it is called."""
+
+KINDS = {AGENTS: "agent", TOOLS: "tool", HOOKS: "hook"}
 
 
 def list_offered(group: str) -> list[str]:

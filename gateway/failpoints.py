@@ -17,6 +17,7 @@ FAILPOINTS = (
     "claim_pre", "claim_post", "model_asked", "model_first_text",
     "response_pre", "response_post", "intent_pre", "intent_post", "tool_done",
     "effect_pre", "effect_post", "result_pre", "result_post", "steer_pre", "steer_post",
+    "summary_pre", "summary_post",
     "final_pre", "final_post", "placeholder_pre", "placeholder_sent", "placeholder_post", "live_edit",
     "page_turned",
     "send_pre", "send_done", "sent_pre", "sent_post", "edit_done",

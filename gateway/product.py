@@ -14,7 +14,7 @@ from agent.context.sections import PromptBuilder
 from agent.findings import TellResult
 from agent.models.offline import OfflineRules
 from agent.permissions.config import RulesConfig
-from agent.permissions.rules import Source, unknown_tools
+from agent.permissions.rules import PermissionRule, Source, Verdict, unknown_tools
 from agent.ports import LocalCommand, Principal
 from agent.tools.base import CanUseTool, Tool, tools_of
 from agent.tools.results import success_result
@@ -23,6 +23,7 @@ from gateway.config.settings import Settings
 from gateway.config.sources import KeyPath, Sources
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, load_extension
+from gateway.hook_loading import load_hook
 from gateway.ops.scheduler import Schedule
 from gateway.sessions.deps import RunTurn
 from gateway.store.agent_tables import AgentTables
@@ -138,6 +139,18 @@ def check_names(settings: Settings, sources: Sources) -> None:
             path = ("permissions", "sources", rule.source.value, rule.verdict.value)
         meant = f'did you mean "{near}"?' if near else f"there are: {', '.join(sorted(known)) or 'none'}"
         wrong.append(f'{sources.place_of(path)}: {".".join(path)}: there is no tool "{rule.tool}"; {meant}')
+    for index, hook in enumerate(settings.hooks):
+        place = sources.place_of(("hooks", str(index)))
+        try:
+            named = load_hook(hook)
+        except SettingsError as unknown:
+            wrong.append(f"{place}: hooks.{index}: {unknown}")
+            continue
+        for pattern in (pattern for each in named for pattern in each.tools):
+            rule = PermissionRule(Verdict.ASK, Source.LOCAL, pattern)
+            for _, near in unknown_tools([rule], known):
+                meant = f'; did you mean "{near}"?' if near else ""
+                wrong.append(f'{place}: hooks.{index}.tools: there is no tool "{pattern}"{meant}')
     if wrong:
         raise SettingsError("\n".join(wrong))
 

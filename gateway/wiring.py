@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
+from agent.hooks.chain import HookChain
 from agent.loop import Agent, run_turn
 from agent.permissions.chain import Mode, PermissionChain
 from agent.permissions.judge import Judge
 from agent.permissions.rules import Source
 from agent.ports import ChatModel, LocalCommand, Principal
+from agent.retry import run_retry
 from agent.tools.base import Tool
 from agent.tools.permit import ChainPermissions, name_rules
 from channels.clocks import Clock, Sleep
@@ -21,13 +23,14 @@ from channels.messages import InboundEvent, InboundMessage, Quoted
 from gateway.access.buttons import SealedButtons
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.permissions import permissions_command
-from gateway.commands.session import session_commands
+from gateway.commands.session import RETRY, session_commands
 from gateway.commands.table import CommandTable, with_own
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
 from gateway.delivery.lane_worker import ChannelDirectory
 from gateway.durable_queue import load_filtered
+from gateway.hook_loading import load_hooks
 from gateway.inbound.bus import Bus
 from gateway.ops.instrumentation import JournalCounter, ToolWatch
 from gateway.product import AgentProduct
@@ -39,6 +42,7 @@ from gateway.sessions.inbox_rules import CHAT, RowClassifier
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.parking import Parking
 from gateway.sessions.presses import SuggestedReplies
+from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.questions import Questions
 from gateway.sessions.router import Router
 from gateway.sessions.trials import Trials
@@ -115,8 +119,8 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     decisions = {**reply_decisions(texts), **consent_decisions(texts), **deps.decisions(delivery, bus)}
     shared = CommandDeps(
         store, bus, table, delivery, deps.channels, deps.people, partial(_apply_change, deps), decisions,
-        sessions.trials, clock, texts, parking, approval_of_another(partial(_approval, store), texts), deps.buttons,
-        dates=deps.dates,
+        sessions.trials, clock, texts, parking, sessions.turns.user_items,
+        approval_of_another(partial(_approval, store), texts), deps.buttons, dates=deps.dates,
     )  # fmt: skip
     commands = CommandRunner(shared, deps.tasks)
     return Runtime(delivery, bus, commands, Router(bus, sessions, commands, deps.tasks), parking)
@@ -125,6 +129,7 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
 def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -> SessionDeps:
     settings, store, clock = deps.settings, deps.store, deps.clock
     clean = deps.clean or Scrubber(settings.secret_values()).last_look
+    hooks = HookChain(load_hooks(settings.hooks))
     reader = deps.reader or UserItemBuilder(
         InputGuard(settings.guard), deps.product.name, partial(_replied_to, store), partial(_said_in_group, deps)
     )
@@ -139,7 +144,7 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
             delivery,
             partial(_apply_command, deps),
             clean,
-            reader,
+            HeardItems(reader, hooks),
             clock,
             note,
             replies,
@@ -160,8 +165,9 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
             clock=deps.dates,
             tell=deps.product.tell,
             permissions=_permissions(deps),
+            hooks=hooks,
         ),
-        turns_of={CHAT: run_turn, **deps.product.turns(store)},
+        turns_of={CHAT: run_turn, RETRY: run_retry, **deps.product.turns(store)},
         kind_of=kinds.kind_of,
         trials=Trials(store, settings.sessions.max_turns, deps.tasks, deps.sleep or asyncio.sleep),
         epoch=deps.epoch,

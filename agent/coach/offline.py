@@ -21,17 +21,19 @@ from agent.coach.log_line import (
     LogProblem,
     read_correction,
 )
+from agent.coach.numbers import Number, one_number_text
 from agent.coach.offline_work import TOOLS, CannotTell, NeedsTools, Work
 from agent.coach.plan_answer import plan_block
 from agent.coach.plan_data import Prefetched, frame_of
 from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean_notes, name_key
-from agent.coach.prose import history_text, skill_stats_text, skills_text, stats_text
-from agent.coach.reports import JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
+from agent.coach.prose import entries_text, history_text, skill_stats_text, skills_text, stats_text
+from agent.coach.reports import EntriesReport, JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
 from agent.coach.request_view import RequestView, listen
 from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
 from agent.coach.tasks import Act, Task, asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
 from agent.coach.understanding.entries import Practised
+from agent.coach.understanding.lookups import Lookup
 from agent.language import escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall
 from agent.ports import ModelRequest
@@ -239,6 +241,53 @@ def _plan(work: Work, task: Task) -> str:
     return text
 
 
+def _number(work: Work, task: Task) -> str:
+    """One question gets one number."""
+    lookup, journey = _lookup(task), work.require(JourneyReport)
+    return one_number_text(work.language, journey, lookup.number or Number.TOTAL, lookup.skill)
+
+
+def _find_entries(work: Work, task: Task) -> EntriesReport:
+    """The entries that a message is about."""
+    lookup, report = _lookup(task), work.read(EntriesReport)
+    if report is None:
+        since, until = (None if day is None else day.isoformat() for day in (lookup.since, lookup.until))
+        wanted = {"since": since, "until": until, "skill": lookup.skill, "text": lookup.text or None}
+        said = {key: value for key, value in wanted.items() if value is not None}
+        raise work.needs(RuleCall(TOOLS[EntriesReport], said))
+    return report
+
+
+def _lookup(task: Task) -> Lookup:
+    assert task.lookup is not None, "acts about what is logged come with what is wanted of it"
+    return task.lookup
+
+
+def _ask_change(work: Work, task: Task) -> str:
+    """Asks before the one entry that is meant is taken back or corrected."""
+    report = _find_entries(work, task)
+    if report.found != 1:
+        how = "entries.how_delete" if task.act is Act.ASK_DELETE else "entries.how_edit"
+        listed = entries_text(work.language, report, work.today, numbered=True)
+        return f"{listed}\n\n{say(work.language, how)}" if report.found else listed
+    (row,), lookup = report.entries, _lookup(task)
+    day = None if lookup.day is None else say_date(work.language, lookup.day, work.today)
+    right = ", ".join(part for part in (spell_minutes(lookup.minutes) if lookup.minutes else "", day or "") if part)
+    return say(work.language, task.act, what=_describe(work, row.minutes, row.skill, row.date), right=right)
+
+
+def _change_entry(work: Work, task: Task) -> str:
+    """What was allowed: one entry, by its id."""
+    report, lookup = _find_entries(work, task), _lookup(task)
+    if report.found != 1:
+        raise CannotTell(say(work.language, "offline.failed"))
+    (row,) = report.entries
+    if task.act is Act.DELETE:
+        return work.change_and_tell("delete_session", session_id=row.id)
+    day = None if lookup.day is None else lookup.day.isoformat()
+    return work.change_and_tell("edit_session", session_id=row.id, minutes=lookup.minutes, date=day)
+
+
 def _words(key: str) -> Callable[[Work, Task], str]:
     return lambda work, _: say(work.language, key)
 
@@ -250,6 +299,12 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.ASK_NEAR_SKILL: _ask_log,
     Act.ASK_SKILL: _ask_skill,
     Act.ASK_AMOUNT: _ask_amount,
+    Act.NUMBER: _number,
+    Act.ENTRIES: lambda work, task: entries_text(work.language, _find_entries(work, task), work.today),
+    Act.ASK_DELETE: _ask_change,
+    Act.ASK_EDIT: _ask_change,
+    Act.DELETE: _change_entry,
+    Act.EDIT: _change_entry,
     Act.TWISTED: lambda work, task: say(work.language, f"twist.{task.twist}"),
     Act.CORRECT: _correct,
     Act.ASK_CORRECTION: _ask_correction,
@@ -266,6 +321,9 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Intent.SKILLS: lambda work, _: skills_text(work.language, work.require(SkillsReport)),
     Intent.GUIDE: _words("offline.guide"),
     Intent.HELP: _words("offline.help"),
+    Intent.MOOD: _words("offline.mood"),
+    Intent.JOKE: _words("offline.joke"),
+    Intent.SMALL_TALK: _words("offline.small_talk"),
     Intent.THANKS: _words("offline.thanks"),
     Intent.GREETING: _words("offline.greeting"),
     Intent.UNKNOWN: _words("offline.unknown"),

@@ -9,7 +9,7 @@ from typing import TypeVar
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from agent.coach.changes import ChangeRefused, change_text, read_change
-from agent.coach.reports import JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
+from agent.coach.reports import EntriesReport, JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
 from agent.coach.request_view import RequestView, Returned
 from agent.coach.tasks import Task, needs_names, tasks_of
 from agent.coach.texts import say
@@ -24,6 +24,7 @@ TOOLS: dict[type[BaseModel], str] = {
     JourneyReport: "get_journey_stats",
     PatternsReport: "analyze_practice_patterns",
     PlanReport: "show_plan",
+    EntriesReport: "get_entries",
 }
 """Which tool answers with which report."""
 

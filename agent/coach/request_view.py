@@ -11,7 +11,7 @@ from agent.language import DEFAULT, language_of
 from agent.ports import ModelRequest
 from agent.transcript import SKIPPED, AssistantItem, Item, NoteItem, ToolItem, UserItem
 
-CHANGES = frozenset({"log_practice", "edit_session", "undo_last_log", "create_skill"})
+CHANGES = frozenset({"log_practice", "edit_session", "undo_last_log", "create_skill", "delete_session"})
 """Calls after which what was read before is old."""
 
 

@@ -148,7 +148,7 @@ _RIGHT = r"(?:[PT]*S)?[,b]?F*[dD](?:,?c?,?(?:tb)?[PT]*S)?(?:,?c?,?[yY])?"
 _WRONG = r"(?:,?(?:N|R|r)[PT]*(?:S|[dD]|n)?)?"
 _MEANT = r"(?:I[mk]|kt?P?|t?b|[PT]*Sb)F*"
 _CORRECTION = (
-    rf"{_OPENING}(?:(?:[RN],+)+|R+|[RNW],*){_MEANT}{_RIGHT}{_WRONG}{_CLOSING}"
+    rf"{_OPENING}(?:[RNW],*){{1,6}}{_MEANT}{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}(?:[RNW],+)+{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}R,*{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}{_MEANT}{_RIGHT}{_WRONG}{_CLOSING}"

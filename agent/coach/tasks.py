@@ -15,6 +15,7 @@ from agent.coach.request_view import Exchange, RequestView, Returned
 from agent.coach.sentences import Reading, read_sentence
 from agent.coach.texts import in_any_language
 from agent.coach.understanding.entries import Practised
+from agent.coach.understanding.lookups import ANY_SKILL, Lookup, Wanted, read_lookup
 from agent.coach.understanding.reading import Certainty, Heard, add_amount, add_skill, hear, may_be_practice
 from agent.coach.understanding.tables import Twist
 from agent.transcript import EDITED
@@ -38,6 +39,12 @@ class Act(StrEnum):
     PLAN = "plan"
     DECLINED = "declined"
     NOT_SURE = "not_sure"
+    NUMBER = "number"
+    ENTRIES = "entries"
+    ASK_DELETE = "ask.delete"
+    DELETE = "delete"
+    ASK_EDIT = "ask.edit"
+    EDIT = "edit"
     TWISTED = "twisted"  # it tells of something else than practice that was done
 
 
@@ -48,6 +55,8 @@ _CONFIRMED = {
     Act.ASK_CORRECTION: Act.CORRECT,
     Act.ASK_UNDO: Act.UNDO,
     Act.ASK_CREATE: Act.CREATE,
+    Act.ASK_DELETE: Act.DELETE,
+    Act.ASK_EDIT: Act.EDIT,
 }
 """What a yes makes of a question."""
 
@@ -58,6 +67,13 @@ _OF_CERTAINTY = {
     Certainty.ASK_NEAR: Act.ASK_NEAR_SKILL,
     Certainty.ASK_SKILL: Act.ASK_SKILL,
     Certainty.ASK_AMOUNT: Act.ASK_AMOUNT,
+}
+
+_OF_WANTED = {
+    Wanted.NUMBER: Act.NUMBER,
+    Wanted.ENTRIES: Act.ENTRIES,
+    Wanted.DELETE: Act.ASK_DELETE,
+    Wanted.EDIT: Act.ASK_EDIT,
 }
 
 _OF_INTENT: dict[Intent, Act | Intent] = {
@@ -79,6 +95,7 @@ class Task:
     practised: tuple[Practised, ...] = ()  # what it tells of
     notes: str = ""
     twist: Twist | None = None  # what it tells of instead
+    lookup: Lookup | None = None  # what is wanted of what is logged
     corrected: str = ""  # what was said later about it
     session_id: str | None = None  # what a correction is about; None: the last one
     name: str = ""
@@ -115,7 +132,13 @@ def needs_names(view: RequestView) -> bool:
     """Whether what was said can only be understood by who knows the person's skills."""
     if asked_last(view.earlier, (*LACKED, *_CONFIRMED)):
         return True
-    return any(may_be_practice(text) and not _asks_plainly(text) for text in view.pending)
+    return any(_needs_names(text, view) for text in view.pending)
+
+
+def _needs_names(text: str, view: RequestView) -> bool:
+    if read_lookup(text, ANY_SKILL, view.now, view.language) is not None:
+        return True
+    return may_be_practice(text) and not _asks_plainly(text)
 
 
 def _asks_plainly(text: str) -> bool:
@@ -133,30 +156,39 @@ class _Listener:
     def task(self, text: str, earlier: Sequence[Exchange], now: datetime, *, after_log: bool) -> Task:
         """What one message asks for, given what was said and answered before it."""
         request = read_request(text)
-        if request.intent is Intent.YES and (asked := self._find_question(earlier)) is not None:
-            return asked
-        if (completed := self._completion(text, earlier)) is not None:
-            return completed
+        answer = self._answer(text, earlier, says_yes=request.intent is Intent.YES)
+        if answer is not None:
+            return answer
+        lookup = self._lookup(text, now) if request.intent in _LOOKED_UP else None
+        if lookup is not None:
+            return Task(_OF_WANTED[lookup.wanted], text, lookup=lookup)
         if request.intent not in {Intent.TIMED, Intent.UNKNOWN}:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
-        words = text.removeprefix(EDITED)
         corrects = read_sentence(text, self._names)
         if corrects in (Reading.CORRECTION, Reading.MAYBE_CORRECTION):
             sure = corrects is Reading.CORRECTION and after_log
             return Task(Act.CORRECT if sure else Act.ASK_CORRECTION, text)
-        heard = hear(words, self._names, now, self._language)
-        if heard.certainty is Certainty.LOG and words != text:
+        heard = hear(text.removeprefix(EDITED), self._names, now, self._language)
+        if heard.certainty is Certainty.LOG and text.startswith(EDITED):
             return Task(Act.CORRECT if after_log else Act.ASK_CORRECTION, text)
         if heard.certainty is not Certainty.NOTHING:
             return _of_heard(heard, text)
         return self._of_words(text, heard.twist, timed=request.intent is Intent.TIMED)
+
+    def _answer(self, text: str, earlier: Sequence[Exchange], *, says_yes: bool) -> Task | None:
+        """What a message is as the answer to a question of the last answer."""
+        asked = self._find_question(earlier) if says_yes else None
+        return asked or self._completion(text, earlier)
+
+    def _lookup(self, text: str, now: datetime) -> Lookup | None:
+        return read_lookup(text, self._names, now, self._language)
 
     def _of_words(self, text: str, twist: Twist | None, *, timed: bool) -> Task:
         """What a message that tells of no practice asks for, by its words."""
         request = untimed_request(text)
         if request.intent not in {Intent.UNKNOWN, Intent.YES, Intent.NO}:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
-        if twist in TOLD and (timed or may_be_practice(text)):
+        if twist in TOLD and (timed or twist is Twist.REMINDER or may_be_practice(text)):
             return Task(Act.TWISTED, text, twist=twist)
         return Task(Act.NOT_SURE if timed else Intent.UNKNOWN, text)
 
@@ -191,6 +223,20 @@ def _of_heard(heard: Heard, text: str) -> Task:
     act = _OF_CERTAINTY[heard.certainty]
     return Task(act, text, practised=heard.practised, notes=heard.notes)
 
+
+_LOOKED_UP = frozenset(
+    {
+        Intent.TIMED,
+        Intent.UNKNOWN,
+        Intent.STATS,
+        Intent.HISTORY,
+        Intent.MAYBE_UNDO,
+        Intent.SKILLS,
+        Intent.THANKS,
+        Intent.GREETING,
+    }
+)
+"""What may be a wish about what is logged, or be said beside one."""
 
 TOLD = frozenset(twist for twist in Twist if twist not in (Twist.UNCLEAR, Twist.SELF, Twist.DOUBT, Twist.COMMAND))
 """What is answered by a sentence of its own, `twist.…`."""

@@ -5,7 +5,7 @@ condenses is left out, and counted: nothing drops off in silence. Who is told, a
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -127,9 +127,9 @@ def cut_at(spans: Sequence[Stretch], keep_tokens: float) -> int:
 
 
 async def condense(
-    model: ChatModel, summary: Summary | None, spans: Sequence[Stretch], kept: int, room: WindowRoom
+    model: ChatModel, summary: Summary | None, spans: Sequence[Stretch], kept: int, room: WindowRoom, also: str = ""
 ) -> tuple[Summary, list[ModelResponded]]:
-    """The summary after which the span at `kept` comes first, and the responses it took.
+    """The summary after which the span at `kept` comes first, and the responses it took; `also` is to be in it.
 
     Raises:
         NotCondensed: the model failed, or made nothing of it.
@@ -138,13 +138,14 @@ async def condense(
         raise NotCondensed(f"{model.name} is no model")
     before = summary or Summary("", spans[kept].turn_id)
     notes, responses = before.notes, []
+    instructions = replace(INSTRUCTIONS, dynamic=f"Keep this too: {also}" if also else "")
     old = [item for span in spans[:kept] for item in span.items]
     chunks = list(_chunks(old, room))
     if len(chunks) > MAX_CHUNKS:
         raise NotCondensed(f"{len(chunks)} windows full are too much")
     for chunk in chunks:
         request = ModelRequest(
-            INSTRUCTIONS, (_record(notes, chunk),), max_output_tokens=room.notes_tokens, retry_budget_s=10.0
+            instructions, (_record(notes, chunk),), max_output_tokens=room.notes_tokens, retry_budget_s=10.0
         )
         try:
             response = await model.respond(request, lambda _event: None)

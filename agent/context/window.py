@@ -4,7 +4,7 @@ How notes are made is `compaction`'s matter, how they are kept the gateway's, wh
 the ladder's.
 """
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import structlog
@@ -34,6 +34,9 @@ log = structlog.get_logger()
 
 TOO_LONG = 1.2
 """So many times the window, by an estimate, is not even asked: what one person said is too much by itself."""
+
+PATIENCE = 10
+"""Between turns nobody waits for a summary: it may take so many times as long."""
 
 
 def room_of(model: ChatModel, limits: AgentConfig) -> WindowRoom:
@@ -68,6 +71,7 @@ class ContextWindow:
         self._asked_tokens = self._fixed_tokens
         self._made: tuple[object, list[Item]] | None = None  # what `items` gave last, and of what
         self._room = room_of(model, limits)
+        self.pre_compact: Callable[[], Awaitable[str]] = _keep_nothing_more  # what hooks want kept
 
     @property
     def history(self) -> Sequence[Item]:
@@ -136,7 +140,8 @@ class ContextWindow:
         responses: list[ModelResponded] = []
         most_s = min(self._limits.summary_s, self._deadline.remaining_s())
         try:
-            making = condense(self._model, self._turn.summary, spans, kept, self._room)
+            also = await self.pre_compact()
+            making = condense(self._model, self._turn.summary, spans, kept, self._room, also)
             summary, responses = await run_bounded(making, most_s, self._port.until_stopped)
         except (NotCondensed, TimeoutError) as failure:
             log.warning("context_trimmed", why=str(failure) or "it took too long", left_out=summary.left_out)
@@ -161,6 +166,10 @@ class ContextWindow:
         return self._tokens(estimate_tokens(items)) + self._overhead()
 
 
+async def _keep_nothing_more() -> str:
+    return ""
+
+
 def shorten(turn: Turn, summary: Summary) -> Turn:
     """The turn with this summary at the head of its history."""
     at = next((index for index, id_ in turn.starts if id_ == summary.turn_id), len(turn.history))
@@ -177,16 +186,18 @@ def is_long(turn: Turn, model: ChatModel, limits: AgentConfig, fixed: ModelReque
 
 
 async def condense_ended(
-    turn: Turn, model: ChatModel, limits: AgentConfig
+    turn: Turn, model: ChatModel, limits: AgentConfig, also: str = ""
 ) -> tuple[Summary, list[ModelResponded]] | None:
-    """The summary of a conversation that `is_long`; None where that failed, or where it is one turn."""
+    """The summary of a conversation that `is_long`, with what is `also` to be in it; None where that failed, or where
+    it is one turn.
+    """
     room = room_of(model, limits)
     spans: list[Stretch] = spans_of(turn, ())
     kept = cut_at(spans, KEPT_SHARE * estimate_tokens(turn.history))
     if kept == 0:
         return None
     try:
-        return await run_bounded(condense(model, turn.summary, spans, kept, room), limits.summary_s)
+        return await run_bounded(condense(model, turn.summary, spans, kept, room, also), PATIENCE * limits.summary_s)
     except (NotCondensed, TimeoutError) as failure:
         log.warning("context_not_compacted", why=str(failure) or "it took too long")
         return None

@@ -10,6 +10,7 @@ from typing import Protocol
 from pydantic import BaseModel
 
 from agent.permissions.chain import SecurityRisk
+from agent.ports import Principal
 from agent.tools.base import Allow, Deny, Tool, ToolContext
 from agent.transcript import ToolReturned
 
@@ -79,6 +80,18 @@ class ToolHooks(Protocol):
         ...
 
 
+class TurnHooks(ToolHooks, Protocol):
+    """Beside a call's hooks those of the turn around it."""
+
+    async def stop(self, principal: Principal, turn_id: str, text: str) -> str:
+        """Before this answer ends the turn, never on an error; why it should go on, "" where it may end."""
+        ...
+
+    async def pre_compact(self, principal: Principal) -> str:
+        """Before old talk is condensed: what is to be kept of it, in words; "" for nothing."""
+        ...
+
+
 class Permissions(Protocol):
     """Decides whether a call may run."""
 
@@ -100,3 +113,11 @@ class NoHooks:
 
     async def permission_denied(self, use: ToolUse, denied: Deny) -> None:
         """Nobody listens."""
+
+    async def stop(self, principal: Principal, turn_id: str, text: str) -> str:
+        """It may end."""
+        return ""
+
+    async def pre_compact(self, principal: Principal) -> str:
+        """Nothing."""
+        return ""

@@ -225,7 +225,7 @@ class Pipeline:
         except ToolError as refusal:
             raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
         except TimeoutError:
-            raise _CallEnded(f"{tool.name} timed out after {limit_s:.0f} s.{hedge}", unsure, timed_out=True) from None
+            raise _CallEnded(f"{tool.name} timed out after {limit_s:.3g} s.{hedge}", unsure, timed_out=True) from None
         except Interrupted:
             cut = CallOutcome.UNKNOWN if tool.effect.is_outside else CallOutcome.SKIPPED
             raise _CallEnded(f"{pending.why_cut}{hedge}", cut) from None

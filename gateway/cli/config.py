@@ -5,6 +5,7 @@ import os
 from collections.abc import Iterator, Mapping
 from enum import Enum
 from pathlib import Path
+from typing import TypeGuard
 
 import click
 from pydantic import BaseModel, SecretStr
@@ -51,7 +52,8 @@ def lines_of(settings: Settings, sources: Sources) -> Iterator[str]:
 def _table(path: KeyPath, table: BaseModel | Mapping[str, object], sources: Sources) -> Iterator[str]:
     names = table if isinstance(table, Mapping) else type(table).model_fields
     items = {name: table[name] if isinstance(table, Mapping) else getattr(table, name) for name in names}
-    plain = {key: value for key, value in items.items() if not isinstance(value, BaseModel | Mapping)}
+    tables = {key for key, value in items.items() if isinstance(value, BaseModel | Mapping) or _holds_tables(value)}
+    plain = {key: value for key, value in items.items() if key not in tables}
     if plain:
         yield f"[{'.'.join(map(_key, path))}]"
         for key, value in plain.items():
@@ -60,6 +62,17 @@ def _table(path: KeyPath, table: BaseModel | Mapping[str, object], sources: Sour
     for key, value in items.items():
         if isinstance(value, BaseModel | Mapping):
             yield from _table((*path, key), value, sources)
+        elif _holds_tables(value):
+            for index, entry in enumerate(value):
+                place = (*path, key, str(index))
+                yield f"[[{'.'.join(map(_key, (*path, key)))}]]  # {sources.place_of(place)}"
+                fields = type(entry).model_fields
+                yield from (_line((*place, name), getattr(entry, name), sources) for name in fields)
+                yield ""
+
+
+def _holds_tables(value: object) -> TypeGuard[tuple[BaseModel, ...]]:
+    return isinstance(value, tuple) and bool(value) and isinstance(value[0], BaseModel)
 
 
 def _line(path: KeyPath, value: object, sources: Sources) -> str:

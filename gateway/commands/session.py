@@ -22,6 +22,9 @@ from gateway.commands.base import (
 from gateway.commands.zones import find_zone, near_zones
 from gateway.texts import HARNESS
 
+RETRY = "retry"
+"""The kind of turn that asks again."""
+
 MODES = ("steer", "followup")
 SHOWN_TEXTS = 5
 SHOWN_TEXT_CHARS = 60
@@ -50,6 +53,7 @@ def session_commands(texts: Catalogue = HARNESS) -> tuple[Command, ...]:
             urgent=True,
             shared=True,
         ),
+        Command("retry", "menu.retry", replies.start, turn=RETRY),
         Command(
             "mode",
             "menu.mode",

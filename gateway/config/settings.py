@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from agent.config import AgentConfig, LinkConfig, ModelConfig
+from agent.hooks.config import HookConfig
 from agent.models.select import wire_names
 from agent.permissions.config import PermissionsConfig
 from channels.console.config import ConsoleAccount
@@ -160,6 +161,8 @@ class Settings(BaseModel):
     delivery: DeliveryConfig = DeliveryConfig()
     retention: RetentionConfig = RetentionConfig()
     permissions: PermissionsConfig = PermissionsConfig()
+    hooks: tuple[HookConfig, ...] = ()
+    """Asked in this order."""
     agent: AgentSettings = AgentSettings()
     """Limits that are not set here are the product's: `gateway.product.in_force`."""
     model: ModelConfig = ModelConfig()

@@ -45,9 +45,13 @@ class ConfigFile:
 
 def _written_keys(text: str) -> Iterator[tuple[int, KeyPath]]:
     table: KeyPath = ()
+    counts: dict[KeyPath, int] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
             table = _key_parts(header[1])
+            if line.lstrip().startswith("[["):  # one of several: its place among them is a part of its path
+                counts[table] = counts.get(table, -1) + 1
+                table = (*table, str(counts[table]))
             yield number, table
         elif key := _KEY.match(line):
             yield number, (*table, *_key_parts(key[1]))
@@ -191,6 +195,8 @@ def annotation_at(annotation: Any, path: Sequence[str]) -> Any:
             annotation = declared.annotation if declared else None
         elif get_origin(inner) in {dict, Mapping}:
             annotation = get_args(inner)[1]
+        elif get_origin(inner) is tuple:
+            annotation = get_args(inner)[0]
         else:
             return None
     return _unwrap_optional(annotation)

@@ -54,6 +54,7 @@ from gateway.sessions.presses import (
     take_press,
     unparked_before,
 )
+from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
 from gateway.sessions.user_items import read_text_file
@@ -130,6 +131,7 @@ class CommandDeps:
     clock: Callable[[], datetime]
     texts: Catalogue  # what people read
     parking: Parking
+    user_items: HeardItems  # tells hooks when a conversation is over
     of_another: OfAnother  # tells who presses a button of a question that is another's
     buttons: SealedButtons = field(default_factory=lambda: SealedButtons(AccessKeys.fresh().buttons))
     """Opens what comes back with a press; by default no button holds."""
@@ -152,6 +154,7 @@ class CommandRunner:
         self._clock = deps.clock
         self._texts = deps.texts
         self._parking = deps.parking
+        self._user_items = deps.user_items
         self._presses = PressHandler(deps.buttons, deps.decisions, deps.texts, deps.of_another)
         self._dates = deps.dates or deps.clock
         self._tasks = tasks
@@ -344,6 +347,8 @@ class CommandRunner:
             self._bus.reread()
         if done.state is not None:
             session.go_on_in(done.state)
+        if reply.session is SessionAction.NEW and not done.before:
+            self._tasks.create_task(self._user_items.end(row.event))
         session.drop_cleared(done.cleared)
         if done.said is not None:
             self._bus.publish(done.said)

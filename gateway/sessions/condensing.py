@@ -18,6 +18,7 @@ from agent.transcript import ModelResponded
 from channels.base import Channel
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
+from gateway.failpoints import failpoint
 from gateway.sessions import commits
 from gateway.sessions.deps import SessionContext, SessionDeps, TurnDeps
 from gateway.sessions.turn import ClaimedTurn
@@ -39,10 +40,11 @@ class SummaryKeeper:
     claimed: ClaimedTurn
     locale: str | None
 
-    def current(self) -> Summary | None:
-        """The summary that stands now."""
-        turn = self.claimed.turn
-        return self.session.conversation.recall(turn.session_id, turn.user_id).summary
+    def still_fits(self, before: Summary | None) -> bool:
+        """Whether what was made beside turns follows what stands now: no turn made a newer one, nobody said `/new`."""
+        turn, conversation = self.claimed.turn, self.session.conversation
+        known = conversation.recall(turn.session_id, turn.user_id)
+        return conversation.is_living(turn.session_id) and known.summary == before
 
     async def keep(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
         """One commit: the summary in place of the one before, its cost, and words about it where they are news.
@@ -70,7 +72,9 @@ class SummaryKeeper:
             parts=to_parts(self.channel, said),
             clock=self.deps.clock,
         )
+        failpoint("summary_pre")
         await self.deps.store.write(keep, then=self.deps.delivery.publish)
+        failpoint("summary_post")
         self.session.conversation.summarise(turn.session_id, turn.user_id, summary)
         series(SUMMARIES, "notes" if responses else "left_out").inc()
 
@@ -109,10 +113,11 @@ class Condenser:
     async def _condense(self, ended: Turn, keeper: SummaryKeeper) -> None:
         agent = self._deps.agent
         try:
-            made = await condense_ended(ended, agent.model, agent.limits)
+            also = await agent.hooks.pre_compact(ended.principal)
+            made = await condense_ended(ended, agent.model, agent.limits, also)
             if made is None:
                 self._turns_to_wait = TURNS_BETWEEN_TRIES
-            elif keeper.current() == ended.summary:  # else a turn has made a newer one meanwhile
+            elif keeper.still_fits(ended.summary):
                 await keeper.keep(*made)
         except (Fenced, StoreUnavailable) as lost:
             log.warning("summary_not_kept", error=str(lost))

@@ -1,7 +1,7 @@
 """A session remembers between turns its place in the store, its mode, its next journal number, its history."""
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
 from functools import partial
 
@@ -75,19 +75,28 @@ class Conversation:
 
     def recall(self, session_id: str, user_id: str, turn_id: str = "") -> Remembered:
         """What a turn of this person and generation starts from; nothing where `/new` has left it behind."""
-        if self._state is None or self._state.id != session_id:
+        if not self.is_living(session_id):
             return Remembered(())
         return remember(self._past, user_id, self._summaries.get(user_id), turn_id)
 
+    def is_living(self, session_id: str) -> bool:
+        """Whether the conversation goes on in this generation."""
+        return self._state is not None and self._state.id == session_id
+
     def summarise(self, session_id: str, user_id: str, summary: Summary) -> None:
         """Let this stand for the older part in this person's prompts, as the store has it by now."""
-        if self._state is not None and self._state.id == session_id:
+        if self.is_living(session_id):
             self._summaries[user_id] = summary
             self.prefix.release()
+            self._past = _drop_condensed(self._past, self._summaries)
 
     def forget(self) -> None:
         """Read it anew next time: somebody else may have written."""
         self._state = None
+
+    def is_new(self, session_id: str) -> bool:
+        """Whether nothing was said in a generation yet."""
+        return self._seqs.get(session_id, 0) == 0
 
     def number_from(self, session_id: str, seq: int) -> None:
         """Reserve no place before this one in the journal of a generation."""
@@ -109,6 +118,14 @@ class Conversation:
         while start > 0 and (room := room - len(past[start - 1].events)) > 0:
             start -= 1
         self._past = past[start:]
+
+
+def _drop_condensed(past: tuple[PastTurn, ...], kept: Mapping[str, Summary]) -> tuple[PastTurn, ...]:
+    """The turns that somebody's prompt still holds word for word; all of them while one of the people has no notes."""
+    if not {turn.user_id for turn in past} <= kept.keys():
+        return past
+    places = {turn.id: index for index, turn in enumerate(past)}
+    return past[min(places.get(summary.turn_id, 0) for summary in kept.values()) :]
 
 
 def _load(

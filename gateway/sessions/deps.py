@@ -19,10 +19,10 @@ from gateway.sessions.conversation import Conversation
 from gateway.sessions.mailbox import KindOf, Mailbox
 from gateway.sessions.parking import Parking
 from gateway.sessions.presses import SuggestedReplies
+from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.questions import Questions
 from gateway.sessions.trials import Trials
 from gateway.sessions.turn import SessionTurn
-from gateway.sessions.user_items import UserItemBuilder
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.journal import Fence
@@ -55,7 +55,7 @@ class TurnDeps:
     delivery: Delivery
     apply: ApplyCommand
     clean: Callable[[str], str]  # model text to what a person may see
-    user_items: UserItemBuilder
+    user_items: HeardItems
     clock: Callable[[], datetime]
     on_journaled: Callable[[Iterable[JournalEvent]], None]  # told of every event that is durable
     replies: SuggestedReplies

@@ -237,6 +237,8 @@ class Session:
             if item is None:
                 await self._refuse(rows, "the input guard", "answer.guarded")
                 return None
+            if self.conversation.is_new(state.id):
+                item = await self._deps.turns.user_items.begin(row.event, item)
             turn = new_turn(row, state.id, self._deps.kind_of(row) or CHAT, self._clock())
             started = TurnStarted((item,))
             claimed = ClaimedTurn(turn, row.id, message_id_of(row), own_route_id(row), (started,))

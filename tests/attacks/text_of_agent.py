@@ -347,6 +347,8 @@ ENTRIES: dict[str, Entry] = {
 }
 
 EXCUSED: dict[str, str] = {
+    "agent.hooks.": "the operator's own hooks: their names, their patterns, and what they print",
+    "agent.context.compaction:condense": "puts what a hook says beside our own instructions, once a summary",
     **COACH_EXCUSED,
     "agent.tools.toolbox:ToolBox._specs_with": "loops over the names of our own tools",
     "agent.permissions.config": "the operator's own rules, read once at the start",

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 from agent.coach import entry_words, plan_answer, plan_wish, practice, practice_file, reminders, reports, skill_words
 from agent.coach.plan_data import PlanFrame
-from agent.coach.understanding import reading
+from agent.coach.understanding import lookups, reading
 from agent.coach.understanding.entries import Practised
 from tests.attacks.entries import Entry
 
@@ -19,6 +19,19 @@ def heard(text: str) -> None:
     for said in (text, f"I practised {text}", f"45m {text}", f"gutiar 45 min, {text}"):
         reading.hear(said[: reading.MAX_CHARS], SKILLS, NOW, "en")
     reading.may_be_practice(text)
+
+
+def looked_up(text: str) -> None:
+    """A wish to see or change what is logged."""
+    for said in (
+        text,
+        f"how much did I do {text}",
+        f"what did I do {text}",
+        f"delete {text}",
+        f"change guitar {text}",
+        f"find {text} in my notes",
+    ):
+        lookups.read_lookup(said[: lookups.MAX_CHARS], SKILLS, NOW, "en")
 
 
 def completed(text: str) -> None:
@@ -81,6 +94,7 @@ def imported(text: str) -> None:
 ENTRIES: dict[str, Entry] = {
     "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
+    "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),
     "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),
     "agent.coach.plan_wish:asks_for_plan": Entry(plan_wish.asks_for_plan, 2000),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import structlog
 
-from tests.bench import acks, boot, ingest, loads, plan
+from tests.bench import acks, boot, context, ingest, loads, plan, streams, tools
 from tests.bench.loads import Loads
 from tests.bench.world import PLATFORMS
 
@@ -35,6 +35,9 @@ ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "acks": lambda asked: acks.together(asked.per_s, asked.seconds),
     "acks-each": lambda asked: acks.each(asked.per_s, asked.seconds),
     "plan": lambda _asked: plan.run(),
+    "tools": lambda _asked: tools.run(),
+    "streams": lambda _asked: streams.run(),
+    "context": lambda _asked: context.run(),
     "boot": lambda _asked: boot.run(),
 }
 USUAL = tuple(row for row in ROWS if row != "acks-each")

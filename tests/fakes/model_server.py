@@ -83,7 +83,7 @@ class ModelServer:
         self._port = self._runner.addresses[0][1]
         return self
 
-    async def __aexit__(self, kind: object, *_: object) -> None:
+    async def __aexit__(self, kind: object = None, *_: object) -> None:
         self._released.set()
         if self._runner is not None:
             await self._runner.cleanup()

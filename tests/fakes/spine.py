@@ -177,6 +177,7 @@ class Spine:
     agent: Callable[[Turn, TurnPort], Awaitable[EndReason]] | None = None
     clean: Callable[[str], str] = str
     reader: UserItemBuilder = field(default_factory=lambda: UserItemBuilder(InputGuard(GuardConfig()), AGENT))
+    hooks: tuple[Any, ...] = ()  # HookConfig
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
     decisions: Mapping[str, Decision] = field(default_factory=dict)
@@ -235,7 +236,7 @@ class Spine:
                 await self.store.write(partial(bring_up, agent=AGENT, tables=PRACTICE_TABLES))
             product, clock = self._product(), self.clock or (lambda: self.now)
             deps = RuntimeDeps(
-                settings=Settings(sessions=self.sessions, delivery=self.live, agent=AgentSettings()),
+                settings=Settings(sessions=self.sessions, delivery=self.live, agent=AgentSettings(), hooks=self.hooks),
                 store=self.store,
                 product=product,
                 tools=self.tools,
@@ -382,10 +383,14 @@ class _CurrentModel:
     """Whatever model the spine has at the moment: a test may give it another one while it runs."""
 
     name = GatedModel.name
-    facts = ModelFacts()
 
     def __init__(self, spine: Spine) -> None:
         self._spine = spine
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._spine.model.facts
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """As the model does."""

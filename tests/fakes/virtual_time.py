@@ -14,6 +14,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         self.elapsed_s = 0.0
         self.busy: Callable[[], bool] = lambda: False
         self.sockets_s = 0.0  # real time that what was sent over a socket may take, where both ends are on this loop
+        self.on_select: Callable[[], bool] = lambda: False  # asked in every turn of the loop: True, it woke somebody
         super().__init__(_LeapingSelector(self))
 
     def time(self) -> float:
@@ -33,7 +34,7 @@ class _LeapingSelector(selectors.DefaultSelector):  # type: ignore[misc,valid-ty
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         """What is ready; where nothing can become ready, the time the caller would wait has passed at once."""
-        if timeout is not None and timeout <= 0:
+        if self._loop.on_select() or (timeout is not None and timeout <= 0):
             return super().select(0)
         if timeout is None or self._loop.busy():
             return super().select(BUSY_POLL_S)

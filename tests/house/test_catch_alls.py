@@ -22,6 +22,7 @@ ALLOWED = {
     "agent/tools/permit.py:_own_word",  # a tool's own check of one call
     "agent/tools/pipeline.py:Pipeline._execute",  # one tool call
     "agent/tools/pipeline.py:_own_check",  # a tool's own check of one call
+    "agent/hooks/chain.py:HookChain._answer",  # one hook
     "agent/tools/base.py:_holds",  # a tool's own check of one call
     "gateway/delivery/sender.py:call_within",  # one call of one channel
     "gateway/delivery/live_answer.py:LiveAnswer._show",  # one live answer

@@ -17,7 +17,7 @@ APART = ("agent/coach/", "channels/simulators/")
 
 FOR_THE_MODEL = {
     "agent/context/compaction.py", "agent/context/layers.py",
-    "agent/models/openai_format.py", "agent/models/prompted_tools.py",
+    "agent/hooks/chain.py", "agent/models/openai_format.py", "agent/models/prompted_tools.py",
     "agent/permissions/judge.py", "agent/recovery.py", "agent/tools/permit.py", "agent/tools/executor.py",
     "agent/tools/base.py",
     "agent/tools/reading_on.py", "agent/tools/schemas.py", "agent/tools/toolbox.py",

@@ -1,7 +1,7 @@
 """The real gateway in this process, with the simulated Telegram on one side and a model server on the other."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,6 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from agent.tools.base import Tool
 from channels.simulators.telegram.person_side import TelegramPersonSide
 from channels.simulators.telegram.server import TelegramSimulator
 from channels.simulators.telegram.state import ShownMessage
@@ -108,10 +109,11 @@ async def house(
     config: str = "",
     environ: Mapping[str, str] | None = None,
     show: Callable[[str], None] | None = None,
+    tools: Sequence[Tool] = (),
 ) -> AsyncIterator[House]:
     """A gateway that runs; `model` None is the offline coach, `config` and `environ` are added to its own.
 
-    `show` is its terminal.
+    `show` is its terminal, `tools` stand beside the coach's.
     """
     file = directory / "gateway.toml"
     file.write_text(CONFIG + config)
@@ -124,7 +126,7 @@ async def house(
         store = await Store.open(settings.database_url)
         try:
             async with asyncio.TaskGroup() as tasks:
-                running = tasks.create_task(Gateway(settings, store, show=show).run())
+                running = tasks.create_task(Gateway(settings, store, tools, show=show).run())
                 here = House(telegram, server, store, settings.home)
                 await here.until(lambda: telegram.is_connected() or running.done(), "the first poll")
                 yield here

@@ -196,13 +196,18 @@ STREETS: tuple[Callable[[], Street], ...] = (TelegramStreet, DiscordStreet, Slac
 
 @asynccontextmanager
 async def street(
-    kind: Callable[[], Street], directory: Path, people: int = 4, *, model: str | None = "openai:journey"
+    kind: Callable[[], Street],
+    directory: Path,
+    people: int = 4,
+    *,
+    model: str | None = "openai:journey",
+    config: str = "",
 ) -> AsyncIterator[Street]:
     """A gateway in pairing mode with people before it, numbered from 1; `model` None is the offline coach."""
     one = kind()
     async with AsyncExitStack() as stack:
         await one.open(stack)
-        made = house(directory, access="pairing", model=model, environ=one.environ())
+        made = house(directory, access="pairing", model=model, config=config, environ=one.environ())
         one.here = await stack.enter_async_context(made)
         await one.ready(stack, people)
         async with asyncio.TaskGroup() as tasks:

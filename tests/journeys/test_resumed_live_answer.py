@@ -25,16 +25,16 @@ async def test_a_resumed_live_answer_keeps_what_was_answered_before_the_kill() -
             await stage.tenk("pairing", "approve", CODE.findall(seen[0].text)[0])
             await ana.until_told("You are in")
             await ana.until_answered(ana.say("/log 45m guitar"), by="Logged")
-            asked = ana.say("How am I doing?")
+            asked = ana.say("What can you do?")
             await ana.until(lambda: ana.open is not None and ana.open.edits > 0, "a growing answer")
-            more = ana.say("And what can you do?")
-            await ana.until(lambda: ana.open is not None and "What I can do" in ana.open.text, "the second piece")
+            more = ana.say("guide")
+            await ana.until(lambda: ana.open is not None and "Hours alone" in ana.open.text, "a second piece")
             await stage.kill()
             at_kill = len(entries)
             await stage.start(words_per_s=40)
-            await ana.until_answered(asked, more, by="Your journey")
+            await ana.until_answered(asked, more, by="What I can do")
             for task in watching:
                 task.cancel()
     after = [entry for entry in entries[at_kill:] if entry.kind in (Kind.GROWING, Kind.ANSWER)]
     assert len(after) > 1, "it was not seen growing after the kill"
-    assert [] == [entry.text for entry in after if "Your journey" not in entry.text]
+    assert [] == [entry.text for entry in after if "What I can do" not in entry.text]

@@ -119,3 +119,20 @@ async def test_a_broken_response_names_its_turn_in_the_log(tmp_path: Path) -> No
             (turn,) = await here.rows("SELECT id FROM turns")
     (failed,) = (line for line in logs if line["event"] == "model_call_failed")
     assert turn["id"] == failed["turn_id"]
+
+
+async def test_who_was_told_to_wait_says_retry(tmp_path: Path) -> None:
+    """The busy provider's hour is told in minutes, nobody sleeps it; then one word brings the answer."""
+    async with house(tmp_path, config=QUICK) as here:
+        here.model.script(BUSY)
+        here.sim.say(1, "how do I hold a bow?")
+        await here.told(1, "in about 60 min: /retry")
+        here.model.script(Reply("Loosely."))
+        here.sim.say(1, "/retry")
+        await here.told(1, "Loosely.")
+        asked = here.model.requests[-1].body["messages"][-1]
+        assert "how do I hold a bow?" in asked["content"]
+        assert "/retry" not in asked["content"]
+        here.sim.say(1, "/retry")
+        await here.told(1, "nothing to try again")
+        assert 2 == len(here.model.requests)

@@ -62,6 +62,13 @@ async def burst(world: World, chat: int) -> None:
         world.say(chat)
 
 
+async def growing(world: World, chat: int) -> None:
+    """One question after the other, until the older ones become notes."""
+    for _ in range(9):  # 18 items: two more than the gateway here leaves as they are
+        said = world.say(chat)
+        await world.until(lambda said=said: world.shows(said) or not world.gateway.running, 10, "an answer")
+
+
 async def steering(world: World, chat: int) -> None:
     """A slow answer, and another word while it is being given."""
     world.say(chat, "s")
@@ -129,6 +136,7 @@ SINGLE = (
     Case("tool_done", tools), Case("effect_pre", practice), Case("effect_post", practice),
     Case("result_pre", noting), Case("result_post", tools),
     Case("steer_pre", steering), Case("steer_post", steering),
+    Case("summary_pre", growing), Case("summary_post", growing),
     Case("placeholder_pre", slow), Case("placeholder_sent", slow), Case("placeholder_post", slow),
     Case("live_edit", slow), Case("edit_done", slow), Case("page_turned", long_and_slow),
     Case("send_pre", long), Case("send_done", long), Case("send_done", long, hit=2),

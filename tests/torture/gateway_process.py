@@ -35,6 +35,7 @@ placeholder_after_s = 0.3
 sign_after_s = 0.4
 [agent]
 max_steps = 25
+history_items = 16
 allow_tools = ["note_down", "pay", "fall"]
 """
 """What holds on every platform; the account comes behind it."""

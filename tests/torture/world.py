@@ -126,7 +126,7 @@ class World:
     ) -> None:
         await self.gateway.kill()
         await self.ledger.aclose()
-        await self.server.__aexit__()
+        await self.server.__aexit__(kind, error, trace)
         await self.platform.aclose()
 
     # ------------------------------------------------------------ people

@@ -181,7 +181,7 @@ def _colon(words: Sequence[Word], at: int) -> Amount | None:
         return None
     first, second = words[at].text, words[at + 2].text
     glued = words[at + 1].follows(words[at]) and words[at + 2].follows(words[at + 1])
-    if not (glued and len(first) == 1 and first < "5" and len(second) == 2 and second.isdigit() and second < "60"):
+    if not (glued and len(first) == 1 and first < "5" and len(second) == 2 and second.isdecimal() and second < "60"):
         return None
     end = at + 3
     if _plain(words, end) in {"am", "pm", ":", "a", "p"}:
@@ -226,7 +226,7 @@ def _hours(words: Sequence[Word], value: Fraction, unit: int, short: bool) -> Am
 
 def _glued_minutes(words: Sequence[Word], value: Fraction, at: int) -> Amount | None:
     """As "1h30", "1h30m"."""
-    if not words[at].text.isdigit() or int(words[at].text[:4]) > 59:
+    if not words[at].text.isdecimal() or int(words[at].text[:4]) > 59:
         return None
     end = at + 1
     if _plain(words, end) in _MINUTES:
@@ -241,7 +241,7 @@ def _minutes_behind(words: Sequence[Word], at: int, joined: bool) -> tuple[Fract
     start = at + (_plain(words, at) in _ONES)
     if joined and _plain(words, start) in _HALF and _plain(words, start + 1) not in (_HOURS | _ONES):
         return Fraction(30), start + 1
-    if joined and _plain(words, start) in _QUARTER and _plain(words, start + 1) not in _OF:
+    if joined and _plain(words, start) in _QUARTER and not _of_an_hour(words, start + 1):
         return Fraction(15), start + 1
     number = read_number(words, at)
     if number is None or not 0 < number[0] < 60:

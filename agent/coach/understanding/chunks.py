@@ -3,15 +3,16 @@
 One walk through the message. Where the two languages disagree on a word, the language of the message decides.
 """
 
-import re
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from agent.coach.understanding.amounts import read_amount, read_number
+from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.clocks import read_clock, read_clock_range
-from agent.coach.understanding.days import Day, read_day
+from agent.coach.understanding.contexts import in_context
+from agent.coach.understanding.days import read_day
 from agent.coach.understanding.english import ENGLISH
 from agent.coach.understanding.phrases import Phrases, phrase_end, phrases_by_first_word
 from agent.coach.understanding.skills import KnownSkills, new_skill_of
@@ -46,25 +47,9 @@ _COUNTED = frozenset(
         "weeks",
     ]
 )
+_WOULD = ("rian", "riamos")
 NEWLINE = "⏎"
 """Stands for the end of a line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """One or more words that mean something together."""
-
-    role: WordRole
-    start: int  # of the words
-    end: int
-    minutes: int = 0  # of an amount
-    unit: int = 1  # minutes that a bare number behind this amount counts
-    day: Day | None = None
-    skill: str = ""
-    twist: Twist | None = None
-    until: int = 0  # of an amount between two times: the minute of the day at which it ends
-    is_new: bool = False  # of a skill: it is none of theirs yet
-    is_first_person: bool = False  # the form of the verb says that the speaker did it
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,24 +113,7 @@ def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk
         chunk = reader.read(at)
         found.append(chunk)
         at = chunk.end
-    return _in_context(found)
-
-
-def _in_context(chunks: list[Chunk]) -> list[Chunk]:
-    """What only what stands beside it makes clear: "35 of piano" behind "20 minutes", "instead of guitar"."""
-    unit = 0
-    for at, chunk in enumerate(chunks):
-        behind = "".join(later.role for later in chunks[at + 1 : at + 4])
-        if chunk.role in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT):
-            unit = chunk.unit
-        elif chunk.role is WordRole.NUMBER and unit and chunk.minutes and re.match("PT?S", behind):
-            if unit == 1 or chunk.minutes <= 4:
-                chunks[at] = replace(chunk, role=WordRole.AMOUNT, minutes=chunk.minutes * unit, unit=unit)
-        elif chunk.role is WordRole.INSTEAD:
-            negates = re.match("[GTfP]*S", behind) is not None
-            role, twist = (WordRole.OTHER, Twist.NEGATED) if negates else (WordRole.WHILE, None)
-            chunks[at] = replace(chunk, role=role, twist=twist)
-    return chunks
+    return in_context(found, words)
 
 
 class _ChunkReader:
@@ -271,6 +239,8 @@ class _ChunkReader:
             return Chunk(WordRole.OTHER, at, at + 1, twist=Twist.UNCLEAR)
         if read_number(self._words, at) is not None:
             return self._number(at)
+        if word.plain.endswith(_WOULD):
+            return Chunk(WordRole.OTHER, at, at + 1, twist=Twist.WISH)
         new = new_skill_of(word.plain)
         if new is None:
             return Chunk(WordRole.CONTENT, at, at + 1)

@@ -90,7 +90,7 @@ def read_clock(words: Sequence[Word], at: int) -> Clock | None:
 def _minutes(words: Sequence[Word], at: int) -> tuple[int, int] | None:
     """The minutes behind an hour: ":30", "y media", "menos cuarto"."""
     said = [word.plain for word in words[at : at + 3]]
-    if said[:1] in ([":"], ["h"], ["."]) and len(said) > 1 and said[1].isdigit() and len(said[1]) == 2:
+    if said[:1] in ([":"], ["h"], ["."]) and len(said) > 1 and said[1].isdecimal() and len(said[1]) == 2:
         if int(said[1]) < 60 and words[at + 1].follows(words[at]):
             return int(said[1]), at + 2
         return None
@@ -100,7 +100,7 @@ def _minutes(words: Sequence[Word], at: int) -> tuple[int, int] | None:
         return 15, at + 2
     if said[:2] == ["menos", "cuarto"]:
         return -15, at + 2
-    if said[:1] == ["menos"] or (said[:1] == ["y"] and len(said) > 1 and not said[1].isdigit()):
+    if said[:1] == ["menos"] or (said[:1] == ["y"] and len(said) > 1 and not said[1].isdecimal()):
         number = read_number(words, at + 1)
         if number is not None and number[0] in {5, 10, 15, 20, 25} and words[at + 1].is_name:
             return int(number[0]) * (-1 if said[0] == "menos" else 1), number[1]

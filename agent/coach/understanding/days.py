@@ -106,7 +106,7 @@ def _iso(words: Sequence[Word], at: int, _: date) -> Day | None:
         or said[1] != "-"
         or said[3] != "-"
         or len(said[0]) != 4
-        or not (said[0] + said[2] + said[4]).isdigit()
+        or not (said[0] + said[2] + said[4]).isdecimal()
     ):
         return None
     return _date_of(int(said[0]), int(said[2][:3]), int(said[4][:3]), at + 5)
@@ -123,10 +123,10 @@ def _slash_date(words: Sequence[Word], at: int, today: date) -> Day | None:
     """As "15/11": only where the numbers tell the day from the month; "2/3" behind "on" or "el" cannot be told."""
     led = words[at].plain in {"on", "el", "dia"}
     said = [word.text for word in words[at + led : at + led + 5]]
-    if len(said) < 3 or said[1] != "/" or not (said[0] + said[2]).isdigit() or max(len(said[0]), len(said[2])) > 2:
+    if len(said) < 3 or said[1] != "/" or not (said[0] + said[2]).isdecimal() or max(len(said[0]), len(said[2])) > 2:
         return None
     end, year = at + led + 3, None
-    if len(said) == 5 and said[3] == "/" and said[4].isdigit() and len(said[4]) in (2, 4):
+    if len(said) == 5 and said[3] == "/" and said[4].isdecimal() and len(said[4]) in (2, 4):
         end, year = end + 2, int(said[4]) + (2000 if len(said[4]) == 2 else 0)
     first, second = int(said[0]), int(said[2])
     if first > 12 >= second or first == second <= 12:
@@ -149,6 +149,8 @@ def _in_year(year: int | None, month: int, day: int, end: int, today: date) -> D
 
 def _month_day(words: Sequence[Word], at: int, today: date) -> Day | None:
     """As "Nov 16", "16th of November", "el 16 de noviembre de 2026"."""
+    if at >= len(words):
+        return None
     start = at + (words[at].plain in _BEFORE_DAY)
     start += start > at and start < len(words) and words[start].plain in {"the", "dia"}
     if start >= len(words):
@@ -178,7 +180,7 @@ def _year(words: Sequence[Word], at: int) -> tuple[int | None, int]:
     if (
         behind < len(words)
         and len(words[behind].text) == 4
-        and words[behind].text.isdigit()
+        and words[behind].text.isdecimal()
         and words[behind].text[:2] in ("19", "20")
     ):
         return int(words[behind].text), behind + 1
@@ -189,7 +191,7 @@ def _ordinal(words: Sequence[Word], at: int) -> tuple[int, int] | None:
     """A day of the month in figures: "16", "16th"."""
     if (
         at >= len(words)
-        or not words[at].text.isdigit()
+        or not words[at].text.isdecimal()
         or not words[at].is_number
         or not 1 <= int(words[at].text[:3]) <= 31
     ):
@@ -243,29 +245,56 @@ def _weekday_number(words: Sequence[Word], at: int, today: date) -> Day | None:
     while start < len(words) and start - at < 2 and words[start].plain in {"the", "dia", ",", "el"}:
         start += 1
     found = _ordinal(words, start)
-    if found is None or _is_number_and_unit(words, found[1]) or (start > at and words[start - 1].plain == ","):
+    if found is None or _is_counted(words, found[1]) or (start > at and words[start - 1].plain == ","):
         return _month_day(words, start, today) if start > at else None
     whole = _month_day(words, start, today)
     return whole if whole is not None else _of_month(found[0], found[1], today)
 
 
-def _is_number_and_unit(words: Sequence[Word], at: int) -> bool:
-    """Whether a unit stands here: the number before it counts something."""
-    unit = words[at].plain if at < len(words) else ""
-    return unit.startswith(("min", "h", "dia", "day", "week", "sem", ":")) or unit in {
+_COUNTED = frozenset(
+    [
         "m",
+        "min",
+        "mins",
+        "minute",
+        "minutes",
+        "minuto",
+        "minutos",
+        "h",
+        "hr",
+        "hrs",
+        "hs",
+        "hour",
+        "hours",
+        "hora",
+        "horas",
+        "day",
+        "days",
+        "dia",
+        "dias",
+        "week",
+        "weeks",
+        "semana",
+        "semanas",
+        ":",
         "'",
-        "-",
         "′",
         "’",
+        "-",
         "/",
+        "%",
         "and",
         "y",
         "or",
         "o",
         "to",
-        "%",
-    }
+    ]
+)
+
+
+def _is_counted(words: Sequence[Word], at: int) -> bool:
+    """Whether a unit stands here: the number before it counts something."""
+    return at < len(words) and words[at].plain in _COUNTED
 
 
 def _day_of_month(words: Sequence[Word], at: int, today: date) -> Day | None:
@@ -279,7 +308,7 @@ def _day_of_month(words: Sequence[Word], at: int, today: date) -> Day | None:
     if start == at:
         return None
     found = _ordinal(words, start)
-    if found is None or _is_number_and_unit(words, found[1]):
+    if found is None or _is_counted(words, found[1]):
         return None
     if said[0] in {"the", "on"} and found[1] == start + 1:
         return None  # "the 19 bars"

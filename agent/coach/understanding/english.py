@@ -94,7 +94,7 @@ ENGLISH = LanguageTable(
             "i was"
         ),
         "R": (
-            "instead of; rather than"
+            "without; instead of; rather than"
         ),
         "w": (
             "to warm up; as a warm up; for fun"
@@ -231,7 +231,7 @@ ENGLISH = LanguageTable(
             "but so because since cause cuz coz as although however yet therefore hence still"
         ),
         "t": (
-            "while before after b4 until alone despite during without outside inside straight nonstop first again too "
+            "while before after b4 until alone despite during outside inside straight nonstop first again too "
             "together lol tho though using via in throughout by near along"
         ),
         "i": (

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from agent.coach.understanding.chunks import Chunk
+from agent.coach.understanding.chunk import Chunk
+from agent.coach.understanding.contexts import MOST_BARE_HOURS
 from agent.coach.understanding.tables import WordRole
 
 AMOUNTS = frozenset({WordRole.AMOUNT, WordRole.AMOUNT_SHORT, WordRole.AMOUNT_CLOCK, WordRole.NUMBER})
 _SKILLS = frozenset({WordRole.SKILL, WordRole.ACT, WordRole.ACTING})
 _DAYS = frozenset({WordRole.DAY, WordRole.DAY_EITHER})
 _SEPARATORS = frozenset({WordRole.COMMA, WordRole.AND, WordRole.THEN})
-MOST_BARE_HOURS = 4
-"""A greater number without a unit, behind hours, may as well be minutes."""
 
 
 @dataclass(frozen=True, slots=True)

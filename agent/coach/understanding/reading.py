@@ -10,7 +10,8 @@ from datetime import UTC, date, datetime
 from enum import StrEnum
 
 from agent.coach.understanding import shapes
-from agent.coach.understanding.chunks import NEWLINE, Chunk, Circumstances, chunks_of
+from agent.coach.understanding.chunk import Chunk
+from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.skills import KnownSkills, know
 from agent.coach.understanding.statements import Statement, find_lacking, find_statement, letters_of
@@ -160,6 +161,8 @@ def _unsure(message: _Message, statement: Statement | None) -> Heard:
     if twist is not None and not told_by_them:
         heard = _of_other_clause(message, lacking, twist)
         return heard or Heard(Certainty.NOTHING, twist=twist)
+    if any(chunk.role in _AMOUNTS and not chunk.minutes for chunk in message.chunks):
+        return Heard(Certainty.NOTHING, twist=Twist.NEGATED)
     if statement is not None:
         new = any(entry.is_new for entry in statement.practised)
         return Heard(Certainty.ASK_NEW if new else Certainty.ASK, statement.practised)

@@ -9,8 +9,8 @@ _ADVERBS = "J*+"
 _AMOUNT = "[FTJ]*+[dDa]"
 _AMOUNT_TERSE = "[FJ]*+[dDa]"  # "a 12 minute piano piece" is no log
 _AMOUNT_LATER = "[FTJ]*+[dDan]"
-_DAYS = "(?:,?[YyK])*+"
-_SKILL = "[PTpGi]*+[Sj](?:w{0,2}p|w{0,2})"
+_DAYS = "(?:,?[PF]?[YyK])*+"
+_SKILL = "[PTpGi]*+[Sj](?:w{0,2}p|w{0,2})(?:Pw)?"
 _SKILL_SHORT = "[PTpGi]*+[Sj](?:w?p|w?)"
 _NAME = '(?:"w{1,4}"|[Tp]*+w{1,3}p?)'
 _OPENING = "[OJ,]*+"
@@ -80,6 +80,9 @@ BARE = re.compile(f"{_OPENING}L?{_OPENING}{_DAYS},?{_AMOUNT}{_DAYS}[,.OJ]*+")
 
 ANOTHER = re.compile("[cC][PTp]*+[Sj]|,[PT]*+S(?![wpP]*+,?[FT]*+[dDan])")
 """Behind a statement: one more skill, of which nobody knows how long."""
+
+NOTED = re.compile("[^dDYyK]*+D[^dDSjYyK]*+[Sj]w[^dYyK]*+")
+"""As "45 minutes of guitar beckons": what stands behind the skill may be a verb."""
 
 ANOTHER_NAME = re.compile("[cC]T*+w(?:[,.]|$)")
 CLAUSE = re.compile("(?:^|(?<=[,.cCBOJo]))")

@@ -105,6 +105,9 @@ SPANISH = LanguageTable(
         "s": (
             "le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le meti; le eche"
         ),
+        "p": (
+            "para entrar en calor; para calentar"
+        ),
         "v": (
             "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me puse con; conseguí hacer; "
             "pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me curré; me marqué; me puse a "
@@ -114,10 +117,10 @@ SPANISH = LanguageTable(
             "salí a; fui a; sali a; salí de; me fui a"
         ),
         "w": (
-            "sobre todo; más que nada; para entrar en calor; para calentar"
+            "sobre todo; más que nada"
         ),
         "R": (
-            "en vez de; en lugar de"
+            "sin; en vez de; en lugar de"
         ),
     },
     twisted_phrases={
@@ -265,6 +268,7 @@ SPANISH = LanguageTable(
             "haremos empezaré espera toca tocará adelante dentro"
         ),
         "wish": (
+            "vendría gustaría estaría "
             "quiero quieres quisiera querría quería queria ojalá podría puedo puedes debo debería deberíamos necesito "
             "intento intenté pienso espero deseo propuse gustaría encantaría tengo tienes tiene tenía tendría "
             "pretendo apetece ganas pensaba pensando debí intente planeando hubiera hubiese habría saco"
@@ -302,6 +306,7 @@ SPANISH = LanguageTable(
             "archiva renombra pon ponme muéstrame enséñame exporta"
         ),
         "others": (
+            "practica toca estudia ensaya juega entrena "
             "tú tu usted ustedes vos él ella ellos ellas nosotros nosotras les su sus se te quien quién alguien "
             "hermano hermana hijo hija hijos esposa esposo mujer marido madre padre mamá papá novio novia niño niña "
             "nieto nieta abuelo abuela primo prima vecino vecina vecinos profesor profesora profe maestro maestra "
@@ -325,8 +330,8 @@ SPANISH = LanguageTable(
             "me mí"
         ),
         "unclear": (
-            "practica toca estudia ensaya juega entrena "
-            "practica toca estudia ensaya juega entrena menos demasiado demasiada muchos muchas bastante máximo "
+            ""
+            "menos demasiado demasiada muchos muchas bastante máximo "
             "mínimo maximo minimo récord racha segundo segundos afinar afinando afiné limpiar limpiando limpié "
             "buscando busqué arreglé arreglando comprar compré comprando vender vendí esperé esperando esto esta esa "
             "ese eso aquello hora horas minuto minutos cuarto hasta desde contra sobre ha han hemos había haber hay "

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from agent.coach.understanding import shapes
-from agent.coach.understanding.chunks import Chunk
+from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.entries import AMOUNTS, Practised, day_of, drafts_of, entries_of
 from agent.coach.understanding.tables import Twist, WordRole
 
@@ -46,7 +46,12 @@ _SAYS_NOTHING = _PAUSES | {
     WordRole.TIME,
     WordRole.ABOUT,
 }
-_MORE_TO_TELL = AMOUNTS - {WordRole.NUMBER} | {WordRole.AMOUNT_VAGUE, WordRole.DAY_UNREAD}
+_MORE_TO_TELL = AMOUNTS - {WordRole.NUMBER} | {
+    WordRole.AMOUNT_VAGUE,
+    WordRole.DAY_UNREAD,
+    WordRole.DAY,
+    WordRole.DAY_EITHER,
+}
 
 
 def letters_of(chunks: Sequence[Chunk]) -> str:
@@ -154,22 +159,26 @@ def _may_be_terse(letters: str, cores: Sequence[_Core], begin: int, *, done: boo
 def _stands(chunks: Sequence[Chunk], letters: str, cores: Sequence[_Core], number: int) -> bool:
     """Whether nothing around a statement takes it back."""
     core = cores[number]
-    start, end, strong = core.start, core.end, core.is_said
-    if "?" in letters or ('"' in letters and not core.is_new):
+    if not _is_whole(letters, core) or not _tail_stands(chunks[core.end :]):
         return False
-    if shapes.ANOTHER.match(letters[end:]) or (letters[end - 1] != "w" and shapes.ANOTHER_NAME.match(letters[end:])):
-        return False  # "45 minutes of guitar and piano": how long each?
-    if not _tail_stands(chunks[end:]):
+    if number == len(cores) - 1 and _more_amounts(chunks[core.end :]):
         return False
-    inside = {index for core in cores for index in range(core.start, core.end)}
-    if number == len(cores) - 1 and _more_amounts(chunks[end:]):
-        return False
+    inside = {index for each in cores for index in range(each.start, each.end)}
     for index, chunk in enumerate(chunks):
-        if chunk.twist is None or index in inside:
-            continue
-        if chunk.twist in (_ALWAYS if strong and index < start else _BEHIND if strong else _BESIDE_TERSE):
+        against = (_ALWAYS if index < core.start else _BEHIND) if core.is_said else _BESIDE_TERSE
+        if chunk.twist in against and index not in inside:
             return False
     return True
+
+
+def _is_whole(letters: str, core: _Core) -> bool:
+    """Whether nothing is asked or quoted, and no more skills or verbs hang on the statement."""
+    if "?" in letters or ('"' in letters and not core.is_new):
+        return False
+    behind = letters[core.end :]
+    if shapes.ANOTHER.match(behind) or (letters[core.end - 1] != "w" and shapes.ANOTHER_NAME.match(behind)):
+        return False
+    return core.is_said or not shapes.NOTED.fullmatch(letters[core.start : core.end])
 
 
 def _more_amounts(tail: Sequence[Chunk]) -> bool:

@@ -40,12 +40,16 @@ def plain_of(text: str) -> str:
     return text.translate(_PLAIN)
 
 
+def _fold(said: str) -> str:
+    return normalize("NFKC", said).casefold().replace("’", "'").replace("´", "'") or said
+
+
 def words_of(text: str) -> list[Word]:
     """The words of a text, in order; the text has been cleaned."""
     found = []
     for match in _WORD.finditer(text):
         said = match[0]
         if said not in _UNSEEN:
-            folded = normalize("NFKC", said).casefold().replace("’", "'").replace("´", "'") or said
+            folded = _fold(said) if said[0].isalpha() else said
             found.append(Word(folded, _STRETCHED.sub(r"\1", plain_of(folded)), match.start(), match.end()))
     return found

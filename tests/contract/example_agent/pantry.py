@@ -16,6 +16,8 @@ from pydantic import BaseModel, Field
 from agent.catalogue import Catalogue
 from agent.config import ModelConfig
 from agent.context.sections import Section, compose
+from agent.hooks.callers import python_hook
+from agent.hooks.points import Hook, HookPoint
 from agent.ports import LocalCommand, ModelFacts, ModelRequest, OnModelEvent, Principal, SystemPrompt, TextDelta
 from agent.tools.base import Effect, Tool, ToolContext, tool, tools_of
 from agent.transcript import ModelResponded, UserItem
@@ -130,6 +132,17 @@ class Kitchen:
     async def smell(self, context: ToolContext, arguments: ItemToPut) -> object:
         """Whether something is still good."""
         return f"{arguments.item} smells good"
+
+
+def _too_much(given: Mapping[str, object]) -> dict[str, object]:
+    """Nobody needs that much caviar."""
+    wanted = given["input"]
+    assert isinstance(wanted, Mapping)
+    return {"decision": "deny", "reason": "too dear"} if "gold" in str(wanted["item"]) else {}
+
+
+AUDIT = Hook(name="audit", point=HookPoint.PRE_TOOL, call=python_hook(_too_much), tools=("order_*",))
+"""A hook for any agent."""
 
 
 class Parrot:

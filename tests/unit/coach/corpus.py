@@ -24,6 +24,13 @@ Entries = tuple[tuple[str, int, str], ...]
 """(skill, minutes, ISO date) of each entry."""
 
 _INTENTS = {
+    Intent.MOOD: "mood",
+    Intent.JOKE: "joke",
+    Intent.SMALL_TALK: "other",
+    Act.NUMBER: "stats",
+    Act.ENTRIES: "stats",
+    Act.ASK_DELETE: "delete",
+    Act.ASK_EDIT: "edit",
     Intent.HISTORY: "stats",
     Intent.STATS: "stats",
     Intent.SKILLS: "skills",
@@ -47,6 +54,10 @@ _INTENTS = {
 _TWISTS = {Twist.REMINDER: "reminder", Twist.GOAL: "goal", Twist.QUESTION: "question"}
 _LOOSE = frozenset({"other", "question", "goal"})
 """Told apart by the sentence of an answer alone: nothing is done about any of them."""
+
+
+_TAKING_BACK = frozenset({"undo", "delete"})
+"""The last entry: the one word is as good as the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +121,8 @@ def is_right(message: Message, understood: Understood) -> bool:
     if message.kind != understood.kind:
         return False
     if message.kind == "no_write":
-        return message.intent == understood.intent or {message.intent, understood.intent} <= _LOOSE
+        pair = {message.intent, understood.intent}
+        return len(pair) == 1 or pair <= _LOOSE or pair <= _TAKING_BACK
     return not message.entries or message.entries == understood.entries
 
 

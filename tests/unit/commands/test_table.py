@@ -98,6 +98,9 @@ class TestMenus:
             *("log", "stats", "skills", "plan", "export", "import", "undo"),
             *("entries", "edit", "delete", "skill", "goal", "remind", "start", "done", "forget"),
             *("new", "stop", "mode", "timezone", "language", "help"),
+            *("log", "stats", "skills", "plan", "export", "undo"),
+            *("entries", "edit", "delete", "skill", "goal", "remind"),
+            *("start", "new", "stop", "retry", "mode", "timezone", "help"),
         ]
         for menu in menus.values():
             assert expected == [spec.name for spec in menu]

@@ -14,7 +14,8 @@ from channels.messages import Button
 from gateway.sessions.config import SessionsConfig
 from gateway.store.tables.turns import events as events_table
 from tests.fakes.chat import FakeChannel
-from tests.fakes.spine import Spine, quick_store
+from tests.fakes.outages import FickleEngine
+from tests.fakes.spine import QuickStore, Spine, quick_store
 
 VOID = "That button means nothing any more."
 GONE_BY = "That question is over: you said something else, or stopped. It was not done."
@@ -352,3 +353,26 @@ async def test_the_wait_is_journaled(scene: Scene) -> None:
     query = sa.select(events_table.c.payload).where(events_table.c.kind == "parked")
     (payload,) = await scene.spine.store.read(lambda c: list(c.execute(query).scalars()))
     assert all(part in payload for part in ('"left_s":100.0', '"about":"', '"name":"pay"'))
+
+
+async def test_a_commit_that_held_unheard_asks_once_and_is_answered_once(tmp_path: Path) -> None:
+    """The connection broke behind COMMIT, at the question and at its answer: both are found in the store."""
+    engine = FickleEngine(tmp_path / "tenk.db")
+    store, payer = await QuickStore(engine).start(), Payer()
+    scene = Scene(Spine(store, agent=payer.run), payer)
+    await scene.spine.begin()
+    await scene.spine.admit(scene.spine.message("pay"), silently=True)
+    engine.unheard = 2  # the claim, and the wait
+    scene.spine.bus.reread()
+    await scene.spine.until(lambda: bool(scene.spine.channel.shown()))
+    await scene.spine.quiet()
+    assert (0, 1) == (engine.unheard, len(scene.spine.channel.shown()))
+    pressed = scene.buttons()["Allow once"]
+    await scene.spine.admit(scene.spine.pressed(pressed), silently=True)
+    engine.unheard = 1
+    scene.spine.bus.reread()
+    await scene.spine.until(lambda: len(scene.spine.channel.shown()) > 1)
+    await scene.spine.quiet()
+    assert (0, ["12"], "It is allowed.") == (engine.unheard, payer.paid, scene.last)
+    await scene.spine.kill()
+    await store.aclose()

@@ -1,0 +1,194 @@
+"""Reads what somebody wants to see or change of what is logged: a number, the entries of some days, one of them. Pure.
+
+Whatever has no shape here is no wish of this kind; what a wish leads to is `offline`'s to do.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime, timedelta
+from enum import StrEnum
+
+from agent.coach.numbers import Number
+from agent.coach.understanding.chunk import Chunk
+from agent.coach.understanding.chunks import Circumstances, chunks_of
+from agent.coach.understanding.skills import know
+from agent.coach.understanding.tables import WordRole
+from agent.coach.understanding.words import plain_of, words_of
+from agent.wellformed import clean
+
+MAX_CHARS = 300
+ANY_SKILL = ("*",)
+"""For who does not know the person's skills yet: whether it may be a wish about one of them."""
+
+
+class Wanted(StrEnum):
+    """What is wanted of what is logged."""
+
+    NUMBER = "number"
+    ENTRIES = "entries"
+    DELETE = "delete"
+    EDIT = "edit"
+
+
+@dataclass(frozen=True, slots=True)
+class Lookup:
+    """One such wish."""
+
+    wanted: Wanted
+    skill: str | None = None  # as the person spells it; None: all
+    since: date | None = None
+    until: date | None = None
+    text: str = ""  # in the notes
+    number: Number | None = None
+    minutes: int | None = None  # what is right instead
+    day: date | None = None  # what is right instead
+
+
+_HOW_MUCH = re.compile(r"\bhow (?:much|long|many)\b|\bcuant[oa]s?\b|\bin total\b|\ben total\b|\btotal\b")
+_OF_ONESELF = re.compile(
+    r"\b(?:did|have|do|'ve|had) i\b|\bi(?: have|'ve)? (?:did|done|practi\w+|play\w*|log\w*)\b|\bllevo\b|\bhice\b|\bhe\b"
+    r"|\bpracti(?:que|cado)\b|\btoque\b|\btengo\b|\b(?:in|en) total\b|\bmy\b|\bmis?\b"
+)
+_ABOUT_OTHERS = re.compile(
+    r"\b(?:takes?|learn|should|would|could|can|need|cost|tarda|tardan|aprender|deberia|puedo"
+    r"|hay que|necesito|a day|al dia|per day|por dia|every|cada|enough|if|si)\b"
+)
+_NUMBERS: tuple[tuple[re.Pattern[str], Number], ...] = (
+    (re.compile(r"\b(?:longest|best|record) streak\b|\bracha mas larga\b|\bmejor racha\b"), Number.LONGEST_STREAK),
+    (re.compile(r"\bstreak\b|\bracha\b"), Number.STREAK),
+    (re.compile(r"\b(?:what|which|my) level\b|\bque nivel\b|\bmi nivel\b"), Number.LEVEL),
+    (re.compile(r"\bbest day\b|\bmejor dia\b"), Number.BEST_DAY),
+    (re.compile(r"\bhow many days\b|\bcuantos dias\b"), Number.DAYS),
+)
+_HOW_MUCH_WHEN: tuple[tuple[re.Pattern[str], Number], ...] = (
+    (
+        re.compile(r"\b(?:a|per|each|every) week\b|\b(?:a la|por) semana\b|\bon average\b|\bde media\b|\bpromedio\b"),
+        Number.AVERAGE,
+    ),
+    (re.compile(r"\btoday\b|\bhoy\b"), Number.TODAY),
+    (re.compile(r"\bthis week\b|\besta semana\b"), Number.THIS_WEEK),
+    (re.compile(r"\blast week\b|\bla semana pasada\b"), Number.LAST_WEEK),
+)
+_WHAT_DONE = re.compile(
+    r"\bwhat (?:all )?(?:did|have) i\b|\bwhat i did\b|\bwhen did i\b|\bdid i (?:do|practi\w+|play|log|study|train)\b"
+    r"|\bhave i (?:done|practi\w+|played|logged)\b"
+    r"|(?:^|[¿.,;!]\s?)(?:y )?que (?:hice|practique|toque|estudie|he (?:hecho|practicado|tocado)|tengo anotado)\b"
+    r"|\bcuando (?:practique|toque|hice)\b"
+    r"|\b(?:show|list|see)(?: me)?(?: all)?(?: my| the)? (?:entries|sessions|logs?|practice)\b"
+    r"|\b(?:muestrame|ensename|ver|lista)(?: todas)?(?: mis| las)? (?:entradas|sesiones|anotaciones|practicas)\b"
+)
+_ONLY_DAYS = re.compile(
+    r"¿?(?:and |y )?(?:on |el |en )?(?:(?:this|last) (?:month|week)|este mes|el mes pasado|esta semana|la semana pasada"
+    r"|yesterday|ayer|monday|tuesday|wednesday|thursday|friday|saturday|sunday"
+    r"|lunes|martes|miercoles|jueves|viernes|sabado|domingo)\s?\?"
+)
+_SEARCH = re.compile(
+    r"\b(?:find|search(?: for)?|look for|look up)\s+(?P<en>\S.{0,80}?)\s+in\s+(?:my\s+|the\s+)?(?:notes|entries|log)\b"
+    r"|\bsearch\s+(?:my\s+|the\s+)?notes\s+for\s+(?P<for>\S.{0,80}?)[\s.?!]*$"
+    r"|\bbusc[ao]r?\s+(?P<es>\S.{0,80}?)\s+en\s+(?:mis\s+|las\s+)?(?:notas|anotaciones|entradas)\b",
+    re.IGNORECASE,
+)
+_DELETE = re.compile(
+    r"^(?:\W|please|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
+    r"(?:delete|remove|erase|borra\w*|elimina\w*|quita\w*|take out)\b"
+)
+_EDIT = re.compile(
+    r"^(?:\W|please|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
+    r"(?:change|correct|edit|fix|update|set|cambi\w+|corrig\w+|corrije|edita\w*|pon|actualiza)\b"
+)
+_WAS_ON = re.compile(r"\b(?:was|were|fue|fueron|era|eran)\b[^?]{0,40}?(?:,|\bnot\b|\bno\b)")
+_SPAN_DAYS = re.compile(r"\b(?:last|past) (\d{1,3}) days\b|\bultimos (\d{1,3}) dias\b")
+
+
+def read_lookup(text: str, skills: Sequence[str], now: datetime, language: str) -> Lookup | None:
+    """What is wanted of what is logged; None where nothing is."""
+    if len(text) > MAX_CHARS:
+        return None
+    said = clean(text)
+    plain = plain_of(said.casefold().replace("’", "'"))
+    wanted = _kind_of_wish(said, plain)
+    if wanted is None:
+        return None
+    chunks = chunks_of(words_of(said), Circumstances(now, know(skills), language))
+    found = _with_slots(wanted, plain, chunks, now.date())
+    return found if skills is ANY_SKILL or _is_complete(found, plain) else None
+
+
+def _kind_of_wish(said: str, plain: str) -> Lookup | None:
+    """What kind of wish it is, without what the words around say of it."""
+    search = _SEARCH.search(said)
+    if search is not None:
+        return Lookup(
+            Wanted.ENTRIES, text=next(group for group in search.groups() if group is not None).strip("\"“”«» '")
+        )
+    for pattern, number in _NUMBERS:
+        if pattern.search(plain) and not re.search(r"\d", plain):
+            return Lookup(Wanted.NUMBER, number=number)
+    if _HOW_MUCH.search(plain) and _OF_ONESELF.search(plain) and not _ABOUT_OTHERS.search(plain):
+        return Lookup(Wanted.NUMBER, number=_number_of(plain))
+    if _WHAT_DONE.search(plain) or _ONLY_DAYS.fullmatch(plain):
+        return Lookup(Wanted.ENTRIES)
+    if _DELETE.search(plain):
+        return Lookup(Wanted.DELETE)
+    return Lookup(Wanted.EDIT) if _EDIT.search(plain) or _WAS_ON.search(plain) else None
+
+
+def _number_of(plain: str) -> Number:
+    return next((number for pattern, number in _HOW_MUCH_WHEN if pattern.search(plain)), Number.TOTAL)
+
+
+def _with_slots(wanted: Lookup, plain: str, chunks: Sequence[Chunk], today: date) -> Lookup:
+    """The wish with the skill and the days that are named."""
+    skill = next(
+        (chunk.skill for chunk in chunks if chunk.role in (WordRole.SKILL, WordRole.ACT) and not chunk.is_new), None
+    )
+    days = [chunk.day.day for chunk in chunks if chunk.day is not None and chunk.day.day is not None]
+    amounts = [chunk.minutes for chunk in chunks if chunk.role in (WordRole.AMOUNT, WordRole.AMOUNT_SHORT)]
+    found = replace(wanted, skill=skill)
+    span = _span(plain, today)
+    if span is not None:
+        found = replace(found, since=span[0], until=span[1])
+    elif days:
+        found = replace(found, since=days[0], until=days[0])
+    if found.wanted is Wanted.NUMBER and found.number is Number.TOTAL and found.since is not None:
+        return replace(found, wanted=Wanted.ENTRIES, number=None)
+    if found.wanted is Wanted.EDIT:
+        return _with_change(found, plain, days, amounts)
+    return found
+
+
+def _with_change(found: Lookup, plain: str, days: Sequence[date], amounts: Sequence[int]) -> Lookup:
+    """What is to be changed to what: "the french was on tuesday, not today"."""
+    found = replace(found, minutes=amounts[-1] if len(amounts) == 1 else None)
+    if found.minutes is None and len(days) == 2:
+        wrong_last = re.search(r"(?:not|no)\b", plain) is not None
+        right, wrong = (days[0], days[1]) if wrong_last else (days[1], days[0])
+        return replace(found, since=wrong, until=wrong, day=right)
+    return found
+
+
+def _is_complete(found: Lookup, plain: str) -> bool:
+    if found.wanted is Wanted.EDIT:
+        changes = found.minutes is not None or found.day is not None
+        return changes and found.skill is not None and "?" not in plain and not re.search(r"remind|recorda", plain)
+    if found.wanted is Wanted.DELETE:
+        return found.skill is not None or found.since is not None
+    return True
+
+
+def _span(plain: str, today: date) -> tuple[date, date] | None:
+    """The days of a period that is named: weeks begin on Monday."""
+    monday, first = today - timedelta(days=today.weekday()), today.replace(day=1)
+    days = _SPAN_DAYS.search(plain)
+    if days is not None:
+        return today - timedelta(days=max(1, int(days[1] or days[2])) - 1), today
+    before = first - timedelta(days=1)
+    spans = (
+        (r"\bthis month\b|\beste mes\b", (first, today)),
+        (r"\blast month\b|\bmes pasado\b", (before.replace(day=1), before)),
+        (r"\bthis week\b|\besta semana\b", (monday, today)),
+        (r"\blast week\b|\bsemana pasada\b", (monday - timedelta(days=7), monday - timedelta(days=1))),
+        (r"\bthis year\b|\beste ano\b", (today.replace(month=1, day=1), today)),
+    )
+    return next((span for words, span in spans if re.search(words, plain)), None)

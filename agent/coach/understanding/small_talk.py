@@ -1,0 +1,34 @@
+"""The words of what is no business of a coach and is answered all the same: a low mood, a joke, how are you. Data."""
+
+import re
+
+_MOODS = (
+    r"sad|depressed|hopeless|discouraged|(?:un|de)motivated|miserable|burn(?:t|ed) out|overwhelmed|frustrat(?:ed|ing)",
+    r"exhausted|giv(?:e|ing) up|getting nowhere|no motivation|not getting (?:any )?better|i suck|want to quit",
+    r"(?:rough|bad|awful|terrible) (?:day|week)|(?:so|too|really|very) tired",
+    r"i(?:['’]?m| am) (?:so )?(?:bad|terrible|useless|hopeless|tired)|hate (?:this|practi\w+)",
+    r"triste|agotad[oa]|frustrad[oa]|desanimad[oa]|deprimid[oa]|desmotivad[oa]|hart[oa]|cansad[oa]|no avanzo|no mejoro",
+    r"quiero dejarlo|rendirme|tirar la toalla|no sirvo|mal d[ií]a|soy (?:muy )?(?:mal|p[eé]sim)\w*|soy un desastre",
+    r"sin (?:ganas|motivaci[oó]n)",
+)
+_JOKES = (
+    r"jokes?|(?:something|smth|sth) funny|make me laugh",
+    r"chistes?|algo (?:chistoso|gracioso|divertido)|hazme re[ií]r",
+)
+_TALK = (
+    r"how are you|how (?:is|was) your|who are you|what(?:['’]?s| is) your name|what(?:['’]?s| is) up|weather|bye",
+    r"are you (?:a )?(?:human|real|bot|robot|there|ok)|good ?(?:night|bye)|see you|i love you",
+    r"happy (?:birthday|new year)",
+    r"c[oó]mo est[aá]s|qu[eé] tal(?: est[aá]s)?(?=\W{0,9}$)|qui[eé]n eres|c[oó]mo te llamas",
+    r"eres (?:un )?(?:humano|bot|robot)|qu[eé] tiempo hace|adi[oó]s|hasta (?:luego|ma[nñ]ana|pronto)|te quiero",
+    r"feliz cumplea[nñ]os",
+)
+
+
+def _words(phrases: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{'|'.join(phrases)})\b", re.IGNORECASE)
+
+
+MOOD = _words(_MOODS)
+JOKE = _words(_JOKES)
+SMALL_TALK = _words(_TALK)

@@ -1,0 +1,153 @@
+"""Runs the hooks of each point in order, within their time, each apart from the others: none of these raises.
+
+Each hook sees what the one before it made. The first deny ends the asking; an ask goes before an allow.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+
+import structlog
+from pydantic import JsonValue
+
+from agent.bounded import run_bounded
+from agent.hooks.points import ABOUT_TOOLS, GUARDS, Hook, HookFailed, HookGiven, HookPoint, HookSaid
+from agent.ports import Principal
+from agent.tools.base import Allow, Deny
+from agent.tools.guards import Ask, PostTool, PreTool, ToolUse, Verdict
+from agent.tools.results import success_result
+from agent.transcript import ToolReturned
+
+log = structlog.get_logger()
+
+PARAGRAPH = "\n\n"
+
+
+@dataclass(frozen=True, slots=True)
+class HookVoices:
+    """What the hooks of one point came to."""
+
+    decision: str | None = None  # allow | ask | deny
+    reason: str = ""
+    replace: JsonValue = None  # None: as it was
+    context: str = ""
+
+
+class HookChain:
+    """The hooks of a gateway; also what asks them around a tool call."""
+
+    def __init__(self, hooks: Sequence[Hook] = ()) -> None:
+        """In the order they are asked."""
+        self._hooks = {point: [hook for hook in hooks if hook.point is point] for point in HookPoint}
+
+    def listens(self, point: HookPoint) -> bool:
+        """Whether anybody is asked there."""
+        return bool(self._hooks[point])
+
+    async def ask(self, point: HookPoint, given: HookGiven, about: str = "", subject: str = "tool") -> HookVoices:
+        """What the hooks of a point say; `subject` is the key of what they may replace, `about` the tool's name."""
+        heard, told = HookVoices(), dict(given) | {"point": point.value}
+        async for hook, said in self._answers(point, told, about):
+            if said.replace is not None:
+                told[subject] = said.replace
+                heard = replace(heard, replace=said.replace)
+            if said.context.strip():
+                heard = replace(heard, context=PARAGRAPH.join(filter(None, (heard.context, said.context.strip()))))
+            if said.decision is not None and (said.decision, heard.decision) != ("allow", "ask"):
+                heard = replace(heard, decision=said.decision, reason=said.reason or f"the hook {hook.name} says so")
+            if heard.decision == "deny":
+                log.info("hook_denied", hook=hook.name, point=point.value, about=about)
+                break
+        return heard
+
+    async def _answers(
+        self, point: HookPoint, told: Mapping[str, JsonValue], about: str
+    ) -> AsyncIterator[tuple[Hook, HookSaid]]:
+        for hook in self._hooks[point]:
+            if point in ABOUT_TOOLS and not any(fnmatchcase(about, pattern) for pattern in hook.tools):
+                continue
+            yield hook, await self._answer(hook, told)
+
+    async def _answer(self, hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
+        """What one hook says; its failure is its own, and where it guards something a no."""
+        try:
+            return await run_bounded(_call(hook, told), hook.timeout_s)
+        except TimeoutError:
+            why = f"it did not answer within {hook.timeout_s:g} s"
+        except HookFailed as failure:
+            why = str(failure)
+        except Exception as error:  # one hook: whatever it raises is its own failure
+            log.exception("hook_broken", hook=hook.name, point=hook.point.value)
+            why = f"it raised {type(error).__name__}"
+        log.error("hook_failed", hook=hook.name, point=hook.point.value, error=why)
+        guards = hook.required and hook.point in GUARDS
+        return HookSaid(decision="deny", reason=f"the hook {hook.name} failed: {why}") if guards else HookSaid()
+
+    # ---------------------------------------------------------------- around a tool call
+
+    async def pre_tool(self, use: ToolUse) -> PreTool:
+        """Before permission; may decide it, rewrite the input, add context."""
+        if not self.listens(HookPoint.PRE_TOOL):
+            return PreTool()
+        heard = await self.ask(HookPoint.PRE_TOOL, _told_of(use), use.tool.name, "input")
+        if heard.replace is not None and not isinstance(heard.replace, dict):
+            return PreTool(Deny("a hook put something in the place of its input that is no object."))
+        return PreTool(_verdict(heard), heard.context, heard.replace)
+
+    async def post_tool(self, use: ToolUse, returned: ToolReturned) -> PostTool:
+        """After the raw result is durable; may change what the model sees of it."""
+        if not self.listens(HookPoint.POST_TOOL):
+            return PostTool()
+        result = json.loads(returned.content)
+        given = _told_of(use) | {"result": result, "outcome": returned.outcome.value}
+        heard = await self.ask(HookPoint.POST_TOOL, given, use.tool.name, "result")
+        return PostTool(None if heard.replace is None else success_result(heard.replace), heard.context)
+
+    async def permission_denied(self, use: ToolUse, denied: Deny) -> None:
+        """The call will not run; told, not asked."""
+        if self.listens(HookPoint.PERMISSION_DENIED):
+            await self.ask(HookPoint.PERMISSION_DENIED, _told_of(use) | {"reason": denied.reason}, use.tool.name)
+
+    # ---------------------------------------------------------------- around a turn
+
+    async def stop(self, principal: Principal, turn_id: str, text: str) -> str:
+        """Why the turn should go on although this answers it; "" where it may end."""
+        if not self.listens(HookPoint.STOP):
+            return ""
+        heard = await self.ask(HookPoint.STOP, _told_of_person(principal) | {"turn": turn_id, "text": text})
+        return f"Do not stop yet: {heard.reason}" if heard.decision == "deny" else ""
+
+    async def pre_compact(self, principal: Principal) -> str:
+        """What is to be kept of what is condensed now."""
+        if not self.listens(HookPoint.PRE_COMPACT):
+            return ""
+        return (await self.ask(HookPoint.PRE_COMPACT, _told_of_person(principal))).context
+
+
+def _told_of_person(principal: Principal) -> dict[str, JsonValue]:
+    return {"user": principal.user_id, "tenant": principal.tenant}
+
+
+async def _call(hook: Hook, told: Mapping[str, JsonValue]) -> HookSaid:
+    return await hook.call(dict(told))
+
+
+def _told_of(use: ToolUse) -> dict[str, JsonValue]:
+    return {
+        "tool": use.tool.name, "input": use.arguments.model_dump(mode="json", by_alias=True),
+        "risk": use.risk.value, "read_only": use.only_reads, "call_key": use.context.call_key,
+        **_told_of_person(use.context.principal),
+    }  # fmt: skip
+
+
+def _verdict(heard: HookVoices) -> Verdict | None:
+    match heard.decision:
+        case "allow":
+            return Allow()
+        case "ask":
+            return Ask(heard.reason)
+        case "deny":
+            return Deny(f"{heard.reason.rstrip('.')}.")
+        case _:
+            return None

@@ -1,0 +1,55 @@
+"""`/retry` asks again what the last turn had no answer to; the words are in the history, nothing else is kept."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from agent.loop import run_turn
+from agent.ports import Turn, TurnPort
+from agent.transcript import AssistantItem, EndReason, Item, NoteItem, ToolItem, TurnStarted, UserItem
+from agent.turn_run import Agent
+
+
+async def run_retry(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
+    """Take the turn to its end as if it had begun with what was asked before; there may be nothing of the kind.
+
+    Raises:
+        Fenced: another process owns the session; nothing more was written.
+    """
+    if not _is_unanswered(turn.history):
+        text = agent.texts.text(turn.principal.locale, "answer.nothing_to_retry")
+        if await port.finish(EndReason.COMPLETED, text, None, text):
+            return EndReason.COMPLETED
+        return await run_turn(turn, port, agent)
+    return await run_turn(_as_asked_before(turn), port, agent)
+
+
+def _is_unanswered(history: Sequence[Item]) -> bool:
+    """Whether the last turn ended in words of the harness, or in none."""
+    after = _behind_the_question(history)
+    if after is None:
+        return False
+    return isinstance(history[-1], NoteItem) or not any(
+        isinstance(item, AssistantItem) and item.text.strip() and not item.tool_calls for item in after
+    )
+
+
+def _behind_the_question(history: Sequence[Item]) -> Sequence[Item] | None:
+    """What stands behind the last that the person said; None where they have said nothing."""
+    for place in range(len(history) - 1, -1, -1):
+        item = history[place]
+        if isinstance(item, UserItem) and item.own:
+            return history[place + 1 :]
+    return None
+
+
+def _as_asked_before(turn: Turn) -> Turn:
+    """The turn with those words in place of `/retry`. Where tools have run already the model reads on from there."""
+    after = _behind_the_question(turn.history) or ()
+    if any(isinstance(item, ToolItem) for item in after):
+        return turn
+    end = begin = len(turn.history) - len(after)
+    while begin and isinstance(said := turn.history[begin - 1], UserItem) and said.own:
+        begin -= 1
+    asked = tuple(item for item in turn.history[begin:end] if isinstance(item, UserItem))
+    events = [replace(event, items=asked) if isinstance(event, TurnStarted) else event for event in turn.events]
+    return replace(turn, history=turn.history[:begin], events=events)

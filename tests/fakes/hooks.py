@@ -1,0 +1,19 @@
+"""Hooks that say what a test tells them to, and note what they were told."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from agent.hooks.callers import python_hook
+from agent.hooks.points import Hook, HookPoint
+
+TOLD: list[Mapping[str, Any]] = []
+ANSWERS: dict[str, dict[str, Any]] = {}  # by point
+
+
+def note(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What was set for the point."""
+    TOLD.append(given)
+    return ANSWERS.get(given["point"], {})
+
+
+OFFERED = Hook(name="offered", point=HookPoint.PRE_TOOL, call=python_hook(note), tools=("pay",))

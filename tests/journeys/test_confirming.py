@@ -1,0 +1,54 @@
+"""A call that is to be confirmed is asked for where its person is, and for them alone; over the wires."""
+
+from pathlib import Path
+
+from tests.fakes.model_server import Call, Reply
+from tests.journeys.house import house
+from tests.journeys.streets import WebStreet, street
+
+GROUP = -1001234567890
+ASKS = '[permissions]\nask = ["get_user_skills"]\n'
+ALLOWED = f'{ASKS}[access.accounts."telegram:main"]\ngroups = "open"\nallow_groups = ["telegram:{GROUP}"]\n'
+LOOKS = Reply(calls=(Call("get_user_skills", "{}", id="one"),))
+
+
+async def test_in_a_group_only_the_asker_confirms_and_nobody_waits(tmp_path: Path) -> None:
+    """The question names her; another member's press is told so, and what he says is answered meanwhile."""
+    async with house(tmp_path, config=ALLOWED) as here:
+        here.sim.add_chat(GROUP, "supergroup")
+        bot = f"@{here.sim.world.bot().username}"
+        for person in (1, 2):
+            here.sim.say(person, "/start")
+            await here.told(person, "Hello")
+        here.model.script(LOOKS, Reply("Hello Ben."), Reply("Nothing yet, Ana."))
+        here.sim.say(GROUP, f"{bot} what can I do?", person=1)
+        asked = await here.told(GROUP, "only you can answer this:")
+        here.sim.say(GROUP, f"{bot} hello", person=2)
+        await here.told(GROUP, "Hello Ben.")
+        here.sim.press(GROUP, asked.message_id, dict(asked.buttons)["Allow once"], person=2)
+        await here.told(GROUP, "That question is for somebody else. Nothing was done.")
+        assert 2 == len(here.model.requests)
+        here.sim.press(GROUP, asked.message_id, dict(asked.buttons)["Allow once"], person=1)
+        await here.told(GROUP, "Nothing yet, Ana.")
+        await here.settled()
+        assert "get_user_skills" in str(here.model.requests[-1].body["messages"][-2])
+
+
+async def test_on_the_page_the_buttons_stand_under_the_question(tmp_path: Path) -> None:
+    """A press says yes; what is said in place of one takes the question back."""
+    async with street(WebStreet, tmp_path, 1, config=ASKS) as here:
+        await here.let_in(1)
+        here.here.model.script(LOOKS, Reply("Nothing yet."), LOOKS, Reply("As you like."))
+        await here.say(1, "what can I do?")
+        asked, _, buttons = await here.reads(1, "get")
+        assert ["Allow once", "Deny"] == list(buttons)
+        await here.press(1, asked, buttons["Allow once"])
+        await here.reads(1, "Nothing yet.")
+        await here.say(1, "and now?")
+        again, _, buttons = await here.reads(1, "May I use", 2)
+        await here.say(1, "never mind")
+        await here.reads(1, "As you like.")
+        await here.press(1, again, buttons["Allow once"])
+        await here.reads(1, "That question is over")
+        messages = here.here.model.requests[-1].body["messages"]
+        assert "Skipped due to queued user message." in str(messages[-2]) and "never mind" in str(messages[-1])

@@ -1,0 +1,71 @@
+"""A hook is a function or a program; what it says is read, and whatever it does wrong is told in a line."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from agent.hooks.callers import program_hook, python_hook, read_said
+from agent.hooks.points import HookFailed, HookSaid
+
+GIVEN = {"point": "pre_tool", "tool": "pay", "input": {"to": "acme; rm -rf /"}}
+
+
+def program(directory: Path, code: str) -> tuple[str, str]:
+    """A program of these lines."""
+    file = directory / "hook.py"
+    file.write_text(f"import json, os, sys\n{code}\n")
+    return sys.executable, str(file)
+
+
+async def test_a_program_reads_json_and_prints_json(tmp_path: Path):
+    """What it is told never passes a shell; of our environment it sees nothing that is a secret."""
+    code = """
+given = json.load(sys.stdin)
+print(json.dumps({"decision": "deny", "reason": given["input"]["to"], "context": " ".join(sorted(os.environ))}))"""
+    said = await program_hook(program(tmp_path, code))(GIVEN)
+    assert ("deny", "acme; rm -rf /") == (said.decision, said.reason)
+    assert {"PATH"} <= set(said.context.split()) <= {"HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "LC_CTYPE"}
+
+
+async def test_its_arguments_are_its_own(tmp_path: Path):
+    """A list, not a line."""
+    code = 'print(json.dumps({"reason": sys.argv[1]}))'
+    assert "$(id) && x" == (await program_hook((*program(tmp_path, code), "$(id) && x"))(GIVEN)).reason
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("print('fine')", "printed no JSON but 'fine'"),
+        ("pass", "printed no JSON but ''"),
+        ("sys.exit(1)", "exited with 1"),
+        ("sys.exit('no such user')", "exited with 1: no such user"),
+        ("print('[1]')", "cannot be read"),
+        ('print(\'{"decison": "deny"}\')', "decison: Extra inputs"),
+        ('print(\'{"decision": "perhaps"}\')', "decision: Input should be"),
+        ("os.kill(os.getpid(), 9)", "exited with -9"),
+    ],
+)
+async def test_what_a_program_does_wrong_is_told(tmp_path: Path, code: str, words: str):
+    """In a line, with what it said."""
+    with pytest.raises(HookFailed, match=words.replace("[", r"\[")):
+        await program_hook(program(tmp_path, code))(GIVEN)
+
+
+async def test_a_program_that_is_not_there_is_told():
+    """It may have gone since the start."""
+    with pytest.raises(HookFailed, match="gone cannot be started: No such file"):
+        await program_hook(("/nowhere/gone",))(GIVEN)
+
+
+async def test_a_function_may_be_async_or_not_and_say_it_in_a_dict():
+    """None is nothing to say."""
+
+    async def later(given):
+        return {"decision": "allow", "reason": given["tool"]}
+
+    assert HookSaid(decision="allow", reason="pay") == await python_hook(later)(GIVEN)
+    assert HookSaid(context="x") == await python_hook(lambda _: HookSaid(context="x"))(GIVEN)
+    assert HookSaid() == await python_hook(lambda _: None)(GIVEN)
+    assert HookSaid() == read_said({})

@@ -1,0 +1,208 @@
+"""Hooks are asked in order, each within its time, each apart: a bad one is its own trouble, or a no where it guards."""
+
+import asyncio
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from agent.errors import FailureKind
+from agent.hooks.callers import program_hook, python_hook
+from agent.hooks.chain import HookChain
+from agent.hooks.points import Hook, HookPoint, HookSaid
+from agent.journal import Journal
+from agent.loop import run_turn
+from agent.models.scripted import ScriptedModel
+from agent.permissions.chain import PermissionChain
+from agent.ports import ModelFailure
+from agent.tools.base import Effect
+from agent.tools.permit import ChainPermissions
+from agent.tools.pipeline import PendingCall, Pipeline
+from agent.tools.toolbox import ToolBox
+from agent.transcript import CallOutcome, Nudged, NudgeReason, ToolCall, ToolResultRewritten, TurnEnded
+from tests.fakes.agents import a_tool, an_agent
+from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
+
+PRE, POST = HookPoint.PRE_TOOL, HookPoint.POST_TOOL
+
+
+class Sum(BaseModel):
+    amount: int = 1
+
+
+def hook(function, point=PRE, **more):
+    return Hook(name=getattr(function, "__name__", "hook"), point=point, call=python_hook(function), **more)
+
+
+def says(point=PRE, name="one", **said):
+    return Hook(name=name, point=point, call=python_hook(lambda _: HookSaid(**said)))
+
+
+async def put(*hooks, effect=Effect.UNSAFE, written='{"amount": 5}'):
+    """One call of a tool that pays, with these hooks around it: its result, what was paid, what was journaled."""
+    paid = []
+
+    async def pay(_context, arguments):
+        paid.append(arguments.amount)
+        return "paid"
+
+    port = FakeTurnPort()
+    pipeline = Pipeline(
+        tools=ToolBox([a_tool("pay", pay, Sum, effect)]), permissions=ChainPermissions(chain=PermissionChain()),
+        hooks=HookChain(hooks), principal=ANA, port=port, journal=Journal("t", [], port), clock=lambda: NOW,
+        tool_timeout_s=60.0, remaining_s=lambda: 60.0,
+    )  # fmt: skip
+    pending = PendingCall(ToolCall("c0", "pay", written), 0, "t/0/0")
+    pending.response_stands.set()
+    result = await pipeline.run(pending)
+    return result.returned, paid, port.events
+
+
+async def test_a_hook_allows_what_would_be_asked_for():
+    """It is told all of the call."""
+    given = {}
+
+    def allow(told):
+        given.update(told)
+        return {"decision": "allow"}
+
+    _, paid, _ = await put(hook(allow))
+    assert [5] == paid
+    assert {
+        "point": "pre_tool", "tool": "pay", "input": {"amount": 5}, "risk": "UNKNOWN", "read_only": False,
+        "user": "u1", "tenant": "t1", "call_key": "t/0/0",
+    } == given  # fmt: skip
+
+
+async def test_a_hook_denies_and_the_model_reads_why_and_others_are_told():
+    """The first deny ends the asking."""
+    told = []
+    hooks = [
+        says(decision="allow"), says(decision="deny", reason="not on Sundays"), hook(told.append),
+        hook(told.append, HookPoint.PERMISSION_DENIED),
+    ]  # fmt: skip
+    returned, paid, _ = await put(*hooks)
+    assert (CallOutcome.DENIED, []) == (returned.outcome, paid)
+    assert "not on Sundays" in returned.content
+    assert [("permission_denied", "not on Sundays.")] == [(given["point"], given["reason"]) for given in told]
+
+
+async def test_each_hook_sees_what_the_one_before_made_of_the_input():
+    """What runs is the last one's; what does not fit the tool does not run."""
+
+    def more(given):
+        return {"replace": {"amount": given["input"]["amount"] + 1}}
+
+    _, paid, (intent, *_) = await put(hook(more), hook(more), says(decision="allow"))
+    assert ([7], '{"amount":7}') == (paid, intent.arguments)
+    for bad in ({"amount": "much"}, "text"):
+        returned, paid, _ = await put(says(replace=bad, decision="allow"))
+        assert (CallOutcome.DENIED, []) == (returned.outcome, paid)
+
+
+async def test_an_ask_goes_before_an_allow():
+    """Whatever comes later."""
+    heard = await HookChain([says(decision="ask", reason="dear"), says(decision="allow")]).ask(PRE, {}, "pay")
+    assert ("ask", "dear") == (heard.decision, heard.reason)
+
+
+async def test_hooks_add_context_and_change_a_result():
+    """The raw result stays in the journal."""
+    hooks = [
+        says(decision="allow", context="be careful"),
+        hook(lambda given: {"replace": {"masked": given["result"]["data"]}, "context": "it was masked"}, POST),
+    ]
+    returned, _, events = await put(*hooks)
+    assert '{"success":true,"data":{"masked":"paid"},"error":null}' == returned.content
+    assert [ToolResultRewritten, Nudged, Nudged] == [type(event) for event in events[-3:]]
+
+
+async def test_a_hook_about_other_tools_is_not_asked():
+    """By patterns of names."""
+    _, paid, _ = await put(hook(lambda _: {"decision": "deny"}, tools=("eat*",)), says(decision="allow"))
+    assert [5] == paid
+
+
+async def hangs(_given):
+    await asyncio.Event().wait()
+
+
+def raises(_given):
+    raise RuntimeError("secret")
+
+
+def babbles(_given):
+    return ["what?"]
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [(hangs, "did not answer within 0.01 s"), (raises, "raised RuntimeError"), (babbles, "cannot be read")],
+)
+async def test_a_bad_hook_before_a_call_is_a_no_if_it_is_required(bad, words):
+    """And nothing where it is not; the others are asked all the same."""
+    returned, paid, _ = await put(hook(bad, timeout_s=0.01), says(decision="allow"))
+    assert (CallOutcome.DENIED, []) == (returned.outcome, paid)
+    assert f"the hook {bad.__name__} failed: " in returned.content and words in returned.content
+    assert "secret" not in returned.content
+    _, paid, _ = await put(hook(bad, timeout_s=0.01, required=False), says(decision="allow"))
+    assert [5] == paid
+
+
+@pytest.mark.parametrize("bad", [hangs, raises, babbles])
+async def test_a_bad_hook_behind_a_call_changes_nothing(bad):
+    """What was done is done; the next hook is asked."""
+    returned, _, _ = await put(
+        says(decision="allow"), hook(bad, POST, timeout_s=0.01), says(POST, replace={"seen": True})
+    )
+    assert '{"success":true,"data":{"seen":true},"error":null}' == returned.content
+
+
+async def test_a_program_that_hangs_is_not_waited_for(tmp_path: Path):
+    """It is ended with all that it started: see the tests of `child_process`."""
+    file = tmp_path / "hook.py"
+    file.write_text("import signal\nsignal.pause()\n")
+    slow = Hook(name="slow", point=PRE, call=program_hook((sys.executable, str(file))), timeout_s=0.2)
+    returned, paid, _ = await put(slow, says(decision="allow"))
+    assert (CallOutcome.DENIED, []) == (returned.outcome, paid)
+    assert "the hook slow failed: it did not answer within 0.2 s" in returned.content
+
+
+class TestStop:
+    """Before an answer ends a turn hooks may send it on; never on an error, and not for ever."""
+
+    async def run(self, model, *hooks):
+        """A turn to its end."""
+        port = FakeTurnPort()
+        reason = await run_turn(a_turn(port), port, replace(an_agent(model), hooks=HookChain(hooks)))
+        return reason, port
+
+    async def test_the_turn_goes_on_with_the_reason(self):
+        """The model reads it, then answers anew."""
+        seen = []
+
+        def once(given):
+            seen.append(given["text"])
+            return {"decision": "deny", "reason": "name a day"} if len(seen) == 1 else {}
+
+        reason, port = await self.run(ScriptedModel(["Soon.", "On Monday."]), hook(once, HookPoint.STOP))
+        assert "completed" == reason
+        assert ["Soon.", "Soon.\n\nOn Monday."] == seen
+        nudges = [event for event in port.events if isinstance(event, Nudged)]
+        assert [("Do not stop yet: name a day", NudgeReason.STOP)] == [(each.text, each.why) for each in nudges]
+
+    async def test_it_ends_after_a_few_times_all_the_same(self):
+        """A hook that always says no does not hold it for ever."""
+        reason, port = await self.run(ScriptedModel([f"{n}." for n in range(9)]), says(HookPoint.STOP, decision="deny"))
+        assert "completed" == reason
+        assert 3 == sum(isinstance(event, Nudged) for event in port.events)
+
+    async def test_an_error_asks_nobody(self):
+        """The model failed: the turn ends at once."""
+        asked = []
+        model = ScriptedModel([ModelFailure(FailureKind.AUTH, "no key")])
+        _, port = await self.run(model, hook(asked.append, HookPoint.STOP))
+        assert [] == asked
+        assert isinstance(port.events[-1], TurnEnded)

@@ -1,0 +1,58 @@
+"""A conversation of hundreds of turns: inside its window, with its first facts, at a cost that does not grow."""
+
+import asyncio
+from statistics import mean
+
+from agent.context.compaction import INSTRUCTIONS
+from agent.ports import ModelFacts, ModelRequest, OnModelEvent
+from agent.transcript import ModelResponded
+from tests.fakes.long_conversation import FactKeeper, talk
+from tests.fakes.spine import GatedModel, Spine
+
+WINDOW = 8_000
+
+
+async def test_300_turns_fit_a_small_window_and_cost_the_same_to_the_end(spine: Spine) -> None:
+    """What is sent never grows over the window, the first fact is in the last request, and after a restart, too."""
+    spine.model.facts = ModelFacts(context_window_tokens=WINDOW)
+    keeper = FactKeeper()
+    costs = await talk(spine, keeper, 300)
+    assert max(cost.asked_tokens for cost in costs) < WINDOW
+    assert max(keeper.notes_tokens) < WINDOW
+    assert {f"fact {n} is w{60 * n}x." for n in range(5)} == keeper.known
+    per_turn = [cost.asked_tokens + cost.notes_tokens for cost in costs]
+    assert mean(per_turn[200:]) <= 1.1 * mean(per_turn[100:200])
+    assert 1 == sum("grown long" in text for text in spine.channel.shown())
+    await spine.kill()
+    await spine.begin()
+    spine.model.answer_at_once = keeper.answer
+    await spine.say("and now?")
+    await spine.quiet()
+    assert 5 == len(keeper.known)
+
+
+async def test_f45_a_kill_while_notes_are_made_leaves_the_conversation_as_it_was(spine: Spine) -> None:
+    """They are made again after a later turn; nothing of what was said is missing meanwhile."""
+    keeper, stalled = FactKeeper(), asyncio.Event()
+
+    class StallingNotes(GatedModel):
+        async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+            if request.system is INSTRUCTIONS:
+                stalled.set()
+                await asyncio.Event().wait()
+            return await super().respond(request, on_event)
+
+    gated, spine.model = spine.model, StallingNotes()
+    gated.facts = spine.model.facts = ModelFacts(context_window_tokens=WINDOW)
+    while not stalled.is_set():
+        await talk(spine, keeper, 1)
+    assert len(keeper.asked_tokens) > 10 and keeper.known == {"fact 0 is w0x."}
+    await spine.kill()
+    before = len(keeper.asked_tokens)
+    spine.model = gated
+    await spine.begin()
+    await talk(spine, keeper, 1)
+    assert before + 1 == len(keeper.asked_tokens) and keeper.notes_tokens
+    await talk(spine, keeper, 1)
+    assert "fact 0 is w0x." in keeper.known
+    assert max(keeper.asked_tokens[-2:]) < max(keeper.asked_tokens)

@@ -1,0 +1,77 @@
+"""Hooks around what people say: a conversation begins, a message is heard or refused, a conversation is over."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from agent.hooks.config import HookConfig
+from agent.hooks.points import HookPoint
+from agent.transcript import UserItem
+from tests.fakes.hooks import ANSWERS, TOLD
+from tests.fakes.spine import Spine, quick_store
+
+POINTS = (HookPoint.SESSION_START, HookPoint.USER_PROMPT, HookPoint.SESSION_END)
+
+
+@pytest.fixture
+async def spine(tmp_path: Path) -> AsyncIterator[Spine]:
+    """A gateway whose hooks are asked at these points."""
+    TOLD.clear()
+    ANSWERS.clear()
+    store = await quick_store(tmp_path / "tenk.db")
+    hooks = tuple(HookConfig(point=point, python="tests.fakes.hooks:note") for point in POINTS)
+    spine = Spine(store, hooks=hooks)
+    await spine.begin()
+    yield spine
+    await spine.kill()
+    await store.aclose()
+
+
+async def answer(spine: Spine, words: str) -> UserItem:
+    """Somebody says something and is answered; what the model read of it."""
+    await spine.say(words)
+    await spine.asked()
+    heard = [item for item in spine.model.requests[-1].items if isinstance(item, UserItem)][-1]
+    spine.model.give("Good.")
+    await spine.quiet()
+    return heard
+
+
+def points() -> list[str]:
+    return [str(given["point"]) for given in TOLD]
+
+
+async def test_a_conversation_begins_once_and_ends_with_new(spine: Spine) -> None:
+    """What is added at its start stands beside the first words, as data."""
+    ANSWERS["session_start"] = {"context": "It is a holiday."}
+    first, second = await answer(spine, "hello"), await answer(spine, "again")
+    assert "It is a holiday." in first.data and "hello" == first.text
+    assert "" == second.data
+    await spine.say("/new")
+    await spine.quiet()
+    third = await answer(spine, "anew")
+    assert "It is a holiday." in third.data
+    assert [
+        "user_prompt", "session_start", "user_prompt", "session_end", "user_prompt", "session_start",
+    ] == points()  # fmt: skip
+    assert {"sender": "sim:p1", "tenant": "default", "channel": "sim", "account": "main", "chat": "c1"} == {
+        key: value for key, value in TOLD[1].items() if key != "point"
+    }
+
+
+async def test_a_message_is_rewritten_and_added_to(spine: Spine) -> None:
+    """The model reads the hook's words."""
+    ANSWERS["user_prompt"] = {"replace": "hello, [name]", "context": "They are new here."}
+    heard = await answer(spine, "hello, Ana")
+    assert ("hello, Ana", "hello, [name]") == (TOLD[0]["text"], heard.text)
+    assert "They are new here." in heard.data
+
+
+async def test_a_message_is_refused_and_its_sender_told(spine: Spine) -> None:
+    """No turn begins."""
+    ANSWERS["user_prompt"] = {"decision": "deny", "reason": "not allowed"}
+    row = await spine.say("hello")
+    await spine.quiet()
+    assert ([], "refused") == (spine.model.requests, (await spine.outcomes())[row])
+    assert ["I do not take messages that give me orders like this one."] == spine.channel.shown()

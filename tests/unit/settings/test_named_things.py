@@ -1,0 +1,76 @@
+"""Tools that rules name, and what hooks name, are there, or it is told in which line they are not."""
+
+from pathlib import Path
+
+import pytest
+
+from gateway.config.settings import load, read_sources
+from gateway.errors import SettingsError
+from gateway.hook_loading import load_hooks
+from gateway.product import check_names
+
+
+def check(directory: Path, text: str) -> None:
+    """As `tenk config check` does."""
+    file = directory / "gateway.toml"
+    file.write_text(text)
+    check_names(load(file, {}), read_sources(file, {}))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[permissions]\ndeny = ["log_practise"]', r'toml:2: permissions\.deny: .*"log_practise"; did you mean "log_p'),
+        (
+            '[permissions.sources.policy]\nask = ["zz"]',
+            r"toml:2: permissions\.sources\.policy\.ask: there is no tool \"zz\"; there are: .*log_practice",
+        ),
+        ('[permissions]\nallow = ["pay it"]', r"toml:2: permissions\.allow\S*: a rule is a tool's name or pattern"),
+        ('[permissions]\nmode = "paln"', r"toml:2: permissions\.mode: input should be 'default', 'plan'"),
+        ('[permissions]\nconfrim = "risky"', r'toml:2: permissions\.confrim: .*did you mean "confirm"'),
+        ("[permissions.sources.polcy]\nask = []", r"toml:1: permissions\.sources\.polcy\S*: input should be 'policy'"),
+        ('[[hooks]]\nuse = "x"\n[[hooks]]\npiont = "stop"', r"toml:4: hooks\.1\.piont: .*did you mean \"point\""),
+        ('[[hooks]]\npoint = "pre_tol"\ncommand = ["a"]', r"toml:2: hooks\.0\.point: input should be 'session_start'"),
+        ('[[hooks]]\npoint = "stop"', r"toml:1: hooks\.0: a hook is one of: command, python, use"),
+        ('[[hooks]]\ncommand = ["sh"]', r"toml:1: hooks\.0: a hook needs its point; there are session_start"),
+        ('[[hooks]]\npoint = "stop"\nuse = "x"', r"toml:1: hooks\.0: what a name stands for has its own point"),
+        ('\n[[hooks]]\nuse = "audit"', r"toml:2: hooks\.0: there is no hook 'audit'; there are: none"),
+        ('[[hooks]]\npoint = "stop"\ncommand = ["/no/such"]', r"toml:1: hooks\.0: there is no program '/no/such'"),
+        (
+            '[[hooks]]\npoint = "stop"\npython = "tests.fakes.hooks:nute"',
+            r"toml:1: hooks\.0: .*names no function; did you mean tests\.fakes\.hooks:note\?",
+        ),
+        ('[[hooks]]\npoint = "stop"\npython = "no.such:thing"', r"toml:1: hooks\.0: .*cannot be imported: No module"),
+        (
+            '[[hooks]]\npoint = "stop"\npython = "tests.fakes.hooks:note"\ntools = ["log_practise"]',
+            r'toml:1: hooks\.0\.tools: there is no tool "log_practise"; did you mean "log_practice"\?',
+        ),
+    ],
+)
+def test_what_is_not_there_is_told_with_file_line_and_nearest_name(tmp_path: Path, text: str, words: str) -> None:
+    """Before anything starts."""
+    with pytest.raises(SettingsError, match=words):
+        check(tmp_path, text + "\n")
+
+
+def test_what_is_there_is_taken(tmp_path: Path) -> None:
+    """Rules by name, pattern and argument, and hooks of each kind."""
+    check(
+        tmp_path,
+        '[permissions]\ndeny = ["log_practice(skill=x*)", "mcp__*"]\n'
+        '[permissions.sources.policy]\nask = ["log_practice"]\n'
+        '[[hooks]]\npoint = "pre_tool"\npython = "tests.fakes.hooks:note"\ntools = ["log_*"]\n'
+        '[[hooks]]\npoint = "stop"\ncommand = ["sh", "-c", "echo {}"]\n',
+    )
+
+
+def test_hooks_are_asked_in_the_order_of_the_file(tmp_path: Path) -> None:
+    """Each as its table says."""
+    file = tmp_path / "gateway.toml"
+    file.write_text(
+        '[[hooks]]\npoint = "stop"\ncommand = ["sh"]\ntimeout_s = 1.5\n'
+        '[[hooks]]\npoint = "pre_tool"\npython = "tests.fakes.hooks:note"\nrequired = false\n'
+    )
+    first, second = load_hooks(load(file, {}).hooks)
+    assert ("sh", "stop", 1.5, True) == (first.name, first.point, first.timeout_s, first.required)
+    assert ("tests.fakes.hooks:note", "pre_tool", False) == (second.name, second.point, second.required)
