@@ -97,10 +97,7 @@ class TestMenus:
             "coach",
             *("log", "stats", "skills", "plan", "export", "import", "undo"),
             *("entries", "edit", "delete", "skill", "goal", "remind", "start", "done", "forget"),
-            *("new", "stop", "mode", "timezone", "language", "help"),
-            *("log", "stats", "skills", "plan", "export", "undo"),
-            *("entries", "edit", "delete", "skill", "goal", "remind"),
-            *("start", "new", "stop", "retry", "mode", "timezone", "help"),
+            *("new", "stop", "retry", "mode", "timezone", "language", "help"),
         ]
         for menu in menus.values():
             assert expected == [spec.name for spec in menu]
