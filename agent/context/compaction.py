@@ -138,7 +138,7 @@ async def condense(
         raise NotCondensed(f"{model.name} is no model")
     before = summary or Summary("", spans[kept].turn_id)
     notes, responses = before.notes, []
-    instructions = replace(INSTRUCTIONS, dynamic=f"Keep this too: {also}" if also else "")
+    instructions = replace(INSTRUCTIONS, dynamic=f"Keep this too: {also}") if also else INSTRUCTIONS
     old = [item for span in spans[:kept] for item in span.items]
     chunks = list(_chunks(old, room))
     if len(chunks) > MAX_CHUNKS:

@@ -279,12 +279,6 @@ def open_turns(connection: sa.Connection) -> list[OpenTurn]:
     return [_as_open(row) for row in connection.execute(_open.order_by(turns.c.id))]
 
 
-def open_turn(connection: sa.Connection, turn_id: str) -> OpenTurn | None:
-    """A turn that has not ended; None where it has, or there is none."""
-    row = connection.execute(_open.where(turns.c.id == turn_id)).first()
-    return None if row is None else _as_open(row)
-
-
 def _as_open(row: sa.Row[Any]) -> OpenTurn:
     turn = TurnRow(
         row.id, row.tenant_id, row.session_id, row.user_id, row.kind, _unpack(row.address), row.reply_to,

@@ -1,10 +1,14 @@
 """A call that is to be confirmed is asked for where its person is, and for them alone; over the wires."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+
+import pytest
 
 from tests.fakes.model_server import Call, Reply
 from tests.journeys.house import house
-from tests.journeys.streets import WebStreet, street
+from tests.journeys.streets import SlackStreet, Street, TelegramStreet, WebStreet, street
 
 GROUP = -1001234567890
 ASKS = '[permissions]\nask = ["get_user_skills"]\n'
@@ -52,3 +56,22 @@ async def test_on_the_page_the_buttons_stand_under_the_question(tmp_path: Path) 
         await here.reads(1, "That question is over")
         messages = here.here.model.requests[-1].body["messages"]
         assert "Skipped due to queued user message." in str(messages[-2]) and "never mind" in str(messages[-1])
+
+
+@pytest.mark.parametrize("kind", [TelegramStreet, SlackStreet])
+async def test_a_placeholder_becomes_the_question_and_the_answer_stands_below(
+    tmp_path: Path, kind: Callable[[], Street]
+) -> None:
+    """The model took its time to ask: nothing unfinished is left standing above the question."""
+    async with street(kind, tmp_path, 1, config=ASKS) as here:
+        await here.let_in(1)
+        before = len(here.seen(1))
+        slowly = replace(LOOKS, text="Let me look. " * 20, chunk_chars=20, chunk_delay_s=0.1)
+        here.here.model.script(slowly, Reply("Nothing yet."))
+        await here.say(1, "what can I do?")
+        asked, _, buttons = await here.reads(1, "May I use")
+        await here.press(1, asked, buttons["Allow once"])
+        await here.reads(1, "Nothing yet.")
+        await here.here.settled()
+        texts = [text for _, text, _ in here.seen(1)][before:]
+        assert 2 == len(texts) and "May I use" in texts[0] and "Nothing yet." == texts[1]
