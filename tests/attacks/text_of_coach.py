@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 from agent.coach import entry_words, plan_answer, plan_wish, practice, reminders, reports, skill_words
 from agent.coach.plan_data import PlanFrame
-from agent.coach.understanding import lookups, reading
+from agent.coach.understanding import lookups, reading, remind_wishes
 from agent.coach.understanding.entries import Practised
 from tests.attacks.entries import Entry
 
@@ -32,6 +32,12 @@ def looked_up(text: str) -> None:
         f"find {text} in my notes",
     ):
         lookups.read_lookup(said[: lookups.MAX_CHARS], SKILLS, NOW, "en")
+
+
+def remind_words(text: str) -> None:
+    """A wish to be reminded."""
+    for said in (text, f"remind me {text}", f"recuérdame {text} a las siete"):
+        remind_wishes.read_remind_wish(said[: remind_wishes.MAX_CHARS], NOW)
 
 
 def completed(text: str) -> None:
@@ -87,6 +93,7 @@ def reminder_arguments(text: str) -> None:
 
 ENTRIES: dict[str, Entry] = {
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
+    "agent.coach.understanding.remind_wishes:read_remind_wish": Entry(remind_words, remind_wishes.MAX_CHARS),
     "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),
     "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),
