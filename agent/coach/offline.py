@@ -27,6 +27,7 @@ from agent.coach.plan_answer import plan_block
 from agent.coach.plan_data import Prefetched, frame_of
 from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean_notes, name_key
 from agent.coach.prose import entries_text, history_text, skill_stats_text, skills_text, stats_text
+from agent.coach.reminders import MAX_ABOUT_CHARS
 from agent.coach.reports import EntriesReport, JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
 from agent.coach.request_view import RequestView, listen
 from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
@@ -86,8 +87,9 @@ def _yes_or_no(language: str) -> tuple[SuggestedReply, ...]:
 def _with_notice(
     view: RequestView, language: str, answers: Sequence[str], replies: tuple[SuggestedReply, ...] = ()
 ) -> RuleAnswer:
-    """The answers, behind words on who answers where the conversation has none yet."""
-    known = any(notice in view.said for notice in in_any_language("offline.notice"))
+    """The answers, behind words on who answers where that was not said today."""
+    today = [exchange.answer for exchange in view.earlier if exchange.now.date() == view.today]
+    known = any(notice in answer for notice in in_any_language("offline.notice") for answer in today)
     return RuleAnswer("\n\n".join([*([] if known else [say(language, "offline.notice")]), *answers]), replies=replies)
 
 
@@ -288,6 +290,19 @@ def _change_entry(work: Work, task: Task) -> str:
     return work.change_and_tell("edit_session", session_id=row.id, minutes=lookup.minutes, date=day)
 
 
+def _remind(work: Work, task: Task) -> str:
+    """A reminder, as it was wished for."""
+    wish = task.reminder
+    assert wish is not None, "an act of reminding comes with what is wished"
+    return work.change_and_tell(
+        "set_reminder",
+        time=f"{wish.at:%H:%M}",
+        weekdays=list(wish.weekdays),
+        date=None if wish.day is None else wish.day.isoformat(),
+        about=wish.about[:MAX_ABOUT_CHARS],
+    )
+
+
 def _words(key: str) -> Callable[[Work, Task], str]:
     return lambda work, _: say(work.language, key)
 
@@ -305,6 +320,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.ASK_EDIT: _ask_change,
     Act.DELETE: _change_entry,
     Act.EDIT: _change_entry,
+    Act.REMIND: _remind,
     Act.TWISTED: lambda work, task: say(work.language, f"twist.{task.twist}"),
     Act.CORRECT: _correct,
     Act.ASK_CORRECTION: _ask_correction,

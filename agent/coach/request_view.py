@@ -50,7 +50,6 @@ class RequestView:
     language: str
     now: datetime  # the person's own; the last there is where nobody says whose, so that nothing counts as future
     tools: frozenset[str]
-    said: str  # all the assistant's text in the transcript
 
     @property
     def today(self) -> date:
@@ -72,7 +71,6 @@ def listen(request: ModelRequest) -> RequestView:
         language=_language(pending, DEFAULT if context is None else language_of(context.locale)),
         now=now,
         tools=frozenset(tool.name for tool in request.tools),
-        said="\n".join(item.text for item in items if isinstance(item, AssistantItem)),
     )
 
 

@@ -17,6 +17,7 @@ from agent.coach.texts import in_any_language
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import ANY_SKILL, Lookup, Wanted, read_lookup
 from agent.coach.understanding.reading import Certainty, Heard, add_amount, add_skill, hear, may_be_practice
+from agent.coach.understanding.remind_wishes import RemindWish, read_remind_wish
 from agent.coach.understanding.tables import Twist
 from agent.transcript import EDITED
 
@@ -45,6 +46,7 @@ class Act(StrEnum):
     DELETE = "delete"
     ASK_EDIT = "ask.edit"
     EDIT = "edit"
+    REMIND = "remind"
     TWISTED = "twisted"  # it tells of something else than practice that was done
 
 
@@ -96,6 +98,7 @@ class Task:
     notes: str = ""
     twist: Twist | None = None  # what it tells of instead
     lookup: Lookup | None = None  # what is wanted of what is logged
+    reminder: RemindWish | None = None
     corrected: str = ""  # what was said later about it
     session_id: str | None = None  # what a correction is about; None: the last one
     name: str = ""
@@ -159,6 +162,9 @@ class _Listener:
         answer = self._answer(text, earlier, says_yes=request.intent is Intent.YES)
         if answer is not None:
             return answer
+        reminder = read_remind_wish(text, now)
+        if reminder is not None:
+            return Task(Act.REMIND, text, reminder=reminder)
         lookup = self._lookup(text, now) if request.intent in _LOOKED_UP else None
         if lookup is not None:
             return Task(_OF_WANTED[lookup.wanted], text, lookup=lookup)

@@ -2,9 +2,9 @@
 
 from datetime import UTC, date, datetime
 
-from agent.coach import entry_words, plan_answer, plan_wish, practice, reminders, reports, skill_words
+from agent.coach import entry_words, plan_answer, plan_wish, practice, practice_file, reminders, reports, skill_words
 from agent.coach.plan_data import PlanFrame
-from agent.coach.understanding import lookups, reading
+from agent.coach.understanding import lookups, reading, remind_wishes
 from agent.coach.understanding.entries import Practised
 from tests.attacks.entries import Entry
 
@@ -32,6 +32,12 @@ def looked_up(text: str) -> None:
         f"find {text} in my notes",
     ):
         lookups.read_lookup(said[: lookups.MAX_CHARS], SKILLS, NOW, "en")
+
+
+def remind_words(text: str) -> None:
+    """A wish to be reminded."""
+    for said in (text, f"remind me {text}", f"recuérdame {text} a las siete"):
+        remind_wishes.read_remind_wish(said[: remind_wishes.MAX_CHARS], NOW)
 
 
 def completed(text: str) -> None:
@@ -85,8 +91,16 @@ def reminder_arguments(text: str) -> None:
         reminders.read_reminder(said, TODAY)
 
 
+def imported(text: str) -> None:
+    """A file of practice, as either format."""
+    for said in (text, f"date,skill,minutes\n{text}", f'[{{"date": "{text}"}}]', f"[{text}", "[" + text * 2 + "]"):
+        practice_file.read_file(said, TODAY)
+
+
 ENTRIES: dict[str, Entry] = {
+    "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
+    "agent.coach.understanding.remind_wishes:read_remind_wish": Entry(remind_words, remind_wishes.MAX_CHARS),
     "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),
     "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),

@@ -24,6 +24,7 @@ Entries = tuple[tuple[str, int, str], ...]
 """(skill, minutes, ISO date) of each entry."""
 
 _INTENTS = {
+    Act.REMIND: "reminder",
     Intent.MOOD: "mood",
     Intent.JOKE: "joke",
     Intent.SMALL_TALK: "other",

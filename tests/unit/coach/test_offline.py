@@ -7,8 +7,9 @@ import pytest
 from agent.coach.changes import LogPractice
 from agent.coach.offline import OfflineCoach
 from agent.coach.prompt import coach_prompt
-from agent.ports import ModelRequest, SystemPrompt
-from agent.transcript import SuggestedReply, UserItem
+from agent.coach.texts import say
+from agent.ports import ModelRequest, RequestContext, SystemPrompt
+from agent.transcript import AssistantItem, SuggestedReply, UserItem
 from tests.fakes.offline_conversation import Conversation
 from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY
 
@@ -20,6 +21,13 @@ class TestHonesty:
         """In the first answer of a conversation, and not in each."""
         assert NOTICE in await ana.say("hello")
         assert NOTICE not in await ana.say("help")
+
+    @pytest.mark.parametrize(("at", "says_so"), [("2026-03-03T12:00:00Z", True), ("2026-03-04T08:00:00Z", False)])
+    def test_it_says_so_once_a_day(self, at: str, says_so: bool):
+        """Again on the next day, on the person's own clock."""
+        items = (UserItem("hello", at=at), AssistantItem(say("en", "offline.notice")), UserItem("help"))
+        request = ModelRequest(coach_prompt(ANA, NOW), items, (), context=RequestContext("en", NOW))
+        assert says_so == (NOTICE in OfflineCoach().answer(request).text)
 
     def test_the_same_request_gets_the_same_answer(self):
         """Nothing but the request decides."""

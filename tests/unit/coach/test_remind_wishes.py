@@ -1,0 +1,48 @@
+"""When somebody wants to be reminded, in their words."""
+
+from datetime import UTC, date, datetime, time
+
+import pytest
+
+from agent.coach.understanding.remind_wishes import RemindWish, read_remind_wish
+from tests.fakes.offline_conversation import Conversation
+
+NOW = datetime(2026, 11, 18, 20, 30, tzinfo=UTC)  # a Wednesday
+TODAY, TOMORROW = date(2026, 11, 18), date(2026, 11, 19)
+DAILY = (0, 1, 2, 3, 4, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("text", "wish"),
+    [
+        ("remind me tomorrow at seven", RemindWish(time(7), (), TOMORROW, "")),
+        ("Can you remind me tomorrow at 8pm to do violin?", RemindWish(time(20), (), TOMORROW, "do violin")),
+        ("remind me in 30 minutes", RemindWish(time(21), (), TODAY, "")),
+        ("remind me on mondays and fridays at 18:00", RemindWish(time(18), (0, 4), None, "")),
+        ("remind me every day at 6:30 pm to play piano", RemindWish(time(18, 30), DAILY, None, "play piano")),
+        ("remind me to practise at 9", RemindWish(time(9), (), TOMORROW, "practise")),
+        ("recuérdame los lunes a las 19", RemindWish(time(19), (0,), None, "")),
+        ("recuérdame mañana a las siete hacer inglés", RemindWish(time(7), (), TOMORROW, "hacer inglés")),
+        ("¿me puedes recordar mañana a las 8 tocar?", RemindWish(time(8), (), TOMORROW, "tocar")),
+        ("recuérdame cada día a las siete de la tarde la guitarra", RemindWish(time(19), DAILY, None, "guitarra")),
+        ("avísame dentro de una hora", RemindWish(time(21, 30), (), TODAY, "")),
+    ],
+)
+def test_a_wish_to_be_reminded_is_read(text: str, wish: RemindWish) -> None:
+    """The time, once or on which days, and of what."""
+    assert wish == read_remind_wish(text, NOW)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["remind me to practise", "don't remind me at 7", "did you remind me at 9?", "my sister reminds me at 9", ""],
+)
+def test_what_is_no_wish_or_has_no_time_is_none(text: str) -> None:
+    """Nothing is guessed."""
+    assert read_remind_wish(text, NOW) is None
+
+
+async def test_a_reminder_is_set_by_words(ana: Conversation) -> None:
+    """At once; in a group it says where that can be asked for."""
+    assert "direct chat" in await ana.say("remind me tomorrow at seven")
+    assert [["set_reminder"]] == ana.calls
