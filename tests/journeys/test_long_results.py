@@ -7,7 +7,9 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from agent.tools.base import Effect, ToolContext, tool, tools_of
+from gateway.ops.control_client import short_name
 from tests.fakes.model_server import Call, Reply
+from tests.fakes.views import FakeTerminal
 from tests.journeys.house import house
 from tests.journeys.test_tool_faults import results
 
@@ -108,3 +110,25 @@ async def test_a_wait_says_what_it_is_for(tmp_path: Path) -> None:
         await here.told(1, "Here it is.")
         await here.settled()
         assert ["Here it is."] == here.texts(1)
+
+
+async def test_a_terminal_shows_a_tool_as_it_runs(tmp_path: Path) -> None:
+    """`tenk chat` writes what the tool does where the answer will stand, and the answer over it."""
+    archive = Archive()
+    async with house(tmp_path, tools=tools_of(archive)) as here, asyncio.TaskGroup() as tasks:
+        with short_name(here.home / "control.sock") as path:
+            terminal = FakeTerminal(path)
+            running = tasks.create_task(terminal.run())
+            here.model.script(Reply(calls=(Call("dig", "{}"),)), Reply("Here it is."))
+            await terminal.say("dig!")
+            await terminal.until(lambda: "Digging in the archive …" in texts(terminal))
+            archive.release.set()
+            await terminal.until(lambda: "Here it is." in texts(terminal))
+            await here.settled()
+            assert ["Here it is."] == [frame["text"] for frame in terminal.shown.values()]
+            running.cancel()
+
+
+def texts(terminal: FakeTerminal) -> list[str]:
+    """Everything that a terminal was told to show."""
+    return [frame["text"] for frame in terminal.told("message")]

@@ -55,6 +55,7 @@ async def test_every_series_moves_with_what_it_counts(tmp_path: Path) -> None:
 
     assert 1 == grown('tenk_tool_calls_total{outcome="done",tool="log_practice"}')
     assert 1 == grown('tenk_tool_calls_total{outcome="failed",tool="other"}')
+    assert 1 == grown('tenk_tool_seconds_count{tool="log_practice"}')
     assert 1 == grown('tenk_guard_findings_total{action="warn",pattern="ignore_instructions"}')
     assert 1 == grown('tenk_inbound_duplicates_total{channel="telegram"}')
     assert 1 == grown('tenk_model_failures_total{kind="bad_request",model="openai:journey"}')
