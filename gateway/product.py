@@ -56,7 +56,7 @@ class AgentProduct:
     """What it does, in a line, or the key of that; for the app that a platform's manifest makes."""
     tools: Callable[[Store], Sequence[Tool]] = lambda _store: ()
     commands: Callable[[Store], Sequence[Command]] = lambda _store: ()
-    """Its own, beside `/help /start /new /stop /mode /timezone`, before which they are listed."""
+    """Its own, beside or in place of `/help /start /new /stop /mode /timezone`, before which they are listed."""
     turns: Callable[[Store], Mapping[str, RunTurn]] = lambda _store: {}
     """Kinds of turns that its commands start (`Command.turn`), or what people say, beside a chat's."""
     kind_of_words: Callable[[str], str | None] = lambda _text: None

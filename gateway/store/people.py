@@ -210,6 +210,11 @@ def set_timezone(connection: Connection, user_id: str, timezone: str) -> None:
     connection.execute(sa.update(users).where(users.c.id == user_id).values(timezone=timezone))
 
 
+def set_locale(connection: Connection, user_id: str, locale: str) -> None:
+    """Keep the language that the person chose; what a platform hints later does not change it."""
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(locale=locale))
+
+
 def record(connection: Connection, tenant: str, row: AuditRow) -> None:
     """Add an audit row."""
     values = {
