@@ -24,6 +24,7 @@ from gateway.config.sources import KeyPath, Sources
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, load_extension
 from gateway.hook_loading import load_hook
+from gateway.http.api.routes import ApiRoute
 from gateway.ops.scheduler import Schedule
 from gateway.sessions.deps import RunTurn
 from gateway.store.agent_tables import AgentTables
@@ -55,11 +56,13 @@ class AgentProduct:
     """What it does, in a line, or the key of that; for the app that a platform's manifest makes."""
     tools: Callable[[Store], Sequence[Tool]] = lambda _store: ()
     commands: Callable[[Store], Sequence[Command]] = lambda _store: ()
-    """Its own, beside `/help /start /new /stop /mode /timezone`, before which they are listed."""
+    """Its own, beside or in place of `/help /start /new /stop /mode /timezone`, before which they are listed."""
     turns: Callable[[Store], Mapping[str, RunTurn]] = lambda _store: {}
     """Kinds of turns that its commands start (`Command.turn`), or what people say, beside a chat's."""
     kind_of_words: Callable[[str], str | None] = lambda _text: None
     """The kind of turn that a message of these words starts; None: a chat's. Pure and quick."""
+    routes: Callable[[Store], Sequence[ApiRoute]] = lambda _store: ()
+    """What programs may ask of its data under `/v1`, beside what every agent answers."""
     schedule: Schedule | None = None
     """What of its data comes due, and when; its `system` commands answer. None: nothing does."""
     tables: AgentTables | None = None

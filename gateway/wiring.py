@@ -24,7 +24,7 @@ from gateway.access.buttons import SealedButtons
 from gateway.commands.decisions import Decision, approval_of_another, consent_decisions, reply_decisions
 from gateway.commands.permissions import permissions_command
 from gateway.commands.session import RETRY, session_commands
-from gateway.commands.table import CommandTable
+from gateway.commands.table import CommandTable, with_own
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
@@ -101,9 +101,10 @@ class Runtime:
 
 
 def command_table(product: AgentProduct, store: Store) -> CommandTable:
-    """The product's commands and those that every agent has."""
+    """The product's commands and those that every agent has, unless it has one of that name itself."""
     texts = product.catalogue
-    commands = (*product.commands(store), *session_commands(texts), permissions_command(store, texts))
+    every = (*session_commands(texts), permissions_command(store, texts))
+    commands = with_own(product.commands(store), every)
     return CommandTable(commands, product.name, texts)
 
 

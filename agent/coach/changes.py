@@ -21,6 +21,17 @@ from agent.coach.reminder_changes import (
     reminder_text,
 )
 from agent.coach.texts import COACH_TEXTS, say, say_date, say_level
+from agent.coach.timer_changes import (
+    ForgetPractice,
+    ImportPractice,
+    PracticeForgotten,
+    PracticeImported,
+    StartTimer,
+    StopTimer,
+    TimerDiscarded,
+    TimerStarted,
+    timer_text,
+)
 from agent.language import DEFAULT, escape
 from agent.tools.results import success_result
 
@@ -118,6 +129,7 @@ class SetWeeklyGoal:
 PracticeCommand = (
     LogPractice | CreateSkill | UndoLastLog | EditSession | DeleteSession | SaveWeeklyPlan
     | ArchiveSkill | EditSkill | MergeSkills | SetWeeklyGoal | SetReminder | CancelReminders
+    | StartTimer | StopTimer | ForgetPractice | ImportPractice
 )  # fmt: skip
 
 
@@ -228,6 +240,7 @@ class WeeklyGoalSet(_Result):
 ChangeResult = (
     ChangeRefused | PracticeLogged | SessionEdited | LogUndone | SkillCreated | PlanSaved | SkillArchived
     | SkillEdited | SkillsMerged | WeeklyGoalSet | ReminderSet | RemindersCancelled
+    | TimerStarted | TimerDiscarded | PracticeForgotten | PracticeImported
 )  # fmt: skip
 CHANGE_RESULT: TypeAdapter[ChangeResult] = TypeAdapter(ChangeResult)
 
@@ -260,6 +273,8 @@ def change_text(language: str, change: ChangeResult, today: date) -> str:
             return ""
         case ReminderSet() | RemindersCancelled():
             return reminder_text(language, change, today)
+        case TimerStarted() | TimerDiscarded() | PracticeForgotten() | PracticeImported():
+            return timer_text(language, change)
     return _of_skills_text(language, change)
 
 

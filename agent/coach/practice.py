@@ -113,6 +113,9 @@ class Refusal(StrEnum):
     NAME_TAKEN = "name_taken"
     SAME_SKILL = "same_skill"  # merged into itself
     BAD_COLOUR = "bad_colour"
+    TIMER_RUNS = "timer_runs"
+    NO_TIMER = "no_timer"
+    TIMER_LONG = "timer_long"  # nobody practises that long: it was forgotten
     NO_SUCH_TIME = "no_such_time"  # clocks go forward over it on that day
     REMINDER_PAST = "reminder_past"
     TOO_MANY_REMINDERS = "too_many_reminders"

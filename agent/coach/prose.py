@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from agent.coach.durations import spell_minutes
 from agent.coach.mastery import level_of, next_level
 from agent.coach.reports import (
+    Consistency,
     EntriesReport,
     GoalReport,
     JourneyNumbers,
@@ -184,8 +185,12 @@ def _best_lines(language: str, numbers: JourneyNumbers, today: date) -> list[str
         day = say_date(language, best_day.date, today)
         lines.append(say(language, "stats.best_day", day=day, minutes=spell_minutes(best_day.minutes)))
     if best_week is not None and best_week.minutes < numbers.total_minutes:
-        day = say_date(language, best_week.date, today)
-        lines.append(say(language, "stats.best_week", day=day, minutes=spell_minutes(best_week.minutes)))
+        minutes = spell_minutes(best_week.minutes)
+        if today - best_week.date < timedelta(days=7):
+            lines.append(say(language, "stats.best_week_now", minutes=minutes))
+        else:
+            day = say_date(language, best_week.date, today)
+            lines.append(say(language, "stats.best_week", day=day, minutes=minutes))
     return lines
 
 
@@ -202,14 +207,21 @@ def _habit_lines(language: str, patterns: PatternsReport) -> list[str]:
             "before": spell_minutes(patterns.the_4_before_minutes),
         }
         lines.append(say(language, "habits.trend", trend=say(language, f"trend.{patterns.trend}"), **spans))
-        word = say(language, f"consistency.{patterns.consistency}")
-        lines.append(say(language, "habits.active", active=patterns.active_days_of_30, consistency=word))
+        lines.append(_active_line(language, patterns))
     weekday = say(language, f"weekday.{best}")
     lines.append(say(language, "habits.days", best=weekday, minutes=spell_minutes(minutes[best])))
-    if patterns.gaps_over_3_days:
+    if patterns.gaps_over_3_days and patterns.trend is not Trend.TOO_EARLY:
         longest = say_days(language, patterns.longest_gap_days)
         lines.append(COACH_TEXTS.plural(language, "habits.gaps", patterns.gaps_over_3_days, longest=longest))
     return lines
+
+
+def _active_line(language: str, patterns: PatternsReport) -> str:
+    """How many days were active, with praise where it is due."""
+    if patterns.consistency is Consistency.LOW:
+        return say(language, "habits.active_days", active=patterns.active_days_of_30)
+    word = say(language, f"consistency.{patterns.consistency}")
+    return say(language, "habits.active", active=patterns.active_days_of_30, consistency=word)
 
 
 def _goal_line(language: str, goal: GoalReport, journey: SkillJourney) -> str:

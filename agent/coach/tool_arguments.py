@@ -145,6 +145,19 @@ class WhichReminder(_Arguments):
     reminder_id: str | None = Field(None, description="None: all.", max_length=64)
 
 
+class TimerSkill(_Arguments):
+    """Arguments of `start_timer`."""
+
+    skill: str = Field(max_length=200)
+
+
+class TimerEnd(_Arguments):
+    """Arguments of `stop_timer`."""
+
+    minutes: int | None = Field(None, ge=1, le=1440, description="None: as counted.")
+    notes: str = Field("", max_length=1000)
+
+
 class WhichWeek(_Arguments):
     """Arguments of `show_plan`."""
 

@@ -40,6 +40,7 @@ from agent.coach.practice import (
 from agent.coach.reminder_changes import CancelReminders, SetReminder
 from agent.coach.reminders import EVERY_DAY, Reminder
 from agent.coach.texts import explain
+from agent.coach.timer_changes import StartTimer, StopTimer
 from agent.coach.tool_arguments import (
     MaybeSkill,
     NewLog,
@@ -50,6 +51,8 @@ from agent.coach.tool_arguments import (
     PlannedArgument,
     SessionChange,
     SkillChange,
+    TimerEnd,
+    TimerSkill,
     TwoSkills,
     WeeklyGoal,
     WhichEntries,
@@ -212,6 +215,16 @@ class CoachTools:
     async def cancel_reminders(self, context: ToolContext, arguments: WhichReminder) -> LocalCommand:
         """Take a reminder away, or all."""
         return CancelReminders(arguments.reminder_id)
+
+    @tool(TimerSkill, effect=Effect.LOCAL)
+    async def start_timer(self, context: ToolContext, arguments: TimerSkill) -> LocalCommand:
+        """Start a clock for a skill they begin to practise now."""
+        return StartTimer((await self._skill(context.principal, arguments.skill)).name)
+
+    @tool(TimerEnd, effect=Effect.LOCAL)
+    async def stop_timer(self, context: ToolContext, arguments: TimerEnd) -> LocalCommand:
+        """Stop the clock and log it."""
+        return StopTimer(arguments.minutes, arguments.notes)
 
     async def _read_sessions(
         self, context: ToolContext, rows: Sequence[PlannedArgument], names: Sequence[str]

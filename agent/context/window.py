@@ -177,12 +177,21 @@ def shorten(turn: Turn, summary: Summary) -> Turn:
     return replace(turn, history=(summary_item(summary), *turn.history[at:]), starts=starts, summary=summary)
 
 
-def is_long(turn: Turn, model: ChatModel, limits: AgentConfig, fixed: ModelRequest, calibration: Calibration) -> bool:
-    """Whether a conversation is to be condensed between turns; `turn` begins now, nothing is said in it yet."""
+def is_long(
+    turn: Turn, model: ChatModel, limits: AgentConfig, fixed: Callable[[], ModelRequest], calibration: Calibration
+) -> bool:
+    """Whether a conversation is to be condensed between turns; `turn` begins now, nothing is said in it yet.
+
+    `fixed` makes a request without a conversation; it is asked for where that may decide.
+    """
     if model.name.startswith(UNRECORDED):
         return False
-    size = calibration.tokens(estimate_tokens(turn.history) + calibration.sizes.estimate(fixed))
-    return len(turn.history) > limits.history_items or size > room_of(model, limits).turn_tokens
+    if len(turn.history) > limits.history_items:
+        return True
+    most, talk_tokens = room_of(model, limits).turn_tokens, estimate_tokens(turn.history)
+    if calibration.tokens(talk_tokens) < most // 2:
+        return False
+    return calibration.tokens(talk_tokens + calibration.sizes.estimate(fixed())) > most
 
 
 async def condense_ended(

@@ -1,8 +1,5 @@
 """The coach's commands: answered at once, without a model. What they change and read is the principal's own."""
 
-import csv
-import io
-from collections.abc import Iterable, Sequence
 from functools import partial
 
 from agent.calendar import today_of
@@ -10,28 +7,25 @@ from agent.coach.changes import LogPractice, UndoLastLog
 from agent.coach.journey import journey_report
 from agent.coach.log_line import LogLineError, parse_log
 from agent.coach.patterns import MAX_READ, of_skills, patterns_report
-from agent.coach.practice import PracticeReader, PracticeSession, Skill, name_key
+from agent.coach.practice import PracticeReader, Skill, name_key
 from agent.coach.prose import skill_stats_text, skills_text, stats_text
 from agent.coach.reports import skills_report
-from agent.coach.texts import COACH_TEXTS, explain_log, say
+from agent.coach.texts import explain_log, say
 from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption
-from channels.messages import AttachmentKind, OutboundMedia
 from gateway.coach.entry_commands import entry_commands
+from gateway.coach.file_commands import file_commands
 from gateway.coach.reminder_commands import reminder_commands
 from gateway.coach.said_changes import change_words
 from gateway.coach.skill_commands import skill_commands
-from gateway.commands.base import Command, Invocation, Reply
+from gateway.coach.timer_commands import timer_commands
+from gateway.commands.base import Command, Invocation, Reply, Results
+
+UNSAID_ZONE = "UTC"
 
 PLAN = "plan"
 """The kind of turn that writes a weekly plan."""
-
-MAX_EXPORTED = 100_000
-COLUMNS = ("date", "skill", "minutes", "notes")
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection, read 2026-11)."""
 
 MAX_WANTED_CHARS = 200
 """More than three times the longest name of a skill; the rest of what was written is not looked at."""
@@ -46,11 +40,12 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
         Command("stats", "menu.stats", partial(_stats, reader), options=(one_skill,)),
         Command("skills", "menu.skills", partial(_skills, reader)),
         Command("plan", "menu.plan", _plan, turn=PLAN, options=(planned_skill,)),
-        Command("export", "menu.export", partial(_export, reader)),
+        *file_commands(reader),
         Command("undo", "menu.undo", _undo),
         *entry_commands(reader),
         *skill_commands(reader),
         *reminder_commands(reader),
+        *timer_commands(reader),
     )
 
 
@@ -63,7 +58,13 @@ async def _log(reader: PracticeReader, asked: Invocation) -> Reply:
         line = parse_log(asked.arguments, today_of(principal, asked.now), names)
     except LogLineError as error:
         return Reply(explain_log(language, error, names))
-    return Reply(partial(change_words, asked), changes=(LogPractice(line.skill, line.minutes, line.day, line.notes),))
+    words = partial(_first_words if not skills and principal.timezone == UNSAID_ZONE else change_words, asked)
+    return Reply(words, changes=(LogPractice(line.skill, line.minutes, line.day, line.notes),))
+
+
+def _first_words(asked: Invocation, results: Results) -> str:
+    """Of the very first entry: the zone is asked for once where nobody has said it, for days are counted in it."""
+    return f"{change_words(asked, results)}\n\n{say(language_of(asked.principal.locale), 'zone.ask')}"
 
 
 async def _undo(asked: Invocation) -> Reply:
@@ -92,35 +93,6 @@ async def _stats(reader: PracticeReader, asked: Invocation) -> Reply:
 async def _skills(reader: PracticeReader, asked: Invocation) -> Reply:
     skills = await reader.skills(asked.principal)
     return Reply(skills_text(language_of(asked.principal.locale), skills_report(skills)))
-
-
-async def _export(reader: PracticeReader, asked: Invocation) -> Reply:
-    """Everything logged, as a CSV file."""
-    language = language_of(asked.principal.locale)
-    skills = await reader.skills(asked.principal, include_archived=True)
-    sessions = await reader.sessions(asked.principal, limit=MAX_EXPORTED)
-    if not sessions:
-        return Reply(say(language, "stats.nothing_yet"))
-    name = f"practice-{today_of(asked.principal, asked.now).isoformat()}.csv"
-    file = OutboundMedia(AttachmentKind.DOCUMENT, name, "text/csv", practice_csv(skills, sessions))
-    return Reply(COACH_TEXTS.plural(language, "export.done", len(sessions)), files=(file,))
-
-
-def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession]) -> bytes:
-    """UTF-8 with a byte order mark, one row a session, the oldest first; text that could be a formula is quoted."""
-    names = {skill.id: skill.name for skill in skills}
-    out = io.StringIO()
-    rows = csv.writer(out)
-    rows.writerow(COLUMNS)
-    for session in sorted(sessions, key=lambda logged: logged.day):
-        rows.writerow(
-            (session.day.isoformat(), _cell(names.get(session.skill_id, "")), session.minutes, _cell(session.notes))
-        )
-    return out.getvalue().encode("utf-8-sig")
-
-
-def _cell(value: str) -> str:
-    return f"'{value}" if value.startswith(_FORMULA) else value
 
 
 async def _plan(_: Invocation) -> Reply:

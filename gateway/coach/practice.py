@@ -36,7 +36,6 @@ from agent.coach.changes import (
 )
 from agent.coach.practice import (
     DAY_MINUTES,
-    MAX_GOAL_MINUTES,
     DayTotal,
     PracticeRefused,
     PracticeSession,
@@ -44,21 +43,25 @@ from agent.coach.practice import (
     Skill,
     WeeklyPlan,
     check_entry,
-    clean_name,
     clean_notes,
-    colour_for,
-    emoji_for,
-    name_key,
 )
 from agent.coach.reminder_changes import CancelReminders, SetReminder
 from agent.coach.reminders import Reminder
 from agent.coach.texts import explain
+from agent.coach.timer_changes import (
+    ForgetPractice,
+    ImportPractice,
+    StartTimer,
+    StopTimer,
+    TimerDiscarded,
+)
 from agent.language import DEFAULT
 from agent.ports import LocalCommand, Principal
 from gateway.coach import practice_rows as rows
-from gateway.coach import reminder_rows, skill_changes
+from gateway.coach import reminder_rows, skill_changes, timer_rows
+from gateway.coach.import_rows import import_entries
 from gateway.coach.tables import practice_effects, practice_sessions, skills, weekly_plans
-from gateway.store.dialect import insert_new, upsert
+from gateway.store.dialect import upsert
 from gateway.store.engine import Store
 from gateway.store.tables.base import new_id
 
@@ -128,6 +131,19 @@ def _change_more(scope: _Scope, command: LocalCommand) -> ChangeResult:
             return reminder_rows.set_reminder(scope.connection, scope.principal, command, scope.key, scope.now)
         case CancelReminders():
             return reminder_rows.cancel_reminders(scope.connection, scope.principal, command)
+    return _change_rest(scope, command)
+
+
+def _change_rest(scope: _Scope, command: LocalCommand) -> ChangeResult:
+    match command:
+        case StartTimer():
+            return timer_rows.start(scope.connection, scope.principal, command, scope.now)
+        case StopTimer():
+            return _stop_timer(scope, command)
+        case ImportPractice(rows=imported):
+            return import_entries(scope.connection, scope.principal, imported, scope.key, scope.now)
+        case ForgetPractice():
+            return timer_rows.forget(scope.connection, scope.principal, scope.now)
     raise TypeError(f"no practice command: {type(command).__name__}")
 
 
@@ -151,7 +167,7 @@ def _log(scope: _Scope, command: LogPractice) -> PracticeLogged:
 def _take_up_skill(scope: _Scope, name_or_id: str) -> tuple[Skill | None, Skill]:
     """The skill as it was known, None where it was not, and as it is practised now: there, and not put away."""
     known = rows.find_skill(scope.connection, scope.principal, name_or_id)
-    skill = known or _insert_skill(scope, CreateSkill(name_or_id))
+    skill = known or skill_changes.insert_skill(scope.connection, scope.principal, CreateSkill(name_or_id), scope.now)
     if skill.archived:
         _set_archived(scope, skill, False)
     return known, skill
@@ -159,7 +175,7 @@ def _take_up_skill(scope: _Scope, name_or_id: str) -> tuple[Skill | None, Skill]
 
 def _create(scope: _Scope, command: CreateSkill) -> SkillCreated:
     known = rows.find_skill(scope.connection, scope.principal, command.name)
-    skill = known or _insert_skill(scope, command)
+    skill = known or skill_changes.insert_skill(scope.connection, scope.principal, command, scope.now)
     if skill.archived:
         _set_archived(scope, skill, False)
     return SkillCreated(
@@ -170,6 +186,13 @@ def _create(scope: _Scope, command: CreateSkill) -> SkillCreated:
         created_skill=known is None,
         brought_back=skill.archived,
     )
+
+
+def _stop_timer(scope: _Scope, command: StopTimer) -> PracticeLogged | TimerDiscarded:
+    skill, minutes, day = timer_rows.stop(scope.connection, scope.principal, command, scope.now)
+    if command.discards:
+        return TimerDiscarded(discarded_minutes=minutes, timer_skill=skill)
+    return _log(scope, LogPractice(skill, minutes, day, command.notes))
 
 
 def _undo(scope: _Scope, session: PracticeSession | None, missing: Refusal) -> LogUndone:
@@ -245,24 +268,6 @@ def _check_day(scope: _Scope, minutes: int, day: date, beside: str = "") -> None
     check_entry(minutes, day, today_of(scope.principal, scope.now))
     if minutes + rows.minutes_on(scope.connection, scope.principal, day, beside) > DAY_MINUTES:
         raise PracticeRefused(Refusal.DAY_FULL, day.isoformat())
-
-
-def _insert_skill(scope: _Scope, command: CreateSkill) -> Skill:
-    name = clean_name(command.name)
-    if not 0 < command.goal_minutes <= MAX_GOAL_MINUTES:
-        raise PracticeRefused(Refusal.BAD_GOAL)
-    count = sa.select(sa.func.count()).select_from(skills).where(rows.own(skills, scope.principal))
-    colour = command.colour or colour_for(int(scope.connection.execute(count).scalar_one()))
-    values = {
-        **_owner(scope.principal), "id": new_id(), "name": name, "name_key": name_key(name),
-        "emoji": command.emoji or emoji_for(name), "colour": colour, "goal_minutes": command.goal_minutes,
-        "archived": False, "created_at": scope.now,
-    }  # fmt: skip
-    scope.connection.execute(insert_new(scope.connection, skills), values)
-    skill = rows.find_skill(scope.connection, scope.principal, name)
-    if skill is None:
-        raise LookupError("a skill just inserted is not there")
-    return skill
 
 
 def _set_archived(scope: _Scope, skill: Skill, archived: bool) -> None:

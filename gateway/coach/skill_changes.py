@@ -1,10 +1,19 @@
 """Changes of a person's skills and goals, over a connection; each raises before it writes anything."""
 
 import re
+from datetime import datetime
 
 import sqlalchemy as sa
 
-from agent.coach.changes import EditSkill, MergeSkills, SetWeeklyGoal, SkillEdited, SkillsMerged, WeeklyGoalSet
+from agent.coach.changes import (
+    CreateSkill,
+    EditSkill,
+    MergeSkills,
+    SetWeeklyGoal,
+    SkillEdited,
+    SkillsMerged,
+    WeeklyGoalSet,
+)
 from agent.coach.practice import (
     MAX_GOAL_MINUTES,
     WEEK_MINUTES,
@@ -12,13 +21,16 @@ from agent.coach.practice import (
     Refusal,
     Skill,
     clean_name,
+    colour_for,
+    emoji_for,
     name_key,
 )
 from agent.ports import Principal
 from agent.wellformed import clean
 from gateway.coach import practice_rows as rows
 from gateway.coach.tables import practice_sessions, practice_settings, skills
-from gateway.store.dialect import upsert
+from gateway.store.dialect import insert_new, upsert
+from gateway.store.tables.base import new_id
 
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
 EMOJI_CHARS = 16
@@ -139,4 +151,28 @@ def _find(connection: sa.Connection, principal: Principal, name_or_id: str) -> S
     skill = rows.find_skill(connection, principal, name_or_id)
     if skill is None:
         raise PracticeRefused(Refusal.UNKNOWN_SKILL, name_or_id[:64])
+    return skill
+
+
+def insert_skill(connection: sa.Connection, principal: Principal, command: CreateSkill, now: datetime) -> Skill:
+    """Add a skill that is not there yet.
+
+    Raises:
+        PracticeRefused: its name or its goal is none.
+    """
+    name = clean_name(command.name)
+    if not 0 < command.goal_minutes <= MAX_GOAL_MINUTES:
+        raise PracticeRefused(Refusal.BAD_GOAL)
+    count = sa.select(sa.func.count()).select_from(skills).where(rows.own(skills, principal))
+    colour = command.colour or colour_for(int(connection.execute(count).scalar_one()))
+    values = {
+        "tenant_id": principal.tenant, "user_id": principal.user_id, "id": new_id(), "name": name,
+        "name_key": name_key(name),
+        "emoji": command.emoji or emoji_for(name), "colour": colour, "goal_minutes": command.goal_minutes,
+        "archived": False, "created_at": now,
+    }  # fmt: skip
+    connection.execute(insert_new(connection, skills), values)
+    skill = rows.find_skill(connection, principal, name)
+    if skill is None:
+        raise LookupError("a skill just inserted is not there")
     return skill

@@ -98,6 +98,16 @@ reminders = sa.Table(
     sa.Column("created_at", Instant, nullable=False),
 )
 
+practice_timers = sa.Table(
+    "practice_timers",
+    metadata,
+    tenant_column(),
+    sa.Column("user_id", Id, sa.ForeignKey(users.c.id), nullable=False),
+    sa.Column("skill", sa.Text, nullable=False),  # its name
+    sa.Column("started_at", Instant, nullable=False),
+    sa.PrimaryKeyConstraint("tenant_id", "user_id"),
+)
+
 PRACTICE_TABLES = AgentTables(
     metadata,
     (partial(add_column, column=weekly_plans.c.sessions), partial(add_column, column=skills.c.weekly_minutes)),

@@ -35,6 +35,13 @@ class SetTimezone:
 
 
 @dataclass(frozen=True, slots=True)
+class SetLanguage:
+    """Change the language that the person is spoken to in."""
+
+    language: str  # one of agent.language.NAMES
+
+
+@dataclass(frozen=True, slots=True)
 class SaySuggested:
     """Take what an answer suggested as said by whoever pressed its button, where it is not too late for that."""
 
@@ -92,6 +99,10 @@ Results = Sequence[object]
 """What each change of a reply gave back, in the agent's own type, and then what its session action did, if it says."""
 
 
+SessionWish = SessionAction | SetMode | SetTimezone | SetLanguage | SaySuggested | AnswerApproval | ForgetPermission
+"""What a command may do beside its changes: to its session, or to the person who gave it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Reply:
     """What a command wants: changes, and the words that follow from them (Markdown)."""
@@ -99,8 +110,17 @@ class Reply:
     text: str | Callable[[Results], str]
     files: tuple[OutboundMedia, ...] = ()  # sent with the reply, where the channel can
     changes: tuple[LocalCommand, ...] = ()  # applied in the commit of the reply, in order
-    session: SessionAction | SetMode | SetTimezone | SaySuggested | AnswerApproval | ForgetPermission | None = None
+    session: SessionWish | None = None
     redact: bool = False  # the command held a secret: its row is blanked at its outcome
+
+
+ReadFiles = Callable[[], Awaitable[Sequence[str]]]
+"""The text files that came with a command, as far as they can be read."""
+
+
+async def no_files() -> Sequence[str]:
+    """A command that brought none."""
+    return ()
 
 
 class SessionControl(Protocol):
@@ -127,6 +147,7 @@ class Invocation:
     now: datetime  # aware UTC
     session: SessionControl
     key: str  # the idempotency key of its changes: "inbox:17"
+    read_files: ReadFiles = no_files
 
 
 @dataclass(frozen=True, slots=True)

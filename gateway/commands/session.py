@@ -1,11 +1,11 @@
-"""Commands about the conversation and the person: `/start /new /stop /mode /timezone`."""
+"""Commands about the conversation and the person: `/start /new /stop /mode /timezone /language`."""
 
 import asyncio
 from functools import partial
 
 from agent.calendar import zone_of
 from agent.catalogue import Catalogue
-from agent.language import escape
+from agent.language import NAMES, escape
 from agent.wellformed import clean
 from channels.base import CommandOption
 from gateway.commands.base import (
@@ -15,6 +15,7 @@ from gateway.commands.base import (
     Results,
     SessionAction,
     SessionCleared,
+    SetLanguage,
     SetMode,
     SetTimezone,
 )
@@ -66,7 +67,18 @@ def session_commands(texts: Catalogue = HARNESS) -> tuple[Command, ...]:
             replies.timezone,
             options=(CommandOption("zone", "menu.timezone.zone", required=True),),
         ),
+        Command(
+            "language",
+            "menu.language",
+            replies.language,
+            options=(CommandOption("language", "menu.language.language", choices=tuple(NAMES)),),
+        ),
     )
+
+
+LANGUAGES = {
+    "en": "en english inglés ingles", "es": "es spanish español espanol castellano",
+}  # fmt: skip
 
 
 class _SessionReplies:
@@ -102,6 +114,15 @@ class _SessionReplies:
                 )
             )
         return Reply(self._texts.text(asked.principal.locale, f"commands.mode_is_{wanted}"), session=SetMode(wanted))
+
+    async def language(self, asked: Invocation) -> Reply:
+        """Show the language the person is spoken to in, or change it for good."""
+        wanted = clean(asked.arguments).casefold()
+        found = next((code for code, words in LANGUAGES.items() if wanted in words.split()), None)
+        if wanted and found is not None:
+            return Reply(self._texts.text(found, "commands.language_set"), session=SetLanguage(found))
+        key = "commands.language_unknown" if wanted else "commands.language_is"
+        return Reply(self._texts.text(asked.principal.locale, key))
 
     async def timezone(self, asked: Invocation) -> Reply:
         """Show the person's zone, or change it."""

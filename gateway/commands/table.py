@@ -18,6 +18,12 @@ _COMMAND = re.compile(r"/([A-Za-z0-9_]{1,32})(?:\s+(.*))?\Z", re.DOTALL)
 TALK_OPTIONS = (CommandOption("text", "menu.talk.text", required=True),)
 
 
+def with_own(own: Sequence[Command], every: Sequence[Command]) -> tuple[Command, ...]:
+    """An agent's own commands, and those that every agent has unless it has one of that name itself."""
+    names = {command.name for command in own}
+    return (*own, *(command for command in every if command.name not in names))
+
+
 class CommandTable:
     """Commands by name, `/help` included, and the one whose text is a message like any other."""
 

@@ -15,7 +15,7 @@ from agent.catalogue import Catalogue
 from agent.ports import LocalCommand, Principal
 from agent.transcript import EndReason
 from channels.base import SendsMedia
-from channels.messages import ButtonPressed, SystemEvent
+from channels.messages import ButtonPressed, InboundMessage, SystemEvent
 from gateway.access.buttons import SealedButtons
 from gateway.access.keys import AccessKeys
 from gateway.access.roles import Role
@@ -29,6 +29,7 @@ from gateway.commands.base import (
     SaySuggested,
     SessionAction,
     SessionCleared,
+    SetLanguage,
     SetMode,
     SetTimezone,
     SuggestionTaken,
@@ -56,6 +57,7 @@ from gateway.sessions.presses import (
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.session import Session
 from gateway.sessions.trials import Admitted, Trials
+from gateway.sessions.user_items import read_text_file
 from gateway.store import approvals, inbox, journal, outbox, people
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow, Outcome
@@ -238,9 +240,16 @@ class CommandRunner:
             await self._commit(session, row, Reply(self._table.not_allowed(command, principal)), Outcome.ANSWERED)
             return
         await session.conversation.load()
-        asked = Invocation(name, arguments, principal, self._dates(), session, f"inbox:{row.id}")
+        files = partial(self._read_files, row)
+        asked = Invocation(name, arguments, principal, self._dates(), session, f"inbox:{row.id}", files)
         reply = await command.handle(asked)
         await self._commit(session, row, reply, Outcome.ANSWERED)
+
+    async def _read_files(self, row: InboxRow) -> Sequence[str]:
+        """The text file that came with a command, if one did."""
+        files = row.event.attachments[:1] if isinstance(row.event, InboundMessage) else ()
+        channel = await self._channels.when_loaded(row.event.address)
+        return [text for file in files if (text := await read_text_file(channel, file))]
 
     async def _decide(self, session: Session, row: InboxRow, pressed: ButtonPressed, principal: Principal) -> None:
         """What a button stands for; they see that it was taken."""
@@ -327,9 +336,8 @@ class CommandRunner:
                 said = take_press(connection, row, reply.session, self._table.talk)
                 results.append(SuggestionTaken(said is not None))
                 return _Done([], said=said)
-            case SetTimezone(timezone):
-                people.set_timezone(connection, row.user_id, timezone)
-                return _Done([], person=people.person_of(connection, row.user_id))
+            case SetTimezone() | SetLanguage() as chosen:
+                return _Done([], person=_keep_choice(connection, row, chosen))
         return _Done([])
 
     def _announce(self, session: Session, row: InboxRow, reply: Reply, done: _Done) -> None:
@@ -358,6 +366,15 @@ class CommandRunner:
         await self._commit(session, row, Reply(text), Outcome.FAILED)
         if not told:
             self._told_missed_at[session.where] = now
+
+
+def _keep_choice(connection: Connection, row: InboxRow, chosen: SetTimezone | SetLanguage) -> Person | None:
+    """What a person chose for themselves; the person as they are now."""
+    if isinstance(chosen, SetLanguage):
+        people.set_locale(connection, row.user_id, chosen.language)
+    else:
+        people.set_timezone(connection, row.user_id, chosen.timezone)
+    return people.person_of(connection, row.user_id)
 
 
 def _keep_files(connection: Connection, row: InboxRow, reply: Reply, now: datetime) -> tuple[MediaRef, ...]:

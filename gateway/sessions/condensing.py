@@ -98,14 +98,17 @@ class Condenser:
         agent, turn = self._deps.agent, claimed.turn
         known = self._session.conversation.recall(turn.session_id, turn.user_id)
         hints = self._deps.channels.hints(turn.address)
-        fixed = ModelRequest(agent.prompt(principal, agent.clock(), hints), (), agent.toolbox.specs)
+
+        def without_talk() -> ModelRequest:
+            return ModelRequest(agent.prompt(principal, agent.clock(), hints), (), agent.toolbox.specs)
+
         now = self._deps.turns.clock()
         ended = replace(
             Turn("", principal, known.history, (), now, hints),
             starts=known.starts,
             summary=known.summary,
         )
-        if is_long(ended, agent.model, agent.limits, fixed, agent.calibration):
+        if is_long(ended, agent.model, agent.limits, without_talk, agent.calibration):
             self._is_at_work = True
             keeper = SummaryKeeper(self._deps.turns, self._session, channel, claimed, principal.locale)
             self._tasks.create_task(self._condense(ended, keeper))

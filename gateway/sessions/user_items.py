@@ -35,6 +35,8 @@ MAX_TEXT_BYTES = 256_000
 MAX_TEXT_CHARS = 60_000
 TEXT_TYPES = ("text/", "application/json", "application/xml", "application/csv")
 MAX_FILES = 10
+MAX_COMMAND_FILE_BYTES = 2_000_000
+"""Of a file that a command reads itself: no model is shown it."""
 
 SIGN_BYTES = 6
 """48 bits: a text that guesses its own frame's sign is not met."""
@@ -214,6 +216,19 @@ async def _read_file(channel: Channel, attachment: Attachment) -> tuple[str, str
         return f"[{what} is attached and could not be fetched.]", ""
     text = content.decode("utf-8-sig", "replace").replace("\0", "")[:MAX_TEXT_CHARS]
     return frame(f"attached {attachment.kind.value}{_type_and_size(attachment)}", attachment.name, text), text
+
+
+async def read_text_file(channel: Channel, attachment: Attachment) -> str:
+    """All of a text file for a command that asks for it; "" where it is none, too large, or cannot be fetched."""
+    named_so = (attachment.name or "").lower().endswith((".csv", ".json", ".txt"))
+    if not (_is_text(attachment) or named_so) or not isinstance(channel, FetchesMedia):
+        return ""
+    try:
+        content = await channel.fetch(attachment, MAX_COMMAND_FILE_BYTES)
+    except (ChannelError, TimeoutError) as failure:
+        log.info("file_unread", error=str(failure))
+        return ""
+    return content.decode("utf-8-sig", "replace").replace("\0", "")
 
 
 def _is_text(attachment: Attachment) -> bool:

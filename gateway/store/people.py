@@ -143,11 +143,19 @@ def _create(connection: Connection, newcomer: Newcomer, now: datetime) -> str:
             "created_at": now,
         },
     )
-    channel, scope, sender = _parts(newcomer.sender_key)
+    link(connection, newcomer.tenant, newcomer.sender_key, user_id, now)
+    created = AuditRow(now, newcomer.granted_by, "user_created", newcomer.sender_key, newcomer.role)
+    record(connection, newcomer.tenant, created)
+    return user_id
+
+
+def link(connection: Connection, tenant: str, sender_key: str, user_id: str, now: datetime) -> None:
+    """Let a canonical sender be this user; one who is somebody already stays so."""
+    channel, scope, sender = _parts(sender_key)
     connection.execute(
-        sa.insert(identities),
+        insert_new(connection, identities),
         {
-            "tenant_id": newcomer.tenant,
+            "tenant_id": tenant,
             "channel": channel,
             "scope": scope,
             "sender": sender,
@@ -155,9 +163,6 @@ def _create(connection: Connection, newcomer: Newcomer, now: datetime) -> str:
             "linked_at": now,
         },
     )
-    created = AuditRow(now, newcomer.granted_by, "user_created", newcomer.sender_key, newcomer.role)
-    record(connection, newcomer.tenant, created)
-    return user_id
 
 
 def _grant(connection: Connection, user_id: str, newcomer: Newcomer, now: datetime) -> None:
@@ -203,6 +208,11 @@ def set_role(connection: Connection, person: Person, role: str, by: str, now: da
 def set_timezone(connection: Connection, user_id: str, timezone: str) -> None:
     """Keep the person's zone, an IANA name checked by the caller."""
     connection.execute(sa.update(users).where(users.c.id == user_id).values(timezone=timezone))
+
+
+def set_locale(connection: Connection, user_id: str, locale: str) -> None:
+    """Keep the language that the person chose; what a platform hints later does not change it."""
+    connection.execute(sa.update(users).where(users.c.id == user_id).values(locale=locale))
 
 
 def record(connection: Connection, tenant: str, row: AuditRow) -> None:

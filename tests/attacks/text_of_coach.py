@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime
 
-from agent.coach import entry_words, plan_answer, plan_wish, practice, reminders, reports, skill_words
+from agent.coach import entry_words, plan_answer, plan_wish, practice, practice_file, reminders, reports, skill_words
 from agent.coach.plan_data import PlanFrame
 from agent.coach.understanding import lookups, reading, remind_wishes
 from agent.coach.understanding.entries import Practised
@@ -91,7 +91,14 @@ def reminder_arguments(text: str) -> None:
         reminders.read_reminder(said, TODAY)
 
 
+def imported(text: str) -> None:
+    """A file of practice, as either format."""
+    for said in (text, f"date,skill,minutes\n{text}", f'[{{"date": "{text}"}}]', f"[{text}", "[" + text * 2 + "]"):
+        practice_file.read_file(said, TODAY)
+
+
 ENTRIES: dict[str, Entry] = {
+    "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
     "agent.coach.understanding.remind_wishes:read_remind_wish": Entry(remind_words, remind_wishes.MAX_CHARS),
     "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),

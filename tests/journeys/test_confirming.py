@@ -5,7 +5,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
+from agent.tools.base import ToolContext, tool, tools_of
 from tests.fakes.model_server import Call, Reply
 from tests.journeys.house import house
 from tests.journeys.streets import SlackStreet, Street, TelegramStreet, WebStreet, street
@@ -75,3 +77,38 @@ async def test_a_placeholder_becomes_the_question_and_the_answer_stands_below(
         await here.here.settled()
         texts = [text for _, text, _ in here.seen(1)][before:]
         assert 2 == len(texts) and "May I use" in texts[0] and "Nothing yet." == texts[1]
+
+
+class Thing(BaseModel):
+    """What to order."""
+
+    name: str
+
+
+class Shop:
+    """A tool with an effect outside."""
+
+    def __init__(self) -> None:
+        self.ordered: list[str] = []
+
+    @tool(Thing)
+    async def order(self, context: ToolContext, arguments: Thing) -> object:
+        """Order a thing."""
+        self.ordered.append(arguments.name)
+        return "ordered"
+
+
+async def test_in_mode_auto_a_small_model_says_what_need_not_be_asked(tmp_path: Path) -> None:
+    """Where it is not sure, the person is."""
+    shop = Shop()
+    config = '[permissions]\nmode = "auto"\n[permissions.auto]\nmodel = "openai:small"\nallow = ["small things"]\n'
+    async with house(tmp_path, config=config, tools=tools_of(shop)) as here:
+        for name, sure, said in (("tea", 0.9, "Done."), ("gold", 0.5, "May I use")):
+            wish = Reply(calls=(Call("order", f'{{"name": "{name}"}}'),))
+            here.model.script(wish, Reply(f'{{"matches": "allow", "confidence": {sure}}}'), Reply("Done."))
+            here.sim.say(1, f"order {name}")
+            await here.told(1, said)
+        assert ["journey", "small", "journey", "journey", "small"] == [one.body["model"] for one in here.model.requests]
+        assert "small things" in str(here.model.requests[1].body["messages"])
+        assert ["tea"] == shop.ordered
+        here.model.forget()

@@ -12,12 +12,14 @@ from typing import Any
 import pytest
 
 from agent.config import ModelConfig
+from agent.hooks.config import HookConfig
 from agent.models.select import UnknownModel, build_model
 from channels.simulators.discord.person_side import DiscordPersonSide
 from channels.simulators.slack.person_side import SlackPersonSide
 from channels.simulators.telegram.person_side import TelegramPersonSide
 from gateway.config.settings import load
 from gateway.errors import SettingsError
+from gateway.hook_loading import load_hooks
 from gateway.product import in_force, load_product, load_tools
 from tests.fakes.model_server import Call, Reply
 from tests.journeys.pantry_house import CONFIG, PERSON, tenk_run
@@ -107,6 +109,11 @@ class TestByName:
     def test_a_tool_of_others_is_one_more(self):
         """All that its class declares."""
         assert ["smell"] == [tool.name for tool in load_tools(("kitchen",))]
+
+    def test_a_hook_of_others_is_one_more(self):
+        """With its own point and tools."""
+        (hook,) = load_hooks((HookConfig(use="audit"),))
+        assert ("audit", "pre_tool", ("order_*",)) == (hook.name, hook.point, hook.tools)
 
     def test_a_model_of_others_is_named_like_ours(self, tmp_path: Path):
         """`WIRE:NAME`; it needs no key of ours."""

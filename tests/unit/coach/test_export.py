@@ -3,7 +3,7 @@
 from datetime import date
 
 from agent.coach.practice import PracticeSession, Skill
-from gateway.coach.commands import practice_csv
+from gateway.coach.file_commands import practice_csv
 
 GUITAR = Skill("s1", "guitar", "🎸", "#112233", 600_000, archived=False, total_minutes=75)
 

@@ -126,3 +126,16 @@ async def test_a_long_history_is_cut_and_says_where_the_rest_is() -> None:
     assert 20 == text.count("- ")
     assert "And 70 more; /export gives you all of it as a file." in text
     assert say("es", "history.none") == history_text("es", [sessions_report(guitar, (), 90)], TODAY)
+
+
+async def test_few_days_are_counted_without_a_verdict() -> None:
+    """Nobody is told that they are low; who is there often reads so."""
+    assert "- Active on 2 of the last 30 days\n" in await stats(practised(0, 3, 40))
+    assert "- Active on 30 of the last 30 days: excellent" in await stats(practised(*range(60)))
+
+
+async def test_the_best_week_may_be_this_one() -> None:
+    """It is not called by its first day then; and a newcomer hears nothing of breaks."""
+    text = await stats(practised(0, 1, 9))
+    assert "Best week: this one, with 1 h" in text
+    assert "break" not in text

@@ -30,6 +30,8 @@ NAMES = {
     "set_reminder",
     "set_weekly_goal",
     "show_plan",
+    "start_timer",
+    "stop_timer",
     "undo_last_log",
 }
 READS = {

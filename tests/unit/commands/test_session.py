@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from gateway.coach.product import COACH
-from gateway.commands.base import Invocation, Reply, SessionAction, SessionCleared, SetMode, SetTimezone
+from gateway.commands.base import Invocation, Reply, SessionAction, SessionCleared, SetLanguage, SetMode, SetTimezone
 from gateway.commands.session import session_commands
 from gateway.commands.zones import find_zone, near_zones
 from tests.fakes.practice_reader import ANA, NOW
@@ -92,6 +92,22 @@ class TestMode:
         answer = await reply("mode", "turbo")
         assert answer.session is None
         assert "There is no mode “turbo”." in text(answer)
+
+
+class TestLanguage:
+    @pytest.mark.parametrize("written", ["es", "Español", "Spanish"])
+    async def test_it_sticks_and_is_spoken_at_once(self, written: str):
+        """By its code or its name, in either language."""
+        answer = await reply("language", written)
+        assert SetLanguage("es") == answer.session
+        assert "Desde ahora te hablo en **español**" in text(answer)
+
+    @pytest.mark.parametrize(("written", "told"), [("", "I speak **English**"), ("klingon", "English and Spanish")])
+    async def test_anything_else_tells(self, written: str, told: str):
+        """And changes nothing."""
+        answer = await reply("language", written)
+        assert answer.session is None
+        assert told in text(answer)
 
 
 class TestTimezone:

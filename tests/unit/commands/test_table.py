@@ -9,7 +9,7 @@ from gateway.coach.commands import coach_commands
 from gateway.coach.product import COACH
 from gateway.commands.base import Command, Invocation, Reply
 from gateway.commands.session import session_commands
-from gateway.commands.table import CommandTable
+from gateway.commands.table import CommandTable, with_own
 from tests.fakes.practice_reader import ANA, NOW, FakePractice
 
 
@@ -27,7 +27,7 @@ class Session:
 
 PAIR = Command("pair", "Let somebody in", _nothing, least_role=Role.OPERATOR)
 TABLE = CommandTable(
-    (*coach_commands(FakePractice()), *session_commands(COACH.catalogue), PAIR), "coach", COACH.catalogue
+    with_own(coach_commands(FakePractice()), (*session_commands(COACH.catalogue), PAIR)), "coach", COACH.catalogue
 )
 
 
@@ -95,9 +95,9 @@ class TestMenus:
         assert {"en", "es"} == set(menus)
         expected = [
             "coach",
-            *("log", "stats", "skills", "plan", "export", "undo"),
-            *("entries", "edit", "delete", "skill", "goal", "remind"),
-            *("start", "new", "stop", "retry", "mode", "timezone", "help"),
+            *("log", "stats", "skills", "plan", "export", "import", "undo"),
+            *("entries", "edit", "delete", "skill", "goal", "remind", "start", "done", "forget"),
+            *("new", "stop", "retry", "mode", "timezone", "language", "help"),
         ]
         for menu in menus.values():
             assert expected == [spec.name for spec in menu]

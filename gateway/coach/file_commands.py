@@ -1,0 +1,114 @@
+"""`/export` and `/import`: all practice as a file, there and back; `agent.coach.practice_file` reads it."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from functools import partial
+
+from agent.calendar import today_of
+from agent.coach.practice import PracticeReader, PracticeSession, Skill
+from agent.coach.practice_file import MAX_GOOD, PracticeFile, practice_json, read_file
+from agent.coach.texts import COACH_TEXTS, say
+from agent.coach.timer_changes import ImportPractice
+from agent.language import escape, language_of
+from channels.base import CommandOption
+from channels.messages import AttachmentKind, OutboundMedia
+from gateway.coach.said_changes import change_words
+from gateway.commands.base import Command, Invocation, Reply
+
+MAX_EXPORTED = 100_000
+COLUMNS = ("date", "skill", "minutes", "notes")
+NOW = frozenset(("now", "ahora"))
+SHOWN_BAD = 10
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a spreadsheet takes for the beginning of a formula (OWASP, CSV injection, read 2026-11)."""
+
+
+def file_commands(reader: PracticeReader) -> tuple[Command, ...]:
+    """The commands over what `reader` knows."""
+    form = CommandOption("format", "menu.export.format", choices=("csv", "json"))
+    rows = CommandOption("rows", "menu.import.rows")
+    return (
+        Command("export", "menu.export", partial(_export, reader), options=(form,)),
+        Command("import", "menu.import", _import, options=(rows,)),
+    )
+
+
+async def _export(reader: PracticeReader, asked: Invocation) -> Reply:
+    """Everything logged, as a CSV file, or as JSON."""
+    language = language_of(asked.principal.locale)
+    skills = await reader.skills(asked.principal, include_archived=True)
+    sessions = await reader.sessions(asked.principal, limit=MAX_EXPORTED)
+    if not sessions:
+        return Reply(say(language, "stats.nothing_yet"))
+    as_json = asked.arguments.strip().casefold() == "json"
+    name = f"practice-{today_of(asked.principal, asked.now).isoformat()}.{'json' if as_json else 'csv'}"
+    content = practice_json(skills, sessions) if as_json else practice_csv(skills, sessions)
+    mime = "application/json" if as_json else "text/csv"
+    file = OutboundMedia(AttachmentKind.DOCUMENT, name, mime, content)
+    return Reply(COACH_TEXTS.plural(language, "export.done", len(sessions)), files=(file,))
+
+
+def practice_csv(skills: Iterable[Skill], sessions: Sequence[PracticeSession]) -> bytes:
+    """UTF-8 with a byte order mark, one row a session, the oldest first; text that could be a formula is quoted."""
+    names = {skill.id: skill.name for skill in skills}
+    out = io.StringIO()
+    rows = csv.writer(out)
+    rows.writerow(COLUMNS)
+    for session in sorted(sessions, key=lambda logged: logged.day):
+        rows.writerow(
+            (session.day.isoformat(), _cell(names.get(session.skill_id, "")), session.minutes, _cell(session.notes))
+        )
+    return out.getvalue().encode("utf-8-sig")
+
+
+def _cell(value: str) -> str:
+    return f"'{value}" if value.startswith(_FORMULA) else value
+
+
+async def _import(asked: Invocation) -> Reply:
+    """Say what a file would add and which lines are no entries; with "now" add it. The file is attached, or pasted."""
+    language, today = language_of(asked.principal.locale), today_of(asked.principal, asked.now)
+    first, _, rest = asked.arguments.partition("\n" if "\n" in asked.arguments else " ")
+    does = first.strip().casefold() in NOW
+    pasted = rest if does else asked.arguments
+    texts = [pasted] if pasted.strip() else list(await asked.read_files())
+    if not texts:
+        return Reply(say(language, "import.how"))
+    found = read_file(texts[0], today)
+    if not found.rows or not does:
+        return Reply(_dry_run(language, found))
+    change = ImportPractice(found.rows)
+    words = partial(change_words, asked)
+    bad = _bad_text(language, found)
+    return Reply(lambda results: "\n\n".join((words(results), *([bad] if bad else []))), changes=(change,))
+
+
+def _dry_run(language: str, found: PracticeFile) -> str:
+    """What would be added, and what not."""
+    blocks = []
+    if found.rows:
+        days = [row.day for row in found.rows]
+        skills = ", ".join(escape(name) for name in dict.fromkeys(row.skill for row in found.rows))
+        values = {"first": min(days), "last": max(days), "skills": skills[:500]}
+        blocks.append(COACH_TEXTS.plural(language, "import.would", len(found.rows), **values))
+    bad = _bad_text(language, found)
+    blocks += [bad] if bad else []
+    if found.more:
+        blocks.append(say(language, "import.too_many", most=MAX_GOOD))
+    blocks.append(say(language, "import.now" if found.rows else "import.how"))
+    return "\n\n".join(blocks)
+
+
+def _bad_text(language: str, found: PracticeFile) -> str:
+    """The lines that are no entries, the first ones by name; "" where there are none."""
+    if not found.bad:
+        return ""
+    lines = [COACH_TEXTS.plural(language, "import.bad_lines", len(found.bad))]
+    for bad in found.bad[:SHOWN_BAD]:
+        why = say(language, bad.why, detail=escape(bad.detail))
+        lines.append(f"- {say(language, 'import.line', line=bad.line, why=why)}")
+    if len(found.bad) > SHOWN_BAD:
+        lines.append(f"- {COACH_TEXTS.plural(language, 'import.more_bad', len(found.bad) - SHOWN_BAD)}")
+    return "\n".join(lines)

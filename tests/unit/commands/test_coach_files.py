@@ -1,0 +1,145 @@
+"""Practice as files: in and out, checked first; over the store's own functions."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+
+import pytest
+
+from agent.coach.changes import LogPractice
+from agent.coach.practice_file import BadLine, FileRow, read_file
+from agent.ports import Principal
+from gateway.coach.commands import coach_commands
+from gateway.commands.base import Invocation, Reply
+from gateway.commands.table import CommandTable
+from tests.fakes.practice_reader import ANA, NOW, TODAY, ConnectedPractice, connected_practice
+from tests.unit.commands.test_coach import Session, answer
+
+GOOD = "date,skill,minutes,notes\n2026-02-01,guitar,45,scales\n2026-02-02,piano,30,\n"
+BAD = (
+    "date;skill;hours\nsoon;guitar;1\n2026-02-01;guitar;1,5\n2026-02-02;;1\n2027-01-01;guitar;1\n2026-02-03;guitar;x\n"
+)
+
+
+@pytest.fixture
+def practice() -> Iterator[ConnectedPractice]:
+    """Ana's, with nothing logged."""
+    with connected_practice() as connected:
+        yield connected
+
+
+async def with_file(practice: ConnectedPractice, text: str, content: str, who: Principal = ANA) -> str:
+    """What a command says that came with a file."""
+    table = CommandTable(coach_commands(practice))
+    command, name, arguments = table.parse(text) or (None, "", "")
+    assert command is not None
+
+    async def read() -> Sequence[str]:
+        return [content]
+
+    reply: Reply = await command.handle(Invocation(name, arguments, who, NOW, Session(), "inbox:1", read))
+    results = [practice.change(change) for change in reply.changes]
+    return reply.text if isinstance(reply.text, str) else reply.text(results)
+
+
+class TestReading:
+    def test_a_spreadsheet_of_another_country_is_read(self):
+        """Semicolons, hours, decimal commas; each bad line is named with its reason."""
+        found = read_file(BAD, TODAY)
+        assert (FileRow(date(2026, 2, 1), "guitar", 90, ""),) == found.rows
+        expected = [(2, "import.bad_date"), (4, "import.no_name"), (5, "import.future"), (6, "import.bad_time")]
+        assert expected == [(bad.line, bad.why) for bad in found.bad]
+
+    @pytest.mark.parametrize(
+        ("text", "why"),
+        [
+            ("", ()),
+            ("hello", ("import.no_header",)),
+            ("a,b\n1,2", ("import.no_header",)),
+            ("{", ("import.no_json",)),
+            ('{"a": 1}', ("import.no_json",)),
+            ("[1, null]", ("import.bad_date", "import.bad_date")),
+            ("[" * 100_000, ("import.no_json",)),
+        ],
+    )
+    def test_what_is_no_file_of_practice_is_told(self, text: str, why: tuple[str, ...]):
+        """Nothing breaks."""
+        assert why == tuple(bad.why for bad in read_file(text, TODAY).bad)
+
+    def test_ten_thousand_bad_lines_are_counted(self):
+        """Each one, and the good ones beside them are found."""
+        lines = [f"2026-13-{number},guitar,45" for number in range(10_000)]
+        found = read_file("\n".join(("date,skill,minutes", *lines, "2026-02-01,guitar,45")), TODAY)
+        assert (10_000, 1) == (len(found.bad), len(found.rows))
+        assert BadLine(2, "import.bad_date", "2026-13-0") == found.bad[0]
+
+    def test_more_than_fits_is_said(self):
+        """Five thousand at once."""
+        lines = ["2026-02-01,guitar,1"] * 5_001
+        found = read_file("\n".join(("date,skill,minutes", *lines)), TODAY)
+        assert (5_000, True) == (len(found.rows), found.more)
+
+
+class TestImport:
+    async def test_it_says_first_what_it_would_add(self, practice: ConnectedPractice):
+        """And adds nothing."""
+        said = await with_file(practice, "/import", GOOD)
+        assert "2 entries would be added, from 2026-02-01 to 2026-02-02: guitar, piano." in said
+        assert "/import now" in said
+        assert () == await practice.sessions(ANA)
+
+    async def test_then_it_adds_what_is_not_there_yet(self, practice: ConnectedPractice):
+        """The same file again adds nothing; a line twice in it is two entries."""
+        practice.change(LogPractice("Guitar", 45, date(2026, 2, 1), "scales"))
+        said = await with_file(practice, "/import now", GOOD)
+        assert "1 entry is added. New skills: piano. 1 was there already." == said
+        assert "0 entries are added. 2 were there already." == await with_file(practice, "/import now", GOOD)
+        twice = "date,skill,minutes\n" + "2026-01-05,guitar,10\n" * 2
+        assert "2 entries are added." == await with_file(practice, "/import now", twice)
+
+    async def test_bad_lines_are_named_and_the_good_ones_added(self, practice: ConnectedPractice):
+        """In the person's language."""
+        said = await with_file(practice, "/import ahora", BAD, replace(ANA, locale="es"))
+        assert "1 anotación añadida." in said
+        assert "- línea 2: «soon» no es una fecha como 2026-03-09" in said
+        assert 4 == said.count("- línea")
+
+    async def test_a_day_has_twenty_four_hours(self, practice: ConnectedPractice):
+        """With what is there already."""
+        practice.change(LogPractice("Guitar", 1400, TODAY - timedelta(days=1)))
+        content = f"date,skill,minutes\n{TODAY - timedelta(days=1)},guitar,60\n"
+        assert "1 is left out" in await with_file(practice, "/import now", content)
+
+    async def test_lines_can_be_pasted(self, practice: ConnectedPractice):
+        """Without a file."""
+        assert "2 entries would be added" in await answer(practice, f"/import\n{GOOD}")
+        assert "2 entries are added" in await answer(practice, f"/import now\n{GOOD}")
+        assert 2 == len(await practice.sessions(ANA))
+
+    @pytest.mark.parametrize("text", ["/import", "/import now"])
+    async def test_without_a_file_it_says_how(self, practice: ConnectedPractice, text: str):
+        """With the columns."""
+        assert "`date,skill,minutes,notes`" in await answer(practice, text)
+
+
+class TestExport:
+    @pytest.mark.parametrize("form", ["csv", "json"])
+    async def test_what_goes_out_comes_in_again(self, practice: ConnectedPractice, form: str):
+        """The same entries, formulas and quotes too."""
+        entries = [("=cmd()", 45, 'a, "b"\nc; \'d'), ("Guitar", 30, "-1 semitone"), ("Guitar", 30, "'+")]
+        for skill, minutes, notes in entries:
+            practice.change(LogPractice(skill, minutes, TODAY, notes))
+        table = CommandTable(coach_commands(practice))
+        command, name, arguments = table.parse(f"/export {form}") or (None, "", "")
+        assert command is not None
+        reply = await command.handle(Invocation(name, arguments, ANA, NOW, Session(), "inbox:1"))
+        (file,) = reply.files
+        assert file.name.endswith(form)
+        kept = sorted((each.minutes, each.notes) for each in await practice.sessions(ANA))
+        found = read_file(file.content.decode("utf-8-sig"), TODAY)
+        assert () == found.bad
+        if form == "json":
+            assert kept == sorted((row.minutes, row.notes) for row in found.rows)
+            assert {"=cmd()", "Guitar"} == {skill["name"] for skill in json.loads(file.content)["skills"]}
+        assert {"=cmd()", "Guitar"} == {row.skill for row in found.rows}

@@ -1,0 +1,101 @@
+"""The clock that runs while somebody practises, and forgetting all; over the store's own functions."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from agent.coach.changes import LogPractice, SaveWeeklyPlan, SetWeeklyGoal
+from gateway.coach.tables import metadata
+from gateway.store.people import audit_log
+from tests.fakes.practice_reader import ANA, TODAY, ConnectedPractice, connected_practice
+from tests.unit.commands.test_coach import answer
+
+SPANISH = replace(ANA, locale="es")
+
+
+@pytest.fixture
+def practice() -> Iterator[ConnectedPractice]:
+    """Ana, who plays guitar."""
+    with connected_practice() as connected:
+        connected.change(LogPractice("Guitar", 30, TODAY - timedelta(days=1)))
+        yield connected
+
+
+class TestTimer:
+    async def test_what_the_clock_counted_is_logged(self, practice: ConnectedPractice):
+        """Started with a name, ended with notes."""
+        assert "The clock runs for 🎸 **Guitar**." in await answer(practice, "/start guitar")
+        practice.now += timedelta(minutes=42, seconds=20)
+        assert "Logged **42 min** 🎸 Guitar (scales)." in await answer(practice, "/done scales")
+        assert "No clock runs." in await answer(practice, "/done")
+
+    async def test_a_time_that_is_said_counts_instead(self, practice: ConnectedPractice):
+        """With a break in between, say; the rest are notes."""
+        await answer(practice, "/start guitar")
+        practice.now += timedelta(minutes=90)
+        assert "Logged **45 min** 🎸 Guitar (with a break)" in await answer(practice, "/done 45m, with a break")
+
+    async def test_a_forgotten_clock_asks(self, practice: ConnectedPractice):
+        """Nobody practises fourteen hours; it runs on until it is said how long it was."""
+        await answer(practice, "/start guitar", SPANISH)
+        practice.now += timedelta(hours=14)
+        assert "lleva 14 horas" in await answer(practice, "/done", SPANISH)
+        assert "Anotado: **1 h** 🎸 Guitar" in await answer(practice, "/done 1h", SPANISH)
+
+    async def test_past_midnight_it_belongs_to_the_evening(self, practice: ConnectedPractice):
+        """The date on which it was started."""
+        practice.now = practice.now.replace(hour=23, minute=50)
+        await answer(practice, "/start guitar")
+        practice.now += timedelta(minutes=30)
+        await answer(practice, "/done")
+        assert TODAY == (await practice.sessions(ANA))[0].day
+
+    async def test_one_clock_at_a_time_and_one_can_let_it_go(self, practice: ConnectedPractice):
+        """Nothing of it is logged then."""
+        await answer(practice, "/start guitar")
+        assert "The clock runs already, for Guitar." in await answer(practice, "/start guitar")
+        assert "are not logged" in await answer(practice, "/done off")
+        assert 1 == len(await practice.sessions(ANA))
+
+    @pytest.mark.parametrize("words", ["", "TENK-4711", "cello"])
+    async def test_start_greets_where_it_names_no_skill(self, practice: ConnectedPractice, words: str):
+        """As every agent's does; an invitation's code is no skill."""
+        said = await answer(practice, f"/start {words}")
+        assert "I am **TenK Coach**" in said
+        assert "`/start guitar` starts a clock" in said
+
+
+class TestForget:
+    async def test_everything_is_deleted_after_it_was_said_twice(self, practice: ConnectedPractice):
+        """All rows in all tables of the coach's; the record says that it was done."""
+        practice.change(SaveWeeklyPlan(TODAY, "plan"))
+        practice.change(SetWeeklyGoal(60))
+        await answer(practice, "/start guitar")
+        for words in ("", "everything", "everything no", "guitar yes"):
+            await answer(practice, f"/forget {words}")
+        assert 1 == len(await practice.sessions(ANA))
+        assert "1 entry is deleted" in await answer(practice, "/forget everything yes")
+        left = {
+            table.name: practice.connection.execute(sa.select(sa.func.count()).select_from(table)).scalar_one()
+            for table in metadata.sorted_tables
+        }
+        assert 1 == left.pop("practice_effects")
+        assert {0} == set(left.values())
+        assert ["practice_forgotten"] == [row.action for row in audit_log(practice.connection)]
+
+    async def test_in_spanish(self, practice: ConnectedPractice):
+        """With or without an accent."""
+        assert "/forget todo sí" in await answer(practice, "/forget todo", SPANISH)
+        assert "borrada" in await answer(practice, "/forget todo si", SPANISH)
+
+
+async def test_the_first_entry_asks_for_the_zone_once() -> None:
+    """Where nobody has said it."""
+    with connected_practice() as practice:
+        assert "/timezone Madrid" in await answer(practice, "/log 45m guitar")
+        assert "/timezone" not in await answer(practice, "/log 45m guitar")
+    with connected_practice(replace(ANA, timezone="Europe/Madrid")) as practice:
+        assert "/timezone" not in await answer(practice, "/log 45m guitar", practice.principal)
