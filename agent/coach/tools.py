@@ -79,7 +79,9 @@ class CoachTools:
         skills = await self._reader.skills(context.principal, include_archived=arguments.include_archived)
         return _json(reports.skills_report(skills))
 
-    @tool(WhichSessions, effect=Effect.NONE, concurrency_safe=True, says="tool.get_practice_sessions", should_defer=True)
+    @tool(
+        WhichSessions, effect=Effect.NONE, concurrency_safe=True, says="tool.get_practice_sessions", should_defer=True
+    )
     async def get_practice_sessions(self, context: ToolContext, arguments: WhichSessions) -> JsonValue:
         """One skill's sessions in the last days, with notes and ids."""
         skill = await self._skill(context.principal, arguments.skill_id)
