@@ -1,4 +1,4 @@
-"""What every store promises of reminders, a practice clock, imports and forgetting, in rows that only an engine types."""
+"""What every store promises of reminders, a practice clock, imports and forgetting."""
 
 from collections.abc import Sequence
 from dataclasses import replace
