@@ -4,7 +4,18 @@ from collections.abc import Sequence
 
 from agent.ports import LocalCommand, TurnPort
 from agent.rungs import Recovered, ResponseDiscarded, Rung
-from agent.transcript import JournalEvent, ModelResponded, Nudged, NudgeReason, Steered, ToolReturned, Usage
+from agent.transcript import (
+    EndReason,
+    JournalEvent,
+    ModelResponded,
+    Nudged,
+    NudgeReason,
+    Steered,
+    SuggestedReply,
+    ToolReturned,
+    TurnEnded,
+    Usage,
+)
 
 
 class Journal:
@@ -78,3 +89,10 @@ class Journal:
     def nudges(self, why: NudgeReason) -> int:
         """How often the model was told something for this reason."""
         return sum(isinstance(event, Nudged) and event.why is why for event in self.events)
+
+
+def suggested_replies(events: Sequence[JournalEvent]) -> tuple[SuggestedReply, ...]:
+    """What the answer of these events of one turn suggests to say to it; nothing where it did not come to its end."""
+    if not events or not isinstance(ended := events[-1], TurnEnded) or ended.reason is not EndReason.COMPLETED:
+        return ()
+    return next((event.replies for event in reversed(events) if isinstance(event, ModelResponded)), ())

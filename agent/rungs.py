@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal
 
+UNANSWERED = "That turn ended here ({reason}); the person was told so, in words that are not yours."
+NEXT_MODEL = "From here on another model answers."
+"""What stands in the transcript for an end that is no answer, and for a change of model."""
+
 
 class Rung(StrEnum):
     """A transition of the recovery ladder; each is journaled and counted."""

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, TypeGuard
 from pydantic import Field, JsonValue, TypeAdapter
 
 from agent.consent import Parked
-from agent.rungs import Recovered, ResponseDiscarded, Rung
+from agent.rungs import NEXT_MODEL, UNANSWERED, Recovered, ResponseDiscarded, Rung
 
 SKIPPED = "Skipped due to queued user message."
 """The result of a call that steering overtook; the words every agent of the field uses."""
@@ -228,6 +228,7 @@ class TurnEnded:
     reason: EndReason
     text: str
     note: str = ""  # the harness's words at the end of `text`, nobody's answer; of an old journal they are not known
+    busy_s: float | None = None  # seconds until the model may be asked again; None: it was not busy, or nobody noted it
     kind: Literal["turn_ended"] = "turn_ended"
 
 
@@ -290,13 +291,6 @@ def answer_separator(events: Sequence[JournalEvent]) -> str:
     return "" if before is None or before.stop is StopReason.LENGTH else PARAGRAPH
 
 
-def suggested_replies(events: Sequence[JournalEvent]) -> tuple[SuggestedReply, ...]:
-    """What the answer of these events of one turn suggests to say to it; nothing where it did not come to its end."""
-    if not events or not isinstance(ended := events[-1], TurnEnded) or ended.reason is not EndReason.COMPLETED:
-        return ()
-    return next((event.replies for event in reversed(events) if isinstance(event, ModelResponded)), ())
-
-
 PARAGRAPH = "\n\n"
 
 
@@ -306,10 +300,6 @@ def _answers(event: JournalEvent) -> TypeGuard[ModelResponded]:
 
 NO_RESULT = '{"success":false,"data":null,"error":"No result: the outcome of this call is unknown."}'
 """What stands for the result of a call that never got one."""
-
-UNANSWERED = "That turn ended here ({reason}); the person was told so, in words that are not yours."
-NEXT_MODEL = "From here on another model answers."
-"""What stands in the transcript for an end that is no answer, and for a change of model."""
 
 
 class _Folding:
@@ -323,6 +313,7 @@ class _Folding:
         self._results: dict[str, str] = {}  # content by id in the journal
         self._after: list[Item] = []  # what was said while calls were open
         self._used: set[str] = set()  # call ids: strict APIs want each once
+        self._next_model = ""  # that the turn at hand went on to, and was told of
         self._numbers: dict[str, int] = {}  # by id: how many were made of it
 
     def take(self, event: JournalEvent) -> None:
@@ -330,7 +321,7 @@ class _Folding:
         match event:
             case TurnStarted():
                 self.close_calls()
-                self._turn = []
+                self._turn, self._next_model = [], ""
                 self.items.extend(event.items)
             case ModelResponded():
                 self.close_calls()
@@ -341,13 +332,21 @@ class _Folding:
                 self._results[event.call_id] = event.content
             case Steered():
                 self._say_after(event.items)
-            case Nudged() | Recovered(rung=Rung.NEXT_MODEL):
-                self._say_after((NoteItem(event.text if isinstance(event, Nudged) else NEXT_MODEL),))
+            case Nudged() | Recovered():
+                self._note(event)
             case TurnEnded():
                 self.close_calls()
                 self._end(event)
             case _:
                 pass  # an intent, a wait, a recovery, or a result that belongs to no open call
+
+    def _note(self, event: Nudged | Recovered) -> None:
+        """What the harness tells the model; of a change of model once."""
+        if isinstance(event, Nudged):
+            self._say_after((NoteItem(event.text),))
+        elif event.rung is Rung.NEXT_MODEL and event.detail != self._next_model:
+            self._next_model = event.detail
+            self._say_after((NoteItem(NEXT_MODEL),))
 
     def close_calls(self) -> None:
         """Every open call gets its result, then comes what was said meanwhile."""

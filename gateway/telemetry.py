@@ -116,6 +116,10 @@ def series(metric: M, *labels: str) -> M:
 MAX_VALUE_CHARS = 20_000
 """More of one value, or of a traceback, is not logged."""
 
+MAX_KEYS = 1000
+MAX_KEY_CHARS = 100
+"""Of keys that are remembered clean."""
+
 EventDict = MutableMapping[str, Any]
 
 
@@ -171,15 +175,24 @@ class Cleaner:
         """`one_line` escapes control characters here; a JSON renderer does that by itself."""
         self._redactor = redactor
         self._one_line = one_line
+        self._clean_keys: dict[str, str] = {}  # a line has ten of them, mostly the same: half the cost of logging it
 
     def __call__(self, logger: object, method: str, event: EventDict) -> EventDict:
         """The same event with clean keys and values."""
         return {
-            key if key.startswith("_") else self._text(key): (
+            key if key.startswith("_") else self._key(key): (
                 value if key.startswith("_") else self._trace(value) if key == "exception" else self._value(value)
             )
             for key, value in event.items()
         }
+
+    def _key(self, key: str) -> str:
+        clean = self._clean_keys.get(key)
+        if clean is None:
+            clean = self._text(key)
+            if len(self._clean_keys) < MAX_KEYS and len(key) <= MAX_KEY_CHARS:
+                self._clean_keys[key] = clean
+        return clean
 
     def _value(self, value: object) -> object:
         if value is None or isinstance(value, bool | int | float):

@@ -31,6 +31,7 @@ from agent.turn_figures import turn_figures
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, Sign
 from channels.messages import Button
+from gateway.delivery.followed_answer import followers
 from gateway.delivery.growing_answer import LiveOutcome
 from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage, to_parts
@@ -83,7 +84,7 @@ class JournaledTurn:
         self._principal = principal
         self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
         self._has_streamed = False
-        self._watched = TurnEvents(deps.on_turn_event)
+        self._watched = TurnEvents(deps.on_turn_event, *followers(channel, claimed.turn, deps.clean))
         live.watch(self._watched.reader())
         self._parks = asyncio.Lock()
         self._is_parked = False
@@ -206,7 +207,15 @@ class JournaledTurn:
         self._deps.parking.add(ParkedTurn(OpenTurn(self._turn, self._session.key, parked=True), approval))
         self._deps.delivery.publish(rows)
 
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
+    async def finish(
+        self,
+        reason: EndReason,
+        text: str,
+        response: ModelResponded | None,
+        note: str = "",
+        *,
+        busy_s: float | None = None,
+    ) -> bool:
         """End the turn in one commit; False when a message came in that it should read first."""
         if reason is EndReason.COMPLETED and self.steering_waits():
             return False
@@ -219,7 +228,7 @@ class JournaledTurn:
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
-        await self._end(TurnEnded(reason, text, note), response, parts)
+        await self._end(TurnEnded(reason, text, note, busy_s), response, parts)
         return True
 
     def progress(self, event: TurnEvent) -> None:

@@ -14,8 +14,9 @@ import structlog
 
 from agent.catalogue import Catalogue
 from agent.consent import Consent
+from agent.journal import suggested_replies
 from agent.ports import Principal
-from agent.transcript import JournalEvent, suggested_replies
+from agent.transcript import JournalEvent
 from channels.base import Channel, HasButtons
 from channels.errors import ChannelError
 from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEvent, InboundMessage

@@ -3,11 +3,12 @@
 from agent.coach.offline import OfflineCoach
 from agent.coach.prompt import coach_prompt
 from agent.coach.tools import CoachTools
+from agent.journal import suggested_replies
 from agent.loop import Agent, run_turn
 from agent.models.offline import OfflineModel
 from agent.ports import Turn, TurnEvent
 from agent.tools.base import tools_of
-from agent.transcript import EndReason, Item, ModelResponded, SuggestedReply, fold, suggested_replies
+from agent.transcript import EndReason, Item, ModelResponded, SuggestedReply, fold
 from agent.turn_progress import ToolStarted
 from gateway.coach import practice_rows
 from gateway.coach.product import COACH

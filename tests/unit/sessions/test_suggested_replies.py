@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from agent.transcript import EndReason, ModelResponded, SuggestedReply, TurnEnded, UserItem, suggested_replies
+from agent.journal import suggested_replies
+from agent.transcript import EndReason, ModelResponded, SuggestedReply, TurnEnded, UserItem
 from channels.messages import ChatKind, CommandInvoked, Route
 from gateway.access.buttons import MAX_DATA_BYTES
 from gateway.sessions.config import SessionsConfig
