@@ -3,7 +3,7 @@
 The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn, Protocol
@@ -250,6 +250,10 @@ class LocalCommand(Protocol):
     """A typed change of the agent's own data, applied by the gateway in the commit that journals its result."""
 
 
+NoteCost = Callable[[ModelResponded], Awaitable[None]]
+"""Counts what a model call cost that is no step of a turn."""
+
+
 class TurnPort(Protocol):
     """What a running turn can do to the world outside the loop. One object a turn."""
 
@@ -277,6 +281,14 @@ class TurnPort(Protocol):
 
     async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
         """Let this stand for the older part of the conversation from now on, with what it cost, in one commit.
+
+        Raises:
+            Fenced: another process owns the session; nothing was written.
+        """
+        ...
+
+    async def note_cost(self, response: ModelResponded) -> None:
+        """Count what a model call cost that is no step of the turn: a judge's of a tool call.
 
         Raises:
             Fenced: another process owns the session; nothing was written.
