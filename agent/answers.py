@@ -36,10 +36,18 @@ def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) ->
     """What the person reads of a model that failed."""
     if (key := _FAILURES.get(failure.kind)) is not None:
         return texts.text(locale, key)
-    if failure.retry_after_s is not None or failure.kind in {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED}:
-        minutes = max(1, math.ceil((failure.retry_after_s or 0) / 60))
-        return texts.text(locale, "answer.busy", minutes=minutes)
+    if (busy_s := busy_for_s(failure)) is not None:
+        return texts.text(locale, "answer.busy", minutes=max(1, math.ceil(busy_s / 60)))
     return texts.text(locale, "answer.unreachable")
+
+
+def busy_for_s(failure: ModelFailure) -> float | None:
+    """In how many seconds a busy model may be asked again, 0 where it does not say; None: it is not busy."""
+    if failure.kind in _FAILURES:
+        return None
+    if failure.retry_after_s is not None or failure.kind in {FailureKind.RATE_LIMIT, FailureKind.OVERLOADED}:
+        return failure.retry_after_s or 0.0
+    return None
 
 
 def with_note(said: str, note: str) -> str:

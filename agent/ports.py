@@ -311,12 +311,21 @@ class TurnPort(Protocol):
         """
         ...
 
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
+    async def finish(
+        self,
+        reason: EndReason,
+        text: str,
+        response: ModelResponded | None,
+        note: str = "",
+        *,
+        busy_s: float | None = None,
+    ) -> bool:
         """End the turn: last response, answer, deliveries and outcomes in one commit.
 
         False, with nothing done, when a message came in that the turn should read first; only for `COMPLETED`.
         Any other end holds: what waits becomes the next turn. `text` is never empty; it ends with `note`, the
-        harness's own words, which never become the assistant's.
+        harness's own words, which never become the assistant's. `busy_s` is when a model that is busy may be asked
+        again.
         """
         ...
 

@@ -228,6 +228,7 @@ class TurnEnded:
     reason: EndReason
     text: str
     note: str = ""  # the harness's words at the end of `text`, nobody's answer; of an old journal they are not known
+    busy_s: float | None = None  # seconds until the model may be asked again; None: it was not busy, or nobody noted it
     kind: Literal["turn_ended"] = "turn_ended"
 
 

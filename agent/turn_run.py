@@ -201,7 +201,8 @@ class TurnRun:
         note = answers.failure_text(self._texts, failure, self._turn.principal.locale)
         note = self._with_open_ends(self._with_findings(note))
         text = answers.with_note(self.said_so_far(), note)
-        return reason if await self.port.finish(reason, text, None, note) else None
+        busy_s = answers.busy_for_s(failure)
+        return reason if await self.port.finish(reason, text, None, note, busy_s=busy_s) else None
 
     def _with_findings(self, note: str) -> str:
         """The words of an end without an answer, behind what the tools had found or done until then."""

@@ -182,6 +182,19 @@ class StreamsDrafts(Protocol):
 
 
 @runtime_checkable
+class FollowsAnswers(Protocol):
+    """Shows answers word by word to programs that read them as a stream. Nothing of it is a message."""
+
+    def is_followed(self, address: Address) -> bool:
+        """Whether anybody reads along in this chat just now."""
+        ...
+
+    def follow(self, address: Address, turn_id: str, text: str) -> None:
+        """The answer of this turn so far, as Markdown; what is no beginning of it any more is void. Never blocks."""
+        ...
+
+
+@runtime_checkable
 class ShowsTyping(Protocol):
     """Can show that it is busy for a few seconds."""
 

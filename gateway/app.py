@@ -7,7 +7,6 @@ import asyncio
 import gc
 import hmac
 import os
-import resource
 import signal
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ from agent.models.select import ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
 from agent.ports import ChatModel
 from agent.tools.base import Tool
+from channels.api.adapter import ApiChannel
 from channels.base import Channel
 from channels.clocks import steady_now, wall_now
 from channels.messages import DEFAULT_TENANT
@@ -32,15 +32,20 @@ from channels.registry import load_channel
 from channels.web.config import Guests
 from gateway import command_line
 from gateway.access import codes, invites, pairing
+from gateway.access.api_keys import KeyOperations
 from gateway.access.buttons import SealedButtons
+from gateway.access.calls import key_calls
 from gateway.access.keys import AccessKeys
 from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.commands.decisions import access_decisions
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
+from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
 from gateway.failpoints import failpoint
+from gateway.http.api.build import ApiParts, build_api
+from gateway.http.api.server import ApiServer
 from gateway.http.mounts import Mounts
 from gateway.http.server import HttpServer
 from gateway.inbound.bus import Bus
@@ -68,7 +73,6 @@ log = structlog.get_logger()
 
 HOUSEKEEPING_S = 60.0
 DRAIN_LOOK_S = 0.05
-LEAST_CONNECTIONS = 8
 
 
 def utc_now() -> datetime:
@@ -92,22 +96,6 @@ async def serve(
             await Gateway(settings, store, extra_tools, show).run()
         finally:
             await store.aclose()
-
-
-def fit_to_descriptors(settings: Settings, free: int) -> Settings:
-    """The settings with no more connections than half of the descriptors that are free, and fewer views than those.
-
-    The other half is what platforms, models, the store and `tenk status` need; the fourth quarter of the connections is
-    for requests that come and go, webhooks among them.
-    """
-    connections = max(LEAST_CONNECTIONS, min(settings.http.connections, free // 2))
-    views = max(1, min(settings.channels.web.views, connections * 3 // 4))
-    if connections < settings.http.connections:
-        log.warning("connections_limited", connections=connections, files=free, mend="raise the limit on open files")
-    http = settings.http.model_copy(update={"connections": connections})
-    web = settings.channels.web.model_copy(update={"views": views})
-    channels = settings.channels.model_copy(update={"web": web})
-    return settings.model_copy(update={"http": http, "channels": channels})
 
 
 class _Stopped(Exception):
@@ -141,6 +129,9 @@ class Gateway:
         self._stop = asyncio.Event()
         self._faults = Faults()
         self._started_at = utc_now()
+        self._api_channel = ApiChannel(clock=utc_now)
+        self.http: HttpServer | None = None
+        """Where it is reached; None before it serves."""
         self._manager: ChannelManager | None = None
 
     # ------------------------------------------------------------ life
@@ -210,8 +201,9 @@ class Gateway:
             store, manager, router, self._snapshot, ModelStanding(self._model.name, self._rests.board.states),
             self._started_at, self._faults, lambda: intake.floods,
         )  # fmt: skip
-        http = HttpServer(settings.http, standing, Mounts(manager))
-        calls = operator_calls(access(delivery, bus), store, keys, InviteLinks(manager, http))
+        operations = access(delivery, bus)
+        self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, delivery))
+        calls = operator_calls(operations, store, keys, InviteLinks(manager, http)) | self._key_calls()
         tasks.keep("http", http.run)
         tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
@@ -223,6 +215,17 @@ class Gateway:
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
+
+    def _key_calls(self) -> dict[str, Handler]:
+        return dict(key_calls(KeyOperations(self._store, utc_now, self._snapshot.put)))
+
+    def _make_api(self, operations: AccessOperations, delivery: Delivery) -> ApiServer | None:
+        settings, product = self._settings, self._product
+        parts = ApiParts(
+            self._store, self._api_channel, settings.channels.api, operations, self._snapshot, settings.access,
+            frozenset(settings.http.cors_origins), utc_now, delivery.reread,
+        )  # fmt: skip
+        return build_api(parts, product.name, product.title, product.routes(self._store))
 
     def _keep_chores(self, tasks: Supervised, runtime: Runtime, manager: ChannelManager) -> None:
         if self._product.schedule is not None:
@@ -283,6 +286,8 @@ class Gateway:
         ]
         if channels.web.enabled:
             accounts.append(ChannelAccount("web", "main", partial(self._make_web, key)))
+        if channels.api.enabled:
+            accounts.append(ChannelAccount("api", "main", lambda: self._api_channel))
         if channels.console.enabled:
             accounts.append(ChannelAccount("console", "main", partial(_make_channel, "console")))
         return accounts
@@ -354,38 +359,3 @@ def _first(errors: BaseExceptionGroup[GatewayError]) -> GatewayError:
     while isinstance(found, BaseExceptionGroup):
         found = found.exceptions[0]
     return found if isinstance(found, GatewayError) else GatewayError(str(found))
-
-
-WANTED_DESCRIPTORS = 65_536
-"""Enough for everything the gateway can open at its largest settings; a hard limit may be a thousand times that."""
-
-MACOS_MOST = 10_240
-"""What macOS takes at most whatever its hard limit says (OPEN_MAX in sys/syslimits.h)."""
-
-
-USUALLY_OPEN = 32
-"""What a gateway that begins has open, generously."""
-
-
-def raise_soft_limit() -> int:
-    """Raise the soft limit to what the hard one allows, as far as it is wanted; the limit in force."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    allowed = WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, WANTED_DESCRIPTORS)
-    for wanted in (allowed, min(allowed, MACOS_MOST)):
-        if soft == resource.RLIM_INFINITY or wanted <= soft:
-            break
-        try:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        except (OSError, ValueError):
-            continue
-        return wanted
-    return WANTED_DESCRIPTORS if soft == resource.RLIM_INFINITY else soft
-
-
-def free_descriptors(limit: int) -> int:
-    """How many more could be opened under this limit."""
-    try:
-        used = len(os.listdir("/dev/fd"))  # noqa: PTH208  names alone
-    except OSError:  # a machine that does not tell
-        used = USUALLY_OPEN
-    return max(0, limit - used)

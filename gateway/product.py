@@ -24,6 +24,7 @@ from gateway.config.sources import KeyPath, Sources
 from gateway.errors import SettingsError
 from gateway.extensions import AGENTS, TOOLS, load_extension
 from gateway.hook_loading import load_hook
+from gateway.http.api.routes import ApiRoute
 from gateway.ops.scheduler import Schedule
 from gateway.sessions.deps import RunTurn
 from gateway.store.agent_tables import AgentTables
@@ -60,6 +61,8 @@ class AgentProduct:
     """Kinds of turns that its commands start (`Command.turn`), or what people say, beside a chat's."""
     kind_of_words: Callable[[str], str | None] = lambda _text: None
     """The kind of turn that a message of these words starts; None: a chat's. Pure and quick."""
+    routes: Callable[[Store], Sequence[ApiRoute]] = lambda _store: ()
+    """What programs may ask of its data under `/v1`, beside what every agent answers."""
     schedule: Schedule | None = None
     """What of its data comes due, and when; its `system` commands answer. None: nothing does."""
     tables: AgentTables | None = None

@@ -17,7 +17,7 @@ from agent.coach.reports import (
     SkillsReport,
     Trend,
 )
-from agent.coach.texts import COACH_TEXTS, say, say_date, say_days, say_level
+from agent.coach.texts import COACH_TEXTS, say, say_date, say_days, say_level, say_on
 from agent.language import escape
 
 
@@ -151,7 +151,7 @@ def _number_lines(language: str, numbers: JourneyNumbers, today: date) -> list[s
     if numbers.practice_days == 1 and first == today:
         return [say(language, "stats.first_day", total=total)]
     days = say_days(language, numbers.practice_days)
-    lines = [say(language, "stats.total", total=total, days=days, first=say_date(language, first, today))]
+    lines = [say(language, "stats.total", total=total, days=days, first=say_on(language, first, today))]
     this_week, last_week = spell_minutes(numbers.this_week_minutes), spell_minutes(numbers.last_week_minutes)
     if today - first >= timedelta(days=14):
         average = spell_minutes(numbers.weekly_average_minutes)
@@ -182,7 +182,7 @@ def _best_lines(language: str, numbers: JourneyNumbers, today: date) -> list[str
     lines = []
     best_day, best_week = numbers.best_day, numbers.best_week
     if best_day is not None and numbers.practice_days > 1:
-        day = say_date(language, best_day.date, today)
+        day = say_on(language, best_day.date, today)
         lines.append(say(language, "stats.best_day", day=day, minutes=spell_minutes(best_day.minutes)))
     if best_week is not None and best_week.minutes < numbers.total_minutes:
         minutes = spell_minutes(best_week.minutes)

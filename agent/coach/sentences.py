@@ -1,8 +1,7 @@
-"""Tells whether a sentence surely says that its speaker practised, or corrects what was logged. Pure; writes nothing.
+"""Tells whether a sentence surely corrects what was logged: "actually it was 60 minutes". Pure; writes nothing.
 
-Sure means that the whole sentence has one of a few shapes, word by word: somebody's own practice, past, of a skill they
-have. A word that no shape has a place for (a negation, a wish, a timer, somebody else, a reason) makes it unsure,
-whatever the word is: the shapes list what is allowed, not what is forbidden. What the words mean is `vocabulary`'s.
+Sure means that the whole sentence has one of a few shapes, word by word; a word that no shape has a place for makes it
+unsure. What somebody says that they practised is `understanding`'s to read; what the words mean here is `vocabulary`'s.
 """
 
 import re
@@ -17,7 +16,7 @@ from agent.transcript import EDITED
 from agent.wellformed import clean
 
 MAX_CHARS = 400
-"""A longer message says more than one thing; it is not surely a log."""
+"""A longer message says more than one thing; it is not surely a correction."""
 
 MAX_WORDS = 60
 
@@ -28,14 +27,9 @@ MAX_DURATIONS = 3
 class Reading(StrEnum):
     """What a sentence with a duration surely is, or may be."""
 
-    LOG = "log"  # of a skill the person has
-    LOG_NO_SKILL = "log_no_skill"  # surely practice; of what is not said
-    BARE = "bare"  # a duration and nothing else
-    LOG_NEW_SKILL = "log_new_skill"  # as a log, of a name the person has not used yet
     CORRECTION = "correction"
-    MAYBE_LOG = "maybe_log"  # a skill of theirs and a duration, in no shape that is sure
     MAYBE_CORRECTION = "maybe_correction"
-    OTHER = "other"  # asked, denied, planned, or about something else
+    OTHER = "other"
 
 
 def read_sentence(text: str, skills: Sequence[str]) -> Reading:
@@ -46,14 +40,11 @@ def read_sentence(text: str, skills: Sequence[str]) -> Reading:
     shape = shape_of(text, skills)
     if len(shape) > MAX_WORDS:
         return Reading.OTHER
-    for reading, pattern in _SURE:
-        if pattern.fullmatch(shape):
-            return reading
+    if _CORRECTION.fullmatch(shape):
+        return Reading.CORRECTION
     if _DENIED.search(shape) or not _DURATION.search(shape):
         return Reading.OTHER
-    if _CORRECTING.match(shape):
-        return Reading.MAYBE_CORRECTION
-    return Reading.MAYBE_LOG if "S" in shape else Reading.OTHER
+    return Reading.MAYBE_CORRECTION if _CORRECTING.match(shape) else Reading.OTHER
 
 
 def shape_of(text: str, skills: Sequence[str]) -> str:
@@ -115,51 +106,15 @@ def _class_of(word: str) -> str:
 
 _OPENING = "[O,]*"
 _CLOSING = "[.O,]*"
-_TIME = "F*[dD]"
-_WHO = "(?:I?J*[Vvs]|IHJ*[Vvs]|hJ*[Qq]|APE)J*"  # "I have just practised", "he practicado", "acabo de practicar"
-_SURELY_WHO = "(?:I?J*V|IHJ*V|hJ*Q)J*"  # verbs that mean practising and nothing else
-_NOTE = "[wnPTcSJpi,]{0,16}"
-
-
-def _logs(skill: str) -> str:
-    """The shapes of a log of this skill: terse as in a log book, or a sentence about oneself in the past."""
-    terse = (
-        rf"(?:Y,?)?{_TIME}[PT]*G?[PT]*{skill}p?",
-        rf"(?:Y,?)?T?{skill}p?,?{_TIME}",
-    )
-    said = (
-        rf"[yY]?,?{_WHO}[PT]*{skill}p?,?{_TIME}",
-        rf"[yY]?,?{_WHO}T?{_TIME}[PT]*(?:p[PT]*)?G?[PT]*{skill}p?",
-    )
-    noted = rf"(?:,{_NOTE})?"
-    return "|".join(
-        (
-            *(rf"{_OPENING}L?{_OPENING}{shape}(?:,?Y)?{noted}(?:,?Y)?{_CLOSING}" for shape in terse),
-            rf"{_OPENING}L?{_OPENING}(?:Y,?)?d{skill}[wn]{{1,3}}(?:[cP][TP]*w{{1,3}})?(?:,?Y)?{noted}{_CLOSING}",
-            *(rf"{_OPENING}{shape}(?:,?[yY])?(?:(?:,|c|P){_NOTE})?(?:,?[yY])?{_CLOSING}" for shape in said),
-        )
-    )
-
-
-_NO_SKILL = rf"{_OPENING}(?:[yY],?)?{_SURELY_WHO}{_TIME}(?:,?[yY])?{_CLOSING}"
-_BARE = rf"{_OPENING}L?{_OPENING}(?:Y,?)?{_TIME}(?:,?Y)?{_CLOSING}"
-_NAME = '(?:w{1,3}|"w{1,4}")'
 _RIGHT = r"(?:[PT]*S)?[,b]?F*[dD](?:,?c?,?(?:tb)?[PT]*S)?(?:,?c?,?[yY])?"
 _WRONG = r"(?:,?(?:N|R|r)[PT]*(?:S|[dD]|n)?)?"
 _MEANT = r"(?:I[mk]|kt?P?|t?b|[PT]*Sb)F*"
-_CORRECTION = (
+_CORRECTION = re.compile(
     rf"{_OPENING}(?:[RNW],*){{1,6}}{_MEANT}{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}(?:[RNW],+)+{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}R,*{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}{_MEANT}{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}{_RIGHT},?(?:r|N[PT]*(?:S|[dD]|n)){_CLOSING}"
-)
-_SURE = (
-    (Reading.LOG, re.compile(_logs("S"))),
-    (Reading.LOG_NO_SKILL, re.compile(_NO_SKILL)),
-    (Reading.BARE, re.compile(_BARE)),
-    (Reading.CORRECTION, re.compile(_CORRECTION)),
-    (Reading.LOG_NEW_SKILL, re.compile(_logs(_NAME))),
 )
 _DURATION = re.compile("[dD]")
 _DENIED = re.compile(r"[?N!¿]|[dD].*[dD].*[dD]")

@@ -14,8 +14,8 @@ from aiohttp import web
 from channels.base import HttpRoute, Renderer
 from channels.clocks import steady_now
 from channels.console.limits import CONSOLE_LIMITS, MAX_TERMINALS, PATH
-from channels.console.render import ConsoleRenderer
 from channels.messages import Address, OutboundPart, Receipt, Sender
+from channels.viewers.plain_renderer import PlainRenderer
 from channels.viewers.viewer_frames import Visitor
 from channels.viewers.viewer_hub import Frame, Patience, ViewerChannel, ViewerHub, ViewerInbox
 from channels.viewers.viewer_socket import ViewerSocket
@@ -24,7 +24,7 @@ CHANNEL = "console"
 ACCOUNT = "main"
 CHAT = "local"
 
-VISITOR = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", "local terminal"))
+VISITOR = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", ""))
 
 
 class ConsoleChannel(ViewerChannel):
@@ -42,7 +42,7 @@ class ConsoleChannel(ViewerChannel):
         clock: Callable[[], datetime] = steady_now,
     ) -> None:
         """Nobody is heard before `run`. `patience`, `now_s` and `clock` are for tests."""
-        self.renderer: Renderer = ConsoleRenderer()
+        self.renderer: Renderer = PlainRenderer()
         self._hub = ViewerHub(patience or Patience(most_of_chat=MAX_TERMINALS), now_s)
         super().__init__(ViewerInbox(self._hub, clock))
 

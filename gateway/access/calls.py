@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from pydantic import JsonValue
 
+from gateway.access.api_keys import KeyOperations
 from gateway.access.inviting import InviteOperations
 from gateway.access.operations import AccessOperations, OperationRefused
 from gateway.access.ranks import BY_CLI
@@ -39,6 +40,15 @@ def invite_calls(operations: InviteOperations) -> Mapping[str, Call]:
         "invite.make": _changing_call(operations.make, "role", "days"),
         "invite.list": _reading_call(operations.list_invites),
         "invite.revoke": _changing_call(operations.revoke, "invite"),
+    }
+
+
+def key_calls(operations: KeyOperations) -> Mapping[str, Call]:
+    """The same for API keys."""
+    return {
+        "keys.create": _changing_call(operations.create, "name", "scopes", "who"),
+        "keys.list": _reading_call(operations.list_keys),
+        "keys.revoke": _changing_call(operations.revoke, "id"),
     }
 
 

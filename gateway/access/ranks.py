@@ -12,6 +12,9 @@ from gateway.store.people import Connection
 BY_CLI = "cli"
 """Whoever can reach the home's socket or its store: the operator at the machine."""
 
+BY_KEY = "key:"
+"""Before the id of an API key that may operate; whether it may was asked when it was shown. User ids never begin so."""
+
 
 class Rank(IntEnum):
     """Everybody who may decide anything, in one order with those who may not."""
@@ -29,9 +32,11 @@ def rank_of(role: str) -> Rank:
 
 
 def of(connection: Connection, by: str) -> Rank:
-    """The rank of an actor as it is now: "cli", or a user id; somebody unknown may do nothing."""
+    """The rank of an actor as it is now: "cli", an API key's, or a user id; somebody unknown may do nothing."""
     if by == BY_CLI:
         return Rank.MACHINE
+    if by.startswith(BY_KEY):
+        return Rank.OPERATOR
     person = people.person_of(connection, by)
     return Rank.BLOCKED if person is None else rank_of(person.role)
 

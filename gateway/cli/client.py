@@ -13,7 +13,8 @@ from pydantic import JsonValue
 from channels.markdown.layout import plain_text
 from channels.markdown.parse import parse
 from channels.messages import DEFAULT_TENANT, Rendered
-from gateway.access.calls import access_calls, invite_calls
+from gateway.access.api_keys import KeyOperations
+from gateway.access.calls import access_calls, invite_calls, key_calls
 from gateway.access.codes import load_key
 from gateway.access.inviting import InviteOperations
 from gateway.access.keys import AccessKeys
@@ -68,7 +69,12 @@ async def operate(settings: Settings, name: str, arguments: dict[str, JsonValue]
                 store, key, _say, _now, take_up=partial(take_up, agent=settings.agent.product)
             )
             inviting = InviteOperations(store, AccessKeys.derive_from(key).invites, _now)
-            calls = {**access_calls(operations), **invite_calls(inviting), **usage_calls(store, _now)}
+            calls = {
+                **access_calls(operations),
+                **invite_calls(inviting),
+                **key_calls(KeyOperations(store, _now)),
+                **usage_calls(store, _now),
+            }
             return await calls[name](arguments)
 
 

@@ -112,8 +112,16 @@ def plan_of(connection: sa.Connection, principal: Principal, week: date) -> Week
     row = connection.execute(
         sa.select(weekly_plans).where(own(weekly_plans, principal), weekly_plans.c.week == week)
     ).first()
-    if row is None:
-        return None
+    return None if row is None else _plan(row)
+
+
+def plans(connection: sa.Connection, principal: Principal, limit: int) -> tuple[WeeklyPlan, ...]:
+    """The newest weeks first."""
+    query = sa.select(weekly_plans).where(own(weekly_plans, principal)).order_by(weekly_plans.c.week.desc())
+    return tuple(_plan(row) for row in connection.execute(query.limit(limit)))
+
+
+def _plan(row: "sa.Row[tuple[object, ...]]") -> WeeklyPlan:
     return WeeklyPlan(
         row.week,
         row.content,

@@ -14,6 +14,7 @@ from agent.coach.tools import CoachTools
 from agent.config import AgentConfig
 from agent.loop import run_turn
 from agent.tools.base import tools_of
+from gateway.coach.api import coach_routes
 from gateway.coach.commands import PLAN, coach_commands
 from gateway.coach.practice import StoredPractice, apply
 from gateway.coach.reminder_rows import next_due_at, take_due
@@ -41,6 +42,7 @@ COACH = AgentProduct(
     tools=lambda store: tools_of(CoachTools(StoredPractice(store))),
     commands=lambda store: coach_commands(StoredPractice(store)),
     turns=_plan_turns,
+    routes=coach_routes,
     kind_of_words=_kind_of_words,
     schedule=Schedule(next_due_at, take_due),
     tables=PRACTICE_TABLES,

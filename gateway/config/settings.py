@@ -21,6 +21,7 @@ from agent.config import AgentConfig, LinkConfig, ModelConfig
 from agent.hooks.config import HookConfig
 from agent.models.select import wire_names
 from agent.permissions.config import PermissionsConfig
+from channels.api.config import ApiAccount
 from channels.console.config import ConsoleAccount
 from channels.discord.config import DiscordAccount
 from channels.registry import AccountConfig, ChannelNotInstalled, account_model, channel_names
@@ -109,6 +110,7 @@ class ChannelsConfig(BaseModel):
     slack: Mapping[str, SlackAccount] = Field(default_factory=dict)
     web: WebAccount = WebAccount()
     console: ConsoleAccount = ConsoleAccount()
+    api: ApiAccount = ApiAccount()
 
     @field_validator("*", mode="before")
     @classmethod
@@ -129,7 +131,7 @@ class ChannelsConfig(BaseModel):
         return self
 
     def accounts(self) -> Iterator[tuple[str, AccountConfig]]:
-        """Every account on a platform, behind its channel's name. Web and console have none."""
+        """Every account on a platform, behind its channel's name. Web, console and API have none."""
         for channel, accounts in self._tables():
             for account in accounts.values():
                 yield channel, account
@@ -312,8 +314,8 @@ def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iter
 
 
 def _with_product_defaults(tree: Tree) -> Tree:
-    """Under what the operator sets lies that a terminal of the same user is let in."""
-    defaults: Tree = {"access": {"accounts": {"console:main": {"direct": "open"}}}}
+    """Under what the operator sets lies that a terminal of the same user is let in, and whoever has a key."""
+    defaults: Tree = {"access": {"accounts": {"console:main": {"direct": "open"}, "api:main": {"direct": "open"}}}}
     return merge(defaults, tree)
 
 

@@ -2,6 +2,7 @@
 
 import ipaddress
 from typing import Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
@@ -29,6 +30,9 @@ class HttpConfig(BaseModel):
         default=(),
         description="Addresses and networks of reverse proxies that are believed whom they ask for (X-Forwarded-For).",
     )
+    cors_origins: tuple[str, ...] = Field(
+        default=(), description="Origins of pages whose scripts may ask /v1, with a key; none by default."
+    )
     connections: int = Field(
         default=512, ge=8, le=60_000, description="Connections at most; fewer where the system allows fewer files."
     )
@@ -48,6 +52,15 @@ class HttpConfig(BaseModel):
         for text in given:
             if as_network(text).prefixlen == 0:
                 raise ValueError(f"{text} would believe everybody; name the proxies")
+        return given
+
+    @field_validator("cors_origins")
+    @classmethod
+    def _are_origins(cls, given: tuple[str, ...]) -> tuple[str, ...]:
+        for origin in given:
+            parts = urlsplit(origin)
+            if parts.scheme not in {"http", "https"} or f"{parts.scheme}://{parts.netloc.lower()}" != origin:
+                raise ValueError(f"{origin!r} is no origin; write it as browsers do, like https://app.example.com")
         return given
 
     @property

@@ -24,6 +24,9 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from channels.base import ChannelState
 from channels.web.bounds import address_of
 from gateway.errors import GatewayError
+from gateway.http.api.problems import from_server
+from gateway.http.api.server import BASE as API_BASE
+from gateway.http.api.server import ApiServer
 from gateway.http.config import HttpConfig, is_loopback
 from gateway.http.door import Door, DoorRules
 from gateway.http.forwarded import as_address, client_of, is_trusted
@@ -103,8 +106,9 @@ class Clients:
 class HttpServer:
     """The gateway's own HTTP server, one address. `run` serves until cancelled."""
 
-    def __init__(self, config: HttpConfig, health: HealthSource, mounts: Mounts) -> None:
-        """Nothing is bound before `run`; `mounts` finds what channels serve."""
+    def __init__(self, config: HttpConfig, health: HealthSource, mounts: Mounts, api: ApiServer | None = None) -> None:
+        """Nothing is bound before `run`; `mounts` finds what channels serve, `api` answers under `/v1`."""
+        self._api = api
         self._config = config
         self._clients = Clients(config)
         self._door = Door(
@@ -171,6 +175,8 @@ class HttpServer:
         application.router.add_get("/healthz", self._healthz)
         application.router.add_get("/readyz", self._readyz)
         application.router.add_get("/metrics", self._metrics)
+        if self._api is not None:
+            application.router.add_route("*", f"{API_BASE}/{{path:[\\s\\S]*}}", partial(self._api.serve, self._door))
         application.router.add_route("*", "/{path:.*}", partial(self._mounts.serve, self._door))
         return application
 
@@ -178,13 +184,23 @@ class HttpServer:
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Refuse a Host that is not ours: a page whose name was rebound to this address must learn nothing (A20)."""
         with self._door.at_work(request):
-            if not self._is_ours(request.host):
-                raise web.HTTPForbidden(text="this Host is not served here; see http.allowed_hosts\n")
-            if _is_foreign(request):
-                raise web.HTTPForbidden(text="this is not taken from another site's page\n")
-            if "Content-Encoding" in request.headers:
-                raise web.HTTPUnsupportedMediaType(text="a body is taken as it is, not compressed\n")
+            api = self._api if request.path.startswith(f"{API_BASE}/") else None
+            try:
+                self._refuse(request, api)
+            except web.HTTPException as refused:
+                if api is None:
+                    raise
+                return from_server(refused).to_response()
             return await handler(self._clients.identify(request))
+
+    def _refuse(self, request: web.Request, api: ApiServer | None) -> None:
+        """Raise what is wrong with it before anybody looks at what it asks."""
+        if not self._is_ours(request.host):
+            raise web.HTTPForbidden(text="this Host is not served here; see http.allowed_hosts\n")
+        if _is_foreign(request) and not (api is not None and api.welcomes(request.headers.get("Origin", ""))):
+            raise web.HTTPForbidden(text="this is not taken from another site's page\n")
+        if "Content-Encoding" in request.headers:
+            raise web.HTTPUnsupportedMediaType(text="a body is taken as it is, not compressed\n")
 
     def _is_ours(self, host_header: str) -> bool:
         try:

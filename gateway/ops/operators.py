@@ -3,7 +3,6 @@ sessions, lanes and the terminal. Rules and rows are `gateway.access`'s.
 """
 
 import asyncio
-from collections.abc import Mapping
 from functools import partial
 
 import structlog
@@ -102,7 +101,7 @@ class InviteLinks:
 
 def operator_calls(
     operations: AccessOperations, store: Store, keys: AccessKeys, links: InviteLinks
-) -> Mapping[str, Handler]:
+) -> dict[str, Handler]:
     """Handlers of the control socket by name; an invitation comes with where it leads."""
     calls = dict(invite_calls(InviteOperations(store, keys.invites, steady_now)))
     make = calls["invite.make"]

@@ -20,11 +20,12 @@ _SHAPES = (
     """),
     ((":", "%3"), r"(?<!\d)\d{6,}(?::|%3[Aa])[A-Za-z0-9_-]{35}(?![A-Za-z0-9_-])"),  # Telegram bot token
     ((".",), r"(?<![A-Za-z0-9])[A-Za-z0-9_-]{24,28}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"),  # Discord bot token
-    (("xox", "xapp-", "sk-", "gh", "github_pat_", "AIza", "AKIA", "ASIA"), r"""
+    (("xox", "xapp-", "sk-", "gh", "github_pat_", "AIza", "AKIA", "ASIA", "tenk-"), r"""
       (?<![A-Za-z0-9])(?:
         xox[a-z]-[A-Za-z0-9-]{10,} | xapp-[A-Za-z0-9-]{10,}            # Slack tokens, Slack app token
       | sk-[A-Za-z0-9_-]{16,}                                          # OpenAI, Anthropic
       | gh[opsur]_[A-Za-z0-9]{30,} | github_pat_[A-Za-z0-9_]{40,}      # GitHub
+      | tenk-[a-z2-7]{8}-[0-9a-f]{32}                                  # our own API keys
       | AIza[A-Za-z0-9_-]{35}                                          # Google
       | A(?:KI|SI)A[A-Z0-9]{16}(?![A-Z0-9])                            # AWS access key id
       )

@@ -31,6 +31,7 @@ from agent.turn_figures import turn_figures
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
 from channels.base import Channel, Sign
 from channels.messages import Button
+from gateway.delivery.followed_answer import followers
 from gateway.delivery.growing_answer import LiveOutcome
 from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage, to_parts
@@ -83,9 +84,10 @@ class JournaledTurn:
         self._principal = principal
         self._stop: asyncio.Future[EndReason] = asyncio.get_running_loop().create_future()
         self._has_streamed = False
-        self._watched = TurnEvents(deps.on_turn_event)
+        self._watched = TurnEvents(deps.on_turn_event, *followers(channel, claimed.turn, deps.clean))
         live.watch(self._watched.reader())
         self._parks = asyncio.Lock()
+        self._is_parked = False
         self.events = list(claimed.events)
         session.turn.run(steers=steers, on_cancel=self._stop.set_result)
 
@@ -170,7 +172,9 @@ class JournaledTurn:
 
     async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
         """Put the question, let the turn wait: one commit. A stop that came too early for it takes it back."""
-        async with self._parks:  # calls that run side by side ask one after the other, and the first one parks
+        async with self._parks:  # of calls that run side by side the first one parks, the others ask when it goes on
+            if self._is_parked:
+                raise TurnParked
             settled = await self._live.settle()
             approval = self._approval(ask)
             parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s)
@@ -180,6 +184,7 @@ class JournaledTurn:
             )  # what stands there already becomes the question
             commit = partial(commits.park, place=self._reserve(1), parked=parked, approval=approval, parts=parts)
             await self._deps.store.write(commit, then=partial(self._note_parked, approval))
+            self._is_parked = True
             self._note_journaled((parked,))
             self._watched.publish(QuestionPut(ask.tool))
             self._live.clear_sign()
@@ -202,7 +207,15 @@ class JournaledTurn:
         self._deps.parking.add(ParkedTurn(OpenTurn(self._turn, self._session.key, parked=True), approval))
         self._deps.delivery.publish(rows)
 
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
+    async def finish(
+        self,
+        reason: EndReason,
+        text: str,
+        response: ModelResponded | None,
+        note: str = "",
+        *,
+        busy_s: float | None = None,
+    ) -> bool:
         """End the turn in one commit; False when a message came in that it should read first."""
         if reason is EndReason.COMPLETED and self.steering_waits():
             return False
@@ -215,7 +228,7 @@ class JournaledTurn:
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
-        await self._end(TurnEnded(reason, text, note), response, parts)
+        await self._end(TurnEnded(reason, text, note, busy_s), response, parts)
         return True
 
     def progress(self, event: TurnEvent) -> None:

@@ -143,11 +143,19 @@ def _create(connection: Connection, newcomer: Newcomer, now: datetime) -> str:
             "created_at": now,
         },
     )
-    channel, scope, sender = _parts(newcomer.sender_key)
+    link(connection, newcomer.tenant, newcomer.sender_key, user_id, now)
+    created = AuditRow(now, newcomer.granted_by, "user_created", newcomer.sender_key, newcomer.role)
+    record(connection, newcomer.tenant, created)
+    return user_id
+
+
+def link(connection: Connection, tenant: str, sender_key: str, user_id: str, now: datetime) -> None:
+    """Let a canonical sender be this user; one who is somebody already stays so."""
+    channel, scope, sender = _parts(sender_key)
     connection.execute(
-        sa.insert(identities),
+        insert_new(connection, identities),
         {
-            "tenant_id": newcomer.tenant,
+            "tenant_id": tenant,
             "channel": channel,
             "scope": scope,
             "sender": sender,
@@ -155,9 +163,6 @@ def _create(connection: Connection, newcomer: Newcomer, now: datetime) -> str:
             "linked_at": now,
         },
     )
-    created = AuditRow(now, newcomer.granted_by, "user_created", newcomer.sender_key, newcomer.role)
-    record(connection, newcomer.tenant, created)
-    return user_id
 
 
 def _grant(connection: Connection, user_id: str, newcomer: Newcomer, now: datetime) -> None:

@@ -8,8 +8,8 @@ from datetime import datetime
 
 import sqlalchemy as sa
 
-from channels.messages import Rendered
-from gateway.store.outbox import IS_OPEN, OPEN, Action, OutboxPart, OutboxRow, PartState
+from channels.messages import Address, Rendered
+from gateway.store.outbox import IS_FAILED, IS_OPEN, OPEN, Action, OutboxPart, OutboxRow, PartState
 from gateway.store.tables.traffic import outbox
 
 _sent = (
@@ -76,6 +76,27 @@ def dead_letter_rest(connection: sa.Connection, source_id: str, after_id: int, r
         .values(state=PartState.DEAD, error=f"an earlier part was refused: {reason}", done_at=now)
     )
     return done.rowcount
+
+
+def redrive(connection: sa.Connection, tenant: str, id_: int) -> Address | None:
+    """Put a failed part back to be said; where it goes, None where it is not failed. What may be there is marked."""
+    query = sa.update(outbox).where(outbox.c.id == id_, outbox.c.tenant_id == tenant, IS_FAILED)
+    row = connection.execute(
+        query.values(
+            state=PartState.READY,
+            marked=sa.or_(outbox.c.marked, outbox.c.state == PartState.UNKNOWN),
+            not_before=None,
+            error=None,
+            done_at=None,
+        ).returning(outbox.c.channel, outbox.c.account, outbox.c.chat, outbox.c.thread)
+    ).first()
+    return None if row is None else Address(*row)
+
+
+def discard(connection: sa.Connection, tenant: str, id_: int, now: datetime) -> bool:
+    """Give a failed part up for good; False where it is not failed."""
+    query = sa.update(outbox).where(outbox.c.id == id_, outbox.c.tenant_id == tenant, IS_FAILED)
+    return connection.execute(query.values(state=PartState.DISCARDED, done_at=now)).rowcount == 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 import pytest
 
-from channels.console.render import ConsoleRenderer
 from channels.markdown.parse import parse
 from channels.messages import OutboundPart
+from channels.viewers.plain_renderer import PlainRenderer
 from channels.web.page_files import POLICY
 from channels.web.render import WebRenderer, to_html
 from gateway.delivery.splitter import split
@@ -40,4 +40,4 @@ def test_our_own_views_fetch_nothing():
     assert 3 == html.count(f">{HIDDEN.replace('&', '&amp;')}</a>")
     assert 'href="https://evil.example/"' in html.split("example.org (")[1]
     assert {"default-src 'none'", "img-src 'self'", "connect-src 'self'"} <= set(POLICY.split("; "))
-    assert 3 == ConsoleRenderer().render(parse(ATTACK)).text.count(HIDDEN)
+    assert 3 == PlainRenderer().render(parse(ATTACK)).text.count(HIDDEN)

@@ -1,16 +1,21 @@
 """What of `gateway` reads a stranger's, a person's or a model's words. How to register: see `tests.attacks.entries`."""
 
 import json
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from agent.coach.practice import Skill
 from agent.ports import Principal
 from channels.messages import Address, ChatKind, CommandInvoked, InboundMessage, Sender
+from gateway.access import api_keys
 from gateway.coach import commands as coach_commands
 from gateway.commands.session import session_commands
 from gateway.commands.table import CommandTable
 from gateway.commands.zones import find_zone, near_zones
 from gateway.delivery.pages import close_open_markup
+from gateway.http.api import openai_format
+from gateway.http.api.openai_format import CompletionMessage, CompletionPart, CompletionRequest
+from gateway.http.api.problems import ApiRefusal
 from gateway.safety import guard, output, redaction
 from gateway.safety.names import KnownName, Lookalikes
 from gateway.sessions.inbox_rules import words_of
@@ -45,6 +50,20 @@ def words(text: str) -> None:
         event_id="e1", address=event.address, sender=event.sender, received_at=NOW, kind=ChatKind.DIRECT, name=text,
         arguments=text,
     ), "coach")  # fmt: skip
+
+
+def completions(text: str) -> None:
+    """What a client of OpenAI's sends."""
+    user, part = CompletionMessage(role="user", content=text), CompletionPart(type="text", text=text)
+    parts = CompletionMessage(role="user", content=(part, part))
+    request = CompletionRequest(messages=(user, parts), user=text[:512])
+    with suppress(ApiRefusal):  # it says nothing
+        openai_format.words_to_say(request)
+    openai_format.session_of(request, None)
+    openai_format.user_named(text)
+    openai_format.fingerprint(request)
+    openai_format.more_of(text[:7], text)
+    api_keys.id_of(text)
 
 
 def commands(text: str) -> None:
@@ -91,6 +110,7 @@ ENTRIES: dict[str, Entry] = {
     "gateway.telemetry:Cleaner": Entry(logged),
     "gateway.sessions.inbox_rules:words_of": Entry(words),
     "gateway.commands.table:CommandTable": Entry(commands),
+    "gateway.http.api.openai_format": Entry(completions),
     "gateway.delivery.pages:close_open_markup": Entry(close_open_markup),
     "gateway.safety.names:Lookalikes": Entry(named),
     "gateway.sessions.questions:describe": Entry(asked),

@@ -6,6 +6,7 @@ Nothing here judges; a goal is printed beside its figure.
 import argparse
 import asyncio
 import json
+import logging
 import platform
 import sys
 from collections.abc import Awaitable, Callable, Sequence
@@ -73,7 +74,10 @@ def main(arguments: Sequence[str]) -> int:
         parser.error(f"no row is called {unknown[0]!r}; there are: {', '.join(ROWS)}")
     if min(given.messages, given.chats, given.per_second, given.seconds) <= 0:
         parser.error("messages, chats, events a second and seconds must be above 0")
-    structlog.configure(logger_factory=structlog.ReturnLoggerFactory())  # of the parts that run in this process
+    structlog.configure(  # of the parts that run in this process: a gateway logs from this level, too
+        logger_factory=structlog.ReturnLoggerFactory(),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+    )
     wanted = Loads(given.platform or tuple(PLATFORMS), chats=given.chats, messages_each=given.messages)
     results = asyncio.run(_run(given.rows, Asked(wanted, given.per_second, given.seconds)))
     if given.json is not None:

@@ -111,13 +111,21 @@ class FakeTurnPort:
         self._commit(Parked(ask.step, ask.call_key, ask.tool, "a1", left_s))
         raise TurnParked
 
-    async def finish(self, reason: EndReason, text: str, response: ModelResponded | None, note: str = "") -> bool:
+    async def finish(
+        self,
+        reason: EndReason,
+        text: str,
+        response: ModelResponded | None,
+        note: str = "",
+        *,
+        busy_s: float | None = None,
+    ) -> bool:
         await asyncio.sleep(0)
         assert text.strip(), "an answer is never empty"
         if self.waiting and reason is EndReason.COMPLETED:
             return False
         assert text.endswith(note)
-        self._commit(*([response] if response else []), TurnEnded(reason, text, note))
+        self._commit(*([response] if response else []), TurnEnded(reason, text, note, busy_s))
         return True
 
     def progress(self, event: TurnEvent) -> None:

@@ -22,6 +22,7 @@ FOR_THE_MODEL = {
     "agent/tools/base.py", "agent/tools/executor.py",
     "agent/tools/reading_on.py", "agent/tools/schemas.py", "agent/tools/toolbox.py",
     "agent/tools/pipeline.py", "agent/tools/results.py", "agent/transcript.py", "channels/console/limits.py",
+    "channels/api/limits.py",
     "channels/discord/limits.py", "channels/slack/limits.py", "channels/telegram/limits.py", "channels/web/limits.py",
     "gateway/safety/guard.py", "gateway/sessions/journaled_turn.py", "gateway/sessions/user_items.py",
 }  # fmt: skip
@@ -30,8 +31,9 @@ FOR_THE_MODEL = {
 FOR_OPERATORS = {
     "channels/discord/connection.py", "channels/discord/error_mapping.py", "channels/slack/sockets.py",
     "channels/telegram/error_mapping.py", "channels/telegram/polling.py", "channels/telegram/webhook.py",
+    "gateway/coach/api.py",
 }  # fmt: skip
-"""The state of a channel, as logs and `tenk status` show it: in English."""
+"""The state of a channel, as logs and `tenk status` show it, and what /v1/docs says: in English."""
 
 IS_CODE = re.compile(r"\A\w+\[.*\]\Z|\(\?")
 """A type in quotes, a pattern."""

@@ -18,6 +18,6 @@ class Chunk:
     day: Day | None = None
     skill: str = ""
     twist: Twist | None = None
-    until: int = 0  # of an amount between two times: the minute of the day at which it ends
+    until: int = 0  # of a time, or an amount between two: the last minute of the day that may be meant
     is_new: bool = False  # of a skill: it is none of theirs yet
     is_first_person: bool = False  # the form of the verb says that the speaker did it

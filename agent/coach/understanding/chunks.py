@@ -170,7 +170,8 @@ class _ChunkReader:
             return None
         behind = self._words[at + 1].plain
         is_time = clock.is_time or self._words[at].plain in {"at", "las"} or behind == "las"
-        return Chunk(WordRole.TIME, at, clock.end) if is_time else None
+        latest = clock.minute if clock.is_certain or clock.minute >= 720 else clock.minute + 720
+        return Chunk(WordRole.TIME, at, clock.end, until=latest) if is_time else None
 
     def _amount(self, at: int) -> Chunk | None:
         found = read_amount(self._words, at)

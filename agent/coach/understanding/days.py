@@ -94,6 +94,8 @@ def _back(today: date, days: int) -> date:
 
 
 def _period(words: Sequence[Word], at: int, _: date) -> Day | None:
+    if words[at].plain in {"in", "en"} and at + 1 < len(words) and words[at + 1].plain in _MONTHS:
+        return Day(None, at + 2, WordRole.DAY_UNREAD)
     found = phrase_end(_PERIODS, words, at)
     return None if found is None else Day(None, found[1], WordRole.DAY_UNREAD)
 

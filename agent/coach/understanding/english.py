@@ -116,6 +116,7 @@ ENGLISH = LanguageTable(
     },
     twisted_phrases={
         "habit": (
+            "back then; back in the day; "
             "a day; a week; a month; a night; per day; per week; each day; every day; every morning; each morning; "
             "per session; at a time; twice a; times a; used to; most days"
         ),
@@ -129,6 +130,7 @@ ENGLISH = LanguageTable(
             "nearly played"
         ),
         "joke": (
+            "woke up; "
             "not really; just kidding; only kidding; in my dreams; in my dream; in my head; in my mind; in theory; "
             "yeah right; sure jan; as if; said no one; april fools; my imagination; had you; got you; pulling your "
             "leg; not true; in a dream; a parallel universe; if only; that's a lie; it was not me; it wasn't me; "
@@ -294,6 +296,7 @@ ENGLISH = LanguageTable(
             "colleague roommate boyfriend girlfriend partner whoever tutor instructor band choir orchestra guys class"
         ),
         "lasts": (
+            "hero tiles youtube netflix spotify tv recording recordings simulator playlist "
             "is are am be been being were takes took taking take last lasts lasted starts started begins began ends "
             "ended cost costs lesson lessons classes course courses video videos tutorial tutorials film movie movies "
             "concert concerts podcast podcasts episode episodes album meeting meetings appointment exam exams test "

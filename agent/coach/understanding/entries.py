@@ -36,6 +36,8 @@ class Draft:
     is_new: bool = False
     day: Chunk | None = None
     clock: Chunk | None = None
+    hour: Chunk | None = None
+    has_days: bool = False  # more than one was said
     is_led: bool = False  # its day was said before anything else of it
 
     @property
@@ -51,7 +53,7 @@ def entries_of(core: Sequence[Chunk], now: datetime, *, is_said: bool) -> tuple[
     found = []
     for draft, day in zip(drafts, days, strict=True):
         when = day_of(day, now.date())
-        clear = clear and draft.is_complete and bool(draft.minutes)
+        clear = clear and draft.is_complete and bool(draft.minutes) and not draft.has_days
         clear = clear and not _is_to_come(draft, day, when, now, is_said=is_said)
         found.append(Practised(draft.minutes, draft.skill, when, draft.is_new))
     return found, clear
@@ -81,6 +83,8 @@ def _is_to_come(draft: Draft, day: Chunk | None, when: date, now: datetime, *, i
     until = None if draft.clock is None or when != now.date() else draft.clock.until
     if until is not None and until > minute and (not is_said or until % 720 > minute):
         return True
+    if not is_said and draft.hour is not None and when == now.date() and draft.hour.until > minute:
+        return True
     return not is_said and day is not None and day.role is WordRole.DAY_EITHER
 
 
@@ -108,6 +112,8 @@ class _DraftReader:
             self._is_apart = True
         elif chunk.role in _DAYS:
             self._take_day(at, chunk)
+        elif chunk.role is WordRole.TIME:
+            self.drafts[-1].hour = chunk if chunk.until else self.drafts[-1].hour
         elif chunk.role in AMOUNTS | _SKILLS:
             self._take_part(chunk)
             self._is_apart = False
@@ -119,6 +125,8 @@ class _DraftReader:
         if draft.is_complete and self._is_apart and any(later.role in AMOUNTS for later in self._core[at + 1 :]):
             self._ahead = chunk
             return
+        if draft.day is not None and day_of(draft.day, date.max) != day_of(chunk, date.max):
+            draft.has_days = True
         if draft.day is None:
             draft.day = chunk
             draft.is_led = draft.minutes is None and not draft.skill

@@ -78,7 +78,7 @@ NO_AMOUNT = re.compile(f"{_DAYS},?(?:{_BY}{_SKILL}|I?J*+eP?[Sj]|I?J*+k(?:{_HOW_L
 BARE = re.compile(f"{_OPENING}L?{_OPENING}{_DAYS},?{_AMOUNT}{_DAYS}[,.OJ]*+")
 """An amount and nothing else."""
 
-ANOTHER = re.compile("[cC][PTp]*+[Sj]|,[PT]*+S(?![wpP]*+,?[FT]*+[dDan])")
+ANOTHER = re.compile("[cC],?[PF]?[Yy](?:[,.]|$)|[cC][PTp]*+[Sj]|,[PT]*+S(?![wpP]*+,?[FT]*+[dDan])")
 """Behind a statement: one more skill, of which nobody knows how long."""
 
 NOTED = re.compile("[^dDYyK]*+D[^dDSjYyK]*+[Sj]w[^dYyK]*+")

@@ -140,6 +140,7 @@ SPANISH = LanguageTable(
             "practico; casi toco; casi estudio; me salté; se me olvidó; me olvidé; se me pasó; nada de"
         ),
         "joke": (
+            "me desperté; desperté; "
             "es broma; en sueños; en mis sueños; en mi cabeza; en teoría; es mentira; era broma; sí claro; si claro; "
             "no fui yo; ya quisiera; qué va; ni en sueños; en mi imaginación; no es verdad; no es cierto; me lo "
             "inventé; de mentira; de mentiritas; día de los inocentes; si tú lo dices; en un videojuego; en el "
@@ -315,6 +316,7 @@ SPANISH = LanguageTable(
             "orquesta gente todos"
         ),
         "lasts": (
+            "hero youtube netflix spotify tele grabación grabaciones simulador "
             "es son está están era eran fue fueron sería estaría duran dura duró duraba tarda tardó tardé cuesta "
             "cuestan empieza empezó clase clases lección lecciones curso cursos vídeo vídeos video videos película "
             "películas concierto conciertos tutorial tutoriales charla reunión reuniones cita examen exámenes prueba "

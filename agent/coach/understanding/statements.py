@@ -159,7 +159,7 @@ def _may_be_terse(letters: str, cores: Sequence[_Core], begin: int, *, done: boo
 def _stands(chunks: Sequence[Chunk], letters: str, cores: Sequence[_Core], number: int) -> bool:
     """Whether nothing around a statement takes it back."""
     core = cores[number]
-    if not _is_whole(letters, core) or not _tail_stands(chunks[core.end :]):
+    if not _is_whole(letters, core) or not _tail_stands(chunks[core.end :], is_said=core.is_said):
         return False
     if number == len(cores) - 1 and _more_amounts(chunks[core.end :]):
         return False
@@ -194,13 +194,13 @@ def _more_amounts(tail: Sequence[Chunk]) -> bool:
     return amount and not turned
 
 
-def _tail_stands(tail: Sequence[Chunk]) -> bool:
+def _tail_stands(tail: Sequence[Chunk], *, is_said: bool) -> bool:
     """Whether what follows without a pause only tells more."""
     allowed = _IN_TAIL
     for chunk in tail:
         if chunk.role in _PAUSES:
             return True
-        if chunk.role in (WordRole.WHILE, WordRole.OF, WordRole.IN):
+        if chunk.role is WordRole.WHILE or (is_said and chunk.role in (WordRole.OF, WordRole.IN)):
             allowed = _IN_WHILE
         if chunk.twist is not None and chunk.twist not in allowed:
             return False

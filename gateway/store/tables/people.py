@@ -105,6 +105,20 @@ invite_guesses = sa.Table(
     sa.Index(None, "sender", "at"),
 )
 
+api_keys = sa.Table(
+    "api_keys",
+    metadata,
+    sa.Column("id", sa.String(16), primary_key=True),  # stands in the key itself, and in its people's sender ids
+    tenant_column(),
+    sa.Column("name", sa.Text, nullable=False),
+    sa.Column("digest", sa.String(64), nullable=False),  # SHA-256 of the whole key; the key is nowhere
+    sa.Column("scopes", sa.String(64), nullable=False),  # chat read operate, with blanks between
+    sa.Column("user_id", Id),  # whom it speaks for; None: for people of its own
+    sa.Column("created_at", Instant, nullable=False),
+    sa.Column("created_by", sa.String(128), nullable=False),  # user id or "cli"
+    sa.Column("revoked_at", Instant),
+)
+
 audit = sa.Table(
     "audit",
     metadata,

@@ -80,7 +80,7 @@ async def test_f56_steering_at_the_last_moment_is_read_before_the_end():
     port = FakeTurnPort()
     say, port.steering_waits = iter([True]), lambda: False
 
-    async def finish(reason, text, response, note, end=port.finish):
+    async def finish(reason, text, response, note, end=port.finish, **more):
         if next(say, False):
             port.say("wait")
             del port.steering_waits

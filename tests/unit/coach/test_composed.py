@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -242,3 +243,21 @@ PIECES = st.sampled_from(
 def test_any_text_is_understood_as_something(pieces: list[str], between: str) -> None:
     """Nothing raises, whatever is cut off, run together or written in other figures."""
     assert understand(between.join(pieces), ("guitar", pieces[0] if pieces else ""), NOW, "es")
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "I practised guitar for 45 minutes and then woke up",
+        "guitar practice 45 min at 9pm",
+        "played guitar hero for 2 hours",
+        "2 hours of guitar on youtube",
+        "did 30 min guitar on monday and tuesday",
+        "practised guitar 30 minutes monday through friday",
+        "back then I practised guitar for 45 minutes",
+        "I practised guitar for 45 minutes in March",
+    ],
+)
+def test_traps_found_by_hand_write_nothing(sentence: str) -> None:
+    """Each was written once."""
+    assert () == understand(sentence, SKILLS["en"], NOW, "en").writes

@@ -5,32 +5,34 @@ import resource
 
 import pytest
 
-from gateway import app
-from gateway.app import fit_to_descriptors
+from gateway import descriptors
 from gateway.config.settings import Settings
+from gateway.descriptors import fit_to_descriptors
 
 
 def test_soft_limit_is_raised_to_what_the_hard_one_allows():
     """As far as it is of use; where it is as high already it stays."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    most = app.WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, app.WANTED_DESCRIPTORS)
+    most = (
+        descriptors.WANTED_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, descriptors.WANTED_DESCRIPTORS)
+    )
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(soft, 500), hard))
-        assert most == app.raise_soft_limit() == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        assert most == app.raise_soft_limit()
+        assert most == descriptors.raise_soft_limit() == resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        assert most == descriptors.raise_soft_limit()
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def test_free_is_what_is_not_open():
     """One that is opened is one less."""
-    before = app.free_descriptors(10_000)
+    before = descriptors.free_descriptors(10_000)
     opened = os.open(os.devnull, os.O_RDONLY)
     try:
-        assert before - 1 == app.free_descriptors(10_000)
+        assert before - 1 == descriptors.free_descriptors(10_000)
     finally:
         os.close(opened)
-    assert 0 == app.free_descriptors(1)
+    assert 0 == descriptors.free_descriptors(1)
 
 
 @pytest.mark.parametrize(

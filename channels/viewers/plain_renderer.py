@@ -1,4 +1,4 @@
-"""Blocks of the Markdown tree become text as a terminal shows it. Pure."""
+"""Blocks of the Markdown tree become plain text, as terminals and programs take it. Pure."""
 
 from collections.abc import Sequence
 
@@ -7,8 +7,8 @@ from channels.markdown.tree import Block, clean
 from channels.messages import Rendered
 
 
-class ConsoleRenderer:
-    """The Renderer of `channels.base` for terminals. Has no state; one serves everybody."""
+class PlainRenderer:
+    """The Renderer of `channels.base` for plain text. Has no state; one serves everybody."""
 
     def render(self, blocks: Sequence[Block]) -> Rendered:
         """The blocks laid out as text; no control character is in it but tabs and newlines (A67)."""

@@ -1,0 +1,219 @@
+"""The coach's routes under `/v1`: practice, skills and weekly plans of one of a key's people.
+
+They read and change what the tools do, by the same reports and commands; a plan is written by a turn, as `/plan` is.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import partial
+
+from pydantic import Field
+
+from agent.calendar import today_of, week_of
+from agent.coach.changes import ChangeRefused, LogPractice, PracticeLogged
+from agent.coach.practice import Insight, PlannedSession, Skill, WeeklyPlan
+from agent.coach.reports import SkillsReport, skills_report
+from agent.ports import Principal
+from channels.clocks import wall_now
+from gateway.access.api_keys import Scope
+from gateway.coach import practice_rows
+from gateway.coach.practice import StoredPractice, apply
+from gateway.http.api.conversations import new_handle
+from gateway.http.api.problems import ApiRefusal
+from gateway.http.api.routes import NAME, ApiModel, ApiRequest, ApiRoute, WhoseQuery
+from gateway.store.engine import Connection, Store
+
+
+class PracticeQuery(WhoseQuery):
+    """Whose practice, how far back, and of what."""
+
+    days: int = Field(30, ge=1, le=3660)
+    skill: str | None = Field(None, max_length=200, description="Id or name; none: all.")
+
+
+class SkillsQuery(WhoseQuery):
+    """Whose skills."""
+
+    include_archived: bool = Field(False, description="With those put away.")
+
+
+class PlansQuery(WhoseQuery):
+    """Whose plans, and how many."""
+
+    limit: int = Field(12, ge=1, le=200)
+
+
+class PlanQuery(WhoseQuery):
+    """Whose plan, and of which week."""
+
+    day: date | None = Field(None, description="Any day of the week; none: today.")
+
+
+class PracticeEntry(ApiModel):
+    """One logged stretch of practice."""
+
+    id: str
+    skill_id: str
+    skill: str
+    minutes: int
+    day: date
+    notes: str
+
+
+class PracticeLogAnswer(ApiModel):
+    """What was practised, the newest first."""
+
+    sessions: tuple[PracticeEntry, ...]
+    total_minutes: int
+
+
+class PracticeRequest(ApiModel):
+    """Practice that was done."""
+
+    skill: str = Field(min_length=1, max_length=200, description="Name or id; a new name makes a new skill.")
+    minutes: int = Field(ge=1, le=1440)
+    day: date | None = Field(None, description="None: today, where the person is.")
+    notes: str = Field("", max_length=4000)
+    user: str | None = Field(None, pattern=NAME)
+
+
+class LoggedAnswer(ApiModel):
+    """What was logged, and what the skill has come to."""
+
+    entry: PracticeEntry
+    created_skill: bool
+    skill_total_minutes: int
+
+
+class WeeklyPlanAnswer(ApiModel):
+    """The plan of one week."""
+
+    week: date = Field(description="The first day of the person's week.")
+    content: str = Field(description="Markdown.")
+    insights: tuple[Insight, ...]
+    planned: tuple[PlannedSession, ...]
+
+
+class PlansAnswer(ApiModel):
+    """Weekly plans, the newest first."""
+
+    plans: tuple[WeeklyPlanAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CoachRoutes:
+    """The handlers over one store."""
+
+    store: Store
+    clock: Callable[[], datetime] = wall_now
+
+    async def practice(self, call: ApiRequest) -> PracticeLogAnswer:
+        """What somebody practised."""
+        query = call.query
+        assert isinstance(query, PracticeQuery), "its row says so"
+        principal = await call.principal(query.user)
+        reader = StoredPractice(self.store)
+        skills = {skill.id: skill for skill in await reader.skills(principal, include_archived=True)}
+        wanted = await self._find(principal, query.skill)
+        since = today_of(principal, self.clock()) - timedelta(days=query.days - 1)
+        skill_id = None if wanted is None else wanted.id
+        found = await reader.sessions(principal, skill_id=skill_id, since=since, limit=10_000)
+        entries = tuple(
+            PracticeEntry(
+                id=session.id, skill_id=session.skill_id, skill=skills[session.skill_id].name,
+                minutes=session.minutes, day=session.day, notes=session.notes,
+            )
+            for session in found if session.skill_id in skills
+        )  # fmt: skip
+        return PracticeLogAnswer(sessions=entries, total_minutes=sum(entry.minutes for entry in entries))
+
+    async def log(self, call: ApiRequest) -> LoggedAnswer:
+        """Log practice, once an Idempotency-Key."""
+        body = call.body
+        assert isinstance(body, PracticeRequest), "its row says so"
+        principal, now = await call.principal(body.user), self.clock()
+        command = LogPractice(body.skill, body.minutes, body.day or today_of(principal, now), body.notes)
+        key = f"api:{call.key.id}:{new_handle(call.idempotency_key)}"
+        result = await self.store.write(partial(apply, principal=principal, command=command, key=key, now=now))
+        if isinstance(result, ChangeRefused):
+            raise ApiRefusal(409, "refused", result.message, "Change what it names.")
+        assert isinstance(result, PracticeLogged), "it was a log"
+        entry = PracticeEntry(
+            id=result.session_id, skill_id=result.skill_id, skill=result.skill, minutes=result.minutes,
+            day=result.date, notes=result.notes,
+        )  # fmt: skip
+        return LoggedAnswer(entry=entry, created_skill=result.created_skill, skill_total_minutes=result.total_minutes)
+
+    async def skills(self, call: ApiRequest) -> SkillsReport:
+        """Somebody's skills, with levels."""
+        query = call.query
+        assert isinstance(query, SkillsQuery), "its row says so"
+        principal = await call.principal(query.user)
+        reader = StoredPractice(self.store)
+        return skills_report(await reader.skills(principal, include_archived=query.include_archived))
+
+    async def plans(self, call: ApiRequest) -> PlansAnswer:
+        """Somebody's weekly plans."""
+        query = call.query
+        assert isinstance(query, PlansQuery), "its row says so"
+        principal = await call.principal(query.user)
+        found = await self.store.read(partial(practice_rows.plans, principal=principal, limit=query.limit))
+        return PlansAnswer(plans=tuple(map(_plan, found)))
+
+    async def plan(self, call: ApiRequest) -> WeeklyPlanAnswer:
+        """Somebody's plan of a week."""
+        query = call.query
+        assert isinstance(query, PlanQuery), "its row says so"
+        principal = await call.principal(query.user)
+        week = week_of(query.day or today_of(principal, self.clock()), principal.week_start)
+        found = await StoredPractice(self.store).plan(principal, week)
+        if found is None:
+            raise ApiRefusal(
+                404, "not_found", f"there is no plan for the week of {week}", 'Say "/plan" to POST /v1/chat.'
+            )
+        return _plan(found)
+
+    async def _find(self, principal: Principal, name_or_id: str | None) -> Skill | None:
+        if name_or_id is None:
+            return None
+
+        def look(connection: Connection) -> Skill | None:
+            return practice_rows.find_skill(connection, principal, name_or_id)
+
+        found = await self.store.read(look)
+        if found is None:
+            raise ApiRefusal(404, "not_found", "there is no such skill", "GET /v1/skills lists them.", param="skill")
+        return found
+
+
+def _plan(plan: WeeklyPlan) -> WeeklyPlanAnswer:
+    return WeeklyPlanAnswer(week=plan.week, content=plan.content, insights=plan.insights, planned=plan.sessions)
+
+
+def coach_routes(store: Store) -> tuple[ApiRoute, ...]:
+    """The coach's rows of the table."""
+    handlers = CoachRoutes(store)
+    asking = partial(ApiRoute, method="GET", scope=Scope.CHAT, tag="practice")
+    return (
+        asking(
+            path="/v1/practice", summary="What was practised.", handle=handlers.practice, query=PracticeQuery,
+            answer=PracticeLogAnswer,
+        ),
+        ApiRoute(
+            method="POST", path="/v1/practice", scope=Scope.CHAT, tag="practice", summary="Log practice.",
+            handle=handlers.log, body=PracticeRequest, answer=LoggedAnswer, once=True,
+        ),
+        asking(
+            path="/v1/skills", summary="Skills with their levels.", handle=handlers.skills, query=SkillsQuery,
+            answer=SkillsReport,
+        ),
+        asking(
+            path="/v1/plans", summary="Weekly plans, the newest first.", handle=handlers.plans, query=PlansQuery,
+            answer=PlansAnswer,
+        ),
+        asking(
+            path="/v1/plans/current", summary="The plan of a week; /plan in a chat writes one.",
+            handle=handlers.plan, query=PlanQuery, answer=WeeklyPlanAnswer,
+        ),
+    )  # fmt: skip

@@ -1,0 +1,212 @@
+"""The routes of a program's own people: to talk, to fetch answers, to see their sessions."""
+
+import asyncio
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from aiohttp import web
+from pydantic import Field
+
+from channels.api.adapter import address_of_session
+from gateway.access.api_keys import OWNER_USER, Scope
+from gateway.http.api.conversations import Asked, Conversations, new_handle
+from gateway.http.api.problems import ApiRefusal
+from gateway.http.api.routes import NAME, ApiModel, ApiRequest, ApiRoute, WhoseQuery
+from gateway.http.api.server import to_json
+from gateway.http.api.sse import EventStream, to_event
+from gateway.http.api.turns import TurnAnswer, TurnsAnswer
+from gateway.store import api_turns
+from gateway.store.api_keys import ApiKey
+from gateway.store.engine import Store
+
+MAX_MESSAGE_CHARS = 100_000
+DEFAULT_USER = "main"
+MOST_WAIT_S = 300.0
+
+
+class ChatRequest(ApiModel):
+    """Something to say to the agent."""
+
+    message: str = Field(min_length=1, max_length=MAX_MESSAGE_CHARS, description="Plain text; commands begin with /.")
+    user: str | None = Field(None, pattern=NAME, description="Which of your users says it; none: `main`.")
+    session: str = Field("main", pattern=NAME, description="The conversation: the agent remembers each by itself.")
+    stream: bool = Field(False, description="Answer as server-sent events: turn, delta, replace, done.")
+    wait_s: float = Field(120.0, ge=0, le=MOST_WAIT_S, description="Seconds to wait; after them 202, and it goes on.")
+
+
+class SessionsQuery(WhoseQuery):
+    """Whose sessions, and how many."""
+
+    limit: int = Field(50, ge=1, le=200)
+
+
+class HeardSessionAnswer(ApiModel):
+    """A conversation over the API."""
+
+    session: str
+    heard_at: datetime = Field(description="When something was said there last, within an hour.")
+
+
+class SessionsAnswer(ApiModel):
+    """Conversations, those heard last first."""
+
+    sessions: tuple[HeardSessionAnswer, ...]
+
+
+class Delta(ApiModel):
+    """A piece of an answer: behind what came before (`delta`), or in place of all of it (`replace`)."""
+
+    text: str
+
+
+def user_of(key: ApiKey, named: str | None) -> str:
+    """Whom a key speaks for.
+
+    Raises:
+        ApiRefusal: the key was made for one person, and another is named.
+    """
+    if key.user_id is None:
+        return named or DEFAULT_USER
+    if named not in {None, OWNER_USER}:
+        raise ApiRefusal(
+            403, "user_not_yours", "this key speaks for one person", "Leave `user` out, or take another key.",
+            param="user",
+        )  # fmt: skip
+    return OWNER_USER
+
+
+@dataclass(frozen=True, slots=True)
+class ChatRoutes:
+    """The handlers over the conversations of one gateway."""
+
+    conversations: Conversations
+    store: Store
+
+    async def chat(self, call: ApiRequest) -> TurnAnswer | web.StreamResponse:
+        """Say something, and wait for the answer as JSON or as a stream."""
+        body = call.body
+        assert isinstance(body, ChatRequest), "its row says so"
+        asked = Asked(
+            key_id=call.key.id,
+            user=user_of(call.key, body.user),
+            session=body.session,
+            handle=new_handle(call.idempotency_key),
+        )
+        await self.conversations.say(asked, body.message, call.locale)
+        call.end_with_client()
+        if body.stream:
+            return await self._stream(call, asked)
+        answer = await self.conversations.wait(asked, body.wait_s)
+        if not answer.is_settled:
+            return to_json(answer, 202)
+        raise_problem(answer)
+        return answer
+
+    async def turn(self, call: ApiRequest) -> TurnAnswer:
+        """How something stands that was asked before."""
+        query = call.query
+        assert isinstance(query, WhoseQuery), "its row says so"
+        asked = Asked(
+            key_id=call.key.id,
+            user=user_of(call.key, query.user),
+            session=call.path["session"],
+            handle=call.path["turn"],
+        )
+        found = await self.conversations.look(asked)
+        if found is None:
+            raise ApiRefusal(404, "not_found", "there is no such turn", "GET /v1/sessions/{session}/turns lists them.")
+        return found
+
+    async def turns(self, call: ApiRequest) -> TurnsAnswer:
+        """What was asked in a session."""
+        query = call.query
+        assert isinstance(query, SessionsQuery), "its row says so"
+        user, session = user_of(call.key, query.user), call.path["session"]
+        address = address_of_session(call.key.id, user, session)
+        return TurnsAnswer(turns=tuple(await self.conversations.look_back(address, session, user, query.limit)))
+
+    async def sessions(self, call: ApiRequest) -> SessionsAnswer:
+        """The conversations of one of the key's people."""
+        query = call.query
+        assert isinstance(query, SessionsQuery), "its row says so"
+        address = address_of_session(call.key.id, user_of(call.key, query.user), "")
+        found = await self.store.read(partial(api_turns.own_sessions, address=address, limit=query.limit))
+        return SessionsAnswer(
+            sessions=tuple(HeardSessionAnswer(session=row.session, heard_at=row.heard_at) for row in found)
+        )
+
+    async def _stream(self, call: ApiRequest, asked: Asked) -> web.StreamResponse:
+        first = await self.conversations.look(asked)
+        assert first is not None, "it was just said"
+        stream = EventStream(await call.stream(), asyncio.get_running_loop().time)
+        await stream.write(to_event("turn", first.model_dump_json().encode()))
+        told = ""
+
+        async def tell(text: str) -> None:
+            nonlocal told
+            if text == told:
+                await stream.stay_alive()
+            else:
+                await stream.write(_piece(told, text))
+                told = text
+
+        try:
+            answer = await self.conversations.wait(asked, MOST_WAIT_S, tell)
+        except ApiRefusal as refusal:  # the head is sent: what is wrong is an event
+            await stream.write(to_event("error", refusal.problem.model_dump_json().encode()))
+            return stream.response
+        await tell(answer.answer)
+        await stream.write(to_event("done", answer.model_dump_json().encode()))
+        return stream.response
+
+
+def _piece(told: str, text: str) -> bytes:
+    if text.startswith(told):
+        return to_event("delta", Delta(text=text[len(told) :]).model_dump_json().encode())
+    return to_event("replace", Delta(text=text).model_dump_json().encode())
+
+
+def raise_problem(answer: TurnAnswer) -> None:
+    """Say as an error what is no answer.
+
+    Raises:
+        ApiRefusal: its person is not let in, or the agent failed.
+    """
+    if answer.state == "refused":
+        raise ApiRefusal(
+            403, "not_let_in", answer.answer or "this is not taken from this person",
+            "Ask the operator of the gateway.", turn=answer.turn,
+        )  # fmt: skip
+    if answer.retry_after_minutes is not None:
+        raise ApiRefusal(
+            429, "model_busy", answer.answer, "Say /retry in the session then; the turn keeps what was asked.",
+            retry_after_s=60.0 * answer.retry_after_minutes, turn=answer.turn,
+        )  # fmt: skip
+    if answer.state == "failed":
+        raise ApiRefusal(
+            502, "turn_failed", answer.answer or "the agent failed", "Ask again later; /retry in the session.",
+            turn=answer.turn,
+        )  # fmt: skip
+
+
+def chat_routes(handlers: ChatRoutes) -> tuple[ApiRoute, ...]:
+    """The rows of the table."""
+    return (
+        ApiRoute(
+            method="POST", path="/v1/chat", scope=Scope.CHAT, tag="chat", summary="Say something to the agent.",
+            handle=handlers.chat, body=ChatRequest, answer=TurnAnswer, late_status=202, may_stream=True, once=True,
+        ),
+        ApiRoute(
+            method="GET", path="/v1/sessions", scope=Scope.CHAT, tag="chat", summary="Your conversations.",
+            handle=handlers.sessions, query=SessionsQuery, answer=SessionsAnswer,
+        ),
+        ApiRoute(
+            method="GET", path="/v1/sessions/{session}/turns", scope=Scope.CHAT, tag="chat",
+            summary="What was asked in a session.", handle=handlers.turns, query=SessionsQuery, answer=TurnsAnswer,
+        ),
+        ApiRoute(
+            method="GET", path="/v1/sessions/{session}/turns/{turn}", scope=Scope.CHAT, tag="chat",
+            summary="One request and its answer.", handle=handlers.turn, query=WhoseQuery, answer=TurnAnswer,
+        ),
+    )  # fmt: skip

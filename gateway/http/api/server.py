@@ -1,0 +1,257 @@
+"""`/v1` over HTTP: finds the route, asks for the key, reads what was sent by its models, and tells errors in one shape.
+
+What a route does is its handler's matter; connections, Host headers and sizes are the HTTP server's.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import orjson
+import structlog
+from aiohttp import web
+from pydantic import BaseModel, ValidationError
+
+from agent.ports import Principal
+from channels.base import NotPersisted
+from gateway.access.api_keys import Scope, id_of, opens
+from gateway.access.operations import OperationRefused
+from gateway.errors import StoreUnavailable
+from gateway.http.api.docs import docs_page, page_headers
+from gateway.http.api.openapi import openapi_document
+from gateway.http.api.problems import ApiRefusal, from_server
+from gateway.http.api.routes import ApiRequest, ApiRoute, RouteTable
+from gateway.http.api.sse import ClientGone
+from gateway.http.door import Door
+from gateway.store import api_keys
+from gateway.store.api_keys import ApiKey
+from gateway.store.engine import Store
+from gateway.telemetry import FAULTS, series
+
+BASE = "/v1"
+BODY_S = 30.0
+"""A body of 1 MB arrives within this on the slowest line that anybody has."""
+
+_IDEMPOTENCY = re.compile(r"[\x21-\x7e]{1,128}", re.ASCII)
+_HEADER_NAMES = re.compile(r"[A-Za-z0-9, -]{1,1000}", re.ASCII)
+_TAG = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}", re.ASCII)
+
+log = structlog.get_logger()
+
+WhoActs = Callable[[ApiKey, str | None, str | None], Awaitable[Principal]]
+"""Whom a key acts for by the `user` a program names and the locale of its request."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiDeps:
+    """What the API is made of."""
+
+    store: Store
+    routes: Sequence[ApiRoute]
+    principal: WhoActs
+    title: str
+    version: str
+    origins: frozenset[str] = frozenset()  # of pages that may ask: https://app.example.com
+
+
+class ApiServer:
+    """Everything under `/v1`."""
+
+    def __init__(self, deps: ApiDeps) -> None:
+        """The document is made here, once."""
+        self._deps = deps
+        self._table = RouteTable(deps.routes)
+        self.document = openapi_document(deps.routes, deps.title, deps.version)
+        self._open: Mapping[str, tuple[bytes, Mapping[str, str]]] = {
+            f"{BASE}/openapi.json": (orjson.dumps(self.document), {"Content-Type": "application/json"}),
+            f"{BASE}/docs": (docs_page(self.document).encode(), page_headers()),
+        }
+
+    def welcomes(self, origin: str) -> bool:
+        """Whether a page from there may ask."""
+        return origin in self._deps.origins
+
+    async def serve(self, door: Door, request: web.Request) -> web.StreamResponse:
+        """Answer one request, whatever becomes of it, in the one shape."""
+        origin = request.headers.get("Origin")
+        try:
+            if request.method == "OPTIONS" and origin is not None:
+                response: web.StreamResponse = self._preflight(origin, request)
+            else:
+                response = await self._answer(door, request)
+        except ApiRefusal as refusal:
+            response = refusal.to_response()
+        except web.HTTPException as refused:
+            response = from_server(refused).to_response()
+        except OperationRefused as refused:
+            response = ApiRefusal(409, "refused", str(refused), "Look at how things stand, and ask anew.").to_response()
+        except ClientGone as gone:
+            response = gone.response
+        except (NotPersisted, StoreUnavailable):
+            response = _not_now().to_response()
+        except Exception as error:  # noqa: BLE001  one request: recorded here, told to who asked
+            series(FAULTS, "api").inc()
+            log.error("api_request_failed", path=request.path[:200], exc_info=error)
+            response = ApiRefusal(500, "broken", "the gateway failed at this", "Its log has more.").to_response()
+        self._allow(response, origin)
+        return response
+
+    # ------------------------------------------------------------ who asks
+
+    async def _answer(self, door: Door, request: web.Request) -> web.StreamResponse:
+        if request.method in {"GET", "HEAD"} and request.path in self._open:
+            body, headers = self._open[request.path]
+            return web.Response(body=body, headers=headers)
+        method = "GET" if request.method == "HEAD" else request.method
+        route, path = self._table.find(method, request.path)
+        key = await self._authenticate(request, route.scope)
+        body_model = await _read_body(request, route.body)
+        call = ApiRequest(
+            key=key,
+            path=path,
+            query=_read_query(request, route.query),
+            body=body_model,
+            idempotency_key=_idempotency_of(request) if route.once else None,
+            locale=_locale_of(request),
+            headers=request.headers,
+            principal=lambda user: self._deps.principal(key, user, _locale_of(request)),
+            stream=partial(self._begin_stream, request),
+            end_with_client=partial(door.end_with, request),
+        )
+        return _to_response(route, await route.handle(call))
+
+    async def _authenticate(self, request: web.Request, scope: Scope) -> ApiKey:
+        mend = "Make one with `tenk keys create NAME --scope chat`; send it as `Authorization: Bearer KEY`."
+        kind, _, text = request.headers.get("Authorization", "").partition(" ")
+        text = text.strip()
+        if kind.lower() != "bearer" or not text:
+            raise ApiRefusal(401, "key_missing", "this needs a key", mend)
+        id_ = id_of(text)
+        key = await self._deps.store.read(partial(api_keys.find, id_=id_)) if id_ else None
+        if not opens(key, text) or key is None:
+            raise ApiRefusal(401, "key_refused", "this is no key, or it was revoked", mend)
+        if scope not in key.scopes:
+            raise ApiRefusal(
+                403, "scope_missing", f"the key {key.id} does not open this", f"Make a key with --scope {scope.value}."
+            )
+        return key
+
+    # ------------------------------------------------------------ pages of others
+
+    def _preflight(self, origin: str, request: web.Request) -> web.Response:
+        if not self.welcomes(origin):
+            raise _foreign()
+        asked = request.headers.get("Access-Control-Request-Headers", "")
+        allowed = asked if _HEADER_NAMES.fullmatch(asked) else "Authorization, Content-Type, Idempotency-Key"
+        return web.Response(
+            status=204,
+            headers={
+                "Access-Control-Allow-Methods": "GET, POST",
+                "Access-Control-Allow-Headers": allowed,
+                "Access-Control-Max-Age": "600",
+            },
+        )
+
+    def _allow(self, response: web.StreamResponse, origin: str | None) -> None:
+        """Let a listed page's script read the answer; to all others the browser says nothing of it."""
+        if response.prepared:
+            return
+        if origin is not None and self.welcomes(origin):
+            response.headers["Access-Control-Allow-Origin"] = origin
+            response.headers["Access-Control-Expose-Headers"] = "Retry-After, X-Tenk-Turn"
+        response.headers["Vary"] = "Origin"
+        response.headers.setdefault("X-Content-Type-Options", "nosniff")
+
+    async def _begin_stream(self, request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse(
+            headers={"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+        )
+        self._allow(response, request.headers.get("Origin"))
+        await response.prepare(request)
+        return response
+
+
+# ---------------------------------------------------------------- what was sent
+
+
+async def _read_body(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
+    if model is None:
+        return None
+    if request.content_type != "application/json":
+        raise ApiRefusal(415, "media_type", "the body has to be JSON", "Send `Content-Type: application/json`.")
+    try:
+        async with asyncio.timeout(BODY_S):
+            raw = await request.read()
+    except TimeoutError:
+        raise web.HTTPRequestTimeout(text="the body did not come in time") from None
+    try:
+        return model.model_validate_json(raw)
+    except ValidationError as error:
+        raise _invalid(error) from None
+
+
+def _read_query(request: web.Request, model: type[BaseModel] | None) -> BaseModel | None:
+    names = list(request.query.keys())
+    if model is None:
+        if names:
+            raise ApiRefusal(422, "bad_request", "nothing is asked in the query here", "Leave it out.", param="query")
+        return None
+    if len(names) != len(set(names)):
+        raise ApiRefusal(422, "bad_request", "a name stands twice in the query", "Say it once.", param="query")
+    try:
+        return model.model_validate(dict(request.query))
+    except ValidationError as error:
+        raise _invalid(error) from None
+
+
+def _invalid(error: ValidationError) -> ApiRefusal:
+    first = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    if first["type"] == "json_invalid":
+        return ApiRefusal(400, "bad_json", first["msg"][:300], "Send JSON (RFC 8259), in UTF-8.")
+    where = ".".join(map(str, first["loc"]))[:200]
+    return ApiRefusal(
+        422, "bad_request", f"{where}: {first['msg']}"[:500], "See /v1/docs for the fields.", param=where or None
+    )
+
+
+def _idempotency_of(request: web.Request) -> str | None:
+    given = request.headers.get("Idempotency-Key")
+    if given is not None and not _IDEMPOTENCY.fullmatch(given):
+        raise ApiRefusal(
+            422, "bad_request", "an Idempotency-Key has 1 to 128 printable ASCII characters, no blanks",
+            "Send a UUID.", param="Idempotency-Key",
+        )  # fmt: skip
+    return given
+
+
+def _locale_of(request: web.Request) -> str | None:
+    first = request.headers.get("Accept-Language", "").split(",")[0].split(";")[0].strip()
+    return first if _TAG.fullmatch(first) else None
+
+
+def _to_response(route: ApiRoute, answer: BaseModel | web.StreamResponse) -> web.StreamResponse:
+    if isinstance(answer, web.StreamResponse):
+        return answer
+    return to_json(answer, route.status)
+
+
+def to_json(answer: BaseModel, status: int = 200) -> web.Response:
+    """A model as it is answered."""
+    return web.Response(
+        body=answer.model_dump_json().encode(),
+        status=status,
+        content_type="application/json",
+        headers={"Cache-Control": "no-store"},
+    )
+
+
+def _not_now() -> ApiRefusal:
+    return ApiRefusal(503, "not_now", "the store does not take this just now", "Ask again soon.", retry_after_s=2.0)
+
+
+def _foreign() -> ApiRefusal:
+    return ApiRefusal(
+        403, "origin_refused", "pages from there may not ask", "Add the origin to http.cors_origins, if it is yours."
+    )

@@ -1,0 +1,52 @@
+"""Server-sent events: one answer that is written piece by piece, with a sign of life where there is nothing to tell."""
+
+import asyncio
+from collections.abc import Callable
+
+from aiohttp import web
+
+WRITE_S = 10.0
+ALIVE_EVERY_S = 15.0
+STILL_HERE = b": still here\n\n"
+
+
+class ClientGone(Exception):
+    """Nobody reads the stream any more."""
+
+    def __init__(self, response: web.StreamResponse) -> None:
+        """The response as far as it was written."""
+        super().__init__("the client went away, or reads nothing")
+        self.response = response
+
+
+class EventStream:
+    """One stream."""
+
+    def __init__(self, response: web.StreamResponse, now_s: Callable[[], float]) -> None:
+        """The response is begun; `now_s` is monotonic."""
+        self.response = response
+        self._now_s = now_s
+        self._written_s = now_s()
+
+    async def write(self, piece: bytes) -> None:
+        """Write an event.
+
+        Raises:
+            ClientGone: nobody takes it.
+        """
+        try:
+            async with asyncio.timeout(WRITE_S):
+                await self.response.write(piece)
+        except (ConnectionError, TimeoutError):
+            raise ClientGone(self.response) from None
+        self._written_s = self._now_s()
+
+    async def stay_alive(self) -> None:
+        """Write a comment where nothing was written for a while: proxies close what is silent."""
+        if self._now_s() - self._written_s >= ALIVE_EVERY_S:
+            await self.write(STILL_HERE)
+
+
+def to_event(name: str, data: bytes) -> bytes:
+    """One event; `data` is one line of JSON."""
+    return b"event: " + name.encode() + b"\ndata: " + data + b"\n\n"

@@ -1,0 +1,134 @@
+"""What a program asked and what came of it, as the API shows it. Pure: from rows of the store to models."""
+
+import math
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Literal
+
+from pydantic import Field
+
+from agent.transcript import JournalEvent, ModelResponded, ToolReturned, TurnEnded
+from gateway.http.api.routes import ApiModel
+from gateway.store.api_turns import AskedTurn
+from gateway.store.inbox import Outcome
+
+TurnState = Literal["queued", "running", "waiting", "done", "stopped", "refused", "failed"]
+
+FAILURES = frozenset({"model_error", "context_exhausted"})
+"""How turns end that have no answer but an apology."""
+
+
+class UsedTool(ApiModel):
+    """A tool that the agent used."""
+
+    name: str
+    outcome: str = Field(description="done, failed, skipped, unknown or denied.")
+
+
+class TokensUsed(ApiModel):
+    """Tokens of a turn; none where nobody counted them."""
+
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+class TurnAnswer(ApiModel):
+    """One request to the agent, and its answer as far as there is one."""
+
+    turn: str = Field(description="Its id within its session: fetch it under this.")
+    session: str
+    user: str
+    state: TurnState = Field(
+        description="queued, running; waiting (the agent asks its person something: say it in the session); "
+        "done, stopped, refused (its person is not let in, or asks too much), failed."
+    )
+    answer: str = Field(description="Markdown; empty while there is none.")
+    tools: tuple[UsedTool, ...]
+    provider: str | None = Field(description="Who ran the model: openai, anthropic, offline; none: no model was asked.")
+    model: str | None
+    usage: TokensUsed
+    reason: str | None = Field(description="How the turn ended: completed, max_steps, timeout and so on.")
+    retry_after_minutes: int | None = Field(None, description="Of a turn that failed because the model is busy.")
+    asked_at: datetime
+    ended_at: datetime | None
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether there is nothing more to wait for."""
+        return self.state not in {"queued", "running"}
+
+
+class TurnsAnswer(ApiModel):
+    """What was asked in a session, newest first."""
+
+    turns: tuple[TurnAnswer, ...]
+
+
+def to_turn_answer(asked: AskedTurn, user: str) -> TurnAnswer:
+    """The request as a program sees it."""
+    row = asked.row
+    session, _, handle = row.message_id.partition("/")
+    state = _state(asked)
+    provider, model = _model_of(asked.events)
+    return TurnAnswer(
+        turn=handle,
+        session=session,
+        user=user,
+        state=state,
+        answer=_answer(asked, state),
+        tools=tuple(
+            UsedTool(name=event.name, outcome=event.outcome.value)
+            for event in asked.events
+            if isinstance(event, ToolReturned)
+        ),
+        provider=provider,
+        model=model,
+        usage=TokensUsed(input_tokens=asked.tokens.input_tokens, output_tokens=asked.tokens.output_tokens),
+        reason=asked.end_reason,
+        retry_after_minutes=_busy_minutes(asked.events),
+        asked_at=row.admitted_at,
+        ended_at=row.done_at,
+    )
+
+
+def _state(asked: AskedTurn) -> TurnState:
+    outcome = asked.row.outcome
+    if outcome is None:
+        if asked.row.turn_id is None:
+            return "queued"
+        return "waiting" if asked.parked else "running"
+    if outcome == Outcome.REFUSED:
+        return "refused"
+    if outcome == Outcome.FAILED or asked.end_reason in FAILURES:
+        return "failed"
+    if outcome in {Outcome.CLEARED, Outcome.REPLACED, Outcome.CONTEXT} or asked.end_reason == "stopped":
+        return "stopped"
+    if asked.row.turn_id is not None and asked.end_reason is None:
+        return "waiting" if asked.parked else "running"
+    return "done"
+
+
+def _answer(asked: AskedTurn, state: TurnState) -> str:
+    if state in {"queued", "running"}:
+        return ""
+    ended = next((event for event in reversed(asked.events) if isinstance(event, TurnEnded)), None)
+    if ended is not None:
+        return ended.text
+    if state == "waiting":
+        return asked.said[-1] if asked.said else ""
+    return "\n\n".join(asked.said)
+
+
+def _busy_minutes(events: Iterable[JournalEvent]) -> int | None:
+    """In how many minutes the model may be asked again that was busy, whole ones, at least one."""
+    busy_s = next((event.busy_s for event in events if isinstance(event, TurnEnded)), None)
+    return None if busy_s is None else max(1, math.ceil(busy_s / 60))
+
+
+def _model_of(events: Iterable[JournalEvent]) -> tuple[str | None, str | None]:
+    """Who answered last, as provider and model."""
+    name = next((event.model for event in reversed(tuple(events)) if isinstance(event, ModelResponded)), "")
+    if not name:
+        return None, None
+    provider, _, model = name.partition(":")
+    return provider, model or provider

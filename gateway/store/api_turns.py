@@ -1,0 +1,186 @@
+"""What programs asked over the API and what came of it, read for them: rows of the inbox, their turns, what was said.
+
+Plain functions over a connection; nothing changes here. Whose a row is is its chat's to say: it holds the key's id.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from agent.transcript import JournalEvent
+from channels.messages import INBOUND_EVENT, Address, InboundMessage
+from gateway.store.journal import events_of_turn
+from gateway.store.outbox import IS_FAILED, Action
+from gateway.store.tables.traffic import chats, inbox, outbox
+from gateway.store.tables.turns import sessions, turns, usage
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSums:
+    """Tokens of one turn; None where nobody counted them."""
+
+    input_tokens: int | None
+    output_tokens: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class AskedRow:
+    """One thing a program said, as it stands now."""
+
+    id: int
+    message_id: str
+    outcome: str | None
+    detail: str | None
+    turn_id: str | None
+    admitted_at: datetime
+    done_at: datetime | None
+    text: str | None  # None: not kept any more
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTurn:
+    """It with what came of it."""
+
+    row: AskedRow
+    end_reason: str | None = None  # of its turn; None: it runs, or there is none
+    parked: bool = False
+    events: tuple[JournalEvent, ...] = ()
+    said: tuple[str, ...] = ()  # as plain text, in order, placeholders left out
+    tokens: TokenSums = TokenSums(None, None)
+
+
+_columns = (
+    inbox.c.id, inbox.c.message_id, inbox.c.outcome, inbox.c.detail, inbox.c.turn_id, inbox.c.admitted_at,
+    inbox.c.done_at, inbox.c.payload,
+)  # fmt: skip
+
+
+def _of(address: Address) -> sa.ColumnElement[bool]:
+    return sa.and_(inbox.c.channel == address.channel, inbox.c.account == address.account, inbox.c.chat == address.chat)
+
+
+def find_asked(connection: sa.Connection, address: Address, message_id: str) -> tuple[AskedRow | None, int]:
+    """The newest row of this message, and how many there are: one that was over a bound may be said again."""
+    query = sa.select(*_columns).where(_of(address), inbox.c.message_id == message_id)
+    rows = connection.execute(query.order_by(inbox.c.id.desc()).limit(100)).all()
+    return (_to_asked_row(rows[0]) if rows else None), len(rows)
+
+
+def load_turn(connection: sa.Connection, address: Address, message_id: str) -> AskedTurn | None:
+    """What was asked with all that came of it; None where nobody asked it."""
+    row, _ = find_asked(connection, address, message_id)
+    return None if row is None else _with_turn(connection, row)
+
+
+def load_turns(connection: sa.Connection, address: Address, prefix: str, limit: int) -> list[AskedTurn]:
+    """What was asked under message ids that begin so, newest first."""
+    query = sa.select(*_columns).where(_of(address), inbox.c.message_id.startswith(prefix, autoescape=True))
+    rows = connection.execute(query.order_by(inbox.c.id.desc()).limit(limit)).all()
+    return [_with_turn(connection, _to_asked_row(row)) for row in rows]
+
+
+def _to_asked_row(row: Any) -> AskedRow:
+    text = None
+    if row.payload:
+        event = INBOUND_EVENT.validate_json(row.payload)
+        text = event.text if isinstance(event, InboundMessage) else None
+    return AskedRow(
+        row.id, row.message_id or "", row.outcome, row.detail, row.turn_id, row.admitted_at, row.done_at, text
+    )
+
+
+def _with_turn(connection: sa.Connection, row: AskedRow) -> AskedTurn:
+    if row.turn_id is None:
+        return AskedTurn(row, said=_texts_of(connection, outbox.c.cause == f"inbox:{row.id}"))
+    turn = connection.execute(sa.select(turns).where(turns.c.id == row.turn_id)).first()
+    causes = sa.or_(
+        outbox.c.cause == row.turn_id,
+        outbox.c.cause.startswith(f"{row.turn_id}."),
+        outbox.c.cause == f"inbox:{row.id}",
+    )
+    counted = sa.select(sa.func.sum(usage.c.input_tokens), sa.func.sum(usage.c.output_tokens))
+    tokens = connection.execute(counted.where(usage.c.turn_id == row.turn_id)).one()
+    return AskedTurn(
+        row,
+        None if turn is None else turn.end_reason,
+        turn is not None and turn.parked_at is not None,
+        events_of_turn(connection, row.turn_id),
+        _texts_of(connection, causes),
+        TokenSums(*(None if count is None else int(count) for count in tokens)),
+    )
+
+
+def _texts_of(connection: sa.Connection, which: sa.ColumnElement[bool]) -> tuple[str, ...]:
+    query = sa.select(outbox.c.plain).where(which, outbox.c.action != Action.PLACEHOLDER, outbox.c.secret_ref.is_(None))
+    return tuple(connection.execute(query.order_by(outbox.c.id)).scalars())
+
+
+@dataclass(frozen=True, slots=True)
+class HeardSession:
+    """A conversation of one person over the API."""
+
+    session: str
+    heard_at: datetime  # within an hour
+
+
+def own_sessions(connection: sa.Connection, address: Address, limit: int) -> list[HeardSession]:
+    """The conversations of one of a key's people, those heard last first."""
+    query = sa.select(chats.c.thread, chats.c.heard_at).where(
+        chats.c.channel == address.channel, chats.c.account == address.account, chats.c.chat == address.chat
+    )
+    found = connection.execute(query.order_by(chats.c.heard_at.desc(), chats.c.thread).limit(limit))
+    return [HeardSession(row.thread, row.heard_at) for row in found if row.thread]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredSession:
+    """A conversation as the operator sees it."""
+
+    id: str
+    key: str
+    generation: int
+    mode: str
+    title: str | None
+    created_at: datetime
+
+
+def newest_sessions(connection: sa.Connection, tenant: str, limit: int) -> list[StoredSession]:
+    """A tenant's conversations on every channel, the youngest first."""
+    columns = (
+        sessions.c.id, sessions.c.key, sessions.c.generation, sessions.c.mode, sessions.c.title, sessions.c.created_at
+    )  # fmt: skip
+    query = sa.select(*columns).where(sessions.c.tenant_id == tenant).order_by(sessions.c.id.desc()).limit(limit)
+    return [StoredSession(*row) for row in connection.execute(query)]
+
+
+@dataclass(frozen=True, slots=True)
+class FailedPart:
+    """A part of something said that needs an operator: refused for good, or nobody knows."""
+
+    id: int
+    state: str  # unknown | dead
+    address: Address
+    error: str | None
+    attempts: int
+    created_at: datetime
+
+
+def failed_parts(connection: sa.Connection, tenant: str, limit: int) -> Sequence[FailedPart]:
+    """Parts that were given up or whose sending is unknown, the newest first; never what they say."""
+    found = connection.execute(
+        sa.select(outbox).where(IS_FAILED, outbox.c.tenant_id == tenant).order_by(outbox.c.id.desc()).limit(limit)
+    )
+    return [
+        FailedPart(
+            row.id,
+            row.state,
+            Address(row.channel, row.account, row.chat, row.thread),
+            row.error,
+            row.attempts,
+            row.created_at,
+        )
+        for row in found
+    ]

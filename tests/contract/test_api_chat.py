@@ -1,0 +1,249 @@
+"""`/v1/chat` over real HTTP: a request is a durable message, answered once, whether its program waits or not."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.api import ApiProgram, api_house
+from tests.fakes.model_server import Call, Fault, Reply
+
+
+async def test_an_answer_comes_with_what_it_took(tmp_path: Path) -> None:
+    """Who answered, with which tools and tokens, stands beside the words."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        here.model.script(Reply(calls=(Call("get_user_skills"),)), Reply("You play nothing *yet*."))
+        status, turn = await program.say("what do I play?")
+    assert (200, "done", "You play nothing *yet*.") == (status, turn["state"], turn["answer"])
+    assert [{"name": "get_user_skills", "outcome": "done"}] == turn["tools"]
+    assert ("openai", "api", "completed") == (turn["provider"], turn["model"], turn["reason"])
+    assert {"input_tokens": 200, "output_tokens": 20} == turn["usage"]
+
+
+async def test_the_same_request_again_is_the_same_turn(tmp_path: Path) -> None:
+    """Five at once, and one afterwards, under one Idempotency-Key are said once; another text under it is refused."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        many = await asyncio.gather(*(program.say("hello", once="k-1") for _ in range(5)))  # noqa: TID251  a client's
+        again = await program.say("hello", once="k-1")
+        refused, problem = await program.say("something else", once="k-1")
+        other = await program.say("hello", once="k-2")
+        asked = len(here.model.requests)
+    assert 1 == len({turn["turn"] for _, turn in [*many, again]})
+    assert {(200, "A short answer.")} == {(status, turn["answer"]) for status, turn in [*many, again]}
+    assert (422, "idempotency_mismatch") == (refused, problem["error"]["code"])
+    assert other[1]["turn"] != again[1]["turn"]
+    assert 2 == asked
+
+
+async def test_a_program_that_goes_away_leaves_a_turn_that_is_answered(tmp_path: Path) -> None:
+    """Its answer is fetched later, under the session."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        here.model.script(Reply("I went on.", delay_s=0.5))
+        asking = asyncio.ensure_future(program.say("are you there?"))  # noqa: TID251  a client that is cut off
+        await here.until_asked()
+        asking.cancel()
+        with suppress(asyncio.CancelledError):
+            await asking
+        (turn,) = (await program.get("/v1/sessions/main/turns"))["turns"]
+        turn = await program.settled(f"/v1/sessions/main/turns/{turn['turn']}")
+    assert ("done", "I went on.") == (turn["state"], turn["answer"])
+
+
+async def test_who_does_not_wait_fetches(tmp_path: Path) -> None:
+    """`wait_s` 0 is answered 202 at once; the turn is where it says."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        here.model.script(Reply("Done.", delay_s=0.3))
+        status, turn = await program.say("take your time", wait_s=0, session="slow")
+        assert (202, "slow", "") == (status, turn["session"], turn["answer"])
+        turn = await program.settled(f"/v1/sessions/slow/turns/{turn['turn']}")
+        missing, problem = await program.ask("GET", "/v1/sessions/slow/turns/t-nothing")
+    assert "Done." == turn["answer"]
+    assert (404, "not_found") == (missing, problem["error"]["code"])
+
+
+async def test_what_was_asked_before_a_restart_is_answered_after_it(tmp_path: Path) -> None:
+    """The request stands in the store, not in the process."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        key = program.key
+        here.model.script(Fault(hang=True))
+        _, turn = await program.say("remember me", wait_s=0, once="k-9")
+        await here.until_asked()
+    async with api_house(tmp_path) as here:
+        program = ApiProgram(here, key)
+        status, again = await program.say("remember me", once="k-9")
+    assert (200, turn["turn"], "A short answer.") == (status, again["turn"], again["answer"])
+
+
+async def test_a_stream_says_the_answer_as_it_is_written(tmp_path: Path) -> None:
+    """Its deltas, put together, are the answer; the first event names the turn, the last has all of it."""
+    text = "Word by word, " * 20 + "done."
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        here.model.script(Reply(text, chunk_chars=7, chunk_delay_s=0.01))
+        events = await program.events("/v1/chat", {"message": "slowly", "stream": True})
+    names = [name for name, _ in events]
+    assert ("turn", "done") == (names[0], names[-1])
+    assert len(names) > 4
+    assert text == "".join(data["text"] for name, data in events if name == "delta")
+    assert (text, "done") == (events[-1][1]["answer"], events[-1][1]["state"])
+
+
+async def test_what_turns_out_void_is_replaced(tmp_path: Path) -> None:
+    """The model's words before a tool are no answer: a reader of the stream is told so."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        talk = "Let me look at your skills before I say anything about them. "
+        here.model.script(
+            Reply(talk * 3, calls=(Call("get_user_skills"),), chunk_delay_s=0.03), Reply("None.", delay_s=0.3)
+        )
+        events = await program.events("/v1/chat", {"message": "which skills?", "stream": True})
+    shown = ""
+    for name, data in events:
+        shown = {"delta": shown + data.get("text", ""), "replace": data.get("text", "")}.get(name, shown)
+    assert "None." == shown == events[-1][1]["answer"]
+
+
+async def test_commands_and_data_are_one_persons(tmp_path: Path) -> None:
+    """A command is answered as in a chat; what it changed is read over the API, by its own person alone."""
+    async with api_house(tmp_path) as here:
+        program, other = await here.program(), await here.program()
+        status, turn = await program.say("/log 45m guitar", user="ana")
+        assert (200, "done", []) == (status, turn["state"], here.model.requests)
+        await program.ask("POST", "/v1/practice", json={"skill": "guitar", "minutes": 15, "user": "ana"})
+        ana = await program.get("/v1/practice?user=ana")
+        assert 0 == (await program.get("/v1/practice?user=ben"))["total_minutes"]
+        assert 0 == (await other.get("/v1/practice?user=ana"))["total_minutes"]
+        assert [] == (await other.get("/v1/sessions/main/turns?user=ana"))["turns"]
+        status, _ = await other.ask("GET", f"/v1/sessions/main/turns/{turn['turn']}?user=ana")
+    assert "guitar" in turn["answer"]
+    assert (60, ["guitar", "guitar"]) == (ana["total_minutes"], [entry["skill"] for entry in ana["sessions"]])
+    assert 404 == status
+
+
+async def test_sessions_remember_each_by_itself(tmp_path: Path) -> None:
+    """What was said in one conversation is not in the prompt of another."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        await program.say("my secret is 4711", session="one")
+        await program.say("hello", session="two")
+        await program.say("hello again", session="one")
+        told = [str(request.body["messages"]) for request in here.model.requests]
+        sessions = await program.get("/v1/sessions")
+    assert [True, False, True] == ["4711" in text for text in told]
+    assert {"one", "two"} == {session["session"] for session in sessions["sessions"]}
+
+
+async def test_practice_is_logged_once(tmp_path: Path) -> None:
+    """An Idempotency-Key holds for entries, too; what the rules refuse says why."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        entry = {"json": {"skill": "cello", "minutes": 30}, "headers": {"Idempotency-Key": "e-1"}}
+        first = await program.ask("POST", "/v1/practice", **entry)
+        assert first == await program.ask("POST", "/v1/practice", **entry)
+        practised = await program.get("/v1/practice?skill=cello")
+        ahead = {"json": {"skill": "cello", "minutes": 30, "day": "2999-01-01"}}
+        status, problem = await program.ask("POST", "/v1/practice", **ahead)
+        skills = await program.get("/v1/skills")
+    assert 30 == practised["total_minutes"] == skills["skills"][0]["total_minutes"]
+    assert (409, "refused") == (status, problem["error"]["code"])
+
+
+async def test_a_plan_is_written_in_a_turn_and_read_by_its_week(tmp_path: Path) -> None:
+    """/plan over the API writes it, as everywhere; then it is data."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        await program.say("/log 45m guitar")
+        here.model.script(Reply("## Plan\nScales on Monday."))
+        status, _ = await program.say("/plan")
+        plans = await program.get("/v1/plans")
+        current, problem = await program.ask("GET", "/v1/plans/current?day=2020-01-01")
+    assert 200 == status
+    assert "Scales on Monday." in plans["plans"][0]["content"]
+    assert (404, "not_found") == (current, problem["error"]["code"])
+
+
+async def test_too_much_is_a_typed_429(tmp_path: Path) -> None:
+    """It says in how many minutes to come back; what was refused is no turn that somebody waits for."""
+    async with api_house(tmp_path, per_min=1) as here:
+        program = await here.program()
+        for _ in range(3):
+            async with program.http.post(f"{here.url}/v1/chat", json={"message": "hello"}) as answer:
+                body = await answer.json()
+                found, problem = (answer.status, "Retry-After" in answer.headers), body.get("error")
+    assert (429, True) == found
+    assert ("too_many_messages", True) == (problem["code"], problem["retry_after_minutes"] >= 1)
+
+
+async def test_a_model_that_fails_is_an_error_with_its_turn(tmp_path: Path) -> None:
+    """Its person's words come along; the turn is there to be fetched."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        here.model.script(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
+        status, body = await program.say("hello")
+        problem = body["error"]
+        turn = await program.get(f"/v1/sessions/main/turns/{problem['turn']}")
+    assert (502, "turn_failed", "failed") == (status, problem["code"], turn["state"])
+    assert problem["message"] == turn["answer"] != ""
+
+
+async def test_a_busy_model_is_a_typed_429(tmp_path: Path) -> None:
+    """Its own time to wait comes on in whole minutes; /retry in the session asks it again."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        here.model.script(Fault(status=429, headers={"Retry-After": "150"}, body={"error": {"message": "slow down"}}))
+        async with program.http.post(f"{here.url}/v1/chat", json={"message": "hello"}) as answer:
+            problem, after = (await answer.json())["error"], answer.headers["Retry-After"]
+        status, turn = await program.ask("GET", f"/v1/sessions/main/turns/{problem['turn']}")
+    assert (429, "model_busy", 3, "180") == (answer.status, problem["code"], problem["retry_after_minutes"], after)
+    assert "3 min" in problem["message"]
+    assert (200, "failed", 3) == (status, turn["state"], turn["retry_after_minutes"])
+
+
+@pytest.mark.parametrize("listed", [True, False])
+async def test_an_operator_may_list_who_is_heard(tmp_path: Path, *, listed: bool) -> None:
+    """With an allowlist for the account only those on it are answered, by chat and by data."""
+    async with api_house(tmp_path) as here:
+        key = await here.key()
+    id_ = key.split("-")[1]
+    allow = f'allow = ["api:{id_}:ana"]' if listed else ""
+    config = f'[access.accounts."api:main"]\ndirect = "allowlist"\n{allow}\n'
+    async with api_house(tmp_path, config=config) as here:
+        program = ApiProgram(here, key)
+        said, _ = await program.say("hello", user="ana")
+        read, _ = await program.ask("GET", "/v1/skills?user=ana")
+        other, problem = await program.say("hello", user="ben")
+    assert (200 if listed else 403) == said == read
+    assert (403, "not_let_in") == (other, problem["error"]["code"])
+
+
+async def test_a_key_for_somebody_speaks_as_them(tmp_path: Path) -> None:
+    """What they practised elsewhere is theirs here; the key speaks for nobody else."""
+    async with api_house(tmp_path) as here:
+        first = await here.program()
+        await first.say("/log 45m guitar", user="ana")
+        sender = f"api:{first.key.split('-')[1]}:ana"
+        program = await here.program(who=sender)
+        practised = await program.get("/v1/practice")
+        status, problem = await program.say("hello", user="ben")
+        said, _ = await program.say("hello")
+    assert 45 == practised["total_minutes"]
+    assert (403, "user_not_yours", 200) == (status, problem["error"]["code"], said)
+
+
+async def test_who_is_blocked_is_not_heard(tmp_path: Path) -> None:
+    """An operator's key blocks a person; from then on neither chat nor data answer them."""
+    async with api_house(tmp_path) as here:
+        program, operator = await here.program(), await here.program("read operate")
+        await program.say("hello", user="ana")
+        (ana,) = (await operator.get("/v1/users"))["users"]
+        status, blocked = await operator.ask("POST", f"/v1/users/{ana['user']}/block")
+        said, problem = await program.say("hello again", user="ana")
+        read, _ = await program.ask("GET", "/v1/practice?user=ana")
+    assert (200, "blocked") == (status, blocked["role"])
+    assert (403, "not_let_in", 403) == (said, problem["error"]["code"], read)

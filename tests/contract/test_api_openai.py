@@ -1,0 +1,112 @@
+"""OpenAI's own client talks to the agent as it does to a model."""
+
+from pathlib import Path
+
+import openai
+import pytest
+from openai.types.chat import ChatCompletionMessageParam
+
+from tests.fakes.api import ApiHouse, api_house
+from tests.fakes.model_server import Fault, Reply
+
+
+def client_of(here: ApiHouse, key: str) -> openai.AsyncOpenAI:
+    """The official client, with nothing set but where and who."""
+    return openai.AsyncOpenAI(base_url=f"{here.url}/v1", api_key=key, timeout=30.0)
+
+
+async def test_a_completion_is_the_agents_answer(tmp_path: Path) -> None:
+    """Words, reason and tokens stand where the client looks for them."""
+    async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
+        here.model.script(Reply("Begin with *scales*."))
+        answer = await client.chat.completions.create(
+            model="gpt-5-mini", messages=[{"role": "user", "content": "how do I begin?"}], temperature=0.2
+        )
+        models = [model.id async for model in client.models.list()]
+        model = await client.models.retrieve("coach")
+    assert ("Begin with *scales*.", "stop") == (answer.choices[0].message.content, answer.choices[0].finish_reason)
+    assert answer.usage is not None
+    assert (100, 10, "gpt-5-mini") == (answer.usage.prompt_tokens, answer.usage.completion_tokens, answer.model)
+    assert (["coach"], "coach") == (models, model.id)
+
+
+async def test_a_stream_is_the_same_answer_in_pieces(tmp_path: Path) -> None:
+    """It ends with its reason, and with its tokens where they are asked for."""
+    text = "A little every day. " * 12
+    async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
+        here.model.script(Reply(text, chunk_chars=9, chunk_delay_s=0.02))
+        stream = await client.chat.completions.create(
+            model="coach",
+            messages=[{"role": "user", "content": "tell me more"}],
+            stream=True,
+            stream_options={"include_usage": True},
+        )
+        chunks = [chunk async for chunk in stream]
+    pieces = [choice.delta.content or "" for chunk in chunks for choice in chunk.choices]
+    reasons = [choice.finish_reason for chunk in chunks for choice in chunk.choices if choice.finish_reason]
+    assert text.strip() == "".join(pieces)
+    assert len([piece for piece in pieces if piece]) > 2
+    assert (["stop"], 110) == (reasons, chunks[-1].usage.total_tokens if chunks[-1].usage else None)
+
+
+async def test_a_conversation_goes_on_where_it_was(tmp_path: Path) -> None:
+    """A client that sends all of it each time says only what is new; the agent's own memory has the rest, once."""
+    async with api_house(tmp_path) as here, client_of(here, await here.key()) as client:
+        here.model.script(Reply("Noted: 4711."), Reply("4711."), Reply("I know of none."))
+        talk: list[ChatCompletionMessageParam] = [{"role": "user", "content": "my number is 4711"}]
+        first = await client.chat.completions.create(model="coach", messages=talk)
+        talk += [
+            {"role": "assistant", "content": first.choices[0].message.content},
+            {"role": "user", "content": [{"type": "text", "text": "which number?"}]},
+        ]
+        second = await client.chat.completions.create(model="coach", messages=talk)
+        other = await client.chat.completions.create(
+            model="coach", messages=[{"role": "user", "content": "do you know a number of mine?"}]
+        )
+        prompts = [str(request.body["messages"]) for request in here.model.requests]
+    assert ("4711.", "I know of none.") == (second.choices[0].message.content, other.choices[0].message.content)
+    assert 1 == prompts[1].count("my number is 4711")
+    assert "4711" not in prompts[2]
+
+
+async def test_what_it_cannot_do_is_the_clients_own_error(tmp_path: Path) -> None:
+    """Each refusal is the exception that the client has for it, with our words."""
+    async with api_house(tmp_path) as here:
+        hello: list[ChatCompletionMessageParam] = [{"role": "user", "content": "hello"}]
+        async with client_of(here, "tenk-aaaaaaaa-" + "0" * 32) as stranger:
+            with pytest.raises(openai.AuthenticationError, match="no key"):
+                await stranger.chat.completions.create(model="coach", messages=hello)
+        async with client_of(here, await here.key("read")) as reader:
+            with pytest.raises(openai.PermissionDeniedError, match="does not open"):
+                await reader.chat.completions.create(model="coach", messages=hello)
+        async with client_of(here, await here.key()) as client:
+            tool = {"type": "function", "function": {"name": "f", "parameters": {}}}
+            with pytest.raises(openai.BadRequestError, match="its own tools"):
+                await client.chat.completions.create(model="coach", messages=hello, tools=[tool])  # type: ignore[list-item]  a tool as JSON
+            with pytest.raises(openai.UnprocessableEntityError, match="no user message"):
+                await client.chat.completions.create(
+                    model="coach", messages=[*hello, {"role": "assistant", "content": "Hi."}]
+                )
+            here.model.script(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
+            with pytest.raises(openai.InternalServerError) as failed:
+                await client.chat.completions.create(model="coach", messages=hello)
+            asked = len(here.model.requests)
+            here.model.script(*[Fault(status=400, body={"error": {"message": "no"}})] * 4)
+            stream = await client.chat.completions.create(model="coach", messages=hello, stream=True)
+            with pytest.raises(openai.APIError):
+                [chunk async for chunk in stream]
+    assert (502, True) == (failed.value.status_code, asked >= 1)
+
+
+async def test_the_clients_own_retry_is_said_once(tmp_path: Path) -> None:
+    """What it asks again, because its connection broke, is the turn that is there; a new request is a new one."""
+    async with api_house(tmp_path) as here:
+        program = await here.program()
+        body = {"model": "coach", "messages": [{"role": "user", "content": "hello"}]}
+        _, first = await program.ask("POST", "/v1/chat/completions", json=body)
+        retry = {"X-Stainless-Retry-Count": "1"}
+        _, again = await program.ask("POST", "/v1/chat/completions", json=body, headers=retry)
+        _, third = await program.ask("POST", "/v1/chat/completions", json=body)
+        asked = len(here.model.requests)
+    assert first["id"] == again["id"] != third["id"]
+    assert 2 == asked

@@ -1,0 +1,152 @@
+"""The real gateway with nothing but its API in front, and a model server behind; keys as an operator makes them."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+
+from gateway.app import Gateway
+from gateway.config.settings import load
+from gateway.ops.control_client import call
+from gateway.store.engine import Store
+from tests.fakes.model_server import ModelServer
+
+WAIT_S = 30.0
+
+CONFIG = """
+[http]
+listen = "127.0.0.1:0"
+{http}
+[access.limits]
+messages_per_min = {per_min}
+burst_messages = {per_min}
+[channels.web]
+enabled = false
+[channels.console]
+enabled = false
+"""
+
+
+@dataclass(slots=True)
+class ApiHouse:
+    """A running gateway and both its ends."""
+
+    url: str  # http://127.0.0.1:PORT
+    model: ModelServer
+    store: Store
+    home: Path
+    sessions: list[aiohttp.ClientSession] = field(default_factory=list)
+
+    async def operator(self, name: str, arguments: Mapping[str, str] | None = None) -> Any:
+        """What the operator does from another process."""
+        return await call(self.home / "control.sock", name, dict(arguments or {}), 10.0)
+
+    async def key(self, scopes: str = "chat", who: str = "") -> str:
+        """A new key."""
+        made = await self.operator("keys.create", {"name": "a test", "scopes": scopes, "who": who})
+        return str(made["key"])
+
+    async def program(self, scopes: str = "chat", who: str = "") -> "ApiProgram":
+        """A program with a key of its own."""
+        return ApiProgram(self, await self.key(scopes, who))
+
+    async def until_asked(self, count: int = 1) -> None:
+        """Wait until the model has had so many requests."""
+        async with asyncio.timeout(WAIT_S):
+            while len(self.model.requests) < count:
+                await asyncio.sleep(0.01)
+
+
+class ApiProgram:
+    """Somebody else's program, which holds a key."""
+
+    def __init__(self, house: ApiHouse, key: str) -> None:
+        self.key = key
+        self._url = house.url
+        self.http = aiohttp.ClientSession(headers={"Authorization": f"Bearer {key}"})
+        house.sessions.append(self.http)
+
+    async def ask(self, method: str, path: str, **more: Any) -> tuple[int, Any]:
+        """Status and JSON."""
+        async with self.http.request(method, self._url + path, **more) as answer:
+            return answer.status, json.loads(await answer.read())
+
+    async def get(self, path: str) -> Any:
+        """What is there.
+
+        Raises:
+            AssertionError: nothing is.
+        """
+        status, body = await self.ask("GET", path)
+        assert 200 == status, body
+        return body
+
+    async def say(self, message: str, *, once: str | None = None, **more: Any) -> tuple[int, Any]:
+        """Say something to the agent; `once` is the Idempotency-Key."""
+        headers = {} if once is None else {"Idempotency-Key": once}
+        return await self.ask("POST", "/v1/chat", json={"message": message, **more}, headers=headers)
+
+    async def events(self, path: str, body: Mapping[str, object]) -> list[tuple[str, Any]]:
+        """Every event of a stream: its name, and its JSON or text."""
+        async with self.http.post(self._url + path, json=body) as answer:
+            assert "text/event-stream" == answer.content_type, await answer.text()
+            return [_event(block) for block in (await answer.text()).split("\n\n") if "data: " in block]
+
+    async def settled(self, path: str) -> Any:
+        """A turn, as soon as there is nothing more to wait for."""
+        async with asyncio.timeout(WAIT_S):
+            while (turn := await self.get(path))["state"] in {"queued", "running"}:
+                await asyncio.sleep(0.02)
+        return turn
+
+
+def _event(block: str) -> tuple[str, Any]:
+    lines = dict(line.partition(": ")[::2] for line in block.split("\n") if not line.startswith(":"))
+    data = lines["data"]
+    return lines.get("event", ""), json.loads(data) if data.startswith("{") else data
+
+
+@asynccontextmanager
+async def api_house(
+    directory: Path, *, http: str = "", per_min: int = 6000, config: str = "", offline: bool = False
+) -> AsyncIterator[ApiHouse]:
+    """A gateway that runs. A second one in a directory is the next start of the first."""
+    file = directory / "gateway.toml"
+    file.write_text(CONFIG.format(http=http, per_min=per_min) + config)
+    async with ModelServer() as server:
+        environ = {"TENK_HOME": str(directory / "home")}
+        if not offline:
+            environ |= {"TENK_MODEL": "openai:api", "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "sk-api-test"}
+        settings = load(file, environ)
+        settings.home.mkdir(mode=0o700, exist_ok=True)
+        store = await Store.open(settings.database_url)
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                gateway = Gateway(settings, store)
+                running = tasks.create_task(gateway.run())
+                here = ApiHouse(await _url_of(gateway, running), server, store, settings.home)
+                yield here
+                for session in here.sessions:
+                    await session.close()
+                running.cancel()
+        finally:
+            await store.aclose()
+
+
+async def _url_of(gateway: Gateway, running: "asyncio.Task[None]") -> str:
+    """Where it is reached, as soon as programs are heard and operators are."""
+    async with asyncio.timeout(WAIT_S), aiohttp.ClientSession() as session:
+        while gateway.http is None or not gateway.http.started.is_set():
+            assert not running.done(), "the gateway ended"
+            await asyncio.sleep(0.01)
+        url = gateway.http.url.rstrip("/")
+        while True:
+            async with session.get(f"{url}/readyz") as answer:
+                if answer.status == 200:
+                    return url
+            await asyncio.sleep(0.01)

@@ -1,0 +1,116 @@
+"""Keys of the API: what they look like, what is kept of them, and what opens."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gateway.access.api_keys import KeyOperations, digest_of, id_of, make_key, opens
+from gateway.access.operations import OperationRefused
+from gateway.safety.redaction import REDACTED, Redactor
+from gateway.store import api_keys, people
+from gateway.store.people import Newcomer
+from tests.fakes.spine import quick_store
+
+NOW = datetime(2026, 11, 22, 18, 0, tzinfo=UTC)
+SCOPES = frozenset({"chat"})
+
+
+def test_a_key_has_sixteen_random_bytes_and_names_its_row() -> None:
+    """Two are never alike; what is kept is the SHA-256 of the whole."""
+    made = [make_key("test", SCOPES, None, "cli", NOW) for _ in range(50)]
+    texts = [text for _, text in made]
+    assert 50 == len(set(texts)) == len({key.id for key, _ in made})
+    assert {32} == {len(text.split("-")[2]) for text in texts}
+    assert all(key.id == id_of(text) and key.digest == digest_of(text) for key, text in made)
+    assert all(text.split("-")[2] not in repr(key) for key, text in made)
+
+
+def test_only_the_key_itself_opens_as_long_as_it_holds() -> None:
+    """Not another one, not a part of it, not a revoked one, not nothing."""
+    key, text = make_key("test", SCOPES, None, "cli", NOW)
+    other, _ = make_key("test", SCOPES, None, "cli", NOW)
+    assert opens(key, text)
+    assert not any(opens(key, wrong) for wrong in ("", text[:-1], f"{text} ", text.upper(), "\ud800"))
+    assert not opens(other, text)
+    assert not opens(None, text)
+    assert not opens(None, "")
+    assert not opens(replace(key, revoked_at=NOW), text)
+
+
+@pytest.mark.parametrize("text", ["", "tenk-", "tenk-aaaaaaaa-zz", "tenk-AAAAAAAA-" + "0" * 32, "x" * 10_000, "tenk-é"])
+def test_what_is_no_key_names_no_row(text: str) -> None:
+    """Nothing is looked up for it."""
+    assert "" == id_of(text)
+
+
+def test_a_key_in_a_text_is_taken_out() -> None:
+    """Whoever pastes theirs into a chat does not read it back, and no log keeps it."""
+    _, text = make_key("test", SCOPES, None, "cli", NOW)
+    assert f"mine is {REDACTED}." == Redactor().redact(f"mine is {text}.")
+
+
+async def test_keys_are_made_listed_and_revoked(tmp_path: Path) -> None:
+    """Each change is in the audit log; the text is told once."""
+    store = await quick_store(tmp_path / "tenk.db")
+    try:
+        operations = KeyOperations(store, lambda: NOW)
+        made = await operations.create(" my\x1b program ", "chat read", "", "cli")
+        (listed,) = await operations.list_keys()
+        await operations.revoke(str(made["id"]), "cli")
+        with pytest.raises(OperationRefused, match="already"):
+            await operations.revoke(str(made["id"]), "cli")
+        (revoked,) = await operations.list_keys()
+        found = await store.read(lambda connection: api_keys.find(connection, str(made["id"])))
+        audit = [row.action for row in await store.read(people.audit_log)]
+    finally:
+        await store.aclose()
+    assert isinstance(listed, dict)
+    assert isinstance(revoked, dict)
+    assert "key" not in listed
+    assert {**listed, "key": made["key"]} == made
+    assert (["chat", "read"], None) == (made["scopes"], listed["revoked_at"])
+    assert NOW.isoformat() == revoked["revoked_at"]
+    assert found is not None
+    assert not opens(found, str(made["key"]))
+    assert ["api_key_revoked", "api_key_created"] == audit
+
+
+@pytest.mark.parametrize(
+    ("name", "scopes", "who", "why"),
+    [
+        ("  ", "chat", "", "name"),
+        ("a", "", "", "no scope"),
+        ("a", "chat root", "", "root is no scope"),
+        ("a", "chat", "telegram:42", "nobody"),
+    ],
+)
+async def test_a_key_that_makes_no_sense_is_not_made(
+    tmp_path: Path, name: str, scopes: str, who: str, why: str
+) -> None:
+    """It says why, and nothing is kept."""
+    store = await quick_store(tmp_path / "tenk.db")
+    try:
+        operations = KeyOperations(store, lambda: NOW)
+        with pytest.raises(OperationRefused, match=why):
+            await operations.create(name, scopes, who, "cli")
+        assert [] == await operations.list_keys()
+    finally:
+        await store.aclose()
+
+
+async def test_a_key_for_somebody_is_an_identity_of_theirs(tmp_path: Path) -> None:
+    """Whoever hears of changes knows them by it from then on."""
+    store = await quick_store(tmp_path / "tenk.db")
+    changed: list[people.Person] = []
+    try:
+        ana = Newcomer("default", "telegram:42", "telegram:main", "Ana", "member", "cli")
+        await store.write(lambda connection: people.enrol(connection, ana, NOW))
+        operations = KeyOperations(store, lambda: NOW, changed.append)
+        made = await operations.create("mine", "chat", "telegram:42", "cli")
+    finally:
+        await store.aclose()
+    (person,) = changed
+    assert {"telegram:42", f"api:{made['id']}:owner"} == person.identities
+    assert person.user_id == made["for"]

@@ -1,0 +1,94 @@
+"""The OpenAPI document and its page say what the table of routes does, and nothing else."""
+
+import json
+import re
+from pathlib import Path
+
+from gateway.coach.api import coach_routes
+from gateway.http.api.chat import ChatRoutes, chat_routes
+from gateway.http.api.docs import docs_page, page_headers
+from gateway.http.api.openai_chat import OpenAiRoutes, openai_routes
+from gateway.http.api.openapi import Document, openapi_document
+from gateway.http.api.operators import OperatorRoutes, operator_routes
+from gateway.http.api.routes import ApiRoute, RouteTable
+from gateway.store.engine import Store
+
+NOTHING: object = None  # no handler is called here
+
+
+def routes() -> tuple[ApiRoute, ...]:
+    """Every row there is."""
+    store: Store = NOTHING  # type: ignore[assignment]  as above
+    return (
+        *chat_routes(ChatRoutes(NOTHING, store)),  # type: ignore[arg-type]  as above
+        *coach_routes(store),
+        *openai_routes(OpenAiRoutes(NOTHING, "coach")),  # type: ignore[arg-type]  as above
+        *operator_routes(OperatorRoutes(store, NOTHING, NOTHING, NOTHING)),  # type: ignore[arg-type]  as above
+    )
+
+
+def document() -> Document:
+    """The document of all of them."""
+    return openapi_document(routes(), "Coach", "1")
+
+
+def test_the_document_has_every_route_and_no_other() -> None:
+    """By method and path, each under an operation id of its own."""
+    paths = document()["paths"]
+    found = {(method.upper(), path) for path, methods in paths.items() for method in methods}
+    ids = [operation["operationId"] for methods in paths.values() for operation in methods.values()]
+    assert {(route.method, route.path) for route in routes()} == found
+    assert len(found) == len(set(ids)) == len(routes())
+
+
+def test_every_reference_leads_to_a_schema() -> None:
+    """And every object that is sent says which fields it has."""
+    whole = document()
+    names = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(whole)))
+    assert set() == names - set(whole["components"]["schemas"])
+    assert {"ChatRequest", "TurnAnswer", "ApiProblemAnswer", "CompletionRequest"} <= names
+
+
+def test_what_must_be_known_of_a_route_is_in_it() -> None:
+    """Its path's names, whether it is done once, whether it streams, and every refusal in the one shape."""
+    chat = document()["paths"]["/v1/chat"]["post"]
+    turn = document()["paths"]["/v1/sessions/{session}/turns/{turn}"]["get"]
+    assert ["Idempotency-Key"] == [param["name"] for param in chat["parameters"]]
+    assert ["session", "turn", "user"] == [param["name"] for param in turn["parameters"]]
+    assert {"application/json", "text/event-stream"} == set(chat["responses"]["200"]["content"])
+    problem = {"$ref": "#/components/schemas/ApiProblemAnswer"}
+    assert problem == chat["responses"]["429"]["content"]["application/json"]["schema"]
+    assert {"202", "401", "403", "404", "413", "422", "502", "503"} <= set(chat["responses"])
+
+
+def test_a_path_is_one_routes() -> None:
+    """`approve` by code is not taken for a request of that name, and nothing odd gets through a brace."""
+    table = RouteTable(routes())
+    assert "/v1/pairing/approve" == table.find("POST", "/v1/pairing/approve")[0].path
+    found, path = table.find("GET", "/v1/sessions/main/turns/t-1")
+    assert ("/v1/sessions/{session}/turns/{turn}", {"session": "main", "turn": "t-1"}) == (found.path, path)
+
+
+def test_the_page_brings_all_it_needs() -> None:
+    """It names no other host, runs nothing, and has every path and model; what it may load is its own style alone."""
+    page = docs_page(document())
+    assert [] == re.findall(r"<script|<link|<img|<iframe|\bsrc=|@import|url\(|https?://|//cdn", page)
+    assert [] == [route.path for route in routes() if f"<code>{route.path}</code>" not in page]
+    links = set(re.findall(r'href="#([^"]+)"', page))
+    assert set() == links - set(re.findall(r'id="([^"]+)"', page))
+    assert "default-src 'none'" in page_headers()["Content-Security-Policy"]
+
+
+def test_the_page_shows_what_stands_in_a_document_as_text() -> None:
+    """A summary with markup in it is read, not run."""
+    whole = document()
+    whole["info"]["title"] = "<script>alert(1)</script>"
+    assert "<script>" not in docs_page(whole)
+
+
+def test_the_readme_and_the_routes_agree() -> None:
+    """Each path that the README names is one."""
+    text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(?:GET |POST )?(/v1/[a-z{}/-]+)[`)]", text))
+    assert named
+    assert set() == named - {route.path for route in routes()}
