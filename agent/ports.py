@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NoReturn, Protocol
 
 from agent.consent import AskedCall, Consent
+from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
 from agent.rungs import Rung
 from agent.transcript import (
@@ -84,6 +85,7 @@ class ModelRequest:
     stream: bool = True
     retry_budget_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
     context: RequestContext | None = None  # None: nobody knows for whom it is
+    pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
 
 
 @dataclass(eq=False)  # neither frozen nor slots: the interpreter writes an exception's traceback and context
@@ -373,3 +375,4 @@ class Turn:
     starts: tuple[tuple[int, str], ...] = ()  # where in `history` a turn begins, and its id; oldest first
     summary: Summary | None = None  # what stands at the head of `history`; None: all of it is there
     prefix: Prefix = field(default_factory=Prefix)  # of the session
+    pieces: EncodedPieces = field(default_factory=EncodedPieces)  # of the session
