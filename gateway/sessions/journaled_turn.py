@@ -121,6 +121,13 @@ class JournaledTurn:
         await keeper.keep(summary, responses)
         self._watched.publish(HistoryShortened("summary"))
 
+    async def note_cost(self, response: ModelResponded) -> None:
+        """Count what a model call cost that is no step of the turn."""
+        fence, turn, clock = self._session.fence, self._turn, self._deps.clock
+        await self._deps.store.write(
+            partial(commits.note_cost, fence=fence, turn=turn, responses=(response,), clock=clock)
+        )
+
     async def whole_result(self, handle: str) -> str | None:
         """The raw result of a call of this conversation, as far as it ran for the person of this turn."""
         turn = self._turn
