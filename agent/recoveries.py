@@ -19,13 +19,14 @@ class Recoveries:
         """`model` is who is asked first, as provider:name."""
         self._journal = journal
         self._model = model
+        self._asked = model  # who is asked now: another one of the chain, once it has changed
         self._request: ModelRequest | None = None
         self._chars: int | None = None  # streamed of the try under way; None: nothing was heard of a response
         self._waiting: list[Recovered | ResponseDiscarded] = []
 
     def begin(self, request: ModelRequest) -> None:
         """This is asked now."""
-        self._request, self._chars = request, None
+        self._request, self._chars, self._asked = request, None, self._model
 
     def hear(self, event: ModelEvent) -> None:
         """The model told this."""
@@ -39,6 +40,8 @@ class Recoveries:
             case Recovering():
                 self.abandon()
                 self._waiting.append(Recovered(self._journal.steps, event.rung, event.detail))
+                if event.rung is Rung.NEXT_MODEL:
+                    self._asked = event.detail
             case _:
                 pass
 
@@ -46,7 +49,7 @@ class Recoveries:
         """The try under way counts for nothing; it is paid for if any of a response was heard."""
         if self._chars is not None and self._request is not None:
             used = Usage(_input_tokens(self._request), int(self._chars / BYTES_PER_TOKEN))
-            self._discard(self._model, used, estimated=True)
+            self._discard(self._asked, used, estimated=True)
         self._chars = None
 
     def discard(self, response: ModelResponded) -> None:
@@ -56,7 +59,7 @@ class Recoveries:
         elif self._request is not None:
             said = len(response.text) + sum(len(call.arguments) for call in response.tool_calls)
             used = Usage(_input_tokens(self._request), int(said / BYTES_PER_TOKEN))
-            self._discard(response.model or self._model, used, estimated=True)
+            self._discard(response.model or self._asked, used, estimated=True)
 
     def note(self, rung: Rung, detail: str = "") -> None:
         """The turn takes this rung."""

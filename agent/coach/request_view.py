@@ -9,6 +9,7 @@ from typing import TypeGuard
 from agent.coach.texts import detect
 from agent.language import DEFAULT, language_of
 from agent.ports import ModelRequest
+from agent.tools.toolbox import names_offered
 from agent.transcript import SKIPPED, AssistantItem, Item, NoteItem, ToolItem, UserItem
 
 CHANGES = frozenset({"log_practice", "edit_session", "undo_last_log", "create_skill", "delete_session"})
@@ -70,7 +71,7 @@ def listen(request: ModelRequest) -> RequestView:
         returned=_results_of(items[start:]),
         language=_language(pending, DEFAULT if context is None else language_of(context.locale)),
         now=now,
-        tools=frozenset(tool.name for tool in request.tools),
+        tools=names_offered(request.tools),
     )
 
 

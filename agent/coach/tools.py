@@ -1,7 +1,8 @@
 """The coach's tools. Reads answer with reports, changes are `LocalCommand`s that the gateway applies once.
 
 Whose data it is comes from the call's context alone: no tool has an argument that names a person, and one that a
-model makes up is refused. Names and arguments are fixed: models and tests know them.
+model makes up is refused. Names and arguments are fixed: models and tests know them. What people rarely ask for is
+deferred, so that a small model reads less before it speaks; a plan asked for is kept from its words, not by a tool.
 """
 
 from collections.abc import Sequence
@@ -78,7 +79,9 @@ class CoachTools:
         skills = await self._reader.skills(context.principal, include_archived=arguments.include_archived)
         return _json(reports.skills_report(skills))
 
-    @tool(WhichSessions, effect=Effect.NONE, concurrency_safe=True, says="tool.get_practice_sessions")
+    @tool(
+        WhichSessions, effect=Effect.NONE, concurrency_safe=True, says="tool.get_practice_sessions", should_defer=True
+    )
     async def get_practice_sessions(self, context: ToolContext, arguments: WhichSessions) -> JsonValue:
         """One skill's sessions in the last days, with notes and ids."""
         skill = await self._skill(context.principal, arguments.skill_id)
@@ -118,7 +121,7 @@ class CoachTools:
         sessions = await self._reader.sessions(principal, since=week, limit=MAX_READ)
         return _json(plan_report(plan, week, today, skills, sessions, this_week=this_week))
 
-    @tool(NewPlan, effect=Effect.LOCAL, says="tool.save_weekly_plan")
+    @tool(NewPlan, effect=Effect.LOCAL, says="tool.save_weekly_plan", should_defer=True)
     async def save_weekly_plan(self, context: ToolContext, arguments: NewPlan) -> LocalCommand:
         """Keep the plan of `plan_week`, replacing an earlier one."""
         principal = context.principal
@@ -128,7 +131,7 @@ class CoachTools:
         sessions = await self._read_sessions(context, arguments.sessions, tuple(skill.name for skill in skills))
         return SaveWeeklyPlan(week, arguments.content, insights, tuple(skill.id for skill in skills), sessions)
 
-    @tool(NewSkill, effect=Effect.LOCAL, says="tool.create_skill")
+    @tool(NewSkill, effect=Effect.LOCAL, says="tool.create_skill", should_defer=True)
     async def create_skill(self, context: ToolContext, arguments: NewSkill) -> LocalCommand:
         """Add a skill."""
         name = _allowed_name(arguments.name)
@@ -168,12 +171,12 @@ class CoachTools:
         found = await self._reader.sessions(principal, since=since, limit=MAX_READ)
         return _json(reports.entries_report(found, skills, since=since, until=until, skill=skill, text=arguments.text))
 
-    @tool(WhichSession, effect=Effect.LOCAL, says="tool.delete_session")
+    @tool(WhichSession, effect=Effect.LOCAL, says="tool.delete_session", should_defer=True)
     async def delete_session(self, context: ToolContext, arguments: WhichSession) -> LocalCommand:
         """Take back one logged session."""
         return DeleteSession(arguments.session_id)
 
-    @tool(SkillChange, effect=Effect.LOCAL)
+    @tool(SkillChange, effect=Effect.LOCAL, should_defer=True)
     async def edit_skill(self, context: ToolContext, arguments: SkillChange) -> LocalCommand:
         """Rename, archive or restore a skill, or change its colour, emoji or goals."""
         skill = await self._skill(context.principal, arguments.skill)
@@ -184,18 +187,18 @@ class CoachTools:
             raise ToolError("Say what to change.")
         return EditSkill(skill.id, **said)
 
-    @tool(TwoSkills, effect=Effect.LOCAL)
+    @tool(TwoSkills, effect=Effect.LOCAL, should_defer=True)
     async def merge_skills(self, context: ToolContext, arguments: TwoSkills) -> LocalCommand:
         """Give all sessions of a skill to another; it is no more. Ask first."""
         skill, into = await self._skill(context.principal, arguments.skill), arguments.into
         return MergeSkills(skill.id, (await self._skill(context.principal, into)).id)
 
-    @tool(WeeklyGoal, effect=Effect.LOCAL)
+    @tool(WeeklyGoal, effect=Effect.LOCAL, should_defer=True)
     async def set_weekly_goal(self, context: ToolContext, arguments: WeeklyGoal) -> LocalCommand:
         """Minutes a week over all skills."""
         return SetWeeklyGoal(arguments.minutes)
 
-    @tool(NewReminder, effect=Effect.LOCAL)
+    @tool(NewReminder, effect=Effect.LOCAL, should_defer=True)
     async def set_reminder(self, context: ToolContext, arguments: NewReminder) -> LocalCommand:
         """Remind them to practise, in their zone."""
         at = time.fromisoformat(arguments.time.zfill(5))
@@ -205,23 +208,23 @@ class CoachTools:
         weekdays = () if day is not None else tuple(sorted(set(arguments.weekdays))) or EVERY_DAY
         return SetReminder(at, weekdays, day, arguments.about)
 
-    @tool(NoArguments, effect=Effect.NONE, concurrency_safe=True)
+    @tool(NoArguments, effect=Effect.NONE, concurrency_safe=True, should_defer=True)
     async def list_reminders(self, context: ToolContext, arguments: NoArguments) -> JsonValue:
         """Their reminders, with ids."""
         found = await self._reader.reminders(context.principal)
         return {"reminders": [_reminder_json(reminder) for reminder in found]}
 
-    @tool(WhichReminder, effect=Effect.LOCAL)
+    @tool(WhichReminder, effect=Effect.LOCAL, should_defer=True)
     async def cancel_reminders(self, context: ToolContext, arguments: WhichReminder) -> LocalCommand:
         """Take a reminder away, or all."""
         return CancelReminders(arguments.reminder_id)
 
-    @tool(TimerSkill, effect=Effect.LOCAL)
+    @tool(TimerSkill, effect=Effect.LOCAL, should_defer=True)
     async def start_timer(self, context: ToolContext, arguments: TimerSkill) -> LocalCommand:
         """Start a clock for a skill they begin to practise now."""
         return StartTimer((await self._skill(context.principal, arguments.skill)).name)
 
-    @tool(TimerEnd, effect=Effect.LOCAL)
+    @tool(TimerEnd, effect=Effect.LOCAL, should_defer=True)
     async def stop_timer(self, context: ToolContext, arguments: TimerEnd) -> LocalCommand:
         """Stop the clock and log it."""
         return StopTimer(arguments.minutes, arguments.notes)

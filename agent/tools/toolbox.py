@@ -24,6 +24,7 @@ MOST_FOUND = 5
 """So many tools one search by words loads; by name it loads all that it names."""
 
 _WORDS = re.compile(r"\w+")
+_NAMED = re.compile(r"(?:There are|;) (\w+): ")
 
 
 class ToolQuery(BaseModel):
@@ -100,6 +101,16 @@ class ToolBox:
             return named
         scored = sorted((-_likeness(tool, words), tool.name) for tool in self._sought)
         return [name for score, name in scored if score][:MOST_FOUND]
+
+
+def names_offered(specs: Iterable[ToolSpec]) -> frozenset[str]:
+    """The tools that a request offers: those it tells of, and those that its search names."""
+    names: set[str] = set()
+    for spec in specs:
+        names.add(spec.name)
+        if spec.name == TOOL_SEARCH:
+            names.update(_NAMED.findall(spec.description))
+    return frozenset(names)
 
 
 def _likeness(tool: Tool, words: set[str]) -> int:

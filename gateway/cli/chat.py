@@ -14,6 +14,7 @@ from pathlib import Path
 import aiohttp
 import click
 
+from channels.api.config import ApiAccount
 from channels.console.client import ConsoleClient
 from channels.console.drawing import Drawing, printable
 from channels.console.limits import PATH
@@ -82,7 +83,7 @@ async def _serve(settings: Settings) -> None:
     """A gateway with nothing but the console, for as long as this terminal talks."""
     alone = settings.model_copy(
         update={
-            "channels": ChannelsConfig(web=WebAccount(enabled=False)),
+            "channels": ChannelsConfig(web=WebAccount(enabled=False), api=ApiAccount(enabled=False)),
             "http": HttpConfig(listen="127.0.0.1:0"),
             "sessions": settings.sessions.model_copy(update={"drain_s": DRAIN_S}),
         }

@@ -1,6 +1,7 @@
 """What of `agent` reads a person's or a model's words. How to register: see `tests.attacks.entries`."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import orjson
@@ -13,6 +14,7 @@ from agent.coach.request_view import listen
 from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
 from agent.context import compaction, layers, sections, sizes
+from agent.encoded_pieces import EncodedPieces
 from agent.language import escape, language_of
 from agent.models import (
     anthropic_answer,
@@ -251,6 +253,9 @@ def prompted(text: str) -> None:
     json_bodies.encode(body)
     request = ModelRequest(SystemPrompt(text, text), items, TOOLS, 100)
     json_bodies.encode(anthropic_format.request_body(request, "m", ModelConfig()))
+    kept = replace(request, pieces=EncodedPieces())
+    for sent in (kept, replace(kept, items=items[1:])):
+        json_bodies.encode_request(sent, lambda asked: anthropic_format.request_body(asked, "m", ModelConfig()))
     sizes.estimate_tokens(layers.trim_history(items, 100, 1000))
     layers.blank_old_results(items)
     layers.drop_results(items, layers.largest_results(items, len(text)))

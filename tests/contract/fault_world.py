@@ -26,6 +26,9 @@ from tests.fakes.spine import NEVER_S, NOON, Spine, quick_store
 from tests.fakes.strict_transcripts import flaws_in_items
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
 
+RESTS = {"F03", "F09", "F10"}
+"""A refused key or account is not asked again for a while; whoever mends it need not wait."""
+
 SOCKETS_S = 0.003
 LOOK_EVERY_S = 1.0
 IGNORED_S = 300.0
@@ -119,6 +122,11 @@ class FaultWorld:
         self._spine.model = model  # type: ignore[assignment]  any model will do
         try:
             await self._play(case, chat)
+            if case.fault in RESTS:
+                await model.aclose()
+                model = build_model(self._config(case, wire))
+                self._spine.model = model  # type: ignore[assignment]  as above
+            await self._go_on(case, chat)
         finally:
             await model.aclose()
         await self._look_behind(case, tasks)
@@ -135,8 +143,10 @@ class FaultWorld:
         server.requests.clear()
         took_s = await self._say(chat, "the fault", case)
         self._look(case, self._channel.shown(chat)[before:], took_s)
-        server.forget()
-        server.brain = lambda _: Reply("Next.")
+
+    async def _go_on(self, case: Case, chat: str) -> None:
+        self._server.forget()
+        self._server.brain = lambda _: Reply("Next.")
         if not case.model:
             await self._exchange(chat, "and now?")
             assert "Next." in self._channel.shown(chat)[-1]

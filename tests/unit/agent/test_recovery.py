@@ -5,10 +5,12 @@ import asyncio
 import pytest
 
 from agent.errors import FailureKind
+from agent.journal import Journal
 from agent.loop import run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.ports import ModelFailure
-from agent.rungs import Recovered, Rung
+from agent.ports import ModelFailure, ModelRequest, Recovering, SystemPrompt, TextDelta
+from agent.recoveries import Recoveries
+from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.transcript import (
     AssistantItem,
     CallOutcome,
@@ -214,3 +216,17 @@ async def test_a_forced_end_is_gone_on_with_after_a_crash():
     again = FakeTurnPort(events=port.events[: forced + 1])
     assert EndReason.STUCK is await run_turn(a_turn(again), again, agent)
     assert port.answer == again.answer
+
+
+async def test_a_response_that_broke_off_is_counted_as_its_own_models():
+    """A chain's second model is not the first: what it began is paid for there."""
+    port = FakeTurnPort()
+    journal = Journal("t1", (), port)
+    recoveries = Recoveries(journal, "wire:first")
+    for _ in range(2):
+        recoveries.begin(ModelRequest(SystemPrompt("Be brief."), ()))
+        for event in (TextDelta("So "), Recovering(Rung.NEXT_MODEL, "wire:second"), TextDelta("Well ")):
+            recoveries.hear(event)
+        await recoveries.write(abandoned=True)
+    paid = [event.model for event in port.events if isinstance(event, ResponseDiscarded)]
+    assert ["wire:first", "wire:second"] * 2 == paid

@@ -7,7 +7,7 @@ import pytest
 from agent.loop import run_turn
 from agent.models.scripted import ScriptedModel, calls
 from agent.tools.base import ToolContext, ToolError
-from agent.tools.toolbox import ToolBox, ToolQuery
+from agent.tools.toolbox import ToolBox, ToolQuery, names_offered
 from agent.transcript import ToolItem, fold
 from tests.fakes.agents import a_tool, an_agent, double, returned
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
@@ -35,6 +35,14 @@ def test_of_a_deferred_tool_only_name_and_description_are_told():
     assert all(name in search.description for name in ("send_mail", "read_mail", "weather"))
     assert "inbox" not in json.dumps(search.schema)
     assert ["double"] == names(ToolBox([a_tool("double", double)]).specs)
+
+
+def test_a_request_offers_deferred_tools_by_their_search():
+    """Rules that speak for a model call a tool without looking for it; what a loaded one is stays the same."""
+    box = ToolBox(tools())
+    everything = {"always", "tool_search", "send_mail", "read_mail", "weather"}
+    assert everything == names_offered(box.specs) == names_offered(box.specs_with(frozenset({"weather"})))
+    assert {"double"} == names_offered(ToolBox([a_tool("double", double)]).specs)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,178 @@
+"""What every store promises of reminders, a practice clock, imports and forgetting."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+from functools import partial
+
+import pytest
+
+from agent.coach.changes import ChangeRefused, LogPractice, PracticeLogged, UndoLastLog
+from agent.coach.practice import PracticeSession, Refusal
+from agent.coach.practice_file import FileRow
+from agent.coach.reminder_changes import CancelReminders, RemindersCancelled, ReminderSet, SetReminder
+from agent.coach.reminders import EVERY_DAY
+from agent.coach.timer_changes import (
+    ForgetPractice,
+    ImportPractice,
+    PracticeForgotten,
+    PracticeImported,
+    StartTimer,
+    StopTimer,
+    TimerStarted,
+)
+from agent.ports import Principal
+from channels.messages import Address, ChatKind
+from gateway.coach import practice, reminder_rows
+from gateway.coach.practice import StoredPractice
+from gateway.coach.tables import PRACTICE_TABLES
+from gateway.ops.scheduler import DueEvent
+from gateway.store import inbox
+from gateway.store.agent_tables import bring_up
+from gateway.store.engine import Store
+from gateway.store.inbox import NewRow
+from gateway.store.people import set_timezone
+from tests.fakes.people import message
+from tests.fakes.practice_reader import ANA, BEA, NOW, TODAY, add_people
+
+KEY = "agent:coach:telegram:main:direct:42"
+SEVEN = datetime(2026, 3, 4, 19, 0, tzinfo=UTC)
+DAY = timedelta(days=1)
+
+
+class World:
+    """Two people over one store; each asks from a direct chat of their own unless a test says another kind."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.reader = StoredPractice(store)
+        self.asked = 0
+
+    async def change(
+        self, command: object, who: Principal = ANA, now: datetime = NOW, kind: ChatKind = ChatKind.DIRECT
+    ):
+        """Apply one change that an event of the inbox asked for."""
+        self.asked += 1
+        event = replace(message(), event_id=f"msg:{self.asked}", kind=kind)
+        row = await self.store.write(lambda c: inbox.admit(c, NewRow(event, who.user_id, KEY), now))
+        return await self.apply(command, f"inbox:{row}/0", who, now)
+
+    async def apply(self, command: object, key: str, who: Principal = ANA, now: datetime = NOW):
+        """Apply one change by this key."""
+        return await self.store.write(lambda c: practice.apply(c, who, command, key, now))  # type: ignore[arg-type]  any command
+
+    async def due(self, now: datetime) -> Sequence[DueEvent]:
+        """What is taken now."""
+        return await self.store.write(lambda c: reminder_rows.take_due(c, now))
+
+    async def next_at(self, now: datetime = NOW) -> datetime | None:
+        """When something is to be taken."""
+        return await self.store.read(lambda c: reminder_rows.next_due_at(c, now))
+
+
+@pytest.fixture
+async def world(store: Store) -> World:
+    """Ana and Bea, who have done nothing yet."""
+    await store.write(partial(bring_up, agent="coach", tables=PRACTICE_TABLES))
+    await store.write(lambda connection: add_people(connection, ANA, BEA))
+    return World(store)
+
+
+class TestReminders:
+    async def test_a_slot_is_taken_once_and_the_next_one_is_kept(self, world: World) -> None:
+        """Instants come back in UTC, dates as dates; the event says whom, where and which slot."""
+        made = await world.change(SetReminder(time(19), EVERY_DAY, None, "guitarra"))
+        assert isinstance(made, ReminderSet)
+        assert TODAY == made.next_day
+        assert await world.next_at() == SEVEN
+        assert [] == await world.due(SEVEN - timedelta(microseconds=1))
+        (event,) = await world.due(SEVEN)
+        assert (ANA.tenant, ANA.user_id, KEY) == (event.tenant, event.user_id, event.session_key)
+        assert isinstance(event.address, Address)
+        assert f"reminder:{made.reminder_id}:2026-03-04" == event.event_id
+        assert [] == await world.due(SEVEN)
+        assert await world.next_at() == SEVEN + DAY
+        (kept,) = await world.reader.reminders(ANA)
+        assert (time(19), EVERY_DAY, None, "guitarra", SEVEN + DAY) == (
+            kept.at, kept.weekdays, kept.day, kept.about, kept.next_at,
+        )  # fmt: skip
+        assert () == await world.reader.reminders(BEA)
+
+    async def test_one_for_a_day_is_gone_when_it_was_said(self, world: World) -> None:
+        """Nothing stays of it."""
+        await world.change(SetReminder(time(7, 30), (), date(2026, 3, 6), "piano"))
+        assert 1 == len(await world.due(datetime(2026, 3, 6, 7, 30, tzinfo=UTC)))
+        assert () == await world.reader.reminders(ANA)
+        assert await world.next_at() is None
+
+    async def test_another_zone_moves_what_is_kept(self, world: World) -> None:
+        """A person who travels is reminded by the clock on their wall."""
+        await world.change(SetReminder(time(19), EVERY_DAY, None, ""))
+        await world.store.write(lambda c: set_timezone(c, ANA.user_id, "America/Lima"))
+        assert await world.next_at() == NOW
+        assert [] == await world.due(NOW)
+        assert await world.next_at() == SEVEN + timedelta(hours=5)
+
+    async def test_only_ones_own_is_taken_away(self, world: World) -> None:
+        """By its id, or all; a group is no place for one."""
+        made = await world.change(SetReminder(time(19), EVERY_DAY, None, ""))
+        refused = await world.change(CancelReminders(made.reminder_id), BEA)
+        assert isinstance(refused, ChangeRefused)
+        assert Refusal.UNKNOWN_REMINDER == refused.refused
+        assert RemindersCancelled(count=0) == await world.change(CancelReminders(), BEA)
+        group = await world.change(SetReminder(time(19), EVERY_DAY, None, ""), kind=ChatKind.GROUP)
+        assert Refusal.ONLY_DIRECT == group.refused
+        assert RemindersCancelled(count=1) == await world.change(CancelReminders())
+
+
+class TestTimer:
+    async def test_a_clock_counts_between_two_commits(self, world: World) -> None:
+        """One a person; its entry is of the day it was started on."""
+        assert isinstance(await world.change(StartTimer("guitarra")), TimerStarted)
+        assert Refusal.TIMER_RUNS == (await world.change(StartTimer("piano"))).refused
+        assert Refusal.NO_TIMER == (await world.change(StopTimer(), BEA)).refused
+        done = await world.change(StopTimer(None, "arpegios"), now=NOW + timedelta(minutes=41, seconds=40))
+        assert isinstance(done, PracticeLogged)
+        (entry,) = await world.reader.sessions(ANA)
+        assert (42, TODAY, "arpegios") == (entry.minutes, entry.day, entry.notes)
+        assert Refusal.NO_TIMER == (await world.change(StopTimer())).refused
+
+
+ROWS = (
+    FileRow(TODAY - DAY, "Guitarra", 30, "escalas, ñandú 🎸"),
+    FileRow(TODAY, "Francés", 60, ""),
+    FileRow(TODAY, "Francés", 60, ""),
+    FileRow(TODAY, "Sueño", 1430, ""),
+)
+
+
+class TestImports:
+    async def test_what_is_there_or_fits_no_day_is_left_out(self, world: World) -> None:
+        """The same file again adds nothing; the same change again gives its first result."""
+        await world.change(LogPractice("guitarra", 30, TODAY - DAY, "escalas, ñandú 🎸"))
+        first = await world.apply(ImportPractice(ROWS), "inbox:900/0")
+        assert PracticeImported(imported=2, already_there=1, over_a_day=1, new_skills=("Francés",)) == first
+        assert first == await world.apply(ImportPractice(ROWS), "inbox:900/0")
+        again = await world.apply(ImportPractice(ROWS), "inbox:901/0")
+        assert PracticeImported(imported=0, already_there=3, over_a_day=1, new_skills=()) == again
+        assert [30, 60, 60] == sorted(entry.minutes for entry in await world.reader.sessions(ANA))
+        assert () == await world.reader.sessions(BEA)
+
+
+class TestForgetting:
+    async def test_all_of_one_person_goes_and_nothing_of_another(self, world: World) -> None:
+        """Entries, skills, reminders, and the clock that runs; what was taken back is not counted again."""
+        kept: tuple[PracticeSession, ...] = ()
+        for who in (ANA, BEA):
+            await world.change(LogPractice("guitarra", 30, TODAY), who)
+            await world.change(LogPractice("guitarra", 5, TODAY), who)
+            await world.change(UndoLastLog(), who)
+            await world.change(SetReminder(time(19), EVERY_DAY, None, ""), who)
+            await world.change(StartTimer("guitarra"), who)
+            kept = await world.reader.sessions(who)
+        assert PracticeForgotten(sessions_deleted=1, skills_deleted=1) == await world.change(ForgetPractice())
+        assert () == await world.reader.skills(ANA, include_archived=True)
+        assert () == await world.reader.reminders(ANA)
+        assert Refusal.NO_TIMER == (await world.change(StopTimer())).refused
+        assert kept == await world.reader.sessions(BEA)
+        assert 1 == len(await world.reader.reminders(BEA))
