@@ -160,7 +160,10 @@ def _done_by_others(chunks: list[Chunk], words: Sequence[Word]) -> None:
         if plain in _BEING_DONE and doing and chunk.role is WordRole.OTHER:
             chunks[at] = replace(chunk, twist=Twist.OTHERS)
         acts = not behind.is_first_person and (behind.role.value in "VvgsekW" or behind.twist in _TURNS)
-        if chunk.role is WordRole.OPENING and plain in _ADDRESSED and chunk.end == chunk.start + 1 and acts and not at:
+        before = chunks[at - 1].role if at else WordRole.STOP
+        called = before in (WordRole.OPENING, WordRole.COMMA, WordRole.ADVERB)  # "hey coach"
+        is_name = chunk.role is WordRole.OPENING and plain in _ADDRESSED and chunk.end == chunk.start + 1
+        if is_name and acts and not called:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.OTHERS)
         after_done = at and chunks[at - 1].role is WordRole.DONE
         if plain in {"by", "por"} and (behind.twist is Twist.OTHERS or after_done):

@@ -96,8 +96,14 @@ def _back(today: date, days: int) -> date:
 def _period(words: Sequence[Word], at: int, _: date) -> Day | None:
     if words[at].plain in {"in", "en"} and at + 1 < len(words) and words[at + 1].plain in MONTHS:
         return Day(None, at + 2, WordRole.DAY_UNREAD)
+    if words[at].plain in {"in", "en", "since", "desde"} and at + 1 < len(words) and _is_year(words[at + 1].text):
+        return Day(None, at + 2, WordRole.DAY_UNREAD)
     found = phrase_end(_PERIODS, words, at)
     return None if found is None else Day(None, found[1], WordRole.DAY_UNREAD)
+
+
+def _is_year(text: str) -> bool:
+    return len(text) == 4 and text.isdecimal() and text[:2] in ("19", "20")
 
 
 def _iso(words: Sequence[Word], at: int, _: date) -> Day | None:

@@ -150,7 +150,8 @@ ENGLISH = LanguageTable(
             "woke up; "
             "not really; just kidding; only kidding; in my dreams; in my dream; in my head; in my mind; in theory; "
             "yeah right; sure jan; as if; said no one; april fools; my imagination; had you; got you; pulling your "
-            "leg; not true; in a dream; a parallel universe; if only; that's a lie; it was not me; it wasn't me; "
+            "leg; not true; in a dream; a parallel universe; a parallel world; if only; that's a lie; it was not "
+            "me; it wasn't me; "
             "wasn't me; was not me; air guitar; video game; in a game"
         ),
         "wish": (
@@ -158,6 +159,12 @@ ENGLISH = LanguageTable(
             "had planned; had wanted; had hoped; was supposed; supposed to; meant to"
         ),
         "doubt": (
+            "as a kid; as a child; as a boy; as a girl; as a teen; as a teenager; as a student; in high school; in "
+            "college; "
+            "in the eighties; in the nineties; in the sixties; in the seventies; my old flat; my old house; my old "
+            "apartment; my old job; my old school; my youth; my childhood; the pandemic; the lockdown; both days; "
+            "morning "
+            "and evening; morning and night; half of it; half of that; half of which; most of it; "
             "more or less than; not sure; no idea; i think; or so they; or something; don't remember; do not "
             "remember; can't remember; or was it; or maybe; who knows"
         ),

@@ -95,7 +95,7 @@ SPANISH = LanguageTable(
             "después de eso; luego de eso"
         ),
         "B": (
-            "así que; asi que; aun así; sin embargo; ya que; a pesar de; por eso; y yo"
+            "así que; asi que; pero igual; aun así; sin embargo; ya que; a pesar de; por eso; y yo"
         ),
         "t": (
             "antes de; después de; antes del; después del; a pesar; gracias a; hasta que"
@@ -162,6 +162,11 @@ SPANISH = LanguageTable(
             "supone; se suponía"
         ),
         "doubt": (
+            "igual y; de adolescente; de estudiante; mi otra casa; mi antigua casa; mi juventud; mi infancia; mi "
+            "niñez; mi época; "
+            "mis tiempos; la pandemia; el confinamiento; en los ochenta; en los noventa; los dos días; ambos días; "
+            "mañana y "
+            "tarde; mañana y noche; la mitad; una parte; en el ejército; en la mili; "
             "tal vez; a lo mejor; puede que; no sé; no recuerdo; no me acuerdo; no estoy seguro; no estoy segura; o "
             "algo así; no se si; capaz que; por ahí; creo que; o fue; me parece"
         ),
@@ -195,7 +200,7 @@ SPANISH = LanguageTable(
             "he"
         ),
         "J": (
-            "igual también ya recién finalmente justo además incluso todavía aún acá aquí solamente únicamente "
+            "también ya recién finalmente justo además incluso todavía aún acá aquí solamente únicamente "
             "solo sólo "
             "apenas nomás nomas"
         ),
@@ -302,7 +307,7 @@ SPANISH = LanguageTable(
             "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo"
         ),
         "doubt": (
-            "quizá quizás creo suerte acaso supongo capaz posiblemente probablemente seguramente o u parece"
+            "igual quizá quizás creo suerte acaso supongo capaz posiblemente probablemente seguramente o u parece"
         ),
         "reported": (
             "dice dicen dijo dije dijiste decía contó cuenta preguntó pregunta escribió escribo escribí leí ejemplo "
