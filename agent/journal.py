@@ -84,6 +84,7 @@ class Journal:
             used.cache_read_tokens,
             used.cache_write_tokens,
             estimated,
+            used.cost_microusd,
         )
 
     def nudges(self, why: NudgeReason) -> int:

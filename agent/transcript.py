@@ -95,6 +95,7 @@ class Usage:
     output_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
+    cost_microusd: int | None = None  # by the prices of the day of the call; None: unknown
 
 
 class EndReason(StrEnum):

@@ -6,7 +6,7 @@ Plain functions over a connection. A fenced write changes nothing and raises; th
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -18,7 +18,7 @@ from agent.transcript import JOURNAL_EVENT, EndReason, JournalEvent, ModelRespon
 from channels.messages import Address
 from gateway.store import crashes
 from gateway.store.dialect import insert_new
-from gateway.store.tables.base import EPOCH, new_id
+from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import SHARDS, events, sessions, shards, turns, usage
 
 JOURNAL_VERSION = 1
@@ -328,6 +328,7 @@ def note_usage(
             "step": response.step,
             "discarded": response.number if isinstance(response, ResponseDiscarded) else 0,
             "estimated": isinstance(response, ResponseDiscarded) and response.estimated,
+            "cost_microusd": used.cost_microusd,
         },
     )
 
@@ -336,47 +337,3 @@ def step_beside(connection: sa.Connection, turn_id: str) -> int:
     """A number below 0 for the cost of a call that is no step of the turn; none was given before."""
     lowest = connection.execute(sa.select(sa.func.min(usage.c.step)).where(usage.c.turn_id == turn_id)).scalar()
     return min(0, int(lowest or 0)) - 1
-
-
-DAY_MICROSECONDS = 86_400_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class UsageSum:
-    """The calls of one person to one model on one UTC day; tokens are None where the provider never counted them."""
-
-    day: date
-    user_id: str
-    model: str
-    calls: int
-    input_tokens: int | None  # all input, cached included
-    output_tokens: int | None
-    cache_read_tokens: int | None
-    cache_write_tokens: int | None
-    discarded: int = 0  # calls among them whose response was thrown away
-    estimated: int = 0  # calls among them that nobody counted: their tokens are about right
-
-
-def usage_sums(
-    connection: sa.Connection, tenant: str, since: datetime, until: datetime, user_id: str | None = None
-) -> list[UsageSum]:
-    """The sums of a tenant, or of one person, with `since` <= instant < `until`; oldest day first."""
-    day = (sa.type_coerce(usage.c.at, sa.BigInteger) // DAY_MICROSECONDS).label("day")
-    counted = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-    query = (
-        sa.select(
-            day,
-            usage.c.user_id,
-            usage.c.model,
-            sa.func.count(),
-            *(sa.func.sum(usage.c[name]) for name in counted),
-            sa.func.sum(sa.case((usage.c.discarded > 0, 1), else_=0)),
-            sa.func.sum(sa.case((usage.c.estimated, 1), else_=0)),
-        )
-        .where(usage.c.tenant_id == tenant, usage.c.at >= since, usage.c.at < until)
-        .group_by(day, usage.c.user_id, usage.c.model)
-        .order_by(day, usage.c.user_id, usage.c.model)
-    )
-    if user_id is not None:
-        query = query.where(usage.c.user_id == user_id)
-    return [UsageSum((EPOCH + timedelta(days=days)).date(), *rest) for days, *rest in connection.execute(query)]
