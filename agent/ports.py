@@ -3,12 +3,13 @@
 The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn, Protocol
 
 from agent.consent import AskedCall, Consent
+from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
 from agent.prices import TokenPrices
 from agent.rungs import Rung
@@ -85,6 +86,7 @@ class ModelRequest:
     stream: bool = True
     retry_budget_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
     context: RequestContext | None = None  # None: nobody knows for whom it is
+    pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
 
 
 @dataclass(eq=False)  # neither frozen nor slots: the interpreter writes an exception's traceback and context
@@ -252,6 +254,10 @@ class LocalCommand(Protocol):
     """A typed change of the agent's own data, applied by the gateway in the commit that journals its result."""
 
 
+NoteCost = Callable[[ModelResponded], Awaitable[None]]
+"""Counts what a model call cost that is no step of a turn."""
+
+
 class TurnPort(Protocol):
     """What a running turn can do to the world outside the loop. One object a turn."""
 
@@ -279,6 +285,14 @@ class TurnPort(Protocol):
 
     async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
         """Let this stand for the older part of the conversation from now on, with what it cost, in one commit.
+
+        Raises:
+            Fenced: another process owns the session; nothing was written.
+        """
+        ...
+
+    async def note_cost(self, response: ModelResponded) -> None:
+        """Count what a model call cost that is no step of the turn: a judge's of a tool call.
 
         Raises:
             Fenced: another process owns the session; nothing was written.
@@ -363,3 +377,4 @@ class Turn:
     starts: tuple[tuple[int, str], ...] = ()  # where in `history` a turn begins, and its id; oldest first
     summary: Summary | None = None  # what stands at the head of `history`; None: all of it is there
     prefix: Prefix = field(default_factory=Prefix)  # of the session
+    pieces: EncodedPieces = field(default_factory=EncodedPieces)  # of the session

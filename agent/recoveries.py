@@ -17,16 +17,17 @@ class Recoveries:
     """Of one turn's model calls, one at a time."""
 
     def __init__(self, journal: Journal, model: ChatModel) -> None:
-        """`model` is who is asked; of a chain, its first link is held to have done what nobody counted."""
+        """`model` is who is asked; of a chain, its facts are those of its first link."""
         self._journal = journal
         self._model = model
+        self._asked = model.name  # who is asked now: another one of the chain, once it has changed
         self._request: ModelRequest | None = None
         self._chars: int | None = None  # streamed of the try under way; None: nothing was heard of a response
         self._waiting: list[Recovered | ResponseDiscarded] = []
 
     def begin(self, request: ModelRequest) -> None:
         """This is asked now."""
-        self._request, self._chars = request, None
+        self._request, self._chars, self._asked = request, None, self._model.name
 
     def hear(self, event: ModelEvent) -> None:
         """The model told this."""
@@ -40,6 +41,8 @@ class Recoveries:
             case Recovering():
                 self.abandon()
                 self._waiting.append(Recovered(self._journal.steps, event.rung, event.detail))
+                if event.rung is Rung.NEXT_MODEL:
+                    self._asked = event.detail
             case _:
                 pass
 
@@ -47,7 +50,7 @@ class Recoveries:
         """The try under way counts for nothing; it is paid for if any of a response was heard."""
         if self._chars is not None and self._request is not None:
             used = Usage(_input_tokens(self._request), int(self._chars / BYTES_PER_TOKEN))
-            self._discard_uncounted(self._model.name, used)
+            self._discard_uncounted(self._asked, used)
         self._chars = None
 
     def discard(self, response: ModelResponded) -> None:
@@ -57,7 +60,7 @@ class Recoveries:
         elif self._request is not None:
             said = len(response.text) + sum(len(call.arguments) for call in response.tool_calls)
             used = Usage(_input_tokens(self._request), int(said / BYTES_PER_TOKEN))
-            self._discard_uncounted(response.model or self._model.name, used)
+            self._discard_uncounted(response.model or self._asked, used)
 
     def note(self, rung: Rung, detail: str = "") -> None:
         """The turn takes this rung."""

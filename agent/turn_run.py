@@ -135,7 +135,7 @@ class TurnRun:
         )
         now = agent.clock()
         prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
-        request = ModelRequest(prompt, (), context=context_of(turn.principal, now))
+        request = ModelRequest(prompt, (), context=context_of(turn.principal, now), pieces=turn.pieces)
         fixed = replace(request, tools=agent.toolbox.specs)
         window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)
         window.pre_compact = partial(agent.hooks.pre_compact, turn.principal)

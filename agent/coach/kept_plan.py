@@ -89,12 +89,15 @@ def _title(language: str, report: PlanReport) -> str:
 
 
 def _progress(language: str, report: PlanReport) -> str:
-    done, planned = spell_minutes(report.done_minutes), spell_minutes(report.planned_minutes)
+    """What was done of the plan, and all that was practised in its week where that is more."""
+    every, planned = spell_minutes(report.done_minutes), spell_minutes(report.planned_minutes)
     if not report.planned:
-        return say(language, "plan.done_only", done=done)
-    kept = sum(row.done_minutes >= row.planned_minutes for row in report.planned)
-    count = len(report.planned)
-    return COACH_TEXTS.plural(language, "plan.progress", count, done=done, planned=planned, kept=kept)
+        return say(language, "plan.done_only", done=every)
+    done = sum(min(row.done_minutes, row.planned_minutes) for row in report.planned)
+    kept, count = sum(row.done_minutes >= row.planned_minutes for row in report.planned), len(report.planned)
+    key = "plan.progress" if done == report.done_minutes else "plan.progress_apart"
+    values = {"all": every, "done": spell_minutes(done), "planned": planned, "kept": kept}
+    return COACH_TEXTS.plural(language, key, count, **values)
 
 
 def _rows(language: str, report: PlanReport) -> str:

@@ -5,7 +5,7 @@ from enum import StrEnum
 from agent.coach.durations import spell_minutes
 from agent.coach.prose import level_line
 from agent.coach.reports import JourneyNumbers, JourneyReport, SkillJourney
-from agent.coach.texts import say, say_date, say_days
+from agent.coach.texts import say, say_days, say_on
 from agent.language import escape
 
 
@@ -57,7 +57,7 @@ def _values(language: str, journey: JourneyReport, numbers: JourneyNumbers) -> d
         "streak": say_days(language, numbers.current_streak_days),
         "longest": say_days(language, numbers.longest_streak_days),
         "days": say_days(language, numbers.practice_days),
-        "first": say_date(language, numbers.first_day or journey.today, journey.today),
+        "first": say_on(language, numbers.first_day or journey.today, journey.today),
         "best": spell_minutes(best.minutes if best else 0),
-        "best_on": say_date(language, best.date if best else journey.today, journey.today),
+        "best_on": say_on(language, best.date if best else journey.today, journey.today),
     }

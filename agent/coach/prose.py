@@ -17,7 +17,7 @@ from agent.coach.reports import (
     SkillsReport,
     Trend,
 )
-from agent.coach.texts import COACH_TEXTS, say, say_date, say_days, say_level
+from agent.coach.texts import COACH_TEXTS, say, say_date, say_days, say_level, say_on
 from agent.language import escape
 
 
@@ -113,13 +113,17 @@ def _entries_title(language: str, report: EntriesReport, today: date) -> str:
     elif report.since == report.until:
         parts = [say_date(language, report.since, today)]
     else:
-        until = min(report.until or today, today)
-        first = say_date(language, report.since, today)
-        parts = [say(language, "entries.span", first=first, last=say_date(language, until, today))]
+        parts = [_span(language, report.since, min(report.until or today, today), today)]
     parts += [escape(report.skill)] if report.skill else []
-    parts += [f"“{escape(report.text)}”"] if report.text else []
+    parts += [say(language, "entries.words", text=escape(report.text))] if report.text else []
     title = ", ".join(parts)
     return f"{title[:1].upper()}{title[1:]}"
+
+
+def _span(language: str, since: date, until: date, today: date) -> str:
+    if until == today and since == today.replace(day=1):
+        return say(language, "entries.this_month")
+    return say(language, "entries.span", first=say_on(language, since, today), last=say_on(language, until, today))
 
 
 def entry_line(language: str, day: date, minutes: int, skill: str, notes: str, today: date) -> str:
@@ -151,7 +155,7 @@ def _number_lines(language: str, numbers: JourneyNumbers, today: date) -> list[s
     if numbers.practice_days == 1 and first == today:
         return [say(language, "stats.first_day", total=total)]
     days = say_days(language, numbers.practice_days)
-    lines = [say(language, "stats.total", total=total, days=days, first=say_date(language, first, today))]
+    lines = [say(language, "stats.total", total=total, days=days, first=say_on(language, first, today))]
     this_week, last_week = spell_minutes(numbers.this_week_minutes), spell_minutes(numbers.last_week_minutes)
     if today - first >= timedelta(days=14):
         average = spell_minutes(numbers.weekly_average_minutes)
@@ -182,7 +186,7 @@ def _best_lines(language: str, numbers: JourneyNumbers, today: date) -> list[str
     lines = []
     best_day, best_week = numbers.best_day, numbers.best_week
     if best_day is not None and numbers.practice_days > 1:
-        day = say_date(language, best_day.date, today)
+        day = say_on(language, best_day.date, today)
         lines.append(say(language, "stats.best_day", day=day, minutes=spell_minutes(best_day.minutes)))
     if best_week is not None and best_week.minutes < numbers.total_minutes:
         minutes = spell_minutes(best_week.minutes)
@@ -208,8 +212,9 @@ def _habit_lines(language: str, patterns: PatternsReport) -> list[str]:
         }
         lines.append(say(language, "habits.trend", trend=say(language, f"trend.{patterns.trend}"), **spans))
         lines.append(_active_line(language, patterns))
-    weekday = say(language, f"weekday.{best}")
-    lines.append(say(language, "habits.days", best=weekday, minutes=spell_minutes(minutes[best])))
+    if patterns.sessions_by_weekday[best] > 1:  # once is no habit
+        weekday = say(language, f"weekday.{best}")
+        lines.append(say(language, "habits.days", best=weekday, minutes=spell_minutes(minutes[best])))
     if patterns.gaps_over_3_days and patterns.trend is not Trend.TOO_EARLY:
         longest = say_days(language, patterns.longest_gap_days)
         lines.append(COACH_TEXTS.plural(language, "habits.gaps", patterns.gaps_over_3_days, longest=longest))

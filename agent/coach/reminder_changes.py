@@ -92,10 +92,12 @@ def _days(language: str, weekdays: Sequence[int], day: date | None, today: date)
         return _ahead(language, day, today)
     if tuple(weekdays) == EVERY_DAY:
         return say(language, "remind.daily")
-    return ", ".join(say(language, f"weekday.{weekday}") for weekday in weekdays)
+    return ", ".join(say(language, f"weekdays.{weekday}") for weekday in weekdays)
 
 
 def _ahead(language: str, day: date, today: date) -> str:
     if day == today:
         return say(language, "day.today")
-    return say(language, "day.tomorrow") if day - today == timedelta(days=1) else say_day(language, day, today)
+    if day - today == timedelta(days=1):
+        return say(language, "day.tomorrow")
+    return say(language, "day.the", date=say_day(language, day, today))

@@ -105,7 +105,7 @@ _GROUPS = {
 _PHRASES = (("every day", "daily"), ("cada día", "diario"), ("cada dia", "diario"), ("todos los días", "diario"),
             ("todos los dias", "diario"), ("fin de semana", "finde"), ("de la mañana", "am"), ("de la tarde", "pm"),
             ("de la noche", "pm"))  # fmt: skip
-_DAYS = {"today": 0, "hoy": 0, "tomorrow": 1, "mañana": 1, "manana": 1}
+_DAYS = {"yesterday": -1, "ayer": -1, "today": 0, "hoy": 0, "tomorrow": 1, "mañana": 1, "manana": 1}
 _FILLERS = frozenset(["on", "el", "la", "los", "las", "every", "cada", "for", "para", "to", "and", "y", "me"])
 
 

@@ -118,19 +118,15 @@ def _session_minutes(wanted: float, max_minutes: int) -> int:
 
 
 def _summary(language: str, journey: JourneyReport, patterns: PatternsReport) -> str:
-    streak, active = say_days(language, journey.overall.current_streak_days), patterns.active_days_of_30
+    days, active = journey.overall.current_streak_days, patterns.active_days_of_30
+    streak = [say(language, "plan.streak", streak=say_days(language, days))] if days > 1 else []
     recent = spell_minutes(patterns.last_4_weeks_minutes)
     if patterns.trend is Trend.TOO_EARLY:
-        return say(language, "plan.numbers_early", recent=recent, active=say_days(language, active), streak=streak)
-    return say(
-        language,
-        "plan.numbers",
-        recent=recent,
-        before=spell_minutes(patterns.the_4_before_minutes),
-        trend=say(language, f"trend.{patterns.trend}"),
-        active=active,
-        streak=streak,
-    )
+        said = say(language, "plan.numbers_early", recent=recent, active=say_days(language, active))
+    else:
+        before, trend = spell_minutes(patterns.the_4_before_minutes), say(language, f"trend.{patterns.trend}")
+        said = say(language, "plan.numbers", recent=recent, before=before, trend=trend, active=active)
+    return " ".join([said, *streak])
 
 
 def _days(language: str, journey: JourneyReport, frame: PlanFrame, sessions: Sequence[PlannedSession]) -> str:

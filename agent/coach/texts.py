@@ -69,6 +69,12 @@ def say_date(language: str, day: date, today: date) -> str:
     return say(language, key, day=day.day, month=say(language, f"month.{day.month}"), year=day.year)
 
 
+def say_on(language: str, day: date, today: date) -> str:
+    """The date something was on, within a sentence: "today", "Monday", and in Spanish "el lunes"."""
+    said = say_date(language, day, today)
+    return said if timedelta() <= today - day <= timedelta(days=1) else say(language, "day.the", date=said)
+
+
 def say_day(language: str, day: date, today: date) -> str:
     """A date with its weekday: "Monday, 2 March", and the year where it is another one."""
     key = "day.full" if day.year == today.year else "day.full_year"

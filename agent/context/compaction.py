@@ -127,9 +127,17 @@ def cut_at(spans: Sequence[Stretch], keep_tokens: float) -> int:
 
 
 async def condense(
-    model: ChatModel, summary: Summary | None, spans: Sequence[Stretch], kept: int, room: WindowRoom, also: str = ""
-) -> tuple[Summary, list[ModelResponded]]:
-    """The summary after which the span at `kept` comes first, and the responses it took; `also` is to be in it.
+    model: ChatModel,
+    summary: Summary | None,
+    spans: Sequence[Stretch],
+    kept: int,
+    room: WindowRoom,
+    spent: list[ModelResponded],
+    also: str = "",
+) -> Summary:
+    """The summary after which the span at `kept` comes first; `also` is to be in it.
+
+    The responses it took are added to `spent`, also where nothing comes of them.
 
     Raises:
         NotCondensed: the model failed, or made nothing of it.
@@ -137,7 +145,7 @@ async def condense(
     if model.name.startswith(UNRECORDED):
         raise NotCondensed(f"{model.name} is no model")
     before = summary or Summary("", spans[kept].turn_id)
-    notes, responses = before.notes, []
+    notes = before.notes
     instructions = replace(INSTRUCTIONS, dynamic=f"Keep this too: {also}") if also else INSTRUCTIONS
     old = [item for span in spans[:kept] for item in span.items]
     chunks = list(_chunks(old, room))
@@ -151,12 +159,10 @@ async def condense(
             response = await model.respond(request, lambda _event: None)
         except ModelFailure as failure:
             raise NotCondensed(str(failure)) from failure
+        spent.append(response)
         notes = _read(response, room)
-        responses.append(response)
-    return (
-        Summary(notes, spans[kept].turn_id, spans[kept].step, before.condensed + count_messages(old), before.left_out),
-        responses,
-    )
+    condensed = before.condensed + count_messages(old)
+    return Summary(notes, spans[kept].turn_id, spans[kept].step, condensed, before.left_out)
 
 
 def leave_out(summary: Summary | None, spans: Sequence[Stretch], kept: int) -> Summary:

@@ -137,15 +137,15 @@ class ContextWindow:
         if kept == 0:
             return False
         summary = leave_out(self._turn.summary, spans, kept)
-        responses: list[ModelResponded] = []
+        spent: list[ModelResponded] = []
         most_s = min(self._limits.summary_s, self._deadline.remaining_s())
         try:
             also = await self.pre_compact()
-            making = condense(self._model, self._turn.summary, spans, kept, self._room, also)
-            summary, responses = await run_bounded(making, most_s, self._port.until_stopped)
+            making = condense(self._model, self._turn.summary, spans, kept, self._room, spent, also)
+            summary = await run_bounded(making, most_s, self._port.until_stopped)
         except (NotCondensed, TimeoutError) as failure:
             log.warning("context_trimmed", why=str(failure) or "it took too long", left_out=summary.left_out)
-        await self._port.keep_summary(summary, responses)
+        await self._port.keep_summary(summary, spent)
         self._turn = shorten(self._turn, summary)
         self._turn.prefix.release()
         log.info("context_compacted", condensed=summary.condensed, left_out=summary.left_out, spans=kept)
@@ -195,10 +195,10 @@ def is_long(
 
 
 async def condense_ended(
-    turn: Turn, model: ChatModel, limits: AgentConfig, also: str = ""
-) -> tuple[Summary, list[ModelResponded]] | None:
+    turn: Turn, model: ChatModel, limits: AgentConfig, spent: list[ModelResponded], also: str = ""
+) -> Summary | None:
     """The summary of a conversation that `is_long`, with what is `also` to be in it; None where that failed, or where
-    it is one turn.
+    it is one turn. The responses it took are added to `spent`, also then.
     """
     room = room_of(model, limits)
     spans: list[Stretch] = spans_of(turn, ())
@@ -206,7 +206,8 @@ async def condense_ended(
     if kept == 0:
         return None
     try:
-        return await run_bounded(condense(model, turn.summary, spans, kept, room, also), PATIENCE * limits.summary_s)
+        making = condense(model, turn.summary, spans, kept, room, spent, also)
+        return await run_bounded(making, PATIENCE * limits.summary_s)
     except (NotCondensed, TimeoutError) as failure:
         log.warning("context_not_compacted", why=str(failure) or "it took too long")
         return None

@@ -7,12 +7,14 @@ One call, one answer or one `ModelFailure`: trying again is `resilience`'s work,
 from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from agent.config import LinkConfig
 from agent.models.anthropic_answer import MessageAssembly
 from agent.models.anthropic_format import request_body
 from agent.models.facts import facts_of
 from agent.models.http_wire import HttpWire, usable_key, utc_now
+from agent.models.json_bodies import encode_request
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
@@ -50,9 +52,12 @@ class AnthropicModel:
         Raises:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
-        body = request_body(request, self._model, self._config)
+        body = encode_request(request, self._to_body)
         return await self._wire.ask(body, MessageAssembly(on_event, self.name, self._key))
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._wire.aclose()
+
+    def _to_body(self, request: ModelRequest) -> dict[str, Any]:
+        return request_body(request, self._model, self._config)

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from agent.config import LinkConfig
+from agent.encoded_pieces import EncodedPieces
+from agent.models.json_bodies import to_piece
 from agent.models.openai_format import note_text, readable_arguments, spoken_text
 from agent.ports import ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
@@ -34,7 +36,7 @@ def request_body(request: ModelRequest, model: str, config: LinkConfig) -> dict[
     body: dict[str, Any] = {
         "model": model,
         "max_tokens": cap,
-        "messages": messages(request.items),
+        "messages": messages(request.items, request.pieces),
         "stream": request.stream,
     }
     if config.service_tier is not None:
@@ -42,7 +44,7 @@ def request_body(request: ModelRequest, model: str, config: LinkConfig) -> dict[
     if instructions := _instructions(request.system):
         body["system"] = instructions
     if request.tools:
-        body["tools"] = [_tool(spec) for spec in request.tools]
+        body["tools"] = _tools(request.tools, request.pieces)
     if isinstance(config.thinking, int):
         body["thinking"] = {"type": "enabled", "budget_tokens": config.thinking}
         body["max_tokens"] = cap + config.thinking  # the budget is counted in the cap
@@ -61,51 +63,72 @@ def _instructions(system: SystemPrompt) -> Blocks:
     return blocks
 
 
+def _tools(specs: Sequence[ToolSpec], pieces: EncodedPieces | None) -> list[Any]:
+    if pieces is None:
+        return [_tool(spec) for spec in specs]
+    return pieces.of(WIRE, "tools", specs, lambda spec: to_piece(_tool(spec)))
+
+
 def _tool(spec: ToolSpec) -> dict[str, Any]:
     schema = {key: value for key, value in spec.schema.items() if key != "additionalProperties"}
     return {"name": spec.name, "description": spec.description, "input_schema": schema}
 
 
-def messages(items: Iterable[Item]) -> list[dict[str, Any]]:
-    """The conversation as messages that take turns and begin with the person's."""
+def messages(items: Sequence[Item], pieces: EncodedPieces | None = None) -> list[dict[str, Any]]:
+    """The conversation as messages that take turns and begin with the person's; with `pieces` of blocks to be sent."""
     found: list[dict[str, Any]] = []
-    for item in items:
-        is_model = isinstance(item, AssistantItem)
-        role = "assistant" if is_model else "user"
-        blocks = _to_blocks(item) if isinstance(item, AssistantItem) else [_to_block(item)]
+    ends: list[Item] = []  # what each ends with
+    for item, blocks in zip(items, _blocks(items, pieces), strict=True):
         if not blocks:
             continue
+        role = "assistant" if isinstance(item, AssistantItem) else "user"
         if found and found[-1]["role"] == role:
             found[-1]["content"] += blocks
-        elif found or not is_model:
-            found.append({"role": role, "content": blocks})
-        else:
-            found += [{"role": "user", "content": [_text(NOTHING)]}, {"role": role, "content": blocks}]
-    _mark(found)
+            ends[-1] = item
+            continue
+        if not found and role == "assistant":
+            found.append({"role": "user", "content": _to_blocks(_NOBODY)})
+            ends.append(_NOBODY)
+        found.append({"role": role, "content": [*blocks]})
+        ends.append(item)
+    _mark(found, ends)
     return found
 
 
-def _mark(found: Sequence[dict[str, Any]]) -> None:
-    turns = [message for message in found if message["role"] == "user"]
-    for message in turns[-MARKED_TURNS:]:
-        message["content"][-1]["cache_control"] = CACHE_MARK
+def _blocks(items: Sequence[Item], pieces: EncodedPieces | None) -> Iterable[list[Any]]:
+    """The blocks of each item."""
+    if pieces is None:
+        return map(_to_blocks, items)
+    return pieces.of(WIRE, "messages", items, lambda item: [to_piece(block) for block in _to_blocks(item)])
+
+
+def _mark(found: Sequence[dict[str, Any]], ends: Sequence[Item]) -> None:
+    turns = [(message, end) for message, end in zip(found, ends, strict=True) if message["role"] == "user"]
+    for message, end in turns[-MARKED_TURNS:]:
+        message["content"][-1] = _to_blocks(end)[-1] | {"cache_control": CACHE_MARK}
 
 
 def _text(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text if text.strip() else NOTHING}
 
 
-def _to_block(item: UserItem | NoteItem | ToolItem) -> dict[str, Any]:
+_NOBODY = UserItem("")
+"""Speaks before an assistant that speaks first."""
+
+
+def _to_blocks(item: Item) -> Blocks:
     match item:
         case UserItem():
-            return _text(spoken_text(item))
+            return [_text(spoken_text(item))]
         case NoteItem():
-            return _text(note_text(item))
+            return [_text(note_text(item))]
         case ToolItem():
-            return {"type": "tool_result", "tool_use_id": _id(item.call_id), "content": item.content}
+            return [{"type": "tool_result", "tool_use_id": _id(item.call_id), "content": item.content}]
+        case AssistantItem():
+            return _blocks_of(item)
 
 
-def _to_blocks(item: AssistantItem) -> Blocks:
+def _blocks_of(item: AssistantItem) -> Blocks:
     """Thoughts where they stood, as they came: their signatures are over their bytes."""
     blocks: Blocks = []
     said, called = 0, 0

@@ -14,7 +14,7 @@ import aiohttp
 from agent.config import LinkConfig
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_answer
-from agent.models.json_bodies import decode, encode
+from agent.models.json_bodies import decode
 from agent.models.sse import EventParser, EventTooLong
 from agent.ports import ModelFailure
 from agent.transcript import ModelResponded
@@ -83,14 +83,14 @@ class HttpWire:
         self._clock = clock
         self._session: aiohttp.ClientSession | None = None
 
-    async def ask(self, body: dict[str, Any], assembly: Assembly) -> ModelResponded:
+    async def ask(self, body: bytes, assembly: Assembly) -> ModelResponded:
         """The response to this request.
 
         Raises:
             ModelFailure: there is no usable one. Its message never holds the secret.
         """
         try:
-            async with self._open().post(self._url, data=encode(body), allow_redirects=False) as answer:
+            async with self._open().post(self._url, data=body, allow_redirects=False) as answer:
                 return await self._read(answer, assembly)
         except aiohttp.InvalidURL:
             raise failure(FailureKind.BAD_REQUEST, "the base URL is no URL") from None

@@ -1,12 +1,15 @@
 """JSON as model servers are sent it and send it, mended where it is not quite that; pure."""
 
 import json
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from agent.errors import FailureKind
 from agent.models.failures import failure
+from agent.ports import ModelRequest
 from agent.wellformed import well_formed
 
 
@@ -16,6 +19,26 @@ def encode(body: dict[str, Any]) -> bytes:
         return orjson.dumps(body)
     except TypeError:
         return well_formed(json.dumps(body, ensure_ascii=False, separators=(",", ":"))).encode()
+
+
+def encode_request(request: ModelRequest, to_body: Callable[[ModelRequest], dict[str, Any]]) -> bytes:
+    """As `encode` does with the request's body, byte for byte; what its conversation has encoded before is not again.
+
+    Where something needs mending all is encoded anew, for the other encoder writes some numbers otherwise.
+    """
+    try:
+        return orjson.dumps(to_body(request))
+    except TypeError:
+        return encode(to_body(replace(request, pieces=None)))
+
+
+def to_piece(value: Any) -> orjson.Fragment:
+    """The value as a part of a body that needs no encoding again.
+
+    Raises:
+        TypeError: no part can be made of it, it needs mending.
+    """
+    return orjson.Fragment(orjson.dumps(value))
 
 
 def decode(data: bytes) -> Any:

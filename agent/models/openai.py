@@ -6,10 +6,12 @@ One call, one answer or one `ModelFailure`: trying again is `resilience`'s work,
 from collections.abc import Callable
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 
 from agent.config import LinkConfig
 from agent.models.facts import facts_of
 from agent.models.http_wire import HttpWire, usable_key, utc_now
+from agent.models.json_bodies import encode_request
 from agent.models.openai_format import CompletionAssembly, request_body
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
@@ -44,8 +46,16 @@ class OpenAIModel:
         Raises:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
+        body = encode_request(request, self._to_body)
+        return await self._wire.ask(body, CompletionAssembly(on_event, self.name, self._key))
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._wire.aclose()
+
+    def _to_body(self, request: ModelRequest) -> dict[str, Any]:
         config = self._config
-        body = request_body(
+        return request_body(
             request,
             self._model,
             self._tokens_field,
@@ -53,8 +63,3 @@ class OpenAIModel:
             temperature=config.temperature,
             service_tier=config.service_tier,
         )
-        return await self._wire.ask(body, CompletionAssembly(on_event, self.name, self._key))
-
-    async def aclose(self) -> None:
-        """Close the connections."""
-        await self._wire.aclose()

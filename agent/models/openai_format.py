@@ -1,15 +1,16 @@
 """Our items as OpenAI chat completions and back; pure. Source: OpenAI API reference, chat completions, read 2026-11."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import JsonValue
 
+from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_error
-from agent.models.json_bodies import decode
+from agent.models.json_bodies import decode, to_piece
 from agent.ports import ALIVE, PINGED, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ThinkingDelta, ToolSpec
 from agent.transcript import (
     AssistantItem,
@@ -61,7 +62,7 @@ def request_body(
     """The whole request."""
     body: dict[str, Any] = {
         "model": model,
-        "messages": messages(str(request.system), request.items),
+        "messages": messages(str(request.system), request.items, request.pieces),
         "stream": request.stream,
         tokens_field: request.max_output_tokens,
     }
@@ -70,16 +71,24 @@ def request_body(
     if service_tier is not None:
         body["service_tier"] = service_tier
     if request.tools:
-        body["tools"] = [_tool(spec) for spec in request.tools]
+        body["tools"] = _tools(request.tools, request.pieces)
     if request.stream and usage_in_stream:
         body["stream_options"] = {"include_usage": True}
     return body
 
 
-def messages(system: str, items: Iterable[Item]) -> list[dict[str, Any]]:
-    """The conversation as messages, instructions first."""
-    head = [{"role": "system", "content": system}] if system else []
-    return head + [_message(item) for item in items]
+def messages(system: str, items: Sequence[Item], pieces: EncodedPieces | None = None) -> list[Any]:
+    """The conversation as messages, instructions first; with `pieces` those are ready to be sent."""
+    head: list[Any] = [{"role": "system", "content": system}] if system else []
+    if pieces is None:
+        return head + [_message(item) for item in items]
+    return head + pieces.of(WIRE, "messages", items, lambda item: to_piece(_message(item)))
+
+
+def _tools(specs: Sequence[ToolSpec], pieces: EncodedPieces | None) -> list[Any]:
+    if pieces is None:
+        return [_tool(spec) for spec in specs]
+    return pieces.of(WIRE, "tools", specs, lambda spec: to_piece(_tool(spec)))
 
 
 def _message(item: Item) -> dict[str, Any]:

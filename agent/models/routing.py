@@ -25,10 +25,10 @@ class RoutedModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """Those with the smallest window, which whoever is asked can read; prices are of the model for all else."""
+        """Those with the smallest window, which whoever is asked can read; prices only where all have the same."""
         facts = [self._otherwise.facts, *(route.model.facts for route in self._routes)]
         smallest = min(facts, key=lambda each: each.context_window_tokens)
-        return replace(smallest, prices=facts[0].prices)
+        return smallest if all(each.prices == smallest.prices for each in facts) else replace(smallest, prices=None)
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """As the chosen model's own.

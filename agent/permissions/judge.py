@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agent.permissions.config import AutoConfig
 from agent.permissions.rules import Verdict
-from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, SystemPrompt
+from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, NoteCost, SystemPrompt
 from agent.transcript import UserItem
 
 log = structlog.get_logger()
@@ -45,8 +45,8 @@ class Judge:
         self._model = model
         self._config = config
 
-    async def judge(self, tool: str, description: str, arguments: str) -> Verdict:
-        """Allow, deny or ask; never an error."""
+    async def judge(self, tool: str, description: str, arguments: str, note_cost: NoteCost) -> Verdict:
+        """Allow, deny or ask; never an error of the model's. `note_cost` is told of its response in any case."""
         config = self._config
         if len(arguments) > MAX_ARGUMENT_CHARS:
             return Verdict.ASK
@@ -59,6 +59,7 @@ class Judge:
         try:
             async with asyncio.timeout(config.timeout_s):
                 response = await self._model.respond(request, _heed_nothing)
+            await note_cost(response)
             said = read_judgement(response.text)
         except (ModelFailure, TimeoutError, ValueError) as failure:
             log.warning("permission_not_judged", tool=tool, error=type(failure).__name__)

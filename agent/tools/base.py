@@ -9,9 +9,9 @@ from typing import Any, Protocol, TypedDict, TypeVar, Unpack
 import structlog
 from pydantic import BaseModel
 
-from agent.ports import LocalCommand, Principal, ToolSpec
+from agent.ports import LocalCommand, NoteCost, Principal, ToolSpec
 from agent.tools.schemas import short_schema
-from agent.transcript import CallOutcome
+from agent.transcript import CallOutcome, ModelResponded
 
 log = structlog.get_logger()
 
@@ -50,6 +50,10 @@ async def _no_result(_handle: str) -> str | None:
     return None
 
 
+async def _count_nothing(_response: ModelResponded) -> None:
+    pass
+
+
 @dataclass(frozen=True, slots=True)
 class Allow:
     """The call may run."""
@@ -75,6 +79,7 @@ class ToolContext:
     max_result_chars: int = 100_000  # what its result may take in the conversation; the rest of it is read on
     whole_result: WholeResult = _no_result
     report: Report = _unheard
+    note_cost: NoteCost = _count_nothing  # of a model that is asked about the call, or by it
     can_use_tool: "CanUseTool" = field(default_factory=lambda: _deny_nested, repr=False, compare=False)
     """What a tool asks before it has another one run: hooks and permission decide as of any call of the turn's."""
 

@@ -58,7 +58,8 @@ class ChainPermissions:
     async def _judge(self, use: ToolUse, ruling: Ruling, hooked: Verdict | None) -> Verdict:
         if ruling.judged and self.judge is not None:
             arguments = use.arguments.model_dump_json(by_alias=True)
-            match await self.judge.judge(use.tool.name, use.tool.description, arguments):
+            tool, note_cost = use.tool, use.context.note_cost
+            match await self.judge.judge(tool.name, tool.description, arguments, note_cost):
                 case rules.Verdict.ALLOW:
                     return Allow()
                 case rules.Verdict.DENY:

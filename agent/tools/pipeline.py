@@ -113,6 +113,7 @@ class Pipeline:
             self.principal, self.clock(), pending.key,
             max_result_chars=self.budget.room_chars(tool),
             whole_result=self.port.whole_result,
+            note_cost=self.port.note_cost,
             report=partial(self._report, tool.name, pending.key),
             can_use_tool=self.can_use,
         )  # fmt: skip

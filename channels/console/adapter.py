@@ -24,7 +24,7 @@ CHANNEL = "console"
 ACCOUNT = "main"
 CHAT = "local"
 
-VISITOR = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", "local terminal"))
+VISITOR = Visitor(Address(CHANNEL, ACCOUNT, CHAT), Sender("local", ""))
 
 
 class ConsoleChannel(ViewerChannel):

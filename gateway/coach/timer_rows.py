@@ -59,6 +59,8 @@ def forget(connection: sa.Connection, principal: Principal, now: datetime) -> Pr
     """Delete all rows of the person, with a record that it was done."""
     for table in (weekly_plans, reminders, practice_settings, practice_timers, practice_effects):
         connection.execute(sa.delete(table).where(rows.own(table, principal)))
+    undone = sa.and_(rows.own(practice_sessions, principal), practice_sessions.c.undone_at.is_not(None))
+    connection.execute(sa.delete(practice_sessions).where(undone))  # the person does not know them any more
     sessions = connection.execute(sa.delete(practice_sessions).where(rows.own(practice_sessions, principal))).rowcount
     gone = connection.execute(sa.delete(skills).where(rows.own(skills, principal))).rowcount
     who, what = principal.user_id, f"{sessions} entries, {gone} skills"

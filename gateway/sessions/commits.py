@@ -91,10 +91,22 @@ def keep_summary(
     now = clock()
     journal.hold(connection, fence)
     before = summaries.keep(connection, turn, summary, now)
-    for response in responses:
-        journal.note_usage(connection, turn, replace(response, step=journal.step_beside(connection, turn.id)), now)
+    _note_beside(connection, turn, responses, now)
     is_news = before is None or (summary.left_out > 0 and before.left_out == 0)
     return outbox.put(connection, turn.tenant, parts, now) if is_news else []
+
+
+def note_cost(
+    connection: Connection, fence: Fence, turn: TurnRow, responses: Sequence[ModelResponded], clock: Clock
+) -> None:
+    """Count what calls cost that are no steps of the turn."""
+    journal.hold(connection, fence)
+    _note_beside(connection, turn, responses, clock())
+
+
+def _note_beside(connection: Connection, turn: TurnRow, responses: Sequence[ModelResponded], now: datetime) -> None:
+    for response in responses:
+        journal.note_usage(connection, turn, replace(response, step=journal.step_beside(connection, turn.id)), now)
 
 
 def apply(

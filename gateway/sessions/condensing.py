@@ -72,11 +72,23 @@ class SummaryKeeper:
             parts=to_parts(self.channel, said),
             clock=self.deps.clock,
         )
+        before = self.session.conversation.recall(turn.session_id, turn.user_id).summary
+        is_made = summary.condensed > (0 if before is None else before.condensed)
         failpoint("summary_pre")
         await self.deps.store.write(keep, then=self.deps.delivery.publish)
         failpoint("summary_post")
         self.session.conversation.summarise(turn.session_id, turn.user_id, summary)
-        series(SUMMARIES, "notes" if responses else "left_out").inc()
+        series(SUMMARIES, "notes" if is_made else "left_out").inc()
+
+    async def note_cost(self, responses: Sequence[ModelResponded]) -> None:
+        """Count what was spent on a summary that is not kept.
+
+        Raises:
+            Fenced: another process owns the session now; nothing was written.
+        """
+        fence, turn, clock = self.session.fence, self.claimed.turn, self.deps.clock
+        note = partial(commits.note_cost, fence=fence, turn=turn, responses=responses, clock=clock)
+        await self.deps.store.write(note)
 
 
 class Condenser:
@@ -117,11 +129,14 @@ class Condenser:
         agent = self._deps.agent
         try:
             also = await agent.hooks.pre_compact(ended.principal)
-            made = await condense_ended(ended, agent.model, agent.limits, also)
-            if made is None:
+            spent: list[ModelResponded] = []
+            summary = await condense_ended(ended, agent.model, agent.limits, spent, also)
+            if summary is None:
                 self._turns_to_wait = TURNS_BETWEEN_TRIES
-            elif keeper.still_fits(ended.summary):
-                await keeper.keep(*made)
+            if summary is not None and keeper.still_fits(ended.summary):
+                await keeper.keep(summary, spent)
+            elif spent:
+                await keeper.note_cost(spent)
         except (Fenced, StoreUnavailable) as lost:
             log.warning("summary_not_kept", error=str(lost))
         finally:

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 
 from agent.context.history import PastTurn, Remembered, remember
+from agent.encoded_pieces import EncodedPieces
 from agent.ports import Prefix, Summary
 from agent.transcript import JournalEvent
 from gateway.sessions.config import SessionsConfig
@@ -32,6 +33,7 @@ class Conversation:
         self._past: tuple[PastTurn, ...] = ()
         self._summaries: dict[str, Summary] = {}  # by whose prompts they stand in
         self.prefix = Prefix()
+        self.pieces = EncodedPieces()
 
     @property
     def mode(self) -> str:
@@ -70,6 +72,7 @@ class Conversation:
         if self._state is not None and state.id != self._state.id:
             self._past, self._summaries = (), {}
             self.prefix.release()
+            self.pieces = EncodedPieces()
         self.number_from(state.id, state.next_seq)
         self._state = state
 

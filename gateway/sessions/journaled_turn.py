@@ -87,6 +87,7 @@ class JournaledTurn:
         self._watched = TurnEvents(deps.on_turn_event, *followers(channel, claimed.turn, deps.clean))
         live.watch(self._watched.reader())
         self._parks = asyncio.Lock()
+        self._is_parked = False
         self.events = list(claimed.events)
         session.turn.run(steers=steers, on_cancel=self._stop.set_result)
 
@@ -119,6 +120,13 @@ class JournaledTurn:
         keeper = SummaryKeeper(self._deps, self._session, self._channel, self._claimed, self._principal.locale)
         await keeper.keep(summary, responses)
         self._watched.publish(HistoryShortened("summary"))
+
+    async def note_cost(self, response: ModelResponded) -> None:
+        """Count what a model call cost that is no step of the turn."""
+        fence, turn, clock = self._session.fence, self._turn, self._deps.clock
+        await self._deps.store.write(
+            partial(commits.note_cost, fence=fence, turn=turn, responses=(response,), clock=clock)
+        )
 
     async def whole_result(self, handle: str) -> str | None:
         """The raw result of a call of this conversation, as far as it ran for the person of this turn."""
@@ -171,7 +179,9 @@ class JournaledTurn:
 
     async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
         """Put the question, let the turn wait: one commit. A stop that came too early for it takes it back."""
-        async with self._parks:  # calls that run side by side ask one after the other, and the first one parks
+        async with self._parks:  # of calls that run side by side the first one parks, the others ask when it goes on
+            if self._is_parked:
+                raise TurnParked
             settled = await self._live.settle()
             approval = self._approval(ask)
             parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s)
@@ -181,6 +191,7 @@ class JournaledTurn:
             )  # what stands there already becomes the question
             commit = partial(commits.park, place=self._reserve(1), parked=parked, approval=approval, parts=parts)
             await self._deps.store.write(commit, then=partial(self._note_parked, approval))
+            self._is_parked = True
             self._note_journaled((parked,))
             self._watched.publish(QuestionPut(ask.tool))
             self._live.clear_sign()

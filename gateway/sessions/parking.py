@@ -64,12 +64,17 @@ class Parking:
                 self.add(ParkedTurn(open_turn, approval))
 
     def joined_by(self, tenant: str, session_key: str, row: InboxRow) -> ParkedTurn | None:
-        """The waiting turn of the session that a message is about: its person says something where it answers."""
-        for parked in self._waiting.values():
-            open_turn = parked.open_turn
-            if (open_turn.turn.tenant, open_turn.session_key) == (tenant, session_key) and joins(row, open_turn.turn):
-                return parked
-        return None
+        """The waiting turn of the session that a message is about: its person says something where it answers.
+
+        Of several the one whose question stands last.
+        """
+
+        def is_meant(open_turn: OpenTurn) -> bool:
+            where = open_turn.turn.tenant, open_turn.session_key
+            return where == (tenant, session_key) and joins(row, open_turn.turn)
+
+        meant = (parked for parked in self._waiting.values() if is_meant(parked.open_turn))
+        return max(meant, key=lambda parked: (parked.approval.asked_at, parked.approval.id), default=None)
 
     def release(self, turn_ids: Iterable[str]) -> None:
         """These wait no more: the store has it so. They are gone on with."""

@@ -83,6 +83,11 @@ def is_numbered(channel: Channel) -> bool:
     return not isinstance(channel, HasButtons)
 
 
+def typed_consent(approval: Approval, text: str) -> Consent | None:
+    """What a typed number says to a question; None where it is none of its numbers, or it has buttons."""
+    return typed_answer(text, may_remember=approval.may_remember) if approval.numbered else None
+
+
 def typed_answer(text: str, *, may_remember: bool) -> Consent | None:
     """What a typed number answers; None where it is none of them."""
     words, number = _words(may_remember), text.strip().rstrip(".")

@@ -36,7 +36,7 @@ from gateway.sessions.inbox_rules import (
 )
 from gateway.sessions.mailbox import Mailbox
 from gateway.sessions.parking import ParkedTurn
-from gateway.sessions.questions import typed_answer
+from gateway.sessions.questions import typed_consent
 from gateway.sessions.trials import Admitted, GivenUp
 from gateway.sessions.turn import ClaimedTurn, SessionTurn
 from gateway.sessions.turn_runner import TurnRunner
@@ -158,9 +158,11 @@ class Session:
 
     async def _handle(self, row: InboxRow) -> None:
         parked = self._deps.turns.parking.joined_by(self.tenant, self.key, row)
-        if parked is not None and self._deps.kind_of(row) == CHAT and (await self.conversation.load()).mode == "steer":
-            await self._go_on(parked, row)
-            return
+        if parked is not None and self._deps.kind_of(row) == CHAT:
+            typed = typed_consent(parked.approval, text_of(row))
+            if typed is not None or (await self.conversation.load()).mode == "steer":
+                await self._go_on(parked, row, typed)
+                return
         self._turn.rows = [row]
         async with self._serial:
             await self._gather(row)  # no slot is held: a channel may never come
@@ -168,13 +170,12 @@ class Session:
                 if not self._closed:
                     await self._answer(admitted)
 
-    async def _go_on(self, parked: ParkedTurn, row: InboxRow) -> None:
-        """What the person of a waiting turn says is their answer where answers are typed; else it joins the turn.
+    async def _go_on(self, parked: ParkedTurn, row: InboxRow, typed: Consent | None) -> None:
+        """What the person of a waiting turn says is the answer they `typed`; where it is none it joins the turn.
 
         Then nothing runs that was asked for, until the model asks for it again.
         """
         approval, now = parked.approval, self._clock()
-        typed = typed_answer(text_of(row), may_remember=approval.may_remember) if approval.numbered else None
         if typed is None:
             self.mailbox.put_back([row])
 

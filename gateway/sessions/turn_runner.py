@@ -126,7 +126,7 @@ class TurnRunner:
                 known = conversation.recall(turn.session_id, turn.user_id, turn.id)
                 asked = Turn(
                     turn.id, principal, known.history, claimed.events, turn.started_at, hints,
-                    known.starts, known.summary, conversation.prefix,
+                    known.starts, known.summary, conversation.prefix, conversation.pieces,
                 )  # fmt: skip
                 await deps.turns_of[turn.kind](asked, port, deps.agent)
         finally:

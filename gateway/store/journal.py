@@ -14,7 +14,15 @@ import sqlalchemy as sa
 from agent.context.history import PastTurn
 from agent.errors import Fenced
 from agent.rungs import ResponseDiscarded
-from agent.transcript import JOURNAL_EVENT, EndReason, JournalEvent, ModelResponded, ToolReturned
+from agent.transcript import (
+    JOURNAL_EVENT,
+    EndReason,
+    JournalEvent,
+    ModelResponded,
+    ToolResultRewritten,
+    ToolReturned,
+    TurnStarted,
+)
 from channels.messages import Address
 from gateway.store import crashes
 from gateway.store.dialect import insert_new
@@ -105,10 +113,12 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
     by_turn: dict[str, list[JournalEvent]] = {}
     for row in rows:
         by_turn.setdefault(row.turn_id, []).append(JOURNAL_EVENT.validate_json(row.payload))
-    if len(rows) == limit:
-        del by_turn[rows[0].turn_id]  # its beginning may be missing
+    if len(rows) == limit:  # beginnings may be missing
+        by_turn = {id_: found_ for id_, found_ in by_turn.items() if isinstance(found_[0], TurnStarted)}
+    last_seq = {row.turn_id: row.seq for row in rows}
     owners = _ended_owners(connection, by_turn)
-    past = tuple(PastTurn(owners[id_], tuple(events_), id_) for id_, events_ in by_turn.items() if id_ in owners)
+    ended = sorted(owners, key=last_seq.__getitem__)  # one that waited ended behind those that ran meanwhile
+    past = tuple(PastTurn(owners[id_], tuple(by_turn[id_]), id_) for id_ in ended)
     return SessionState(found.id, found.generation, found.mode, next_seq, past)
 
 
@@ -215,7 +225,10 @@ def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: da
 
 
 def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], now: datetime) -> None:
-    """Append events to the journal of a turn, from `seq` on. The same events at the same place change nothing."""
+    """Append events to the journal of a turn, from `seq` on. The same events at the same place change nothing.
+
+    Of each kind there is one a call, but for what is made of its result: that may be rewritten again.
+    """
     rows = [
         {
             "session_id": turn.session_id,
@@ -223,7 +236,7 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
             "tenant_id": turn.tenant,
             "turn_id": turn.id,
             "step": getattr(event, "step", 0),
-            "call_key": getattr(event, "call_key", None),
+            "call_key": None if isinstance(event, ToolResultRewritten) else getattr(event, "call_key", None),
             "kind": event.kind,
             "version": JOURNAL_VERSION,
             "payload": JOURNAL_EVENT.dump_json(event).decode(),

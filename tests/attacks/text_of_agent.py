@@ -1,6 +1,7 @@
 """What of `agent` reads a person's or a model's words. How to register: see `tests.attacks.entries`."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, date, datetime
 
 import orjson
@@ -13,6 +14,7 @@ from agent.coach.request_view import listen
 from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
 from agent.context import compaction, layers, sections, sizes
+from agent.encoded_pieces import EncodedPieces
 from agent.language import escape, language_of
 from agent.models import (
     anthropic_answer,
@@ -251,6 +253,9 @@ def prompted(text: str) -> None:
     json_bodies.encode(body)
     request = ModelRequest(SystemPrompt(text, text), items, TOOLS, 100)
     json_bodies.encode(anthropic_format.request_body(request, "m", ModelConfig()))
+    kept = replace(request, pieces=EncodedPieces())
+    for sent in (kept, replace(kept, items=items[1:])):
+        json_bodies.encode_request(sent, lambda asked: anthropic_format.request_body(asked, "m", ModelConfig()))
     sizes.estimate_tokens(layers.trim_history(items, 100, 1000))
     layers.blank_old_results(items)
     layers.drop_results(items, layers.largest_results(items, len(text)))
@@ -271,7 +276,7 @@ def prompted_calls(text: str) -> None:
         '{"name":' * len(pieces(text)) + text,
     ):
         prompted_tools.read_calls(said, ["double", text])
-    for given in (text, {text: text}):
+    for given in (well_formed(text), {well_formed(text): well_formed(text)}):
         prompted_tools.read_calls(orjson.dumps({"name": "double", "arguments": given}).decode(), ["double"])
     screen = prompted_tools._Screen(lambda _event: None)  # noqa: SLF001  what every piece passes
     for piece in pieces(text):
@@ -290,8 +295,9 @@ def ruled(text: str) -> None:
     ruling_of(RULES, text, {})
 
 
-def told_results(text: str) -> None:
+def told_results(given: str) -> None:
     """Results that hold a text in every place, as they are told to a person whose model has failed."""
+    text = well_formed(given)  # nothing else is journaled
     shapes: list[object] = [text, {text: text}, [text], text.split(), {word: [word] for word in text.split()}]
     returned = [ToolReturned(0, "k", "c", "t", orjson.dumps({"data": data}).decode()) for data in shapes]
     returned.append(ToolReturned(0, "k", "c", "t", text))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import structlog
 
-from tests.bench import acks, boot, context, ingest, loads, plan, streams, tools
+from tests.bench import acks, boot, context, encoding, ingest, loads, plan, streams, tools
 from tests.bench.loads import Loads
 from tests.bench.world import PLATFORMS
 
@@ -39,6 +39,7 @@ ROWS: dict[str, Callable[[Asked], Awaitable[dict[str, object]]]] = {
     "tools": lambda _asked: tools.run(),
     "streams": lambda _asked: streams.run(),
     "context": lambda _asked: context.run(),
+    "encoding": lambda _asked: encoding.run(),
     "boot": lambda _asked: boot.run(),
 }
 USUAL = tuple(row for row in ROWS if row != "acks-each")

@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from agent.coach.changes import ChangeRefused, LogPractice, PracticeLogged
+from agent.coach.changes import ChangeRefused, LogPractice, PracticeLogged, UndoLastLog
 from agent.coach.practice import PracticeSession, Refusal
 from agent.coach.practice_file import FileRow
 from agent.coach.reminder_changes import CancelReminders, RemindersCancelled, ReminderSet, SetReminder
@@ -161,10 +161,12 @@ class TestImports:
 
 class TestForgetting:
     async def test_all_of_one_person_goes_and_nothing_of_another(self, world: World) -> None:
-        """Entries, skills, reminders, and the clock that runs."""
+        """Entries, skills, reminders, and the clock that runs; what was taken back is not counted again."""
         kept: tuple[PracticeSession, ...] = ()
         for who in (ANA, BEA):
             await world.change(LogPractice("guitarra", 30, TODAY), who)
+            await world.change(LogPractice("guitarra", 5, TODAY), who)
+            await world.change(UndoLastLog(), who)
             await world.change(SetReminder(time(19), EVERY_DAY, None, ""), who)
             await world.change(StartTimer("guitarra"), who)
             kept = await world.reader.sessions(who)

@@ -8,7 +8,19 @@ import pytest
 import sqlalchemy as sa
 
 from agent.errors import Fenced
-from agent.transcript import EndReason, ModelResponded, ToolReturned, TurnEnded, TurnStarted, Usage, UserItem, fold
+from agent.transcript import (
+    EndReason,
+    JournalEvent,
+    ModelResponded,
+    ToolCall,
+    ToolResultRewritten,
+    ToolReturned,
+    TurnEnded,
+    TurnStarted,
+    Usage,
+    UserItem,
+    fold,
+)
 from channels.messages import Address, Attachment, AttachmentKind, InboundMessage, Rejected, Rendered
 from gateway.store import earlier, inbox, journal, outbox, sends
 from gateway.store.earlier import Original
@@ -242,6 +254,35 @@ async def test_what_is_journaled_is_read_back_whole_turns_only(store: Store) -> 
     assert ended is not None and 2 == len(fold(ended.events))
     cut = await store.read(lambda c: journal.load_session(c, "default", KEY, 2))
     assert cut is not None and (3, ()) == (cut.next_seq, cut.events)
+
+
+async def test_a_turn_that_waited_stands_where_it_ended(store: Store) -> None:
+    """As the process that ran it had it: notes begin with a turn, what stands before that is gone. A cut one goes."""
+    _, waited = await begun(store, "t1")
+    _, other = await begun(store, "t2")
+    ended = TurnEnded(EndReason.COMPLETED, "so")
+    await store.write(lambda c: journal.append(c, waited, 0, [TurnStarted(())], NOON))
+    await store.write(lambda c: journal.append(c, other, 1, [TurnStarted(()), ended], NOON))
+    await store.write(lambda c: journal.append(c, waited, 3, [ended], NOON))
+    for id_ in ("t1", "t2"):
+        await store.write(partial(journal.end_turn, turn_id=id_, reason=EndReason.COMPLETED, now=NOON))
+    for limit, ids in ((10, ["t2", "t1"]), (3, ["t2"])):
+        state = await store.read(partial(journal.load_session, tenant="default", key=KEY, limit=limit))
+        assert state is not None and ids == [turn.id for turn in state.past]
+
+
+async def test_a_result_that_is_rewritten_twice_reads_as_it_was_left(store: Store) -> None:
+    """Cut to what the conversation has room for, then by a hook: what a hook took out stays out after a restart."""
+    _, turn = await begun(store)
+    events: list[JournalEvent] = [
+        ModelResponded(0, "", (ToolCall("c1", "look", "{}"),)),
+        ToolReturned(0, "t1/0/0", "c1", "look", '{"data":"long and secret"}'),
+        ToolResultRewritten(0, "t1/0/0", "c1", '{"data":"secret"}'),
+        ToolResultRewritten(0, "t1/0/0", "c1", '{"data":"-"}'),
+    ]
+    await store.write(lambda c: journal.append(c, turn, 0, events[:3], NOON))
+    await store.write(lambda c: journal.append(c, turn, 3, events[3:], NOON))
+    assert tuple(events) == await store.read(lambda c: journal.events_of_turn(c, "t1"))
 
 
 async def test_open_turns_are_found_with_their_session(store: Store) -> None:

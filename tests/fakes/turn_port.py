@@ -50,6 +50,7 @@ class FakeTurnPort:
     applied: dict[str, ToolReturned] = field(default_factory=dict)
     commits: int = 0
     summaries: list[tuple[Summary, tuple[ModelResponded, ...]]] = field(default_factory=list)
+    beside: list[ModelResponded] = field(default_factory=list)  # what was counted beside the steps
     consents: dict[str, Consent] = field(default_factory=dict)  # what was said, by call key
     asked: list[AskedCall] = field(default_factory=list)
     on_progress: Callable[[TurnEvent], None] | None = None
@@ -94,6 +95,9 @@ class FakeTurnPort:
         await asyncio.sleep(0)
         self._commit()
         self.summaries.append((summary, tuple(responses)))
+
+    async def note_cost(self, response: ModelResponded) -> None:
+        self.beside.append(response)
 
     async def whole_result(self, handle: str) -> str | None:
         found = [event for event in self.events if isinstance(event, ToolReturned) and event.call_key == handle]

@@ -25,6 +25,11 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _LINKS = re.compile(r"^(?:to|that|about|of|que|de|para|con)\s+|\s+(?:to|that|about|of|que|de|para)$", re.IGNORECASE)
+_ONE_DAY = re.compile(
+    r"\b(?:(?:on|this|next)\s+(?:mon|tues?|wednes|thurs|fri|satur|sun)day"
+    r"|(?:el|este|pr[oó]ximo)\s+(?:lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bado|domingo))\b",
+    re.IGNORECASE,
+)
 _AT = frozenset({"at", "a", "las"})
 _IN = frozenset({"in", "en", "dentro"})
 
@@ -93,7 +98,10 @@ def _wish(when: datetime | time, rest: str, now: datetime) -> RemindWish:
 
 
 def _once(rest: str, weekdays: tuple[int, ...], when: time, now: datetime) -> date | None:
-    """Where no day is named, once: today, or tomorrow where that hour is over."""
+    """Once, where no day is named: today, or tomorrow where that hour is over; and on one Friday, not on Fridays."""
+    if len(weekdays) == 1 and _ONE_DAY.search(rest):
+        ahead = (weekdays[0] - now.weekday()) % 7
+        return now.date() + timedelta(days=ahead or 7 * (when <= now.time().replace(tzinfo=None)))
     if len(weekdays) < 7 or re.search(r"\b(?:every|daily|each|cada|diario|todos)\b", rest, re.IGNORECASE):
         return None
     return now.date() + timedelta(days=when <= now.time().replace(tzinfo=None))

@@ -160,7 +160,8 @@ class TestWithinATurn:
             going_on(port), port, an_agent(model, context_window_tokens=WINDOW)
         )
         ((summary, responses),) = port.summaries
-        assert ("", ()) == (summary.notes, responses) and summary.left_out > 20
+        assert "" == summary.notes and summary.left_out > 20
+        assert (0 if isinstance(answer, ModelFailure) else 1) == len(responses)  # it is paid for
         assert f"{summary.left_out} messages are left out" in model.requests[0].items[0].data
 
     async def test_f44_a_summary_that_stalls_is_given_up(self):

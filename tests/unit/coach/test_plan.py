@@ -194,7 +194,7 @@ class TestKept:
         assert [] == model.requests
         assert kept.content in port.answer
         assert "offline" not in port.answer
-        assert "Done so far: **1 h 30 min** of" in port.answer
+        assert "Done so far: **1 h 30 min**, and of this plan 0 min of 1 h 10 min (0 of 2 sessions)." in port.answer
         assert "to come" in port.answer
         assert kept == await practice.plan(ANA, MONDAY)
         await run(model, practice, again := FakeTurnPort(apply_command=practice.as_result), "/plan new")

@@ -95,6 +95,18 @@ class TestDates:
         said = [say_date(language, TODAY - ago * DAY, TODAY).lower() for language in ("en", "es")]
         assert [english.lower(), spanish] == said
 
+    async def test_in_a_spanish_sentence_a_date_has_its_article(self):
+        """But today and yesterday have none."""
+        text = await stats(practised(2, 9), "es")
+        assert "la primera, el 23 de febrero" in text
+        assert "Mejor día: el " in text
+        assert "la primera, ayer" in await stats(practised(0, 1), "es")
+
+    async def test_once_is_no_habit(self):
+        """A weekday is told of where it has come again."""
+        assert "Habits" not in await stats(practised(0, 1, 2))
+        assert "Most on Wednesday" in await stats(practised(0, 1, 2, 7))
+
 
 class TestOneNumber:
     @pytest.mark.parametrize("language", ["en", "es"])

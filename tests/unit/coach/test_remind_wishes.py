@@ -4,6 +4,8 @@ from datetime import UTC, date, datetime, time
 
 import pytest
 
+from agent.coach.changes import change_text
+from agent.coach.reminder_changes import ReminderSet
 from agent.coach.understanding.remind_wishes import RemindWish, read_remind_wish
 from tests.fakes.offline_conversation import Conversation
 
@@ -25,6 +27,10 @@ DAILY = (0, 1, 2, 3, 4, 5, 6)
         ("recuérdame mañana a las siete hacer inglés", RemindWish(time(7), (), TOMORROW, "hacer inglés")),
         ("¿me puedes recordar mañana a las 8 tocar?", RemindWish(time(8), (), TOMORROW, "tocar")),
         ("recuérdame cada día a las siete de la tarde la guitarra", RemindWish(time(19), DAILY, None, "guitarra")),
+        ("recuérdame el viernes a las ocho y media de la tarde", RemindWish(time(20, 30), (), date(2026, 11, 20), "")),
+        ("remind me on wednesday at 7pm", RemindWish(time(19), (), date(2026, 11, 25), "")),
+        ("remind me every friday at 7pm", RemindWish(time(19), (4,), None, "")),
+        ("recuérdame ayer a las 7", RemindWish(time(7), (), date(2026, 11, 17), "")),
         ("avísame dentro de una hora", RemindWish(time(21, 30), (), TODAY, "")),
     ],
 )
@@ -46,3 +52,19 @@ async def test_a_reminder_is_set_by_words(ana: Conversation) -> None:
     """At once; in a group it says where that can be asked for."""
     assert "direct chat" in await ana.say("remind me tomorrow at seven")
     assert [["set_reminder"]] == ana.calls
+
+
+@pytest.mark.parametrize(
+    ("language", "when"),
+    [
+        ("en", "at **19:00**, Mondays, Saturdays; the first time Saturday, 21 November."),
+        ("es", "a las **19:00**, los lunes, los sábados; la primera vez el sábado 21 de noviembre."),
+    ],
+)
+def test_weekdays_are_said_as_what_comes_again(language: str, when: str) -> None:
+    """With the article that Spanish wants."""
+    made = ReminderSet(
+        reminder_id="r", at="19:00", weekdays=(0, 5), day=None, about="", next_day=date(2026, 11, 21), zone="UTC",
+        now="20:30",
+    )  # fmt: skip
+    assert when in change_text(language, made, TODAY)

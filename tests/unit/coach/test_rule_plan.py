@@ -91,6 +91,17 @@ class TestFit:
         keys = [f"exercise.{kind}_{turn}" for turn in range(EXERCISES)]
         assert [] == [key for key in keys if say(language, key) == key]
 
+    @pytest.mark.parametrize(("ago", "said"), [((0, 1, 2), True), ((3, 4, 5), False), ((0, 3), False)])
+    async def test_a_streak_is_told_of_where_there_is_one(self, ago: tuple[int, ...], said: bool):
+        """Nobody reads that theirs is of no days, or of one."""
+        practice = FakePractice()
+        for days in ago:
+            practice.log("Guitar", TODAY - timedelta(days=days), 25)
+        data = await planned(practice)
+        text = plan_text("es", data.journey, data.patterns, data.frame, sessions_of(data))
+        assert said == ("Tu racha es de 3 días." in text)
+        assert said == ("Tu racha" in text)
+
 
 class TestWeek:
     async def test_the_running_week_is_planned_from_today(self):

@@ -233,12 +233,14 @@ async def test_in_mode_auto_a_small_model_judges_and_a_person_where_it_is_not_su
     model, bank = SmallModel(answer), Bank()
     config = AutoConfig(allow=("small sums",), soft_deny=("gambling",), environment=("a test",))
     permissions = {"chain": PermissionChain(mode=Mode.AUTO), "judge": Judge(model, config)}
+    port = FakeTurnPort()
     if outcome is None:
         with pytest.raises(TurnParked):
-            await run(bank, FakeTurnPort(), ("pay", "{}"), **permissions)
+            await run(bank, port, ("pay", "{}"), **permissions)
     else:
-        (returned,) = await run(bank, FakeTurnPort(), ("pay", "{}"), **permissions)
+        (returned,) = await run(bank, port, ("pay", "{}"), **permissions)
         assert outcome is returned.outcome
+    assert ([] if isinstance(answer, Exception) else [Usage(10, 5)]) == [beside.usage for beside in port.beside]
     told = json.loads(model.requests[0].items[0].text)
     assert (["small sums"], ["gambling"], ["a test"]) == (told["allow"], told["soft_deny"], told["environment"])
     assert ("pay", {"amount": 1, "to": "acme"}) == (told["tool"], json.loads(told["arguments"]))
@@ -247,7 +249,7 @@ async def test_in_mode_auto_a_small_model_judges_and_a_person_where_it_is_not_su
 async def test_what_says_too_much_is_not_judged():
     """Nobody can hide a call from the judge in a flood of words."""
     model = SmallModel('{"matches": "allow", "confidence": 1}')
-    assert Verdict.ASK is await Judge(model, AutoConfig()).judge("pay", "", "x" * 8001)
+    assert Verdict.ASK is await Judge(model, AutoConfig()).judge("pay", "", "x" * 8001, FakeTurnPort().note_cost)
     assert [] == model.requests
 
 
@@ -258,4 +260,4 @@ async def test_a_judge_that_takes_too_long_is_not_waited_for():
         async def respond(self, request, on_event):
             raise TimeoutError
 
-    assert Verdict.ASK is await Judge(Slow(""), AutoConfig()).judge("pay", "", "{}")
+    assert Verdict.ASK is await Judge(Slow(""), AutoConfig()).judge("pay", "", "{}", FakeTurnPort().note_cost)
