@@ -13,7 +13,9 @@ from agent.ports import ModelFacts
 from agent.prices import TokenPrice, TokenPrices
 
 if TYPE_CHECKING:
-    from genai_prices.types import ModelInfo, ModelPrice
+    from genai_prices.types import ModelInfo, TieredPrices
+
+    Listed = Decimal | TieredPrices | None
 
 UNKNOWN_WINDOW_TOKENS = 128_000
 """Of a model that neither config nor table knows; most that are served today take this much."""
@@ -63,14 +65,13 @@ def prices_of(wire: str, model: str, config: LinkConfig) -> TokenPrices | None:
     if known is None or config.service_tier not in STANDARD_TIERS:
         return None
     listed = known.get_prices(datetime.now(UTC))
-    given, written = _price(listed, "input_mtok"), _price(listed, "output_mtok")
+    given, written = _price(listed.input_mtok), _price(listed.output_mtok)
     if given is None or written is None or listed.requests_kcount is not None:
         return None
-    return TokenPrices(given, written, _price(listed, "cache_read_mtok"), _price(listed, "cache_write_mtok"))
+    return TokenPrices(given, written, _price(listed.cache_read_mtok), _price(listed.cache_write_mtok))
 
 
-def _price(listed: "ModelPrice", name: str) -> TokenPrice | None:
-    price = getattr(listed, name)
+def _price(price: "Listed") -> TokenPrice | None:
     if price is None or isinstance(price, Decimal):
         return None if price is None else TokenPrice(price)
     return TokenPrice(price.base, tuple((tier.start, tier.price) for tier in price.tiers))
