@@ -113,13 +113,17 @@ def _entries_title(language: str, report: EntriesReport, today: date) -> str:
     elif report.since == report.until:
         parts = [say_date(language, report.since, today)]
     else:
-        until = min(report.until or today, today)
-        first = say_date(language, report.since, today)
-        parts = [say(language, "entries.span", first=first, last=say_date(language, until, today))]
+        parts = [_span(language, report.since, min(report.until or today, today), today)]
     parts += [escape(report.skill)] if report.skill else []
-    parts += [f"“{escape(report.text)}”"] if report.text else []
+    parts += [say(language, "entries.words", text=escape(report.text))] if report.text else []
     title = ", ".join(parts)
     return f"{title[:1].upper()}{title[1:]}"
+
+
+def _span(language: str, since: date, until: date, today: date) -> str:
+    if until == today and since == today.replace(day=1):
+        return say(language, "entries.this_month")
+    return say(language, "entries.span", first=say_on(language, since, today), last=say_on(language, until, today))
 
 
 def entry_line(language: str, day: date, minutes: int, skill: str, notes: str, today: date) -> str:
@@ -208,8 +212,9 @@ def _habit_lines(language: str, patterns: PatternsReport) -> list[str]:
         }
         lines.append(say(language, "habits.trend", trend=say(language, f"trend.{patterns.trend}"), **spans))
         lines.append(_active_line(language, patterns))
-    weekday = say(language, f"weekday.{best}")
-    lines.append(say(language, "habits.days", best=weekday, minutes=spell_minutes(minutes[best])))
+    if patterns.sessions_by_weekday[best] > 1:  # once is no habit
+        weekday = say(language, f"weekday.{best}")
+        lines.append(say(language, "habits.days", best=weekday, minutes=spell_minutes(minutes[best])))
     if patterns.gaps_over_3_days and patterns.trend is not Trend.TOO_EARLY:
         longest = say_days(language, patterns.longest_gap_days)
         lines.append(COACH_TEXTS.plural(language, "habits.gaps", patterns.gaps_over_3_days, longest=longest))

@@ -276,7 +276,7 @@ def prompted_calls(text: str) -> None:
         '{"name":' * len(pieces(text)) + text,
     ):
         prompted_tools.read_calls(said, ["double", text])
-    for given in (text, {text: text}):
+    for given in (well_formed(text), {well_formed(text): well_formed(text)}):
         prompted_tools.read_calls(orjson.dumps({"name": "double", "arguments": given}).decode(), ["double"])
     screen = prompted_tools._Screen(lambda _event: None)  # noqa: SLF001  what every piece passes
     for piece in pieces(text):
@@ -295,8 +295,9 @@ def ruled(text: str) -> None:
     ruling_of(RULES, text, {})
 
 
-def told_results(text: str) -> None:
+def told_results(given: str) -> None:
     """Results that hold a text in every place, as they are told to a person whose model has failed."""
+    text = well_formed(given)  # nothing else is journaled
     shapes: list[object] = [text, {text: text}, [text], text.split(), {word: [word] for word in text.split()}]
     returned = [ToolReturned(0, "k", "c", "t", orjson.dumps({"data": data}).decode()) for data in shapes]
     returned.append(ToolReturned(0, "k", "c", "t", text))

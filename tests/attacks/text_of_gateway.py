@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from agent.coach.practice import Skill
 from agent.ports import Principal
+from agent.wellformed import well_formed
 from channels.messages import Address, ChatKind, CommandInvoked, InboundMessage, Sender
 from gateway.access import api_keys
 from gateway.coach import commands as coach_commands
@@ -52,8 +53,9 @@ def words(text: str) -> None:
     ), "coach")  # fmt: skip
 
 
-def completions(text: str) -> None:
-    """What a client of OpenAI's sends."""
+def completions(given: str) -> None:
+    """What a client of OpenAI's sends: JSON holds no lone surrogate."""
+    text = well_formed(given)
     user, part = CompletionMessage(role="user", content=text), CompletionPart(type="text", text=text)
     parts = CompletionMessage(role="user", content=(part, part))
     request = CompletionRequest(messages=(user, parts), user=text[:512])

@@ -109,7 +109,8 @@ BUGS = (
     ),
     Bug(
         8, "intent not journaled", "agent/tools/pipeline.py",
-        "if tool.effect in {Effect.IDEMPOTENT, Effect.UNSAFE} and not pending.intended:", "if False:",
+        "        if use.tool.effect.is_outside:\n            with _own_check",
+        "        if False:\n            with _own_check",
         Case("result_pre", paying),
     ),
     Bug(
@@ -160,7 +161,7 @@ BUGS = (
     Bug(
         18, "command without its outcome", "gateway/sessions/command_runner.py",
         "            if not inbox.settle(connection, row.id, outcome, now):\n"
-        "                return _Done([], before=True)\n",
+        "                return _Done([], before=True, unparked=unparked_before(connection, reply))\n",
         "",
         Case("command_post", command),
     ),

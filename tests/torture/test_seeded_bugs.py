@@ -6,6 +6,7 @@ import pytest
 
 from tests.torture.campaign import PLATFORMS
 from tests.torture.cases import DOUBLE, SINGLE, THREADS, Case
+from tests.torture.gateway_process import ROOT
 from tests.torture.invariants import examine
 from tests.torture.sampling import sampled
 from tests.torture.scenarios import Unfenced, deliver_twice, die_in_a_gap, take_over
@@ -29,6 +30,11 @@ async def _found(world: World, bug: Bug) -> list[str]:
         return [str(flaw)[:200]]
     await world.gateway.kill()
     return examine(world).broken
+
+
+def test_every_seeded_bug_has_its_line() -> None:
+    """Each changes code that is there: one whose line has gone would be found by nobody."""
+    assert [] == [bug.name for bug in BUGS if (ROOT / bug.file).read_text().count(bug.old) != 1]
 
 
 @pytest.mark.timeout(60)

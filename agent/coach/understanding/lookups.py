@@ -57,7 +57,12 @@ _ABOUT_OTHERS = re.compile(
 _NUMBERS: tuple[tuple[re.Pattern[str], Number], ...] = (
     (re.compile(r"\b(?:longest|best|record) streak\b|\bracha mas larga\b|\bmejor racha\b"), Number.LONGEST_STREAK),
     (re.compile(r"\bstreak\b|\bracha\b"), Number.STREAK),
-    (re.compile(r"\b(?:what|which|my) level\b|\bque nivel\b|\bmi nivel\b"), Number.LEVEL),
+    (
+        re.compile(
+            r"\b(?:what|which|my) level\b|\bque nivel\b|\bmi nivel\b|\bnext level\b|\b(?:siguiente|proximo) nivel\b"
+        ),
+        Number.LEVEL,
+    ),
     (re.compile(r"\bbest day\b|\bmejor dia\b"), Number.BEST_DAY),
     (re.compile(r"\bhow many days\b|\bcuantos dias\b"), Number.DAYS),
 )

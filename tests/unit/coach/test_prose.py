@@ -102,6 +102,11 @@ class TestDates:
         assert "Mejor día: el " in text
         assert "la primera, ayer" in await stats(practised(0, 1), "es")
 
+    async def test_once_is_no_habit(self):
+        """A weekday is told of where it has come again."""
+        assert "Habits" not in await stats(practised(0, 1, 2))
+        assert "Most on Wednesday" in await stats(practised(0, 1, 2, 7))
+
 
 class TestOneNumber:
     @pytest.mark.parametrize("language", ["en", "es"])

@@ -41,7 +41,7 @@ class TestEntries:
             ("on sunday", "Sunday: **40 min** in 2 entries, on 1 day", 2),
             ("week", "Monday to today: **50 min** in 2 entries, on 1 day", 2),
             ("last week", "23 February to Sunday: **40 min** in 2 entries, on 1 day", 2),
-            ("this month", "Sunday to today: **1 h 30 min** in 4 entries, on 2 days", 4),
+            ("this month", "This month: **1 h 30 min** in 4 entries, on 2 days", 4),
             ("scales", "All entries, “scales”: **45 min** in 2 entries, on 2 days", 2),
             ("2026-01-07", "7 January: **5 h**", 1),
             ("7.1.", "7 January: **5 h**", 1),
@@ -58,6 +58,9 @@ class TestEntries:
         """Days and words alike."""
         said = await answer(practice, "/entries el lunes", SPANISH)
         assert "Lunes: **50 min** en 2 anotaciones, en 1 día" == said.splitlines()[0]
+        assert "Desde el lunes hasta hoy: " in await answer(practice, "/entries semana", SPANISH)
+        assert "Este mes: " in await answer(practice, "/entries mes", SPANISH)
+        assert "Todas las anotaciones, «scales»: " in await answer(practice, "/entries scales", SPANISH)
         assert "Esta" not in await answer(practice, "/entries mes pasado", SPANISH)
 
     async def test_nothing_is_told_as_nothing(self, practice: ConnectedPractice):
