@@ -271,7 +271,7 @@ class Pipeline:
     async def _post_hooks(
         self, ran: ToolUse | None, hooked: PreTool, raw: ToolReturned, returned: ToolReturned
     ) -> ToolReturned:
-        """What hooks make of the whole result of a call that ran; what they put in its place is read on in its place."""
+        """What hooks make of the whole result of a call that ran; what they put there is what is read on."""
         if ran is None:
             return returned
         post = await self.hooks.post_tool(ran, raw)

@@ -251,7 +251,7 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
 
 
 def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:
-    """The whole result of a call of this conversation that ran for this person, as hooks left it; None: there is none."""
+    """The whole result, as hooks left it, of a call of this conversation and person; None: there is none any more."""
     own = sa.and_(turns.c.id == events.c.turn_id, turns.c.user_id == user_id)
     of_turn = events.c.turn_id == call_key.partition("/")[0], events.c.kind.in_(RESULT_KINDS)
     rows = sa.select(events.c.payload).join(turns, own).where(*of_turn, events.c.session_id == session_id)
