@@ -89,7 +89,7 @@ _NO = _whole(
 _WORDS = (
     (Intent.MAYBE_UNDO, _pattern(r"\bundo\b|\btake\s+(?:it|that)\s+back\b|\b(?:delete|remove)\s+(?:the\s+|my\s+)?last\b"
                                  r"|\bdeshac\w*|\bdeshaz\b|\b(?:borra|quita|elimina)\s+(?:lo|la|el)\s+[uú]ltim")),
-    (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b|\bwhat\s+should\s+i\s+practi[cs]e"
+    (Intent.MAYBE_PLAN, _pattern(r"\bplan(?:s|ning|es|ifica\w*)?\b(?!\s+(?:on|to)\b)|\bwhat\s+should\s+i\s+practi[cs]e"
                                  r"|\bqu[eé]\s+practico\b")),
     (Intent.JOKE, JOKE),
     (Intent.MOOD, MOOD),
@@ -97,21 +97,25 @@ _WORDS = (
                               r"|\b(?:show|list|see)\b[^\n]{0,20}\beverything\b"
                               r"|\btod[ao]s?\s+(?:las|mis)\s+(?:sesiones|anotaciones)|\bfull\s+report\b|\bmu[eé]strame\s+todo\b")),
     (Intent.STATS, _pattern(r"\bstat(?:s|istics)?\b|\bprogress\b|\bhow\s+am\s+i\b|\bhow\s+i['’]?m\s+doing\b|\bstreak\b"
-                            r"|\bhow(?:['’]s|\s+is|\s+does)\s+it\s+go|\bjourney\b|\bnumbers\b|\bhow\s+(?:much|many)\b"
+                            r"|\bhow(?:['’]s|\s+is|\s+does)\s+it\s+go|\bjourney\b|\bnumbers\b|\bhow\s+(?:much|many)\b|\bmy\s+(?:hours|total)\b|^\W*total\b|\b(?:mis|las)\s+horas\s+de\b"
                             r"|\bestad[ií]sticas?\b|\bprogreso\b|\bc[oó]mo\s+voy\b|\bracha\b|\bcu[aá]nt[ao]s?\b(?!\s+se\b)")),
     (Intent.SKILLS, _pattern(r"\bskills?\b|\bhabilidad(?:es)?\b|\bwhat\s+do\s+i\s+practi[cs]e\b"
                              r"|\blevels?\b|\bniveles\b")),
     (Intent.GUIDE, _pattern(r"\bguide\b|\btips?\b|\badvice\b|\bexplain\b|\bteach\b|\bdeliberate\b"
                             r"|\bhow\s+(?:should|do|can|to)\b[^\n]{0,80}\bpracti|\bgu[ií]a\b|\bconsejos?\b|\bexplica\b"
                             r"|\bc[oó]mo\s+(?:debo\s+|puedo\s+)?practic")),
-    (Intent.HELP, _pattern(r"\bhelp\b|\bwhat\s+can\s+you\b|\bcommands?\b|\bayuda\b"
+    (Intent.HELP, _pattern(r"(?<!send )\bhelp\b"
+                           r"|\b(?:how|what)\s+(?:do|can|should|to)\s+(?:i\s+)?(?:(?:type|write|say|send|put)\s+to\s+)?(?:log|record|add)\b"
+                           r"|\bc[oó]mo\s+(?:puedo\s+|se\s+)?(?:registr|anot|apunt)\w*|\bqu[eé]\s+(?:tengo\s+que\s+|debo\s+|hay\s+que\s+)?(?:escrib|pon|dec|mand)\w*\s+para\s+(?:registrar|anotar|apuntar)\b"
+                           r"|\bwhat\s+can\s+you\b|\bcommands?\b|\bayuda\b"
                            r"|\bqu[eé]\s+(?:puedes|sabes)\b|^/?start\b|\bhow\s+do(?:es)?\s+(?:this|it|you)\s+work\b"
                            r"|\bc[oó]mo\s+(?:funciona|va)s?\s+(?:esto|eso)\b|\bc[oó]mo\s+funcionas\b")),
     (Intent.SMALL_TALK, SMALL_TALK),
     (Intent.THANKS, _pattern(r"\bthank(?:s|\s+you)?\b|\bth?[na]?x+\b|\bty\b|\bgracias+\b"
+                             r"|^\W{0,9}cheers\b|\bmuch\s+appreciated\b|\bte\s+lo\s+agradezco\b"
                              r"|^\W{0,9}(?:great|perfect|genial)\W{0,9}$")),
-    (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+|hello+|hey+a?|yo|hola+|holi|buen[oa]s"
-                               r"|qu?[eé]\s+onda|good\s+(?:morning|evening|day|afternoon))\b")),
+    (Intent.GREETING, _pattern(r"^\W{0,9}(?:hi+|hello+|hey+a?|yo(?=\W{0,9}$|[,!])|hola+|holi|buen[oa]s"
+                               r"|qu?[eé]\s+(?:onda|tranza|pex|hubo|hay\s+de\s+nuevo)|good\s+(?:morning|evening|day|afternoon))\b")),
 )  # fmt: skip
 _EXACT = ((Intent.UNDO, _UNDO), (Intent.PLAN, _PLAN), (Intent.YES, _YES), (Intent.NO, _NO))
 

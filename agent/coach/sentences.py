@@ -38,13 +38,13 @@ def read_sentence(text: str, skills: Sequence[str]) -> Reading:
     if len(text) > MAX_CHARS:
         return Reading.OTHER
     shape = shape_of(text, skills)
-    if len(shape) > MAX_WORDS:
+    if len(shape) > MAX_WORDS or _OBLIGED.search(text):
         return Reading.OTHER
     if _CORRECTION.fullmatch(shape):
         return Reading.CORRECTION
     if _DENIED.search(shape) or not _DURATION.search(shape):
         return Reading.OTHER
-    return Reading.MAYBE_CORRECTION if _CORRECTING.match(shape) else Reading.OTHER
+    return Reading.MAYBE_CORRECTION if _CORRECTING.match(shape) or _LAST_ONE.search(text) else Reading.OTHER
 
 
 def shape_of(text: str, skills: Sequence[str]) -> str:
@@ -115,6 +115,12 @@ _CORRECTION = re.compile(
     rf"|{_OPENING}R,*{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}{_MEANT}{_RIGHT}{_WRONG}{_CLOSING}"
     rf"|{_OPENING}{_RIGHT},?(?:r|N[PT]*(?:S|[dD]|n)){_CLOSING}"
+)
+_OBLIGED = re.compile(r"\b(?:was|were) (?:supposed|meant|going|gonna)\b", re.IGNORECASE)
+_LAST_ONE = re.compile(
+    r"\b(?:last|latest|previous) (?:entry|log|session|one|record)\b.{0,20}\b(?:should|is|was|has to|needs to)\b"
+    r"|[uú]ltim[ao] (?:entrada|sesi[oó]n|anotaci[oó]n|registro)\b.{0,20}\b(?:deb\w+|es|era|son|eran|fueron|ten[ií]a)",
+    re.IGNORECASE,
 )
 _DURATION = re.compile("[dD]")
 _DENIED = re.compile(r"[?N!¿]|[dD].*[dD].*[dD]")

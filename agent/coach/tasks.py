@@ -11,6 +11,7 @@ from enum import StrEnum
 from agent.coach.changes import PracticeLogged, read_change
 from agent.coach.intents import Intent, read_request, untimed_request
 from agent.coach.log_line import LogLineError, read_correction
+from agent.coach.practice import name_key
 from agent.coach.request_view import Exchange, RequestView, Returned
 from agent.coach.sentences import Reading, read_sentence
 from agent.coach.texts import in_any_language
@@ -166,11 +167,11 @@ class _Listener:
         if reminder is not None:
             return Task(Act.REMIND, text, reminder=reminder)
         lookup = self._lookup(text, now) if request.intent in _LOOKED_UP else None
-        if lookup is not None:
+        corrects = read_sentence(text, self._names)
+        if lookup is not None and not (corrects is Reading.CORRECTION and _was_logged_last(lookup, earlier)):
             return Task(_OF_WANTED[lookup.wanted], text, lookup=lookup)
         if request.intent not in {Intent.TIMED, Intent.UNKNOWN}:
             return Task(_OF_INTENT.get(request.intent, request.intent), text, name=request.name)
-        corrects = read_sentence(text, self._names)
         if corrects in (Reading.CORRECTION, Reading.MAYBE_CORRECTION):
             sure = corrects is Reading.CORRECTION and after_log
             return Task(Act.CORRECT if sure else Act.ASK_CORRECTION, text)
@@ -265,6 +266,13 @@ def asked_last(earlier: Sequence[Exchange], keys: Iterable[str]) -> bool:
 
 def _logged_lately(view: RequestView) -> bool:
     return any(_leads(exchange.answer, LOGGED) for exchange in view.earlier[-LATELY:])
+
+
+def _was_logged_last(lookup: Lookup, earlier: Sequence[Exchange]) -> bool:
+    """Whether the entry that is to be changed is the last one that was logged: then it is a correction of that."""
+    answers = [exchange.answer for exchange in earlier[-LATELY:] if _leads(exchange.answer, LOGGED)]
+    wanted = lookup.wanted is Wanted.EDIT and lookup.skill is not None
+    return wanted and bool(answers) and name_key(lookup.skill or "") in name_key(answers[-1])
 
 
 def asks(task: Task, answer: str) -> bool:

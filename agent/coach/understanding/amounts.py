@@ -25,6 +25,7 @@ _SHORT_UNITS = frozenset({"h", "m", "hr", "hrs", "hs", "min", "mins", "'", "′"
 _OF = frozenset({"of", "de"})
 _JOINED = frozenset(".,:/+-−–")
 _BETWEEN = frozenset({"-", "–", "—", "or", "o", "to", "a"})
+_BEHIND_BARE_MINUTES = frozenset({"", ",", ".", "!", *_OF, "con", "on", "with", "today", "hoy", "ayer", "yesterday"})
 MAX_DIGITS = 7
 
 
@@ -250,9 +251,14 @@ def _minutes_behind(words: Sequence[Word], at: int, joined: bool) -> tuple[Fract
         return number[0] * 15, number[1] + 1
     if _plain(words, number[1]) in _MINUTES:
         return number[0], number[1] + 1
-    bare = _plain(words, number[1]) not in (_HOURS | _OF | _BETWEEN | {"en", ":", "por", "/", "."}) and number[0] >= 5
-    if joined and bare and not words[at].is_number:
-        return number[0], number[1]  # "una hora y veinte"
-    if not joined and words[at].is_number and len(words[at].text) == 2 and words[at - 1].plain in _SHORT_UNITS and bare:
-        return number[0], number[1]  # "1 h 30"
-    return None
+    return number if _are_bare_minutes(words, at, number, joined) else None
+
+
+def _are_bare_minutes(words: Sequence[Word], at: int, number: tuple[Fraction, int], joined: bool) -> bool:
+    """Whether a number behind hours, of which no unit is said, counts minutes."""
+    behind = _plain(words, number[1])
+    bare = behind not in (_HOURS | _OF | _BETWEEN | {"en", ":", "por", "/", "."}) and number[0] >= 5
+    if words[at].is_name:  # "una hora y veinte", "una hora diez de bajo"
+        return (joined and bare) or (number[0] >= 5 and behind in _BEHIND_BARE_MINUTES)
+    short = len(words[at].text) == 2 and words[at - 1].plain in _SHORT_UNITS
+    return not joined and words[at].is_number and short and bare  # "1 h 30"

@@ -21,7 +21,7 @@ from agent.coach.understanding.tables import LanguageTable, Twist, WordRole
 from agent.coach.understanding.words import Word, plain_of
 
 _MARKS = {
-    **dict.fromkeys(",:;()-–—|[]*•·+_", WordRole.COMMA),
+    **dict.fromkeys(",:;()-–—|[]*•·+_=", WordRole.COMMA),
     **dict.fromkeys(".!…", WordRole.STOP),
     **dict.fromkeys('"“”«»', WordRole.QUOTE),
     **dict.fromkeys("?¿", WordRole.QUESTION),

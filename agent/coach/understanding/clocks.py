@@ -74,10 +74,14 @@ def read_clock(words: Sequence[Word], at: int) -> Clock | None:
         return None
     if words[at].plain in _NOON:
         return Clock(_NOON[words[at].plain], at + 1, True, True)
+    spoken = _past_or_to(words, at)
+    if spoken is not None:
+        return spoken
     number = read_number(words, at)
     if number is None or number[0].denominator != 1 or number[0] > 24:
         return None
     hour, end = int(number[0]), number[1]
+    end += _oclock(words, end)
     minutes = _minutes(words, end)
     past, end = minutes if minutes is not None else (0, end)
     half, end = _half_of_day(words, end)
@@ -85,6 +89,35 @@ def read_clock(words: Sequence[Word], at: int) -> Clock | None:
         certain = hour > 12 or hour == 0
         return Clock((hour * 60 + past) % 1440, end, certain, minutes is not None)
     return Clock((hour % 12) * 60 + past + (half if hour <= 12 else 720), end, True, True)
+
+
+def _oclock(words: Sequence[Word], at: int) -> int:
+    """How many words "o'clock" takes here."""
+    return int(at < len(words) and words[at].plain in {"o'clock", "oclock"})
+
+
+def _past_or_to(words: Sequence[Word], at: int) -> Clock | None:
+    """As "quarter past 3", "half past two", "ten to six"."""
+    start = at + (words[at].plain == "a")
+    said = words[start].plain if start < len(words) else ""
+    number = read_number(words, start)
+    minutes, end = {"quarter": 15, "half": 30}.get(said, 0), start + 1
+    if not minutes and number is not None and number[0] in {5, 10, 20, 25} and words[start].is_name:
+        minutes, end = int(number[0]), number[1]
+    side = words[end].plain if end < len(words) else ""
+    hour = read_number(words, end + 1)
+    if not minutes or side not in {"past", "to"} or hour is None or hour[0] not in range(1, 13):
+        return None
+    if side == "to" and said != "quarter":
+        return None
+    half, end = _half_of_day(words, hour[1] + _oclock(words, hour[1]))
+    past = minutes if side == "past" else -minutes
+    return Clock(
+        ((int(hour[0]) % 12 if half is not None else int(hour[0])) * 60 + past + (half or 0)) % 1440,
+        end,
+        half is not None,
+        True,
+    )
 
 
 def _minutes(words: Sequence[Word], at: int) -> tuple[int, int] | None:

@@ -22,7 +22,7 @@ _OPEN_DAYS = phrases_by_first_word({phrase: back for table in _TABLES for phrase
 _PARTS = phrases_by_first_word(dict.fromkeys((part for table in _TABLES for part in table.parts.split("; ")), 0))
 _PERIODS = phrases_by_first_word(dict.fromkeys((said for table in _TABLES for said in table.periods.split("; ")), 0))
 _WEEKDAYS = {plain_of(word): day for table in _TABLES for word, day in table.weekdays.items()}
-_MONTHS = {plain_of(word): month for table in _TABLES for word, month in table.months.items()}
+MONTHS = {plain_of(word): month for table in _TABLES for word, month in table.months.items()}
 _ORDINALS = frozenset({"st", "nd", "rd", "th", "º", "ª"})
 _LAST = frozenset({"last", "past"})
 _PASSED = frozenset({"pasado", "pasada", "ultimo"})
@@ -94,7 +94,7 @@ def _back(today: date, days: int) -> date:
 
 
 def _period(words: Sequence[Word], at: int, _: date) -> Day | None:
-    if words[at].plain in {"in", "en"} and at + 1 < len(words) and words[at + 1].plain in _MONTHS:
+    if words[at].plain in {"in", "en"} and at + 1 < len(words) and words[at + 1].plain in MONTHS:
         return Day(None, at + 2, WordRole.DAY_UNREAD)
     found = phrase_end(_PERIODS, words, at)
     return None if found is None else Day(None, found[1], WordRole.DAY_UNREAD)
@@ -157,22 +157,22 @@ def _month_day(words: Sequence[Word], at: int, today: date) -> Day | None:
     start += start > at and start < len(words) and words[start].plain in {"the", "dia"}
     if start >= len(words):
         return None
-    if words[start].plain in _MONTHS:
+    if words[start].plain in MONTHS:
         behind = start + 1
         behind += behind < len(words) and words[behind].plain in {".", "the"}
         found = _ordinal(words, behind)
         if found is None:
             return None
         day, end = found
-        month = _MONTHS[words[start].plain]
+        month = MONTHS[words[start].plain]
     else:
         found = _ordinal(words, start)
         if found is None:
             return None
         behind = found[1] + (found[1] < len(words) and words[found[1]].plain in {"of", "de"})
-        if behind >= len(words) or words[behind].plain not in _MONTHS:
+        if behind >= len(words) or words[behind].plain not in MONTHS:
             return None
-        day, end, month = found[0], behind + 1, _MONTHS[words[behind].plain]
+        day, end, month = found[0], behind + 1, MONTHS[words[behind].plain]
     year, end = _year(words, end)
     return _in_year(year, month, day, end, today)
 
@@ -224,7 +224,8 @@ def _weekday(words: Sequence[Word], at: int, today: date) -> Day | None:
     role = WordRole.DAY if said_last else WordRole.DAY_EITHER
     if named is not None:
         agrees = named.day is not None and named.day.weekday() == _WEEKDAYS[words[start].plain]
-        return Day(named.day if agrees else None, named.end, role if agrees else WordRole.DAY_UNREAD)
+        past = WordRole.DAY if agrees and named.day is not None and named.day <= today else role
+        return Day(named.day if agrees else None, named.end, past if agrees else WordRole.DAY_UNREAD)
     end = _part_end(words, end)
     return Day(_back(today, back), end, role)
 

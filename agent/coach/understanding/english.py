@@ -29,8 +29,10 @@ ENGLISH = LanguageTable(
         ["&", "and", "n"]
     ),
     days={
-        "today": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "earlier today": 0, "just now": 0,
-        "earlier": 0, "today's": 0, "yesterday": 1, "yday": 1, "yest": 1, "ystrday": 1, "yesteday": 1, "yestarday": 1,
+        "today": 0, "tdy": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "earlier today": 0,
+        "just now": 0,
+        "earlier": 0, "today's": 0, "yesterday": 1, "yday": 1, "ytd": 1, "yest": 1, "ystrday": 1, "yesteday": 1,
+        "yestarday": 1,
         "yesterdays": 1, "yesterday's": 1, "last night": 1, "last evening": 1, "last nite": 1,
         "day before yesterday": 2, "the day before yesterday": 2,
     },
@@ -74,9 +76,20 @@ ENGLISH = LanguageTable(
             "wanted to tell you; just to let you know; for the record; quick update; not bad; no worries; no problem; "
             "better than nothing; i guess; forgot to log; forgot to log it; i forgot to log it; forgot to put it in; "
             "i forgot to put it in; forgot to add it; please add it; log it please; please log it; can you log it; no "
-            "excuses; not too bad; i forgot to log; without stopping; non stop; no breaks; without a break; i'm "
+            "excuses; not too bad; without stopping; non stop; no breaks; without a break; i'm "
             "proud; i am proud; on my own; lets go; let's go; no less; of course; good news; guess what; you know "
-            "what"
+            "what; to be honest; no cap; for real; fr fr; believe it or not; as always; as usual; for once; for "
+            "a change; on the "
+            "bright side"
+        ),
+        "o": (
+            "both done; all done; forgot to tell u; forgot 2 tell you; forgot 2 tell u; forgot to tell you; "
+            "forgot to log; "
+            "forgot to log it; forgot to mention; forgot to mention it; forgot 2 log; forgot 2 log it; i forgot "
+            "to log it; i "
+            "forgot to log; i forgot to tell you; i forgot to mention; forgot to say; i forgot to say; forgot "
+            "to put it in; "
+            "i forgot to put it in; forgot to add it; i forgot to add it"
         ),
         "c": (
             "followed by; as well as; and also; and another; plus another"
@@ -91,13 +104,13 @@ ENGLISH = LanguageTable(
             "b 4; thanks to; in spite of"
         ),
         "W": (
-            "i was"
+            "i was; i was out; i was busy; i was at home"
         ),
         "R": (
             "without; instead of; rather than"
         ),
         "w": (
-            "to warm up; as a warm up; for fun"
+            "to warm up; as a warm up; for fun; next door"
         ),
         "P": (
             "out of"
@@ -105,16 +118,20 @@ ENGLISH = LanguageTable(
         "v": (
             "worked on; sat down with; sat down at; sat down to; worked through; went through; did some; knocked out; "
             "banged out; powered through; got through; squeezed in; fit in; fitted in; got in; put in; snuck in; "
-            "sneaked in; crammed in; messed around with; noodled on"
+            "sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; rattled off; blasted "
+            "through; plowed through; got stuck into"
         ),
         "I": (
             "me i"
         ),
         "J": (
-            "at last; at least"
+            "at last; at least; on my own; by myself; all by myself; all alone"
         ),
     },
     twisted_phrases={
+        "reminder": (
+            "call me; wake me up; todo list; to do list"
+        ),
         "habit": (
             "back then; back in the day; "
             "a day; a week; a month; a night; per day; per week; each day; every day; every morning; each morning; "
@@ -182,7 +199,7 @@ ENGLISH = LanguageTable(
             "hi hey hello heya hiya yo ok okay okey k kk well alright right please pls plz yes yep yeah yup great "
             "cool nice so coach bot bro dude man mate friend buddy thanks thank thx ty you'll lol haha hehe phew wow "
             "yay woo woohoo hooray update hmm oh ah whew anyway btw tho though anyways ugh oof damn gosh honestly "
-            "folks team sir"
+            "folks team sir ngl fr frfr tbh imo imho rn lmao lmfao rofl omg bruh dang sheesh hmmm dear kindly aye welp"
         ),
         "L": (
             "log add record register track note enter"
@@ -221,7 +238,7 @@ ENGLISH = LanguageTable(
             "of on at with to through into from"
         ),
         "T": (
-            "the my some an a this that more"
+            "the my some an a this that more actual real proper pure focused"
         ),
         "c": (
             "and plus & + n nd /"
@@ -230,7 +247,7 @@ ENGLISH = LanguageTable(
             "then afterwards"
         ),
         "B": (
-            "but so because since cause cuz coz as although however yet therefore hence still"
+            "but so because since cause cuz coz as although however yet therefore hence"
         ),
         "t": (
             "while before after b4 until alone despite during outside inside straight nonstop first again too "
@@ -267,14 +284,15 @@ ENGLISH = LanguageTable(
             "minute's"
         ),
         "reminder": (
-            "remind reminds reminder reminders alarm timer timers countdown snooze wake ping call notify nudge alert"
+            "remind reminds reminder reminders alarm timer timers countdown snooze wake ping notify nudge alert"
         ),
         "hypothetical": (
             "if whether unless imagine imagined imagining suppose supposing pretend pretended pretending "
             "hypothetically assuming otherwise"
         ),
         "doubt": (
-            "maybe perhaps possibly probably supposedly guess think thought believe or either allegedly apparently"
+            "maybe perhaps possibly probably supposedly guess think thought believe or either luck hopefully "
+            "allegedly apparently"
         ),
         "reported": (
             "says said say saying tells told wrote writes claims claimed asked asks asking heard reckons swears "

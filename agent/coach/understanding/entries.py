@@ -14,6 +14,7 @@ from agent.coach.understanding.tables import WordRole
 AMOUNTS = frozenset({WordRole.AMOUNT, WordRole.AMOUNT_SHORT, WordRole.AMOUNT_CLOCK, WordRole.NUMBER})
 _SKILLS = frozenset({WordRole.SKILL, WordRole.ACT, WordRole.ACTING})
 _DAYS = frozenset({WordRole.DAY, WordRole.DAY_EITHER})
+_VERBS = frozenset(WordRole(letter) for letter in "JIAHhVvsgeWGQqEfk") - _SKILLS
 _SEPARATORS = frozenset({WordRole.COMMA, WordRole.AND, WordRole.THEN})
 
 
@@ -49,7 +50,9 @@ class Draft:
 def entries_of(core: Sequence[Chunk], now: datetime, *, is_said: bool) -> tuple[list[Practised], bool]:
     """The entries that a statement's chunks make, and whether they are clear."""
     drafts = drafts_of(core)
-    days, clear = _days_of(drafts)
+    done = [draft for draft in drafts if draft.minutes != 0]
+    drafts = done if any(draft.is_complete for draft in done) else drafts  # "and 0 minutes of go" is no entry
+    days, clear = _days_of(drafts, now.date())
     found = []
     for draft, day in zip(drafts, days, strict=True):
         when = day_of(day, now.date())
@@ -64,11 +67,11 @@ def day_of(chunk: Chunk | None, today: date) -> date:
     return today if chunk is None or chunk.day is None or chunk.day.day is None else chunk.day.day
 
 
-def _days_of(drafts: Sequence[Draft]) -> tuple[list[Chunk | None], bool]:
+def _days_of(drafts: Sequence[Draft], today: date) -> tuple[list[Chunk | None], bool]:
     """The day of each, and whether it is clear."""
     days = [draft.day for draft in drafts]
     said = [day for day in days if day is not None]
-    if len(said) in (0, len(days)):
+    if len(said) in (0, len(days)) or all(day_of(day, today) == today for day in said):
         return days, True
     if len(said) == 1 and days[0] is not None and drafts[0].is_led:
         return [days[0]] * len(days), True
@@ -117,7 +120,7 @@ class _DraftReader:
         elif chunk.role in AMOUNTS | _SKILLS:
             self._take_part(chunk)
             self._is_apart = False
-        elif chunk.role is not WordRole.ADVERB:
+        elif chunk.role not in _VERBS:
             self._is_apart = self._is_apart and self._ahead is not None
 
     def _take_day(self, at: int, chunk: Chunk) -> None:

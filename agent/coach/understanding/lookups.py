@@ -12,6 +12,7 @@ from enum import StrEnum
 from agent.coach.numbers import Number
 from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.chunks import Circumstances, chunks_of
+from agent.coach.understanding.days import MONTHS
 from agent.coach.understanding.skills import know
 from agent.coach.understanding.tables import WordRole
 from agent.coach.understanding.words import plain_of, words_of
@@ -45,10 +46,13 @@ class Lookup:
     day: date | None = None  # what is right instead
 
 
-_HOW_MUCH = re.compile(r"\bhow (?:much|long|many)\b|\bcuant[oa]s?\b|\bin total\b|\ben total\b|\btotal\b")
+_HOW_MUCH = re.compile(
+    r"\bhow (?:much|long|many)\b|\bcuant[oa]s?\b|\bin total\b|\ben total\b|\btotal\b|\b(?:my|mis|las) (?:hours|horas)\b"
+)
 _OF_ONESELF = re.compile(
     r"\b(?:did|have|do|'ve|had) i\b|\bi(?: have|'ve)? (?:did|done|practi\w+|play\w*|log\w*)\b|\bllevo\b|\bhice\b|\bhe\b"
-    r"|\bpracti(?:que|cado)\b|\btoque\b|\btengo\b|\b(?:in|en) total\b|\bmy\b|\bmis?\b"
+    r"|\bpracti(?:que|cado)\b|\btoque\b|\btengo\b(?! que)|^\W*total (?:de|of|for)\b|\bensename\b|\bmuestrame\b"
+    r"|\b(?:in|en) total\b|\bmy\b|\bmis?\b"
 )
 _ABOUT_OTHERS = re.compile(
     r"\b(?:takes?|learn|should|would|could|can|need|cost|tarda|tardan|aprender|deberia|puedo"
@@ -95,14 +99,14 @@ _SEARCH = re.compile(
     re.IGNORECASE,
 )
 _DELETE = re.compile(
-    r"^(?:\W|please|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
+    r"^(?:\W|please|kindly|por favor|porfa|can you|could you|would you|i want to|quiero|puedes|hey|oye|ok|uy|oops)*"
     r"(?:delete|remove|erase|borra\w*|elimina\w*|quita\w*|take out)\b"
 )
 _EDIT = re.compile(
     r"^(?:\W|please|por favor|porfa|can you|could you|puedes|hey|oye|ok|uy|oops)*"
     r"(?:change|correct|edit|fix|update|set|cambi\w+|corrig\w+|corrije|edita\w*|pon|actualiza)\b"
 )
-_WAS_ON = re.compile(r"\b(?:was|were|fue|fueron|era|eran)\b[^?]{0,40}?(?:,|\bnot\b|\bno\b)")
+_WAS_ON = re.compile(r"\b(?:was|were|fue|fueron|era|eran)\b[^?]{0,40}?(?:\bnot\b|\bno\b)")
 _SPAN_DAYS = re.compile(r"\b(?:last|past) (\d{1,3}) days\b|\bultimos (\d{1,3}) dias\b")
 
 
@@ -182,6 +186,18 @@ def _is_complete(found: Lookup, plain: str) -> bool:
     return True
 
 
+def _months(today: date) -> list[tuple[str, tuple[date, date]]]:
+    """The months by their names: the newest that has begun."""
+    found = []
+    for name, month in MONTHS.items():
+        year = today.year - (month > today.month)
+        if len(name) > 4 and year >= 1:
+            first = date(year, month, 1)
+            after = date(year + month // 12, month % 12 + 1, 1) if year < date.max.year else today
+            found.append((rf"\b(?:in|for|of|en|de) {name}\b", (first, min(after - timedelta(days=1), today))))
+    return found
+
+
 def _span(plain: str, today: date) -> tuple[date, date] | None:
     """The days of a period that is named: weeks begin on Monday."""
     monday, first = today - timedelta(days=today.weekday()), today.replace(day=1)
@@ -194,6 +210,7 @@ def _span(plain: str, today: date) -> tuple[date, date] | None:
         (r"\blast month\b|\bmes pasado\b", (before.replace(day=1), before)),
         (r"\bthis week\b|\besta semana\b", (monday, today)),
         (r"\blast week\b|\bsemana pasada\b", (monday - timedelta(days=7), monday - timedelta(days=1))),
+        *_months(today),
         (r"\bthis year\b|\beste ano\b", (today.replace(month=1, day=1), today)),
     )
     return next((span for words, span in spans if re.search(words, plain)), None)

@@ -14,7 +14,7 @@ from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.skills import KnownSkills, know
-from agent.coach.understanding.statements import Statement, find_lacking, find_statement, letters_of
+from agent.coach.understanding.statements import Statement, find_inherited, find_lacking, find_statement, letters_of
 from agent.coach.understanding.tables import Twist, WordRole
 from agent.coach.understanding.words import Word, plain_of, words_of
 from agent.language import DEFAULT
@@ -151,6 +151,10 @@ def _notes(message: _Message, statement: Statement) -> str:
 
 
 def _unsure(message: _Message, statement: Statement | None) -> Heard:
+    if statement is None or not all(entry.skill for entry in statement.practised):
+        inherited = find_inherited(message.chunks, message.now, message.words_of)
+        if inherited is not None and inherited[1]:
+            return Heard(Certainty.LOG, (inherited[0],))
     twist = _twist_of(message.chunks)
     told_by_them = (
         statement is not None

@@ -10,6 +10,8 @@ _MOODS = (
     r"triste|agotad[oa]|frustrad[oa]|desanimad[oa]|deprimid[oa]|desmotivad[oa]|hart[oa]|cansad[oa]|no avanzo|no mejoro",
     r"quiero dejarlo|rendirme|tirar la toalla|no sirvo|mal d[ií]a|soy (?:muy )?(?:mal|p[eé]sim)\w*|soy un desastre",
     r"sin (?:ganas|motivaci[oó]n)",
+    r"feel(?:ing|s)? (?:\w{1,12} ){0,2}(?:low|down|bad|awful|lost|terrible|trash|crap|garbage|useless|hopeless)",
+    r"me siento (?:\w{1,12} ){0,3}(?:mal|fatal|fregada|mierda|in[uú]til|horrible|p[eé]simo|perdid[oa])",
 )
 _JOKES = (
     r"jokes?|(?:something|smth|sth) funny|make me laugh",

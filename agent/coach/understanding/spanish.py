@@ -78,8 +78,15 @@ SPANISH = LanguageTable(
             "contarte que; te cuento que; sí señor; no está mal; nada mal; menos mal; y nada; la verdad; pues mira; "
             "pues nada; que onda; qué onda; agrégalo porfa; para que conste; no manches; menos da una piedra; algo es "
             "algo; peor es nada; sin parar; sin pausa; sin descanso; sin pausas; ni más ni menos; de nuevo; otra vez; "
-            "dios mío; sin excusas; mejor que nada; yo solo; yo sola; me olvidé de decirte que; olvidé decir que; se "
-            "me olvidó contarte que; no problem"
+            "dios mío; sin excusas; mejor que nada; me olvidé de decirte que; olvidé decir que; se "
+            "me olvidó contarte que; no problem; la neta; la verdad es que; la verdad que; para variar; por una vez"
+        ),
+        "o": (
+            "no te conté; no te lo conté; no te había contado; q no te conté; que no te conté; q los hice; que "
+            "los hice; que "
+            "ya hice; los hice; lo hice; la hice; que las hice; todo hecho; los dos hechos; las dos hechas; "
+            "ambas hechas; ambos "
+            "hechos"
         ),
         "c": (
             "además de; y también; y además; así como; y otra; y otros; y luego; y después; y despues"
@@ -94,7 +101,7 @@ SPANISH = LanguageTable(
             "antes de; después de; antes del; después del; a pesar; gracias a; hasta que"
         ),
         "J": (
-            "al final; por lo menos; al menos"
+            "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa"
         ),
         "F": (
             "más o menos; algo así como; nada más; poco más de; casi casi"
@@ -109,7 +116,8 @@ SPANISH = LanguageTable(
             "para entrar en calor; para calentar"
         ),
         "v": (
-            "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me puse con; conseguí hacer; "
+            "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; "
+            "me puse con; conseguí hacer; "
             "pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me curré; me marqué; me puse a "
             "practicar; me puse a tocar; le di a; le di al; pude con"
         ),
@@ -117,7 +125,8 @@ SPANISH = LanguageTable(
             "salí a; fui a; sali a; salí de; me fui a"
         ),
         "w": (
-            "sobre todo; más que nada"
+            "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía "
+            "tiempo libre; tuve un rato"
         ),
         "R": (
             "sin; en vez de; en lugar de"
@@ -133,7 +142,8 @@ SPANISH = LanguageTable(
         ),
         "future": (
             "voy a; vamos a; va a; la semana que viene; el mes que viene; que viene; más tarde; a punto de; iba a; "
-            "íbamos a; para mañana; mañana por la mañana; a ver si; por delante; me toca; por hacer"
+            "íbamos a; para mañana; mañana por la mañana; a ver si; por delante; me toca; por hacer; listo "
+            "para; lista para; listos para; listas para; hecho para"
         ),
         "negated": (
             "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; casi "
@@ -185,14 +195,15 @@ SPANISH = LanguageTable(
             "he"
         ),
         "J": (
-            "también ya recién finalmente justo además incluso todavía aún acá aquí solamente únicamente solo sólo "
+            "igual también ya recién finalmente justo además incluso todavía aún acá aquí solamente únicamente "
+            "solo sólo "
             "apenas nomás nomas"
         ),
         "O": (
             "hola buenas buenos ey hey ok okay vale bueno bien oye oiga porfa porfis porfavor genial perfecto sí "
             "claro che wey güey we tío tía bot coach entrenador entrenadora gracias jaja jajaja jeje uf uff pues mira "
             "venga dale listo amigo amiga ahora holi ea olé toma bro jo ay ah oh posta eh pa ps pos nomas xd mae "
-            "parce vaya anda ole"
+            "parce vaya anda ole neta tipo posta órale orale chale chido ostras hostia joder"
         ),
         "L": (
             "anota apunta registra apúntame anótame añade agrega suma anotá apuntá registrá agregá anotame sumá"
@@ -235,7 +246,7 @@ SPANISH = LanguageTable(
             "sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio"
         ),
         "P": (
-            "de del con a al en para"
+            "de del con a al en para d"
         ),
         "T": (
             "el la los las mi un una mis lo este nuestra"
@@ -250,7 +261,7 @@ SPANISH = LanguageTable(
             "pero porque aunque pues mas sino"
         ),
         "t": (
-            "que mientras tras junto entre sola seguido seguidos seguidas seguida sin"
+            "que q mientras tras junto entre sola seguido seguidos seguidas seguida sin"
         ),
         "w": (
             "bonita bonito"
@@ -291,7 +302,7 @@ SPANISH = LanguageTable(
             "si imagina imagino imaginemos supongamos supón suponiendo hipotéticamente salvo"
         ),
         "doubt": (
-            "quizá quizás creo acaso supongo capaz posiblemente probablemente seguramente o u parece"
+            "quizá quizás creo suerte acaso supongo capaz posiblemente probablemente seguramente o u parece"
         ),
         "reported": (
             "dice dicen dijo dije dijiste decía contó cuenta preguntó pregunta escribió escribo escribí leí ejemplo "

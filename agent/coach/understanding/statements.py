@@ -5,7 +5,7 @@ What else the message says is then looked through for what takes it back: a joke
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.coach.understanding import shapes
@@ -33,10 +33,16 @@ _IN_TAIL = frozenset({Twist.OTHERS, Twist.SELF})
 _IN_WHILE = frozenset({Twist.OTHERS, Twist.SELF, Twist.UNCLEAR, Twist.LASTS})
 
 
+_THAT = frozenset({"que", "q", "that"})
 _SPEAKERS = frozenset({WordRole.SUBJECT, WordRole.I_HAVE, WordRole.WAS_AT_IT})
 _VERBS = frozenset(
     {WordRole.PRACTISED, WordRole.DID, WordRole.SPENT, WordRole.ACT, WordRole.HE, WordRole.JUST_DONE, WordRole.WENT}
 )
+_ELIDED = frozenset({Twist.NEGATED, Twist.WISH, Twist.FUTURE})
+"""Of a verb that begins a message: "was supposed to", "skipped": the speaker left out the "I"."""
+
+_WISHED = frozenset({Twist.WISH, Twist.FUTURE})
+
 _PAUSES = frozenset({WordRole.COMMA, WordRole.STOP, WordRole.AND, WordRole.THEN, WordRole.BUT})
 _SAYS_NOTHING = _PAUSES | {
     WordRole.OPENING,
@@ -72,24 +78,77 @@ class _Core:
 def find_statement(chunks: Sequence[Chunk], now: datetime, said_of: Callable[[Chunk], str]) -> Statement | None:
     """What the message says was practised; None where it says nothing so. `said_of` gives a chunk's own words."""
     letters = letters_of(chunks)
-    cores = _cores(chunks, letters)
+    cores = _cores(chunks, letters, said_of)
     if not cores:
         return None
     sure = all(_stands(chunks, letters, cores, number) for number in range(len(cores)))
     practised: list[Practised] = []
-    for core in cores:
+    for number, core in enumerate(cores):
         inside = _with_name(chunks[core.start : core.end], said_of) if core.is_new else chunks[core.start : core.end]
         found, clear = entries_of(inside, now, is_said=core.is_said)
-        sure = sure and clear
+        found, clear_day = _with_day_before(chunks, cores, number, found, now)
+        sure = sure and clear and clear_day
         practised += found
     said = any(core.is_said for core in cores)
     return Statement(tuple(practised), sure and bool(practised), said, cores[-1].end)
 
 
-def _cores(chunks: Sequence[Chunk], letters: str) -> list[_Core]:
+def _with_day_before(
+    chunks: Sequence[Chunk], cores: Sequence[_Core], number: int, found: list[Practised], now: datetime
+) -> tuple[list[Practised], bool]:
+    """The entries of a statement that names no day, on the day that was named before it; and whether that is clear."""
+    core = cores[number]
+    inside = chunks[core.start : core.end]
+    if any(chunk.day is not None for chunk in inside):
+        return found, True
+    said = {at: chunk.day for at, chunk in enumerate(chunks[: core.start]) if chunk.day is not None}
+    if not said:
+        return found, not _says_day_behind(chunks[core.end :])
+    days, last = {named.day for named in said.values()}, max(said)
+    day = days.pop()
+    if days or day is None:
+        return found, False
+    if day == now.date():
+        return found, True
+    between = chunks[last + 1 : core.start]
+    clear = core.is_said and all(chunk.role is not WordRole.STOP for chunk in between)
+    clear = clear and all(chunk.twist in (None, Twist.SELF) for chunk in between)
+    own = any(chunk.role in _SPEAKERS or (chunk.is_first_person and chunk.role in _VERBS) for chunk in between)
+    clear = clear and (own or shapes.BETWEEN.fullmatch(letters_of(between)) is not None)
+    if number and cores[number - 1].start <= last:
+        clear = clear and last == cores[number - 1].start
+    return [replace(entry, day=day) for entry in found], clear
+
+
+def _says_day_behind(tail: Sequence[Chunk]) -> bool:
+    """As "..., that was on Saturday"."""
+    for at, chunk in enumerate(tail):
+        if chunk.day is None:
+            continue
+        before = [each for each in tail[:at] if each.role not in (WordRole.OF, WordRole.THE)]
+        if before and before[-1].twist in (Twist.UNCLEAR, Twist.LASTS):
+            return True
+    return False
+
+
+def _begins(chunks: Sequence[Chunk], letters: str, said_of: Callable[[Chunk], str]) -> list[int]:
+    """Where a statement may begin: with a clause, or behind what only tells where and when."""
+    begins = {match.start() for match in shapes.CLAUSE.finditer(letters)}
+    start = 0
+    for at, chunk in enumerate(chunks):
+        if chunk.role in _PAUSES:
+            start = at + 1
+        own = chunk.role in _SPEAKERS or (chunk.is_first_person and chunk.role in _VERBS)
+        that = any(said_of(each).casefold() in _THAT for each in chunks[start:at])
+        if own and not that and shapes.LEAD.fullmatch(letters, start, at):
+            begins.add(at)
+    return sorted(begins)
+
+
+def _cores(chunks: Sequence[Chunk], letters: str, said_of: Callable[[Chunk], str]) -> list[_Core]:
     cores: list[_Core] = []
     at = 0
-    for begin in (match.start() for match in shapes.CLAUSE.finditer(letters)):
+    for begin in _begins(chunks, letters, said_of):
         core = _core(chunks, letters, cores, begin) if begin >= at else None
         if core is not None:
             cores.append(core)
@@ -104,8 +163,10 @@ def _core(chunks: Sequence[Chunk], letters: str, cores: Sequence[_Core], begin: 
         return _Core(begin, strong.end(), is_said=True)
     weak = shapes.TERSE.match(letters, begin)
     if weak is not None:
-        said, done = bool(weak["did"]), bool(weak["done"])
-        if said or _may_be_terse(letters, cores, begin, done=done):
+        before = chunks[cores[-1].end if cores else 0 : begin]
+        done = bool(weak["done"]) or any(chunk.role is WordRole.DONE for chunk in before)
+        said = bool(weak["did"])
+        if said or _may_be_terse(letters, cores, begin, done=done) or _follows(chunks, cores, begin, weak.end()):
             return _Core(begin, weak.end(), is_said=said or done)
     spoken = shapes.NEW_SPOKEN.match(letters, begin)
     if spoken is not None and _has_speaker(chunks, cores, begin, spoken.end()):
@@ -143,6 +204,9 @@ def _has_speaker(chunks: Sequence[Chunk], cores: Sequence[_Core], begin: int, en
         return False
     if any(chunk.role in _SPEAKERS for chunk in spoken):
         return True
+    own = spoken[0].twist in _ELIDED or spoken[0].role in _VERBS | {WordRole.FITTED}
+    if own and any(chunk.role in _PAUSES for chunk in before[-3:]):
+        return True
     apart = any(chunk.role in (WordRole.STOP, WordRole.BUT) for chunk in before[-2:])
     return apart and any(chunk.twist is Twist.SELF for chunk in spoken)
 
@@ -156,10 +220,22 @@ def _may_be_terse(letters: str, cores: Sequence[_Core], begin: int, *, done: boo
     return done and between.endswith(".")
 
 
+def _follows(chunks: Sequence[Chunk], cores: Sequence[_Core], begin: int, end: int) -> bool:
+    """As "..., so just ten minutes of piano today": a log book's line of a day behind what is told first."""
+    before = chunks[cores[-1].end if cores else 0 : begin]
+    if not before or not any(chunk.role is WordRole.DAY for chunk in chunks[begin:end]):
+        return False
+    if before[-1].role is WordRole.BUT:
+        return chunks[begin].role is WordRole.ADVERB
+    aside = any(chunk.twist in (Twist.OTHERS, Twist.LASTS) for chunk in before)
+    return before[-1].role is WordRole.STOP and not aside
+
+
 def _stands(chunks: Sequence[Chunk], letters: str, cores: Sequence[_Core], number: int) -> bool:
     """Whether nothing around a statement takes it back."""
     core = cores[number]
-    if not _is_whole(letters, core) or not _tail_stands(chunks[core.end :], is_said=core.is_said):
+    is_done = letters[core.end - 1] == WordRole.DONE
+    if not _is_whole(letters, core) or not _tail_stands(chunks[core.end :], is_said=core.is_said, is_done=is_done):
         return False
     if number == len(cores) - 1 and _more_amounts(chunks[core.end :]):
         return False
@@ -194,13 +270,13 @@ def _more_amounts(tail: Sequence[Chunk]) -> bool:
     return amount and not turned
 
 
-def _tail_stands(tail: Sequence[Chunk], *, is_said: bool) -> bool:
+def _tail_stands(tail: Sequence[Chunk], *, is_said: bool, is_done: bool) -> bool:
     """Whether what follows without a pause only tells more."""
-    allowed = _IN_TAIL
+    allowed = frozenset(Twist) - _BESIDE_TERSE if is_done else _IN_TAIL
     for chunk in tail:
         if chunk.role in _PAUSES:
             return True
-        if chunk.role is WordRole.WHILE or (is_said and chunk.role in (WordRole.OF, WordRole.IN)):
+        if (not is_done and chunk.role is WordRole.WHILE) or (is_said and chunk.role in (WordRole.OF, WordRole.IN)):
             allowed = _IN_WHILE
         if chunk.twist is not None and chunk.twist not in allowed:
             return False
@@ -215,6 +291,41 @@ _LACKING = (
     (shapes.VAGUE, "amount"),
     (shapes.NO_AMOUNT, "amount"),
 )
+
+
+def find_inherited(
+    chunks: Sequence[Chunk], now: datetime, said_of: Callable[[Chunk], str]
+) -> tuple[Practised, bool] | None:
+    """What was done of the one skill that is spoken of before, and whether that is sure.
+
+    As "I wanted to do an hour of guitar but did 20 min", "I took the bass and practised for 20 minutes".
+    """
+    letters = letters_of(chunks)
+    skills = [at for at, chunk in enumerate(chunks) if chunk.role is WordRole.SKILL]
+    if len({chunks[at].skill for at in skills}) != 1:
+        return None
+    found = next(
+        (
+            match
+            for begin in _begins(chunks, letters, said_of)
+            for match in (shapes.DID_AMOUNT.match(letters, begin),)
+            if match is not None and begin > skills[-1] and _has_speaker(chunks, (), begin, match.end())
+        ),
+        None,
+    )
+    if found is None:
+        return None
+    core = _Core(found.start(), found.end(), is_said=True)
+    before, inside = chunks[: core.start], chunks[core.start : core.end]
+    draft = drafts_of(inside)[0]
+    entry = Practised(draft.minutes, chunks[skills[0]].skill, day_of(draft.day, now.date()))
+    entries, clear = _with_day_before(chunks, [core], 0, [entry], now)
+    twists = {chunk.twist for chunk in before} - {None, Twist.SELF, Twist.UNCLEAR}
+    wished = any(chunk.role in AMOUNTS for chunk in before) and bool(twists) and twists <= _WISHED
+    practises = any(said_of(chunk).casefold().startswith("practi") for chunk in inside) and not twists
+    practises = practises and not any(chunk.role in AMOUNTS for chunk in before)
+    sure = (wished or practises) and clear and bool(draft.minutes) and not draft.has_days
+    return entries[0], sure and _stands(chunks, letters, [core], 0)
 
 
 def find_lacking(chunks: Sequence[Chunk], now: datetime) -> tuple[str, Practised] | None:

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 
 from agent.wellformed import normalize
 
-_WORD = re.compile(r"[0-9]+(?:[.,][0-9]+)?|[^\W\d_]+(?:['’´][^\W\d_]+)*|\S")
+_SHORTHAND = {
+    "2day": "today", "2nite": "tonight", "2night": "tonight", "2moro": "tomorrow", "2mrw": "tomorrow",
+    "2morrow": "tomorrow",
+}  # fmt: skip
+_WORD = re.compile(r"(?i:2(?:day|nite|night|moro|mrw|morrow))\b|[0-9]+(?:[.,][0-9]+)?|[^\W\d_]+(?:['’´][^\W\d_]+)*|\S")
 _PLAIN = str.maketrans("áàâäéèêëíìîïóòôöúùûüñç", "aaaaeeeeiiiioooouuuunc")
 _STRETCHED = re.compile(r"(\w)\1{2,}")
 _UNSEEN = "\ufe0f\u200d🏻🏼🏽🏾🏿♀♂"
@@ -50,6 +54,6 @@ def words_of(text: str) -> list[Word]:
     for match in _WORD.finditer(text):
         said = match[0]
         if said not in _UNSEEN:
-            folded = _fold(said) if said[0].isalpha() else said
+            folded = _SHORTHAND.get(said.lower()) or (_fold(said) if said[0].isalpha() else said)
             found.append(Word(folded, _STRETCHED.sub(r"\1", plain_of(folded)), match.start(), match.end()))
     return found

@@ -1,6 +1,7 @@
 """What the offline coach makes of one message, in the terms of the corpora; and where that is not what was meant."""
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -130,6 +131,8 @@ def is_right(message: Message, understood: Understood) -> bool:
 def is_wrong_write(message: Message, understood: Understood) -> bool:
     """Whether something was written that was not meant."""
     allowed = {"undo": "undo_last_log", "plan": "save_weekly_plan"}.get(message.intent)
+    if message.intent == "delete" and re.search("last|[uú]ltim", message.text):
+        allowed = "undo_last_log"  # the last entry: the one word is as good as the other
     if message.kind == "log" and understood.kind == "log":
         return message.entries != understood.entries
     return any(name != allowed for name in understood.writes)
