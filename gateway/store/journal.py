@@ -11,6 +11,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from agent import journal
 from agent.context.history import PastTurn
 from agent.errors import Fenced
 from agent.rungs import ResponseDiscarded
@@ -30,6 +31,7 @@ from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import SHARDS, events, sessions, shards, turns, usage
 
 JOURNAL_VERSION = 1
+RESULT_KINDS = ("tool_returned", "tool_result_rewritten")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,15 +251,12 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
 
 
 def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:
-    """The raw result of a call of this conversation that ran for this person; None: there is none, or none any more."""
+    """The whole result, as hooks left it, of a call of this conversation and person; None: there is none any more."""
     own = sa.and_(turns.c.id == events.c.turn_id, turns.c.user_id == user_id)
-    payload = connection.execute(
-        sa.select(events.c.payload)
-        .join(turns, own)
-        .where(events.c.call_key == call_key, events.c.kind == "tool_returned", events.c.session_id == session_id)
-    ).scalar()
-    event = None if payload is None else JOURNAL_EVENT.validate_json(payload)
-    return event.content if isinstance(event, ToolReturned) else None
+    of_turn = events.c.turn_id == call_key.partition("/")[0], events.c.kind.in_(RESULT_KINDS)
+    rows = sa.select(events.c.payload).join(turns, own).where(*of_turn, events.c.session_id == session_id)
+    payloads = connection.execute(rows.order_by(events.c.seq)).scalars()
+    return journal.whole_result(map(JOURNAL_EVENT.validate_json, payloads), call_key)
 
 
 def result_of(connection: sa.Connection, call_key: str) -> ToolReturned | None:
