@@ -1,11 +1,29 @@
 """Settings of the model and of the agent's limits; what they mean is carried out elsewhere."""
 
 from collections.abc import Mapping
+from decimal import Decimal
 from ipaddress import ip_address
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
+
+UsdPerMtok = Annotated[Decimal, Field(ge=0, le=100_000)]
+
+
+class PriceConfig(BaseModel):
+    """What a model's tokens cost, in USD per million."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input_usd_per_mtok: UsdPerMtok
+    """Of what the model reads."""
+    output_usd_per_mtok: UsdPerMtok
+    """Of what it writes, thoughts included."""
+    cache_read_usd_per_mtok: UsdPerMtok | None = None
+    """Of input that the provider had cached; None: as other input."""
+    cache_write_usd_per_mtok: UsdPerMtok | None = None
+    """Of input that it caches; None: as other input."""
 
 
 class LinkConfig(BaseModel):
@@ -60,6 +78,8 @@ class LinkConfig(BaseModel):
     """For so long the same request gets the same answer without a call; None: each is asked."""
     service_tier: str | None = Field(default=None, pattern=r"^[a-z_]+$")
     """Sent as `service_tier`, where the provider has tiers; None: not sent."""
+    prices: PriceConfig | None = None
+    """Goes before the table of prices; None: as that knows the model, and else its cost is unknown."""
     words_per_s: float | None = Field(default=None, gt=0)
     """How fast the offline rules speak; None: at once."""
 

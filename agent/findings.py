@@ -5,10 +5,11 @@ An agent may put its own results into words; what it has none for stands in a pl
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date
 
 from agent.catalogue import Catalogue
-from agent.transcript import CallOutcome, JournalEvent, ModelResponded, ToolReturned
+from agent.transcript import CallOutcome, JournalEvent, ModelResponded, ToolResultRewritten, ToolReturned
 
 TellResult = Callable[[str, object, str | None, date], str | None]
 """(tool, its data, locale, the person's day) to what a person reads; "" says nothing, None leaves it to the list."""
@@ -42,6 +43,9 @@ def _unsaid(events: Iterable[JournalEvent]) -> Sequence[ToolReturned]:
         match event:
             case ToolReturned(outcome=CallOutcome.DONE):
                 found.append(event)
+            case ToolResultRewritten(is_cut=False):  # what a hook took out nobody is told
+                key, content = event.call_key, event.content
+                found = [replace(each, content=content) if each.call_key == key else each for each in found]
             case ModelResponded(tool_calls=()) if event.text.strip():
                 found.clear()
             case _:

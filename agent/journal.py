@@ -1,6 +1,6 @@
 """A turn's events as this process knows them: appended here only once the port made them durable."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from agent.ports import LocalCommand, TurnPort
 from agent.rungs import Recovered, ResponseDiscarded, Rung
@@ -12,10 +12,20 @@ from agent.transcript import (
     NudgeReason,
     Steered,
     SuggestedReply,
+    ToolResultRewritten,
     ToolReturned,
     TurnEnded,
     Usage,
 )
+
+
+def whole_result(events: Iterable[JournalEvent], call_key: str) -> str | None:
+    """The result of a call before it was shortened, as hooks left it; None: there is none."""
+    content = None
+    for event in events:
+        if isinstance(event, ToolReturned) or (isinstance(event, ToolResultRewritten) and not event.is_cut):
+            content = event.content if event.call_key == call_key else content
+    return content
 
 
 class Journal:
@@ -84,6 +94,7 @@ class Journal:
             used.cache_read_tokens,
             used.cache_write_tokens,
             estimated,
+            used.cost_microusd,
         )
 
     def nudges(self, why: NudgeReason) -> int:

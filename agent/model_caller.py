@@ -65,7 +65,7 @@ class ModelCaller:
         self._journal = journal
         self._executor = executor
         self._deadline = deadline
-        self._recoveries = Recoveries(journal, model.name)
+        self._recoveries = Recoveries(journal, model)
         self._retry_budget_s = limits.patience_s
         self._streamed: list[str] = []  # of the response under way
         self._separator = ""  # stands between what was answered before and the response under way

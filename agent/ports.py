@@ -11,6 +11,7 @@ from typing import NoReturn, Protocol
 from agent.consent import AskedCall, Consent
 from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
+from agent.prices import TokenPrices
 from agent.rungs import Rung
 from agent.transcript import (
     EndReason,
@@ -184,6 +185,7 @@ class ModelFacts:
     max_output_tokens: int | None = None  # of one response; None: nobody says
     sees_images: bool = False
     takes_tools: bool = True
+    prices: TokenPrices | None = None  # None: unknown, which is not free
 
 
 class ChatModel(Protocol):

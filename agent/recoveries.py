@@ -4,10 +4,11 @@ Rungs that the wire takes are heard from it; what a thrown-away try cost is esti
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent.context.sizes import BYTES_PER_TOKEN, estimate_tokens
 from agent.journal import Journal
-from agent.ports import Alive, CallStreamed, ModelEvent, ModelRequest, Recovering, TextDelta, ThinkingDelta
+from agent.ports import Alive, CallStreamed, ChatModel, ModelEvent, ModelRequest, Recovering, TextDelta, ThinkingDelta
 from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.transcript import ModelResponded, Usage
 
@@ -15,18 +16,18 @@ from agent.transcript import ModelResponded, Usage
 class Recoveries:
     """Of one turn's model calls, one at a time."""
 
-    def __init__(self, journal: Journal, model: str) -> None:
-        """`model` is who is asked first, as provider:name."""
+    def __init__(self, journal: Journal, model: ChatModel) -> None:
+        """`model` is who is asked; of a chain, its facts are those of its first link."""
         self._journal = journal
         self._model = model
-        self._asked = model  # who is asked now: another one of the chain, once it has changed
+        self._asked = model.name  # who is asked now: another one of the chain, once it has changed
         self._request: ModelRequest | None = None
         self._chars: int | None = None  # streamed of the try under way; None: nothing was heard of a response
         self._waiting: list[Recovered | ResponseDiscarded] = []
 
     def begin(self, request: ModelRequest) -> None:
         """This is asked now."""
-        self._request, self._chars, self._asked = request, None, self._model
+        self._request, self._chars, self._asked = request, None, self._model.name
 
     def hear(self, event: ModelEvent) -> None:
         """The model told this."""
@@ -49,7 +50,7 @@ class Recoveries:
         """The try under way counts for nothing; it is paid for if any of a response was heard."""
         if self._chars is not None and self._request is not None:
             used = Usage(_input_tokens(self._request), int(self._chars / BYTES_PER_TOKEN))
-            self._discard(self._asked, used, estimated=True)
+            self._discard_uncounted(self._asked, used)
         self._chars = None
 
     def discard(self, response: ModelResponded) -> None:
@@ -59,7 +60,7 @@ class Recoveries:
         elif self._request is not None:
             said = len(response.text) + sum(len(call.arguments) for call in response.tool_calls)
             used = Usage(_input_tokens(self._request), int(said / BYTES_PER_TOKEN))
-            self._discard(response.model or self._asked, used, estimated=True)
+            self._discard_uncounted(response.model or self._asked, used)
 
     def note(self, rung: Rung, detail: str = "") -> None:
         """The turn takes this rung."""
@@ -72,6 +73,11 @@ class Recoveries:
         if self._waiting:
             events, self._waiting = self._waiting, []
             await self._journal.record(*events)
+
+    def _discard_uncounted(self, model: str, used: Usage) -> None:
+        prices = self._model.facts.prices if model == self._model.name else None
+        cost = None if prices is None else prices.cost_microusd(used)
+        self._discard(model, replace(used, cost_microusd=cost), estimated=True)
 
     def _discard(self, model: str, used: Usage, *, estimated: bool) -> None:
         behind = sum(isinstance(event, ResponseDiscarded) for event in self._waiting)

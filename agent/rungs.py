@@ -53,4 +53,5 @@ class ResponseDiscarded:
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
     estimated: bool = False  # nobody counted it: tokens by the length of what was sent and streamed
+    cost_microusd: int | None = None  # None: unknown
     kind: Literal["response_discarded"] = "response_discarded"

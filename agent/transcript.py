@@ -95,6 +95,7 @@ class Usage:
     output_tokens: int | None = None
     cache_read_tokens: int | None = None
     cache_write_tokens: int | None = None
+    cost_microusd: int | None = None  # by the prices of the day of the call; None: unknown
 
 
 class EndReason(StrEnum):
@@ -181,12 +182,13 @@ class ToolReturned:
 
 @dataclass(frozen=True, slots=True)
 class ToolResultRewritten:
-    """A post-hook changed what the model sees of a result; the raw one stays in the journal."""
+    """What the model sees of a result is another than the raw one, which stays in the journal."""
 
     step: int
     call_key: str
     call_id: str
     content: str
+    is_cut: bool = False  # shortened for room, to be read on; else a hook put it in the result's place
     kind: Literal["tool_result_rewritten"] = "tool_result_rewritten"
 
 

@@ -349,7 +349,8 @@ def _judge_of(settings: Settings) -> ChatModel | None:
     if permissions.mode is not Mode.AUTO or permissions.auto.model in (None, settings.model.name):
         return None
     try:
-        return MeasuredModel(build_model(settings.model.model_copy(update={"name": permissions.auto.model})))
+        small = settings.model.model_copy(update={"name": permissions.auto.model, "prices": None})
+        return MeasuredModel(build_model(small))
     except UnknownModel as unknown:
         raise SettingsError(f"permissions.auto.model: {unknown}") from None
 

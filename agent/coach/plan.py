@@ -102,7 +102,7 @@ async def run_plan_turn(
         Fenced: another process owns the session; nothing more was written.
     """
     journal = Journal(turn.id, turn.events, port)
-    run = _PlanRun(turn, port, agent, reader, run_turn, journal, Recoveries(journal, agent.model.name))
+    run = _PlanRun(turn, port, agent, reader, run_turn, journal, Recoveries(journal, agent.model))
     saved = _find_saved(turn)
     if saved is not None:
         return await _finish(run, saved, _as_response(_answer(run, saved)))

@@ -36,7 +36,7 @@ class CachedModel:
         ends_s, kept = self._kept.get(key, (0.0, None))
         if kept is not None and now_s < ends_s:
             on_event(TextDelta(kept.text))
-            return replace(kept, usage=Usage(0, 0))
+            return replace(kept, usage=Usage(0, 0, cost_microusd=0))
         response = await self._model.respond(request, on_event)
         if response.stop is StopReason.END and not response.tool_calls:
             self._kept[key] = (now_s + self._for_s, response)

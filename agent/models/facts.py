@@ -1,11 +1,21 @@
 """What a model takes in and gives out: as the operator's config says, else as a kept table knows, else with care.
 
 The table is genai-prices' own (windows and prices of some 2,300 models; no output caps, read 2026-11). It is read when
-it is first asked, which costs a quarter of a second: `facts` of a wire is asked for before people are waited on.
+it is first asked, which costs a quarter of a second: `facts` of a wire is asked for where the model is built.
 """
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from agent.config import LinkConfig
 from agent.ports import ModelFacts
+from agent.prices import TokenPrice, TokenPrices
+
+if TYPE_CHECKING:
+    from genai_prices.types import ModelInfo, TieredPrices
+
+    Listed = Decimal | TieredPrices | None
 
 UNKNOWN_WINDOW_TOKENS = 128_000
 """Of a model that neither config nor table knows; most that are served today take this much."""
@@ -22,15 +32,55 @@ def facts_of(name: str, config: LinkConfig) -> ModelFacts:
         max_output_tokens=config.max_output_tokens,
         sees_images=config.base_url is None if config.sees_images is None else config.sees_images,
         takes_tools=config.takes_tools,
+        prices=configured_prices(config) or (None if config.is_local else prices_of(wire, model, config)),
     )
 
 
 def window_of(wire: str, model: str, base_url: str | None) -> int | None:
     """Tokens that the model takes in, its output included, as the table has it; None: it has not."""
+    known = _find(wire, model, base_url)
+    return None if known is None else known.context_window
+
+
+def configured_prices(config: LinkConfig) -> TokenPrices | None:
+    """The operator's own prices, if they set them."""
+    said = config.prices
+    if said is None:
+        return None
+    return TokenPrices(
+        TokenPrice(said.input_usd_per_mtok),
+        TokenPrice(said.output_usd_per_mtok),
+        None if said.cache_read_usd_per_mtok is None else TokenPrice(said.cache_read_usd_per_mtok),
+        None if said.cache_write_usd_per_mtok is None else TokenPrice(said.cache_write_usd_per_mtok),
+    )
+
+
+STANDARD_TIERS = (None, "auto", "default", "standard_only")
+"""Service tiers that cost what the table says; of others it does not know the price."""
+
+
+def prices_of(wire: str, model: str, config: LinkConfig) -> TokenPrices | None:
+    """The table's prices of today; None: it has not both, or the model costs by the request as well."""
+    known = _find(wire, model, config.base_url)
+    if known is None or config.service_tier not in STANDARD_TIERS:
+        return None
+    listed = known.get_prices(datetime.now(UTC))
+    given, written = _price(listed.input_mtok), _price(listed.output_mtok)
+    if given is None or written is None or listed.requests_kcount is not None:
+        return None
+    return TokenPrices(given, written, _price(listed.cache_read_mtok), _price(listed.cache_write_mtok))
+
+
+def _price(price: "Listed") -> TokenPrice | None:
+    if price is None or isinstance(price, Decimal):
+        return None if price is None else TokenPrice(price)
+    return TokenPrice(price.base, tuple((tier.start, tier.price) for tier in price.tiers))
+
+
+def _find(wire: str, model: str, base_url: str | None) -> "ModelInfo | None":
     from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415  its import reads the whole table
 
     try:
-        _, known = get_snapshot().find_provider_model(model, None, None if base_url else wire, base_url)
+        return get_snapshot().find_provider_model(model, None, None if base_url else wire, base_url)[1]
     except LookupError:
         return None
-    return known.context_window

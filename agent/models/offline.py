@@ -79,7 +79,7 @@ class OfflineModel:
             text=answer.text,
             tool_calls=calls,
             stop=StopReason.TOOLS if calls else StopReason.END,
-            usage=Usage(input_tokens=0, output_tokens=0),
+            usage=Usage(input_tokens=0, output_tokens=0, cost_microusd=0),
             model=self.name,
             replies=answer.replies,
         )

@@ -1,7 +1,7 @@
 """Which model is asked follows from the request: each route is a test and a model, which may be a router itself."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
@@ -25,9 +25,10 @@ class RoutedModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """Those of the model for all else, with the smallest window of all: whoever is asked can read it."""
+        """Those with the smallest window, which whoever is asked can read; prices only where all have the same."""
         facts = [self._otherwise.facts, *(route.model.facts for route in self._routes)]
-        return min(facts, key=lambda each: each.context_window_tokens)
+        smallest = min(facts, key=lambda each: each.context_window_tokens)
+        return smallest if all(each.prices == smallest.prices for each in facts) else replace(smallest, prices=None)
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """As the chosen model's own.

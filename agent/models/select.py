@@ -16,6 +16,7 @@ from agent.models.failures import RETRYABLE
 from agent.models.health import HealthBoard
 from agent.models.limiter import Limited
 from agent.models.offline import OfflineModel, OfflineRules
+from agent.models.pricing import PricedModel
 from agent.models.prompted_tools import PromptedTools
 from agent.models.resilience import Resilient
 from agent.models.routing import ModelRoute, RoutedModel, needs_tools
@@ -62,7 +63,7 @@ def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel
     """The model of this configuration, resilient where it talks to a network; nothing is connected yet.
 
     From outside in, where each is configured: the chain, and for each of its links cooldown, limiter, retry and
-    watchdog, circuit breaker, cache, wire.
+    watchdog, circuit breaker, cache, prices, wire.
 
     Raises:
         UnknownModel: the name means nothing here, or its settings cannot work.
@@ -96,11 +97,12 @@ def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps
             model = _own(wire, name, config)
         except ValueError as problem:
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
+        model = PricedModel(model, config)
         model = model if config.takes_tools else PromptedTools(model)
         model = model if config.cache_s is None else CachedModel(model, config.cache_s)
         model = Resilient(Circuit(model, deps.board), config, passes_on=passes_on)
     elif name and wire in wire_names():
-        model = Circuit(_foreign(wire, name, config), deps.board)
+        model = Circuit(PricedModel(_foreign(wire, name, config), config), deps.board)
     else:
         raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
     if config.requests_per_min is not None or config.tokens_per_min is not None:

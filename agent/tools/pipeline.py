@@ -72,11 +72,12 @@ class Pipeline:
             ran = use
             data = await self._execute(use, pending)
             await pending.tell_over()
-            returned = await self._journal_result(use, pending, data)
+            raw, returned = await self._journal_result(use, pending, data)
         except _CallEnded as over:
             await pending.tell_over()
-            returned, ended = await self._journal_failure(pending, over), over
-        returned = await self._post_hooks(ran, hooked, returned)
+            raw = returned = await self._journal_failure(pending, over)
+            ended = over
+        returned = await self._post_hooks(ran, hooked, raw, returned)
         return self._classify(pending, returned, ended)
 
     # ---------------------------------------------------------------- before it runs
@@ -239,8 +240,10 @@ class Pipeline:
 
     # ---------------------------------------------------------------- after it ran
 
-    async def _journal_result(self, use: ToolUse, pending: PendingCall, data: object) -> ToolReturned:
-        """The raw result, with the effect where it is local; above the tool's budget also what the model sees of it."""
+    async def _journal_result(
+        self, use: ToolUse, pending: PendingCall, data: object
+    ) -> tuple[ToolReturned, ToolReturned]:
+        """The raw result, with the effect where it is local, and what the model sees of it within the tool's budget."""
         empty = pending.to_returned("")
         if use.tool.effect is not Effect.LOCAL:
             raw = replace(empty, content=success_result(data))
@@ -253,27 +256,31 @@ class Pipeline:
                 raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
             if shown := self._fit(use.tool, raw):
                 await self.journal.record(*shown)
-        return replace(raw, content=shown[0].content) if shown else raw
+        return raw, replace(raw, content=shown[0].content) if shown else raw
 
     def _fit(self, tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
         """What the model sees in place of a raw result that is too long for its tool, or for the conversation."""
         shown = self.budget.fit(tool, raw.call_key, raw.content)
-        return () if shown is raw.content else (_to_rewritten(replace(raw, content=shown)),)
+        return () if shown is raw.content else (_to_rewritten(replace(raw, content=shown), is_cut=True),)
 
     async def _journal_failure(self, pending: PendingCall, over: _CallEnded) -> ToolReturned:
         returned = pending.to_returned(failure_result(over.error), over.outcome)
         await self.journal.record(returned)
         return returned
 
-    async def _post_hooks(self, ran: ToolUse | None, hooked: PreTool, returned: ToolReturned) -> ToolReturned:
-        """What hooks make of the result of a call that ran; what they change is a second event, the raw one stays."""
+    async def _post_hooks(
+        self, ran: ToolUse | None, hooked: PreTool, raw: ToolReturned, returned: ToolReturned
+    ) -> ToolReturned:
+        """What hooks make of the whole result of a call that ran; what they put there is what is read on."""
         if ran is None:
             return returned
-        post = await self.hooks.post_tool(ran, returned)
+        post = await self.hooks.post_tool(ran, raw)
         said: list[ToolResultRewritten | Nudged] = []
-        if post.content is not None and post.content != returned.content:
-            returned = replace(returned, content=self.budget.fit(ran.tool, returned.call_key, post.content))
-            said.append(_to_rewritten(returned))
+        if post.content is not None and post.content != raw.content:
+            whole = replace(raw, content=post.content)
+            shown = self._fit(ran.tool, whole)
+            returned = replace(whole, content=shown[0].content) if shown else whole
+            said += [_to_rewritten(whole), *shown]
         said += [Nudged(returned.step, context) for context in (hooked.context, post.context) if context]
         if said:
             await self.journal.record(*said)
@@ -311,8 +318,8 @@ def _fit_output(tool: Tool, data: object) -> object:
         raise ToolError(f"{tool.name} ran, but its result is not what it promises.") from None
 
 
-def _to_rewritten(shown: ToolReturned) -> ToolResultRewritten:
-    return ToolResultRewritten(shown.step, shown.call_key, shown.call_id, shown.content)
+def _to_rewritten(shown: ToolReturned, *, is_cut: bool = False) -> ToolResultRewritten:
+    return ToolResultRewritten(shown.step, shown.call_key, shown.call_id, shown.content, is_cut)
 
 
 @contextmanager

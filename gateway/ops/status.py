@@ -19,7 +19,7 @@ from gateway.ops.control import Handler
 from gateway.sessions.router import Router
 from gateway.store import inbox, outbox, pairing, people
 from gateway.store.engine import Store
-from gateway.store.journal import usage_sums
+from gateway.store.usage import usage_sums
 from gateway.supervision import Faults
 from gateway.telemetry import OUTBOX_WAITING
 
@@ -105,7 +105,7 @@ class GatewayStatus:
 
 
 def usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Handler]:
-    """`usage {days}`: tokens by UTC day, person and model, oldest first, for the control socket and the CLI alone."""
+    """`usage {days}`: tokens and cost by UTC day, person and model, oldest first; for the control socket and CLI."""
 
     async def usage(arguments: dict[str, JsonValue]) -> JsonValue:
         days = arguments.get("days")
@@ -119,7 +119,8 @@ def usage_calls(store: Store, clock: Callable[[], datetime]) -> Mapping[str, Han
                 "day": row.day.isoformat(), "user": row.user_id, "name": names.get(row.user_id, row.user_id),
                 "model": row.model, "calls": row.calls, "input_tokens": row.input_tokens or 0,
                 "output_tokens": row.output_tokens or 0, "cache_read_tokens": row.cache_read_tokens or 0,
-                "discarded": row.discarded, "estimated": row.estimated,
+                "cache_write_tokens": row.cache_write_tokens or 0, "discarded": row.discarded,
+                "estimated": row.estimated, "cost_microusd": row.cost_microusd, "unpriced": row.unpriced,
             }
             for row in await store.read(query)
         ]  # fmt: skip

@@ -6,11 +6,12 @@ Plain functions over a connection. A fenced write changes nothing and raises; th
 import zlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
+from agent import journal
 from agent.context.history import PastTurn
 from agent.errors import Fenced
 from agent.rungs import ResponseDiscarded
@@ -26,10 +27,11 @@ from agent.transcript import (
 from channels.messages import Address
 from gateway.store import crashes
 from gateway.store.dialect import insert_new
-from gateway.store.tables.base import EPOCH, new_id
+from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import SHARDS, events, sessions, shards, turns, usage
 
 JOURNAL_VERSION = 1
+RESULT_KINDS = ("tool_returned", "tool_result_rewritten")
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,15 +251,12 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
 
 
 def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:
-    """The raw result of a call of this conversation that ran for this person; None: there is none, or none any more."""
+    """The whole result, as hooks left it, of a call of this conversation and person; None: there is none any more."""
     own = sa.and_(turns.c.id == events.c.turn_id, turns.c.user_id == user_id)
-    payload = connection.execute(
-        sa.select(events.c.payload)
-        .join(turns, own)
-        .where(events.c.call_key == call_key, events.c.kind == "tool_returned", events.c.session_id == session_id)
-    ).scalar()
-    event = None if payload is None else JOURNAL_EVENT.validate_json(payload)
-    return event.content if isinstance(event, ToolReturned) else None
+    of_turn = events.c.turn_id == call_key.partition("/")[0], events.c.kind.in_(RESULT_KINDS)
+    rows = sa.select(events.c.payload).join(turns, own).where(*of_turn, events.c.session_id == session_id)
+    payloads = connection.execute(rows.order_by(events.c.seq)).scalars()
+    return journal.whole_result(map(JOURNAL_EVENT.validate_json, payloads), call_key)
 
 
 def result_of(connection: sa.Connection, call_key: str) -> ToolReturned | None:
@@ -341,6 +340,7 @@ def note_usage(
             "step": response.step,
             "discarded": response.number if isinstance(response, ResponseDiscarded) else 0,
             "estimated": isinstance(response, ResponseDiscarded) and response.estimated,
+            "cost_microusd": used.cost_microusd,
         },
     )
 
@@ -349,47 +349,3 @@ def step_beside(connection: sa.Connection, turn_id: str) -> int:
     """A number below 0 for the cost of a call that is no step of the turn; none was given before."""
     lowest = connection.execute(sa.select(sa.func.min(usage.c.step)).where(usage.c.turn_id == turn_id)).scalar()
     return min(0, int(lowest or 0)) - 1
-
-
-DAY_MICROSECONDS = 86_400_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class UsageSum:
-    """The calls of one person to one model on one UTC day; tokens are None where the provider never counted them."""
-
-    day: date
-    user_id: str
-    model: str
-    calls: int
-    input_tokens: int | None  # all input, cached included
-    output_tokens: int | None
-    cache_read_tokens: int | None
-    cache_write_tokens: int | None
-    discarded: int = 0  # calls among them whose response was thrown away
-    estimated: int = 0  # calls among them that nobody counted: their tokens are about right
-
-
-def usage_sums(
-    connection: sa.Connection, tenant: str, since: datetime, until: datetime, user_id: str | None = None
-) -> list[UsageSum]:
-    """The sums of a tenant, or of one person, with `since` <= instant < `until`; oldest day first."""
-    day = (sa.type_coerce(usage.c.at, sa.BigInteger) // DAY_MICROSECONDS).label("day")
-    counted = ("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens")
-    query = (
-        sa.select(
-            day,
-            usage.c.user_id,
-            usage.c.model,
-            sa.func.count(),
-            *(sa.func.sum(usage.c[name]) for name in counted),
-            sa.func.sum(sa.case((usage.c.discarded > 0, 1), else_=0)),
-            sa.func.sum(sa.case((usage.c.estimated, 1), else_=0)),
-        )
-        .where(usage.c.tenant_id == tenant, usage.c.at >= since, usage.c.at < until)
-        .group_by(day, usage.c.user_id, usage.c.model)
-        .order_by(day, usage.c.user_id, usage.c.model)
-    )
-    if user_id is not None:
-        query = query.where(usage.c.user_id == user_id)
-    return [UsageSum((EPOCH + timedelta(days=days)).date(), *rest) for days, *rest in connection.execute(query)]

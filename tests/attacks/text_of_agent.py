@@ -354,6 +354,7 @@ ENTRIES: dict[str, Entry] = {
 
 EXCUSED: dict[str, str] = {
     "agent.hooks.": "the operator's own hooks: their names, their patterns, and what they print",
+    "agent.journal:whole_result": "compares the key of a call with those of a turn, and no more",
     "agent.context.compaction:condense": "puts what a hook says beside our own instructions, once a summary",
     **COACH_EXCUSED,
     "agent.tools.toolbox:ToolBox._specs_with": "loops over the names of our own tools",

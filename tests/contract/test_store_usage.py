@@ -4,13 +4,15 @@ from datetime import UTC, date, datetime, timedelta
 
 import sqlalchemy as sa
 
+from agent.rungs import ResponseDiscarded
 from agent.transcript import ModelResponded, Usage
 from channels.messages import Address
 from gateway.store import journal
 from gateway.store.engine import Store
-from gateway.store.journal import TurnRow, UsageSum, usage_sums
+from gateway.store.journal import TurnRow
 from gateway.store.tables.base import new_id
 from gateway.store.tables.turns import usage
+from gateway.store.usage import UsageSum, UsageTotal, usage_since, usage_sums
 
 MIDNIGHT = datetime(2026, 11, 20, tzinfo=UTC)
 
@@ -41,9 +43,9 @@ async def test_tokens_are_summed_by_utc_day_person_and_model(store: Store) -> No
         return usage_sums(connection, "t", MIDNIGHT - timedelta(days=1), MIDNIGHT + timedelta(days=1))
 
     assert [
-        UsageSum(date(2026, 11, 19), "ada", "m", 1, 10, 10, None, 1),
-        UsageSum(date(2026, 11, 20), "ada", "m", 2, 10, 10, None, 2),
-        UsageSum(date(2026, 11, 20), "bob", "n", 2, 4_000_000_000, 4_000_000_000, None, 2),
+        UsageSum(date(2026, 11, 19), "ada", "m", 1, 10, 10, None, 1, unpriced=1),
+        UsageSum(date(2026, 11, 20), "ada", "m", 2, 10, 10, None, 2, unpriced=2),
+        UsageSum(date(2026, 11, 20), "bob", "n", 2, 4_000_000_000, 4_000_000_000, None, 2, unpriced=2),
     ] == await store.read(query)
 
 
@@ -52,7 +54,7 @@ async def test_one_person_sees_their_own(store: Store) -> None:
     rows = [used(MIDNIGHT), used(MIDNIGHT, user="bob")]
     await store.write(lambda connection: connection.execute(sa.insert(usage), rows) and None)
     sums = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, MIDNIGHT + timedelta(days=1), user_id="bob"))
-    assert [UsageSum(MIDNIGHT.date(), "bob", "m", 1, 10, 10, None, 1)] == sums
+    assert [UsageSum(MIDNIGHT.date(), "bob", "m", 1, 10, 10, None, 1, unpriced=1)] == sums
 
 
 async def test_a_response_counts_once_however_often_its_commit_is_repeated(store: Store) -> None:
@@ -64,3 +66,22 @@ async def test_a_response_counts_once_however_often_its_commit_is_repeated(store
         await store.write(lambda c, response=response: journal.note_usage(c, turn, response, MIDNIGHT))
     (counted,) = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, MIDNIGHT + timedelta(days=1)))
     assert (2, 20, 10) == (counted.calls, counted.input_tokens, counted.output_tokens)
+
+
+async def test_what_is_known_of_the_cost_is_summed_and_the_rest_is_counted(store: Store) -> None:
+    """A thrown-away response is paid for as well; a call of unknown cost is not one that cost nothing."""
+    turn = TurnRow("turn", "t", "s", "ada", "chat", Address("sim", "main", "1"), None, MIDNIGHT)
+    responses = (
+        ModelResponded(0, "hi", model="m", usage=Usage(10, 5, cost_microusd=3_000_000_000)),
+        ResponseDiscarded(0, 1, "m", 10, 5, estimated=True, cost_microusd=7),
+        ModelResponded(1, "hi", model="m", usage=Usage(10, 5)),
+        ModelResponded(2, "hi", model="free", usage=Usage(10, 5, cost_microusd=0)),
+    )
+    for response in responses:
+        await store.write(lambda c, response=response: journal.note_usage(c, turn, response, MIDNIGHT))
+    free, paid = await store.read(lambda c: usage_sums(c, "t", MIDNIGHT, MIDNIGHT + timedelta(days=1)))
+    assert (0, 0) == (free.cost_microusd, free.unpriced)
+    assert (3_000_000_007, 1, 1) == (paid.cost_microusd, paid.unpriced, paid.discarded)
+    beginnings = [MIDNIGHT, MIDNIGHT + timedelta(days=1)]
+    totals = await store.read(lambda c: usage_since(c, "t", "ada", beginnings))
+    assert [UsageTotal(4, 40, 20, 3_000_000_007, 1), UsageTotal(0, 0, 0, None, 0)] == totals

@@ -277,12 +277,14 @@ async def test_a_result_that_is_rewritten_twice_reads_as_it_was_left(store: Stor
     events: list[JournalEvent] = [
         ModelResponded(0, "", (ToolCall("c1", "look", "{}"),)),
         ToolReturned(0, "t1/0/0", "c1", "look", '{"data":"long and secret"}'),
-        ToolResultRewritten(0, "t1/0/0", "c1", '{"data":"secret"}'),
+        ToolResultRewritten(0, "t1/0/0", "c1", '{"data":"secret"}', is_cut=True),
         ToolResultRewritten(0, "t1/0/0", "c1", '{"data":"-"}'),
     ]
     await store.write(lambda c: journal.append(c, turn, 0, events[:3], NOON))
     await store.write(lambda c: journal.append(c, turn, 3, events[3:], NOON))
     assert tuple(events) == await store.read(lambda c: journal.events_of_turn(c, "t1"))
+    whole = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key="t1/0/0")
+    assert '{"data":"-"}' == await store.read(whole)
 
 
 async def test_open_turns_are_found_with_their_session(store: Store) -> None:

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import NoReturn
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
+from agent.journal import whole_result
 from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, Turn, TurnEvent
 from agent.transcript import (
     EndReason,
@@ -100,8 +101,7 @@ class FakeTurnPort:
         self.beside.append(response)
 
     async def whole_result(self, handle: str) -> str | None:
-        found = [event for event in self.events if isinstance(event, ToolReturned) and event.call_key == handle]
-        return found[0].content if found else None
+        return whole_result(self.events, handle)
 
     def steering_waits(self) -> bool:
         return bool(self.waiting)

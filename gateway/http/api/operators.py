@@ -16,9 +16,10 @@ from gateway.access.api_keys import Scope
 from gateway.access.operations import AccessOperations
 from gateway.http.api.problems import ApiRefusal
 from gateway.http.api.routes import ApiModel, ApiRequest, ApiRoute
-from gateway.store import api_turns, journal, people, sends
+from gateway.store import api_turns, people, sends
 from gateway.store.engine import Connection, Store
 from gateway.store.people import AuditRow
+from gateway.store.usage import usage_sums
 
 MAX_ROW_ID = 2**63 - 1
 
@@ -152,6 +153,8 @@ class UsageRow(ApiModel):
     output_tokens: int | None
     cache_read_tokens: int | None
     cache_write_tokens: int | None
+    cost_microusd: int | None = Field(description="Millionths of a US dollar, of the calls whose cost is known.")
+    unpriced_calls: int = Field(description="Calls whose cost is unknown.")
 
 
 class UsageAnswer(ApiModel):
@@ -276,7 +279,7 @@ class OperatorRoutes:
         assert isinstance(call.query, UsageQuery), "its row says so"
         now = self.clock()
         since = now - timedelta(days=call.query.days)
-        query = partial(journal.usage_sums, tenant=call.key.tenant, since=since, until=now)
+        query = partial(usage_sums, tenant=call.key.tenant, since=since, until=now)
         names = {person.user_id: person.display_name for person in await self.store.read(people.everybody)}
         return UsageAnswer(
             rows=tuple(
@@ -284,6 +287,7 @@ class OperatorRoutes:
                     day=row.day, user=row.user_id, name=names.get(row.user_id, row.user_id), model=row.model,
                     calls=row.calls, input_tokens=row.input_tokens, output_tokens=row.output_tokens,
                     cache_read_tokens=row.cache_read_tokens, cache_write_tokens=row.cache_write_tokens,
+                    cost_microusd=row.cost_microusd, unpriced_calls=row.unpriced,
                 )
                 for row in await self.store.read(query)
             )

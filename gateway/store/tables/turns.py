@@ -131,7 +131,9 @@ usage = sa.Table(
     sa.Column("step", sa.SmallInteger, nullable=False),  # of the response in its turn: one row each
     sa.Column("discarded", sa.SmallInteger, nullable=False, server_default="0"),  # 0 stands; else thrown away as n-th
     sa.Column("estimated", sa.Boolean, nullable=False, server_default=sa.false()),  # nobody counted these tokens
+    sa.Column("cost_microusd", sa.BigInteger),  # as it was when it was recorded; NULL: unknown, which is not 0
     sa.UniqueConstraint("turn_id", "step", "discarded"),
+    sa.Index(None, "user_id", "at"),
 )
 
 blobs = sa.Table(

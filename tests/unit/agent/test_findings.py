@@ -5,7 +5,7 @@ from datetime import date
 import orjson
 
 from agent.findings import MAX_CHARS, found_text
-from agent.transcript import CallOutcome, ModelResponded, ToolReturned
+from agent.transcript import CallOutcome, ModelResponded, ToolResultRewritten, ToolReturned
 from gateway.texts import HARNESS
 
 TODAY = date(2026, 3, 4)
@@ -31,6 +31,14 @@ def test_the_agents_own_words_go_before_the_list():
     words = {"a": "It is Lima.", "b": "", "c": None}
     text = told(*(result(name, {"n": 1}) for name in words), tell=lambda tool, *_: words[tool])
     assert text.endswith("\n\nIt is Lima.\n\n• c: n 1")
+
+
+def test_what_a_hook_took_out_is_not_told():
+    """Nor is a preview in the place of what was only too long for the model."""
+    hidden = '{"success":true,"data":{"n":0},"error":null}'
+    assert told(result("a", {"n": 1}), ToolResultRewritten(0, "k", "c", hidden)).endswith("• a: n 0")
+    cut = ToolResultRewritten(0, "k", "c", hidden, is_cut=True)
+    assert told(result("a", {"n": 1}), cut).endswith("• a: n 1")
 
 
 def test_only_what_worked_and_was_not_said_yet_is_told():

@@ -1,6 +1,7 @@
 """The recovery ladder: what is tried when a response is no answer, and that every way out has words."""
 
 import asyncio
+from decimal import Decimal
 
 import pytest
 
@@ -8,7 +9,8 @@ from agent.errors import FailureKind
 from agent.journal import Journal
 from agent.loop import run_turn
 from agent.models.scripted import Says, ScriptedModel, calls
-from agent.ports import ModelFailure, ModelRequest, Recovering, SystemPrompt, TextDelta
+from agent.ports import ModelFacts, ModelFailure, ModelRequest, Recovering, SystemPrompt, TextDelta
+from agent.prices import TokenPrice, TokenPrices
 from agent.recoveries import Recoveries
 from agent.rungs import Recovered, ResponseDiscarded, Rung
 from agent.transcript import (
@@ -19,6 +21,7 @@ from agent.transcript import (
     StopReason,
     ToolCall,
     ToolItem,
+    Usage,
     UserItem,
     fold,
 )
@@ -219,14 +222,18 @@ async def test_a_forced_end_is_gone_on_with_after_a_crash():
 
 
 async def test_a_response_that_broke_off_is_counted_as_its_own_models():
-    """A chain's second model is not the first: what it began is paid for there."""
+    """A chain's second model is not the first: what it began is paid for there, and its cost is unknown."""
     port = FakeTurnPort()
     journal = Journal("t1", (), port)
-    recoveries = Recoveries(journal, "wire:first")
+    prices = TokenPrices(TokenPrice(Decimal(3)), TokenPrice(Decimal(15)))
+    recoveries = Recoveries(journal, ScriptedModel([], name="wire:first", facts=ModelFacts(prices=prices)))
     for _ in range(2):
         recoveries.begin(ModelRequest(SystemPrompt("Be brief."), ()))
         for event in (TextDelta("So "), Recovering(Rung.NEXT_MODEL, "wire:second"), TextDelta("Well ")):
             recoveries.hear(event)
         await recoveries.write(abandoned=True)
-    paid = [event.model for event in port.events if isinstance(event, ResponseDiscarded)]
-    assert ["wire:first", "wire:second"] * 2 == paid
+    discarded = [event for event in port.events if isinstance(event, ResponseDiscarded)]
+    assert ["wire:first", "wire:second"] * 2 == [event.model for event in discarded]
+    first, second = discarded[:2]
+    assert prices.cost_microusd(Usage(first.input_tokens, first.output_tokens)) == first.cost_microusd
+    assert first.cost_microusd and second.cost_microusd is None

@@ -89,7 +89,7 @@ def test_the_same_request_is_answered_from_the_cache_for_a_while():
         model = CachedModel(inner, 60)
         first, _ = await ask(model)
         again, events = await ask(model)
-        assert (first.text, Usage(0, 0), [TextDelta(first.text)]) == (again.text, again.usage, events)
+        assert (first.text, Usage(0, 0, cost_microusd=0), [TextDelta(first.text)]) == (again.text, again.usage, events)
         await ask(model, ModelRequest(SystemPrompt("to somebody else"), REQUEST.items, (SPEC,)))
         await passes(61)
         assert "answer 3" == (await ask(model))[0].text

@@ -180,7 +180,7 @@ async def test_f49_a_long_result_is_journaled_raw_and_shown_as_a_preview():
     assert len(returned.content) <= 1000
     raw, rewritten = port.events
     assert len(raw.content) > 5000
-    assert ToolResultRewritten(0, "t/0/0", "c0", returned.content) == rewritten
+    assert ToolResultRewritten(0, "t/0/0", "c0", returned.content, is_cut=True) == rewritten
 
 
 async def test_f52_one_of_three_fails_and_the_others_do_not():

@@ -203,6 +203,23 @@ async def test_what_a_hook_makes_of_a_result_is_a_second_event():
     assert [Nudged(0, "it is a test"), Nudged(0, "be brief")] == notes
 
 
+async def test_a_hook_is_shown_a_long_result_whole_and_what_it_took_out_is_not_read_on():
+    """What it leaves is cut in its turn, and its handle gives that."""
+
+    class Masks(Guards):
+        async def post_tool(self, use, returned):
+            return PostTool(returned.content.replace("secret", "------"))
+
+    async def leak(_context, _arguments):
+        return "x" * 3000 + " secret " + "y" * 3000
+
+    port, guards = FakeTurnPort(), Masks()
+    returned, _ = await put(guards, [a_tool("leak", leak, Path, max_result_chars=1000)], "leak", port=port)
+    assert len(returned.content) <= 1000
+    whole = await port.whole_result(returned.call_key)
+    assert whole is not None and len(whole) > 6000 and "secret" not in whole
+
+
 async def test_a_call_that_a_dead_process_began_goes_on_as_it_was_intended():
     """Its input is the journaled one; it was permitted once, and is asked nobody again."""
     guards, ran = Guards(verdict=Deny("never")), []

@@ -1,0 +1,47 @@
+"""What tokens cost, in whole millionths of a dollar: a price in USD per million tokens is one in microdollars a token.
+
+Pure. What nobody knows the price of costs None, which is not 0.
+"""
+
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+
+from agent.transcript import Usage
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPrice:
+    """The price of one kind of token."""
+
+    usd_per_mtok: Decimal
+    tiers: tuple[tuple[int, Decimal], ...] = ()  # (input tokens, price), ascending: a call with more input pays this
+
+    def at(self, input_tokens: int) -> Decimal:
+        """USD per million, in a call with so much input."""
+        passed = [price for start, price in self.tiers if input_tokens > start]
+        return passed[-1] if passed else self.usd_per_mtok
+
+
+@dataclass(frozen=True, slots=True)
+class TokenPrices:
+    """The prices of one model."""
+
+    input: TokenPrice
+    output: TokenPrice
+    cache_read: TokenPrice | None = None  # None: as other input
+    cache_write: TokenPrice | None = None  # None: as other input
+
+    def cost_microusd(self, used: Usage) -> int | None:
+        """What a call cost, rounded up; None where the tokens of either side were not counted."""
+        if used.input_tokens is None or used.output_tokens is None:
+            return None
+        whole = used.input_tokens
+        read = min(used.cache_read_tokens or 0, whole)
+        written = min(used.cache_write_tokens or 0, whole - read)
+        cost = (
+            (whole - read - written) * self.input.at(whole)
+            + read * (self.cache_read or self.input).at(whole)
+            + written * (self.cache_write or self.input).at(whole)
+            + used.output_tokens * self.output.at(whole)
+        )
+        return int(cost.to_integral_value(ROUND_CEILING))

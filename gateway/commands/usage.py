@@ -1,0 +1,74 @@
+"""`/usage`: a person sees what models read and wrote for them, and what that cost, where it is known."""
+
+from datetime import UTC, date, datetime, time
+from functools import partial
+
+from agent.calendar import today_of, week_of, zone_of
+from agent.catalogue import Catalogue
+from agent.language import language_of
+from agent.ports import Principal
+from gateway.commands.base import Command, Invocation, Reply
+from gateway.store.engine import Store
+from gateway.store.usage import UsageTotal, usage_since
+from gateway.texts import HARNESS
+
+PERIODS = ("today", "week", "month")
+MICROUSD_PER_CENT = 10_000
+
+
+def usage_command(store: Store, texts: Catalogue = HARNESS) -> Command:
+    """The command, over what was recorded there."""
+
+    async def handle(asked: Invocation) -> Reply:
+        who = asked.principal
+        look = partial(
+            usage_since, tenant=who.tenant, user_id=who.user_id, beginnings=_beginnings(who, today_of(who, asked.now))
+        )
+        totals = await store.read(look, lasting=True)
+        said, locale = texts.text, who.locale
+        rows = (
+            said(locale, f"commands.usage_{period}", used=_in_words(total, texts, locale))
+            for period, total in zip(PERIODS, totals, strict=True)
+        )
+        return Reply(said(locale, "commands.usage", rows="\n".join(f"- {row}" for row in rows)))
+
+    return Command("usage", "menu.usage", handle)
+
+
+def _beginnings(who: Principal, today: date) -> list[datetime]:
+    """When the person's day, week and month began."""
+    days = (today, week_of(today, who.week_start), today.replace(day=1))
+    return [datetime.combine(day, time(), zone_of(who.timezone)).astimezone(UTC) for day in days]
+
+
+def _in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> str:
+    if not total.calls:
+        return texts.text(locale, "commands.usage_nothing")
+    tokens = texts.text(
+        locale,
+        "commands.usage_tokens",
+        read=in_digits(f"{total.input_tokens:,}", locale),
+        written=in_digits(f"{total.output_tokens:,}", locale),
+    )
+    return f"{tokens}, {_cost_in_words(total, texts, locale)}"
+
+
+def _cost_in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> str:
+    if total.cost_microusd is None:
+        return texts.text(locale, "commands.usage_cost_unknown")
+    usd = in_digits(usd_text(total.cost_microusd), locale)
+    if total.unpriced:
+        return texts.plural(locale, "commands.usage_cost_partly", total.unpriced, usd=usd)
+    return texts.text(locale, "commands.usage_cost", usd=usd)
+
+
+def usd_text(cost_microusd: int) -> str:
+    """Dollars, in cents from a cent on; what is less is told to a hundredth of a cent, and never as nothing."""
+    if cost_microusd == 0 or cost_microusd >= MICROUSD_PER_CENT:
+        return f"{cost_microusd / 1_000_000:,.2f}"
+    return f"{max(cost_microusd, 100) / 1_000_000:.4f}"
+
+
+def in_digits(number: str, locale: str | None) -> str:
+    """An English number as the person's language writes it."""
+    return number.translate(str.maketrans(",.", ".,")) if language_of(locale) == "es" else number

@@ -1,0 +1,42 @@
+"""What models used is told to the person it was used for, and to who runs the gateway; over the wire."""
+
+from pathlib import Path
+
+from tests.fakes.model_server import Reply
+from tests.journeys.house import house
+
+PRICES = "[model.prices]\ninput_usd_per_mtok = 2\noutput_usd_per_mtok = 10\n"
+
+
+async def test_a_person_reads_what_was_used_for_them_and_what_it_cost(tmp_path: Path) -> None:
+    """In their language, theirs alone; the operator sees the same in millionths of a dollar."""
+    async with house(tmp_path, config=PRICES) as here:
+        here.model.script(Reply("Hello Ana.", usage=(12_345, 678)))
+        here.sim.say(1, "hello")
+        await here.told(1, "Hello Ana.")
+        await here.settled()
+        here.sim.say(1, "/usage")
+        told = await here.told(1, "Today:")
+        assert "Today: 12,345 tokens read, 678 written, $0.03" in told.text
+        assert "This week: 12,345 tokens" in told.text and "This month: 12,345 tokens" in told.text
+        here.sim.say(1, "/language es")
+        await here.told(1, "español")
+        here.sim.say(1, "/usage")
+        await here.told(1, "Hoy: 12.345 tokens leídos, 678 escritos, 0,03 US$")
+        here.sim.say(2, "/usage")
+        await here.told(2, "Today: nothing")
+        (row,) = await here.operator("usage", {"days": "1"})
+    assert (31_470, 0) == (row["cost_microusd"], row["unpriced"])
+
+
+async def test_a_model_that_nobody_priced_costs_what_nobody_knows(tmp_path: Path) -> None:
+    """A server of one's own is in no table; its thrown-away tries are no cheaper."""
+    async with house(tmp_path) as here:
+        here.sim.say(1, "hello")
+        await here.told(1, "A short answer.")
+        await here.settled()
+        here.sim.say(1, "/usage")
+        told = await here.told(1, "Today:")
+        assert 3 == told.text.count("cost unknown") and "$" not in told.text
+        (row,) = await here.operator("usage", {"days": "1"})
+    assert (None, row["calls"]) == (row["cost_microusd"], row["unpriced"])
