@@ -121,6 +121,6 @@ def _names_in(content: str) -> list[str]:
     """The names that a search has loaded; none where it failed, or is left out by now."""
     try:
         found = json.loads(content)["data"]["loaded"]
-    except (ValueError, LookupError, TypeError):
+    except (ValueError, LookupError, TypeError, RecursionError):
         return []
     return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []

@@ -17,6 +17,7 @@ from tests.attacks.text_of_gateway import ENTRIES as OF_GATEWAY
 
 ENTRIES = OF_AGENT | OF_CHANNELS | OF_GATEWAY
 LONGER = 12
+NESTED = tuple(opening * (10_000 // len(opening)) for opening in ("[", '{"a":', '{"data":[', "<b>", "> ", "*_"))
 SAMPLE = SHAPES[::2]
 
 
@@ -38,6 +39,13 @@ def test_work_grows_with_the_text_alone(name: str) -> None:
 def test_work_grows_with_the_text_alone_whatever_it_is(name: str) -> None:
     """The other shapes."""
     assert [] == found(ENTRIES[name], SHAPES[1::2])
+
+
+@pytest.mark.parametrize("name", sorted(ENTRIES))
+def test_no_depth_of_nesting_is_too_much(name: str) -> None:
+    """At one length on every machine; the lengths above follow the machine's speed, and a parser's depth is fixed."""
+    for text in NESTED:
+        ENTRIES[name].call(text[: ENTRIES[name].most_chars])
 
 
 @pytest.mark.long
