@@ -3,8 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from agent.pictures import visible
 from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
-from agent.transcript import ModelResponded
+from agent.transcript import ModelResponded, UserItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,10 +26,14 @@ class RoutedModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """Those with the smallest window, which whoever is asked can read; prices only where all have the same."""
+        """Those with the smallest window, which whoever is asked can read; prices only where all have the same.
+
+        Pictures are seen where one of them sees them.
+        """
         facts = [self._otherwise.facts, *(route.model.facts for route in self._routes)]
         smallest = min(facts, key=lambda each: each.context_window_tokens)
-        return smallest if all(each.prices == smallest.prices for each in facts) else replace(smallest, prices=None)
+        prices = smallest.prices if all(each.prices == smallest.prices for each in facts) else None
+        return replace(smallest, prices=prices, sees_images=any(each.sees_images for each in facts))
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """As the chosen model's own.
@@ -48,3 +53,8 @@ class RoutedModel:
 def needs_tools(request: ModelRequest) -> bool:
     """Whether the model is given tools."""
     return bool(request.tools)
+
+
+def needs_eyes(request: ModelRequest) -> bool:
+    """Whether the conversation, as far as it is sent, has a picture in it."""
+    return any(isinstance(item, UserItem) and visible(item.pictures) for item in request.items)

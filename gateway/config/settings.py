@@ -304,7 +304,7 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
 def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iterator[tuple[KeyPath, tuple[str, str]]]:
     """A model behind the first that says neither key nor server has its provider's key."""
     model = files.get("model", {})
-    links: dict[KeyPath, object] = {("model", "with_tools"): model.get("with_tools")}
+    links: dict[KeyPath, object] = {("model", route): model.get(route) for route in ROUTES}
     links |= {("model", "fallback", name): link for name, link in model.get("fallback", {}).items()}
     for path, link in links.items():
         if isinstance(link, dict) and not {"api_key", "base_url"} & set(link):
@@ -329,12 +329,17 @@ def _check_agent(agent: AgentSettings, sources: Sources) -> None:
             raise SettingsError(f"{sources.place_of(('agent', key))}: agent.{key}: {unknown}") from None
 
 
+ROUTES = ("with_tools", "with_images")
+"""Fields of a `ModelConfig` that name another model for some requests."""
+
+
 def _check_model(model: ModelConfig, sources: Sources) -> None:
     _check_link(model, ("model",), sources)
     for name, link in model.fallback.items():
         _check_link(link, ("model", "fallback", name), sources)
-    if model.with_tools is not None:
-        _check_link(model.with_tools, ("model", "with_tools"), sources)
+    for route in ROUTES:
+        if (link := getattr(model, route)) is not None:
+            _check_link(link, ("model", route), sources)
 
 
 def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:
