@@ -22,7 +22,7 @@ from agent.context.sizes import Calibration
 from agent.context.window import ContextWindow
 from agent.errors import FailureKind
 from agent.findings import TellResult, found_text
-from agent.journal import Journal
+from agent.journal import Journal, open_calls, unheard_results
 from agent.model_caller import ModelCaller
 from agent.permissions.chain import PermissionChain
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
@@ -44,7 +44,6 @@ from agent.transcript import (
     ToolReturned,
     answer_text,
     fold,
-    open_calls,
 )
 
 log = structlog.get_logger()
@@ -166,6 +165,7 @@ class TurnRun:
 
     async def run_open_calls(self) -> list[CallResult]:
         """Every call of the last response has its result after this, also those a dead process left open."""
+        await self._executor.hear_hooks(unheard_results(self.journal.events))
         results = await self._executor.run(open_calls(self.journal.events))
         for result in results:
             self._timeouts_in_row = self._timeouts_in_row + 1 if result.timed_out else 0

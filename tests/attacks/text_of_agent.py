@@ -15,6 +15,7 @@ from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
 from agent.context import compaction, layers, sections, sizes
 from agent.encoded_pieces import EncodedPieces
+from agent.journal import open_calls
 from agent.language import escape, language_of
 from agent.models import (
     anthropic_answer,
@@ -45,7 +46,6 @@ from agent.transcript import (
     TurnStarted,
     UserItem,
     fold,
-    open_calls,
 )
 from agent.wellformed import clean, well_formed
 from gateway.texts import HARNESS
