@@ -86,6 +86,10 @@ MODEL_KEYS: Mapping[str, tuple[str, str]] = {
 """By wire: the variables of its key and of its server. Without a name the first wire that has one answers."""
 
 
+BESIDE = ("with_tools", "light")
+"""Keys of the model whose values are models themselves."""
+
+
 class GatewayConfig(BaseModel):
     """What belongs to no room: where data is kept, and how loud the log is."""
 
@@ -308,7 +312,7 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
 def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iterator[tuple[KeyPath, tuple[str, str]]]:
     """A model behind the first that says neither key nor server has its provider's key."""
     model = files.get("model", {})
-    links: dict[KeyPath, object] = {("model", "with_tools"): model.get("with_tools")}
+    links: dict[KeyPath, object] = {("model", name): model.get(name) for name in BESIDE}
     links |= {("model", "fallback", name): link for name, link in model.get("fallback", {}).items()}
     for path, link in links.items():
         if isinstance(link, dict) and not {"api_key", "base_url"} & set(link):
@@ -337,8 +341,9 @@ def _check_model(model: ModelConfig, sources: Sources) -> None:
     _check_link(model, ("model",), sources)
     for name, link in model.fallback.items():
         _check_link(link, ("model", "fallback", name), sources)
-    if model.with_tools is not None:
-        _check_link(model.with_tools, ("model", "with_tools"), sources)
+    for name in BESIDE:
+        if (beside := getattr(model, name)) is not None:
+            _check_link(beside, ("model", name), sources)
 
 
 def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:
