@@ -19,6 +19,7 @@ from agent.config import AgentConfig
 from agent.consent import Parked
 from agent.context.sections import PromptBuilder
 from agent.context.sizes import Calibration
+from agent.context.weight import features_of, score
 from agent.context.window import ContextWindow
 from agent.errors import FailureKind
 from agent.findings import TellResult, found_text
@@ -42,6 +43,7 @@ from agent.transcript import (
     Nudged,
     NudgeReason,
     ToolReturned,
+    TurnStarted,
     answer_text,
     fold,
 )
@@ -62,6 +64,12 @@ def _left_s(turn: Turn, limits: AgentConfig) -> float:
     if waited is None:
         return limits.deadline_s
     return min(limits.deadline_s, max(waited.left_s, LEAST_LEFT_S))
+
+
+def _weight_of(turn: Turn) -> float | None:
+    """By what it began with, so that all its steps go to one model."""
+    started = next((event for event in turn.events if isinstance(event, TurnStarted)), None)
+    return None if started is None else score(features_of(turn.history, started.items))
 
 
 def _by_names(limits: AgentConfig) -> Permissions:
@@ -134,7 +142,9 @@ class TurnRun:
         )
         now = agent.clock()
         prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
-        request = ModelRequest(prompt, (), context=context_of(turn.principal, now), pieces=turn.pieces)
+        request = ModelRequest(
+            prompt, (), context=context_of(turn.principal, now), pieces=turn.pieces, weight=_weight_of(turn)
+        )
         fixed = replace(request, tools=agent.toolbox.specs)
         window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)
         window.pre_compact = partial(agent.hooks.pre_compact, turn.principal)
