@@ -88,6 +88,7 @@ class ModelRequest:
     retry_budget_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
     context: RequestContext | None = None  # None: nobody knows for whom it is
     pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
+    weight: float | None = None  # how much its turn asks of a model, see agent.context.weight; None: it is no turn's
     load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: nobody keeps any
     picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # read so far, by id
 

@@ -81,7 +81,8 @@ def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel
     asked = ((needs_eyes, config.with_images), (needs_tools, config.with_tools))
     routes = [ModelRoute(wants, _link(link, behind[0], deps)) for wants, link in asked if link is not None]
     models[0] = RoutedModel(routes, models[0]) if routes else models[0]
-    return Chain(models, rules) if rules is not None or len(models) > 1 else models[0]
+    light = None if config.light is None else _link(config.light, RETRYABLE, deps)  # behind it stands the model
+    return Chain(models, rules, light) if rules or light or len(models) > 1 else models[0]
 
 
 def _offline(config: LinkConfig, rules: OfflineRules | None) -> ChatModel:
