@@ -124,7 +124,7 @@ class Gateway:
             if texts is not None:
                 texts.load()
         self._budgets = Budgets(settings.budgets, store, wall_now)
-        self._table = command_table(self._product, store, self._budgets.left)
+        self._table = command_table(self._product, store, self._budgets.own_cap)
         self._rests = ModelRests(store, utc_now)
         self._model = _model_of(settings, self._product, self._rests.board, self._budgets.charge)
         self._judge = _judge_of(settings, self._budgets.charge)

@@ -132,7 +132,7 @@ class Budgets:
         if lost := await self._store.write(budgets.forget_holds):
             log.info("budget_holds_kept", calls=lost)
 
-    async def left(self, principal: Principal) -> CapUse | None:
+    async def own_cap(self, principal: Principal) -> CapUse | None:
         """A person's own cap of today with what is used of it; None where there is none."""
         spender = Spender(principal.tenant, principal.user_id, "", "", principal.timezone)
         cap = next((cap for cap in caps_of(self._config, spender, self.now()) if cap.scope == "user"), None)
