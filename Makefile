@@ -7,9 +7,6 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 WORKERS ?= $(shell n=$$(nproc 2>/dev/null || echo 2); [ $$n -lt 4 ] && echo $$n || echo 4)
 unexport PYTHONDONTWRITEBYTECODE  # some containers set it; each of many processes would compile all of us again
 
-# Whatever the environment says: without it each test worker, and each process that a test starts, compiles everything anew.
-unexport PYTHONDONTWRITEBYTECODE
-
 .DEFAULT_GOAL := help
 .PHONY: help install demo test gate quick coverage format run check bench torture browser lock texts clean
 

@@ -20,7 +20,7 @@ NAMES = sorted(ENTRIES)
 LONGER = 12
 NESTED = tuple(opening * (10_000 // len(opening)) for opening in ("[", '{"a":', '{"data":[', "<b>", "> ", "*_"))
 SHARES = 12
-"""`make test` tries a twelfth of the shapes on each function, another twelfth on the next; `make gate` all the others."""
+"""`make test` tries a twelfth of the shapes on each function, another one on the next; `make gate` all the others."""
 
 
 def test_there_are_over_400_shapes() -> None:

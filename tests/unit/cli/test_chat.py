@@ -34,19 +34,19 @@ def chat(home: Path, *arguments: str, said: str = "", **more: str) -> subprocess
 def gateway(home: Path, config: str = "") -> Iterator[Forked]:
     """A gateway on this home, until the block ends; it has taken its lock and opened what it opens."""
     (home / "mine.toml").write_text(config)
-    (log := home / "gateway.log").touch()
+    os.mkfifo(log := home / "gateway.log")
     command = ["-m", "gateway", "run", "--config", "mine.toml"]
-    running = ForkServer.of().start(command, environment(home), home, log, log)
-    try:
-        ends = time.monotonic() + 40
-        while "http_started" not in log.read_text():
-            assert running.poll() is None, log.read_text()
-            assert time.monotonic() < ends, log.read_text()
-            time.sleep(0.01)
-        yield running
-    finally:
-        running.send_signal(signal.SIGTERM)
-        running.wait_until(40)
+    running = ForkServer.of().start(command, environment(home), home, Path(os.devnull), log)
+    with log.open() as told:
+        try:
+            while "http_started" not in told.readline():
+                assert running.poll() is None
+            yield running
+        finally:
+            running.send_signal(signal.SIGTERM)
+            told.read()
+            running.wait_until(40)
+            log.unlink()
 
 
 def test_print_says_one_thing_and_prints_the_answer(tmp_path: Path):
