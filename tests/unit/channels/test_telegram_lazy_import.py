@@ -58,7 +58,7 @@ def _run(code: str) -> str:
 
 
 def test_models_work_after_the_light_import():
-    """Hardly any is built; sends with buttons, edits, reactions and parsed updates work: each is built at its first use."""
+    """Hardly any is built; sends with buttons, edits, reactions and updates work: each is built at its first use."""
     assert "True" == _run(f"{LIGHT}print(load_aiogram())\n{HARDLY_ANY_IS_BUILT}{USES_MODELS}")
 
 
