@@ -87,6 +87,7 @@ class ModelRequest:
     retry_budget_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
     context: RequestContext | None = None  # None: nobody knows for whom it is
     pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
+    weight: float | None = None  # how much its turn asks of a model, see agent.context.weight; None: it is no turn's
 
 
 @dataclass(eq=False)  # neither frozen nor slots: the interpreter writes an exception's traceback and context

@@ -177,12 +177,13 @@ class ToolReturned:
     name: str
     content: str  # JSON object {"success", "data", "error"}
     outcome: CallOutcome = CallOutcome.DONE
+    ran_with: str | None = None  # its input, where hooks have a word on the result: what they make of it is rewritten
     kind: Literal["tool_returned"] = "tool_returned"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResultRewritten:
-    """What the model sees of a result is another than the raw one, which stays in the journal."""
+    """What the model sees of a result, of which the raw one stays in the journal; hooks may have left it as it is."""
 
     step: int
     call_key: str
@@ -266,17 +267,6 @@ def fold(events: Iterable[JournalEvent]) -> Transcript:
     return tuple(folding.items)
 
 
-def open_calls(events: Sequence[JournalEvent]) -> tuple[tuple[ModelResponded, int], ...]:
-    """Calls of the last response that have no result yet, as (response, index)."""
-    returned: set[str] = set()
-    for event in reversed(events):
-        if isinstance(event, ToolReturned):
-            returned.add(event.call_id)
-        elif isinstance(event, ModelResponded):
-            return tuple((event, i) for i, call in enumerate(event.tool_calls) if call.id not in returned)
-    return ()
-
-
 def answer_text(events: Iterable[JournalEvent]) -> str:
     """What these events of one turn have answered so far: responses without calls, joined; a cut one goes on."""
     text, between = "", ""
@@ -302,6 +292,9 @@ def _answers(event: JournalEvent) -> TypeGuard[ModelResponded]:
 
 NO_RESULT = '{"success":false,"data":null,"error":"No result: the outcome of this call is unknown."}'
 """What stands for the result of a call that never got one."""
+
+WITHHELD = '{"success":false,"data":null,"error":"It ran. Its result is withheld: the hooks behind it were not heard."}'
+"""What stands for a result until hooks that have a word on it have said it."""
 
 
 class _Folding:
@@ -329,7 +322,7 @@ class _Folding:
                 self.close_calls()
                 self._respond(event)
             case ToolReturned() if event.call_id in self._asked:
-                self._results.setdefault(event.call_id, event.content)
+                self._results.setdefault(event.call_id, event.content if event.ran_with is None else WITHHELD)
             case ToolResultRewritten() if event.call_id in self._results:
                 self._results[event.call_id] = event.content
             case Steered():

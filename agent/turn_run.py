@@ -19,10 +19,11 @@ from agent.config import AgentConfig
 from agent.consent import Parked
 from agent.context.sections import PromptBuilder
 from agent.context.sizes import Calibration
+from agent.context.weight import features_of, score
 from agent.context.window import ContextWindow
 from agent.errors import FailureKind
 from agent.findings import TellResult, found_text
-from agent.journal import Journal
+from agent.journal import Journal, open_calls, unheard_results
 from agent.model_caller import ModelCaller
 from agent.permissions.chain import PermissionChain
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
@@ -42,9 +43,9 @@ from agent.transcript import (
     Nudged,
     NudgeReason,
     ToolReturned,
+    TurnStarted,
     answer_text,
     fold,
-    open_calls,
 )
 
 log = structlog.get_logger()
@@ -63,6 +64,12 @@ def _left_s(turn: Turn, limits: AgentConfig) -> float:
     if waited is None:
         return limits.deadline_s
     return min(limits.deadline_s, max(waited.left_s, LEAST_LEFT_S))
+
+
+def _weight_of(turn: Turn) -> float | None:
+    """By what it began with, so that all its steps go to one model."""
+    started = next((event for event in turn.events if isinstance(event, TurnStarted)), None)
+    return None if started is None else score(features_of(turn.history, started.items))
 
 
 def _by_names(limits: AgentConfig) -> Permissions:
@@ -135,7 +142,9 @@ class TurnRun:
         )
         now = agent.clock()
         prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
-        request = ModelRequest(prompt, (), context=context_of(turn.principal, now), pieces=turn.pieces)
+        request = ModelRequest(
+            prompt, (), context=context_of(turn.principal, now), pieces=turn.pieces, weight=_weight_of(turn)
+        )
         fixed = replace(request, tools=agent.toolbox.specs)
         window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)
         window.pre_compact = partial(agent.hooks.pre_compact, turn.principal)
@@ -166,6 +175,7 @@ class TurnRun:
 
     async def run_open_calls(self) -> list[CallResult]:
         """Every call of the last response has its result after this, also those a dead process left open."""
+        await self._executor.hear_hooks(unheard_results(self.journal.events))
         results = await self._executor.run(open_calls(self.journal.events))
         for result in results:
             self._timeouts_in_row = self._timeouts_in_row + 1 if result.timed_out else 0

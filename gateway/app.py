@@ -55,6 +55,7 @@ from gateway.inbound.reception import Doorway
 from gateway.ops.control import ControlServer, Handler
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel
+from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
 from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
@@ -168,7 +169,8 @@ class Gateway:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
-        doorway = Doorway(self._product.name, keys, command_line.of_process(), self._show)
+        rotation = await KeyRotation(store, settings.home, settings.gateway.secret_keys).begin()
+        doorway = Doorway(self._product.name, keys, rotation.vault, command_line.of_process(), self._show)
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
@@ -187,10 +189,9 @@ class Gateway:
             epoch=epoch,
             clock=utc_now,
             dates=wall_now,
-            buttons=SealedButtons(keys.buttons),
-            reveal=partial(codes.reveal, key),
+            buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
             decisions=lambda delivery, bus: access_decisions(access(delivery, bus)),
-        )
+        )  # fmt: skip
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
@@ -203,7 +204,7 @@ class Gateway:
         )  # fmt: skip
         operations = access(delivery, bus)
         self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, delivery))
-        calls = operator_calls(operations, store, keys, InviteLinks(manager, http)) | self._key_calls()
+        calls = operator_calls(operations, store, keys, InviteLinks(manager, http)) | self._key_calls(rotation)
         tasks.keep("http", http.run)
         tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
@@ -216,8 +217,9 @@ class Gateway:
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
 
-    def _key_calls(self) -> dict[str, Handler]:
-        return dict(key_calls(KeyOperations(self._store, utc_now, self._snapshot.put)))
+    def _key_calls(self, rotation: KeyRotation) -> dict[str, Handler]:
+        calls = key_calls(KeyOperations(self._store, utc_now, self._snapshot.put))
+        return {**calls, "keys.rotate": rotation.call}
 
     def _make_api(self, operations: AccessOperations, delivery: Delivery) -> ApiServer | None:
         settings, product = self._settings, self._product

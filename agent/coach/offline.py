@@ -35,6 +35,7 @@ from agent.coach.tasks import Act, Task, asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import Lookup
+from agent.coach.understanding.skill_wishes import SkillVerb, WishedSkill
 from agent.language import escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall
 from agent.ports import ModelRequest
@@ -303,6 +304,37 @@ def _remind(work: Work, task: Task) -> str:
     )
 
 
+def _skill_wish(task: Task) -> WishedSkill:
+    assert task.wished is not None, "acts about a skill come with what is wished of it"
+    return task.wished
+
+
+def _edit_skill(work: Work, task: Task) -> str:
+    """A skill put away, brought back, renamed or recoloured: all of that can be said again."""
+    wished = _skill_wish(task)
+    change: dict[SkillVerb, dict[str, JsonValue]] = {
+        SkillVerb.RENAME: {"name": wished.value},
+        SkillVerb.COLOUR: {"colour": wished.value},
+    }
+    values = change.get(wished.verb, {"archived": wished.verb is SkillVerb.ARCHIVE})
+    try:
+        return work.change_and_tell("edit_skill", skill=wished.skill, **values)
+    except CannotTell:
+        if wished.is_known:
+            raise
+        raise CannotTell(say(work.language, "problem.unknown_skill", detail=escape(wished.skill))) from None
+
+
+def _ask_merge(work: Work, task: Task) -> str:
+    """Asks, for two that are one cannot be parted again."""
+    wished = _skill_wish(task)
+    return say(work.language, Act.ASK_MERGE, skill=escape(wished.skill), into=escape(wished.value))
+
+
+def _merge(work: Work, task: Task) -> str:
+    return work.change_and_tell("merge_skills", skill=_skill_wish(task).skill, into=_skill_wish(task).value)
+
+
 def _words(key: str) -> Callable[[Work, Task], str]:
     return lambda work, _: say(work.language, key)
 
@@ -321,6 +353,9 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.DELETE: _change_entry,
     Act.EDIT: _change_entry,
     Act.REMIND: _remind,
+    Act.EDIT_SKILL: _edit_skill,
+    Act.ASK_MERGE: _ask_merge,
+    Act.MERGE: _merge,
     Act.TWISTED: lambda work, task: say(work.language, f"twist.{task.twist}"),
     Act.CORRECT: _correct,
     Act.ASK_CORRECTION: _ask_correction,

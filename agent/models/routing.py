@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from agent.context.weight import HEAVY_FROM
 from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
@@ -26,9 +27,7 @@ class RoutedModel:
     @property
     def facts(self) -> ModelFacts:
         """Those with the smallest window, which whoever is asked can read; prices only where all have the same."""
-        facts = [self._otherwise.facts, *(route.model.facts for route in self._routes)]
-        smallest = min(facts, key=lambda each: each.context_window_tokens)
-        return smallest if all(each.prices == smallest.prices for each in facts) else replace(smallest, prices=None)
+        return joint_facts([self._otherwise.facts, *(route.model.facts for route in self._routes)])
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """As the chosen model's own.
@@ -43,6 +42,17 @@ class RoutedModel:
         """Close all of them."""
         for model in (*(route.model for route in self._routes), self._otherwise):
             await model.aclose()
+
+
+def joint_facts(facts: Sequence[ModelFacts]) -> ModelFacts:
+    """Of models of which any may be asked: the smallest window's; prices only where all have the same."""
+    smallest = min(facts, key=lambda each: each.context_window_tokens)
+    return smallest if all(each.prices == smallest.prices for each in facts) else replace(smallest, prices=None)
+
+
+def is_light(request: ModelRequest) -> bool:
+    """Whether the turn asks so little that a cheaper model does; the same in all steps of it."""
+    return request.weight is not None and request.weight < HEAVY_FROM
 
 
 def needs_tools(request: ModelRequest) -> bool:

@@ -31,7 +31,7 @@ def command(days: int, config_path: Path | None) -> None:
             f"; {row['discarded']} thrown away, {row['estimated']} of all estimated" if row["discarded"] else ""
         )
         who = f"{row['day']}  {printable(row['name'])}  {row['model']}"
-        click.echo(f"{who}  {row['calls']} calls{thrown_away}  {tokens}  {cost_text([row])}")
+        click.echo(f"{who}  {_calls(row['calls'])}{thrown_away}  {tokens}  {cost_text([row])}")
     recent: Rows = ask(config_path, "usage", {"days": str(CHART_DAYS)})
     if recent:
         click.echo(f"\nTokens in and out, and cost, in the last {CHART_DAYS} days (UTC):")
@@ -44,7 +44,11 @@ def cost_text(rows: Rows) -> str:
     unpriced = sum(row["unpriced"] for row in rows)
     if not known:
         return "cost unknown" if unpriced else "$0"
-    return f"${sum(known) / 1_000_000:.6f}" + (f" and {unpriced} calls of unknown cost" if unpriced else "")
+    return f"${sum(known) / 1_000_000:.6f}" + (f" and {_calls(unpriced)} of unknown cost" if unpriced else "")
+
+
+def _calls(count: int) -> str:
+    return f"{count} call{'' if count == 1 else 's'}"
 
 
 def chart(rows: Rows, today: date) -> list[str]:

@@ -59,6 +59,7 @@ SLACK_MAIN: KeyPath = ("channels", "slack", "main")
 SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_HOME": ("gateway", "home"),
     "DATABASE_URL": ("gateway", "database_url"),
+    "TENK_SECRET_KEYS": ("gateway", "secret_keys"),
     "TENK_HTTP": ("http", "listen"),
     "TENK_MODEL": ("model", "name"),
     "TENK_ACCESS": ("access", "direct"),
@@ -85,6 +86,10 @@ MODEL_KEYS: Mapping[str, tuple[str, str]] = {
 """By wire: the variables of its key and of its server. Without a name the first wire that has one answers."""
 
 
+BESIDE = ("with_tools", "light")
+"""Keys of the model whose values are models themselves."""
+
+
 class GatewayConfig(BaseModel):
     """What belongs to no room: where data is kept, and how loud the log is."""
 
@@ -93,6 +98,9 @@ class GatewayConfig(BaseModel):
     home: Path = Field(default=Path("var"), description="Directory of everything the gateway keeps; made when missing.")
     database_url: SecretStr | None = Field(
         default=None, description="postgresql://user:password@host/name; without it SQLite in the home."
+    )
+    secret_keys: SecretStr | None = Field(
+        default=None, description="Keys of 32 bytes in base64, newest last, for secrets in the database; else a file."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
     log_format: Literal["auto", "json", "console"] = Field(
@@ -304,7 +312,7 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
 def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iterator[tuple[KeyPath, tuple[str, str]]]:
     """A model behind the first that says neither key nor server has its provider's key."""
     model = files.get("model", {})
-    links: dict[KeyPath, object] = {("model", "with_tools"): model.get("with_tools")}
+    links: dict[KeyPath, object] = {("model", name): model.get(name) for name in BESIDE}
     links |= {("model", "fallback", name): link for name, link in model.get("fallback", {}).items()}
     for path, link in links.items():
         if isinstance(link, dict) and not {"api_key", "base_url"} & set(link):
@@ -333,8 +341,9 @@ def _check_model(model: ModelConfig, sources: Sources) -> None:
     _check_link(model, ("model",), sources)
     for name, link in model.fallback.items():
         _check_link(link, ("model", "fallback", name), sources)
-    if model.with_tools is not None:
-        _check_link(model.with_tools, ("model", "with_tools"), sources)
+    for name in BESIDE:
+        if (beside := getattr(model, name)) is not None:
+            _check_link(beside, ("model", name), sources)
 
 
 def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:

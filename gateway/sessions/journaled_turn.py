@@ -184,7 +184,7 @@ class JournaledTurn:
                 raise TurnParked
             settled = await self._live.settle()
             approval = self._approval(ask)
-            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s)
+            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s, ask.backfilled)
             said = self._deps.questions.message(self._channel, self._claimed, self._principal, ask, approval)
             parts = to_parts(
                 self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 
 from agent.coach import entry_words, plan_answer, plan_wish, practice, practice_file, reminders, reports, skill_words
 from agent.coach.plan_data import PlanFrame
-from agent.coach.understanding import lookups, reading, remind_wishes
+from agent.coach.understanding import clocks, lookups, reading, remind_wishes, skill_wishes
 from agent.coach.understanding.entries import Practised
 from tests.attacks.entries import Entry
 
@@ -38,6 +38,19 @@ def remind_words(text: str) -> None:
     """A wish to be reminded."""
     for said in (text, f"remind me {text}", f"recuérdame {text} a las siete"):
         remind_wishes.read_remind_wish(said[: remind_wishes.MAX_CHARS], NOW)
+
+
+def timed_log(text: str) -> None:
+    """A log line between two times of day."""
+    for said in (text, f"from 7 to {text}", f"guitar de {text} a 8:30"):
+        clocks.spell_range(said[: clocks.MAX_LINE_CHARS])
+
+
+def skill_wish(text: str) -> None:
+    """A wish about a skill."""
+    for said in (text, f"rename guitar to {text}", f"archiva {text}", f"please {text}", f"merge piano with {text}"):
+        skill_wishes.read_skill_wish(said[: skill_wishes.MAX_CHARS], SKILLS)
+    skill_wishes.may_be_skill_wish(text)
 
 
 def completed(text: str) -> None:
@@ -101,6 +114,8 @@ ENTRIES: dict[str, Entry] = {
     "agent.coach.practice_file:read_file": Entry(imported, practice_file.MAX_FILE_CHARS),
     "agent.coach.understanding.reading:hear": Entry(heard, reading.MAX_CHARS),
     "agent.coach.understanding.remind_wishes:read_remind_wish": Entry(remind_words, remind_wishes.MAX_CHARS),
+    "agent.coach.understanding.clocks:spell_range": Entry(timed_log, clocks.MAX_LINE_CHARS),
+    "agent.coach.understanding.skill_wishes:read_skill_wish": Entry(skill_wish, skill_wishes.MAX_CHARS),
     "agent.coach.understanding.lookups:read_lookup": Entry(looked_up, lookups.MAX_CHARS),
     "agent.coach.understanding.reading:add_skill": Entry(completed, reading.MAX_CHARS),
     "agent.coach.plan_wish:read_wish": Entry(plan_words, plan_wish.MAX_CHARS),

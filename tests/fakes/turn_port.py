@@ -112,7 +112,7 @@ class FakeTurnPort:
 
     async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
         await asyncio.sleep(0)
-        self._commit(Parked(ask.step, ask.call_key, ask.tool, "a1", left_s))
+        self._commit(Parked(ask.step, ask.call_key, ask.tool, "a1", left_s, ask.backfilled))
         raise TurnParked
 
     async def finish(

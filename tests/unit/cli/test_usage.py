@@ -25,7 +25,7 @@ def test_a_chart_has_a_line_a_day_and_its_longest_bar_is_the_busiest_day():
     lines = chart(rows, date(2026, 11, 22))
     assert (CHART_DAYS, "2026-11-09") == (len(lines), lines[0][:10])
     assert [1, 0, BAR_CHARS] == [line.count("█") for line in (lines[0], lines[1], lines[-1])]
-    assert lines[-1].endswith("4,000  $0.000007 and 1 calls of unknown cost")
+    assert lines[-1].endswith("4,000  $0.000007 and 1 call of unknown cost")
 
 
 def test_a_chart_of_no_tokens_is_flat():

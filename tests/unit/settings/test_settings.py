@@ -115,6 +115,16 @@ def test_the_hint_names_both_providers(given: Given) -> None:
     assert all(name in told for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"))
 
 
+def test_the_light_model_has_its_providers_key(given: Given) -> None:
+    """As every model beside the first; a name that means nothing is refused where it stands."""
+    both = {"OPENAI_API_KEY": "key-of-openai", "ANTHROPIC_API_KEY": "key-of-anthropic", "TENK_MODEL": "openai:some"}
+    light = given('[model.light]\nname = "anthropic:small"\n', **both).model.light
+    assert light is not None and light.api_key is not None
+    assert "key-of-anthropic" == light.api_key.get_secret_value()
+    told = refusal(given, '[model]\n[model.light]\nname = "small"\n', **both)
+    assert ":3: model.light.name: write offline" in told
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
