@@ -76,12 +76,12 @@ def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel
         rules = StandIn(deps.measure(OfflineModel(deps.offline_rules, config.words_per_s)), deps.notice)
     links = [config, *config.fallback.values()]
     behind = [RETRYABLE] * (len(links) - 1) + [DOWN - {FailureKind.TIMEOUT} if rules is not None else frozenset()]
-    hurry_s = HURRY_S / len(links)
+    hurry_s = HURRY_S / (len(links) + (config.light is not None))
     models = [_link(link, passes_on, deps, hurry_s) for link, passes_on in zip(links, behind, strict=True)]
     if config.with_tools is not None:
         route = ModelRoute(needs_tools, _link(config.with_tools, behind[0], deps, hurry_s))
         models[0] = RoutedModel([route], models[0])
-    light = None if config.light is None else _link(config.light, RETRYABLE, deps)  # behind it stands the model
+    light = None if config.light is None else _link(config.light, RETRYABLE, deps, hurry_s)  # behind it stands the model
     return Chain(models, rules, light) if rules or light or len(models) > 1 else models[0]
 
 
