@@ -81,7 +81,7 @@ def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel
     if config.with_tools is not None:
         route = ModelRoute(needs_tools, _link(config.with_tools, behind[0], deps, hurry_s))
         models[0] = RoutedModel([route], models[0])
-    light = None if config.light is None else _link(config.light, RETRYABLE, deps, hurry_s)  # behind it stands the model
+    light = None if config.light is None else _link(config.light, RETRYABLE, deps, hurry_s)  # the model is behind it
     return Chain(models, rules, light) if rules or light or len(models) > 1 else models[0]
 
 
