@@ -101,6 +101,8 @@ class ModelConfig(LinkConfig):
     """By a name of the operator's choice: models that are asked, in this order, when those before give no response."""
     with_tools: LinkConfig | None = None
     """Asked in place of the model where it is given tools; None: the model itself."""
+    with_images: LinkConfig | None = None
+    """Asked in place of both where the conversation has pictures in it; None: no other than without."""
     light: LinkConfig | None = None
     """Asked first in turns that ask little, see `agent.context.weight`; None: the model itself."""
     offline_when_down: bool = True
