@@ -23,7 +23,7 @@ from agent.context.weight import features_of, score
 from agent.context.window import ContextWindow
 from agent.errors import FailureKind
 from agent.findings import TellResult, found_text
-from agent.journal import Journal
+from agent.journal import Journal, open_calls, unheard_results
 from agent.model_caller import ModelCaller
 from agent.permissions.chain import PermissionChain
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
@@ -46,7 +46,6 @@ from agent.transcript import (
     TurnStarted,
     answer_text,
     fold,
-    open_calls,
 )
 
 log = structlog.get_logger()
@@ -144,7 +143,12 @@ class TurnRun:
         now = agent.clock()
         prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
         request = ModelRequest(
-            prompt, (), context=context_of(turn.principal, now), pieces=turn.pieces, weight=_weight_of(turn)
+            prompt,
+            (),
+            context=context_of(turn.principal, now),
+            pieces=turn.pieces,
+            weight=_weight_of(turn),
+            load_pictures=port.load_pictures,
         )
         fixed = replace(request, tools=agent.toolbox.specs)
         window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)
@@ -176,6 +180,7 @@ class TurnRun:
 
     async def run_open_calls(self) -> list[CallResult]:
         """Every call of the last response has its result after this, also those a dead process left open."""
+        await self._executor.hear_hooks(unheard_results(self.journal.events))
         results = await self._executor.run(open_calls(self.journal.events))
         for result in results:
             self._timeouts_in_row = self._timeouts_in_row + 1 if result.timed_out else 0
@@ -222,13 +227,14 @@ class TurnRun:
         return answers.with_note(found, note)
 
     def _with_open_ends(self, note: str) -> str:
-        """The words of an end, with the calls that nobody confirmed, and those that nobody knows whether happened."""
+        """The words of an end, behind it calls that nobody knows the outcome of, or confirmed, and unseen pictures."""
         texts, locale = self._texts, self._turn.principal.locale
         if expired := _names(self.journal.events, CallOutcome.EXPIRED):
             note = answers.with_note(note, answers.expired_calls_text(texts, expired, locale))
         if unknown := _names(self.journal.events, CallOutcome.UNKNOWN):
             note = answers.with_note(note, answers.unknown_calls_text(texts, unknown, locale))
-        return note
+        unseen = answers.pictures_text(texts, fold(self.journal.events), self._turn.history, locale)
+        return answers.with_note(note, unseen)
 
 
 def _names(events: Sequence[JournalEvent], outcome: CallOutcome) -> list[str]:

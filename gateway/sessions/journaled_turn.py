@@ -47,7 +47,7 @@ from gateway.store import approvals, journal
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn
-from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.outbox import OutboxPart, OutboxRow, files_of
 from gateway.store.tables.base import new_id
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
@@ -134,6 +134,10 @@ class JournaledTurn:
         look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
         return await self._deps.store.read(look)
 
+    async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The bytes of pictures of this conversation, as far as they are kept."""
+        return await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
+
     def steering_waits(self) -> bool:
         """True if a queued message can steer this turn."""
         return self._session.turn.may_steer and bool(self._session.mailbox.steering(self._turn))
@@ -184,7 +188,7 @@ class JournaledTurn:
                 raise TurnParked
             settled = await self._live.settle()
             approval = self._approval(ask)
-            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s)
+            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s, ask.backfilled)
             said = self._deps.questions.message(self._channel, self._claimed, self._principal, ask, approval)
             parts = to_parts(
                 self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing
