@@ -25,7 +25,7 @@ from gateway.commands.decisions import Decision, approval_of_another, consent_de
 from gateway.commands.permissions import permissions_command
 from gateway.commands.session import RETRY, session_commands
 from gateway.commands.table import CommandTable, with_own
-from gateway.commands.usage import usage_command
+from gateway.commands.usage import Left, no_cap, usage_command
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
@@ -37,6 +37,7 @@ from gateway.ops.instrumentation import JournalCounter, ToolWatch
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
+from gateway.safety.vault import Vault
 from gateway.sessions.command_runner import CommandDeps, CommandRunner
 from gateway.sessions.deps import PeopleDirectory, SessionDeps, TurnDeps
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
@@ -76,6 +77,8 @@ class RuntimeDeps:
     dates: Clock
     """The wall clock, for people's days."""
     buttons: SealedButtons
+    vault: Vault
+    """Seals and opens what is secret in the store."""
     reveal: Callable[[str, str], str]
     """Puts the secret of a reference into a text that is sent."""
     decisions: Callable[[Delivery, Bus], Mapping[str, Decision]]
@@ -101,10 +104,10 @@ class Runtime:
     parking: Parking  # its `run` is to be kept running, too
 
 
-def command_table(product: AgentProduct, store: Store) -> CommandTable:
+def command_table(product: AgentProduct, store: Store, left: Left = no_cap) -> CommandTable:
     """The product's commands and those that every agent has, unless it has one of that name itself."""
     texts = product.catalogue
-    every = (*session_commands(texts), permissions_command(store, texts), usage_command(store, texts))
+    every = (*session_commands(texts), permissions_command(store, texts), usage_command(store, texts, left))
     commands = with_own(product.commands(store), every)
     return CommandTable(commands, product.name, texts)
 
@@ -113,7 +116,7 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     """The runtime between the given ends, over this table of commands."""
     settings, store, clock = deps.settings, deps.store, deps.clock
     kinds = RowClassifier(table, deps.product.kind_of_words)
-    delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks)
+    delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault)
     sessions = _session_deps(deps, delivery, kinds)
     bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
     texts, parking = deps.product.catalogue, sessions.turns.parking

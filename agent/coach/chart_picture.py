@@ -171,15 +171,15 @@ def _colours(chart: ChartReport, theme: Theme) -> list[str]:
     """A colour a skill; one that another has already is made lighter, so that each can be told."""
     found: list[str] = []
     for skill in chart.skills:
-        colour, lighter = _mixed(skill.colour, theme.lightened), theme.lightened
+        colour, lighter = _mix(skill.colour, theme.lightened), theme.lightened
         while colour in found and lighter < 0.75:
             lighter += 0.25
-            colour = _mixed(skill.colour, lighter)
+            colour = _mix(skill.colour, lighter)
         found.append(colour)
     return found
 
 
-def _mixed(colour: str, lighter: float) -> str:
+def _mix(colour: str, lighter: float) -> str:
     parts = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
     return "#" + "".join(f"{round(part + (255 - part) * lighter):02x}" for part in parts)
 

@@ -36,7 +36,7 @@ from gateway.extensions import AGENTS, TOOLS, check_offered
 from gateway.http.config import HttpConfig
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
-from gateway.sessions.config import SessionsConfig
+from gateway.sessions.config import BudgetsConfig, SessionsConfig
 
 DEFAULT_FILE = Path("config/gateway.toml")
 SECRETS_NAME = "secrets.toml"  # beside the main file
@@ -59,6 +59,7 @@ SLACK_MAIN: KeyPath = ("channels", "slack", "main")
 SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_HOME": ("gateway", "home"),
     "DATABASE_URL": ("gateway", "database_url"),
+    "TENK_SECRET_KEYS": ("gateway", "secret_keys"),
     "TENK_HTTP": ("http", "listen"),
     "TENK_MODEL": ("model", "name"),
     "TENK_ACCESS": ("access", "direct"),
@@ -85,7 +86,7 @@ MODEL_KEYS: Mapping[str, tuple[str, str]] = {
 """By wire: the variables of its key and of its server. Without a name the first wire that has one answers."""
 
 
-BESIDE = ("with_tools", "light")
+BESIDE = ("with_tools", "with_images", "light")
 """Keys of the model whose values are models themselves."""
 
 
@@ -97,6 +98,9 @@ class GatewayConfig(BaseModel):
     home: Path = Field(default=Path("var"), description="Directory of everything the gateway keeps; made when missing.")
     database_url: SecretStr | None = Field(
         default=None, description="postgresql://user:password@host/name; without it SQLite in the home."
+    )
+    secret_keys: SecretStr | None = Field(
+        default=None, description="Keys of 32 bytes in base64, newest last, for secrets in the database; else a file."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
     log_format: Literal["auto", "json", "console"] = Field(
@@ -164,6 +168,7 @@ class Settings(BaseModel):
     access: AccessConfig = AccessConfig()
     guard: GuardConfig = GuardConfig()
     sessions: SessionsConfig = SessionsConfig()
+    budgets: BudgetsConfig = BudgetsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
     retention: RetentionConfig = RetentionConfig()
     permissions: PermissionsConfig = PermissionsConfig()

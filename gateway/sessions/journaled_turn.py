@@ -45,11 +45,11 @@ from gateway.sessions.made_files import made_files
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.questions import is_numbered
 from gateway.sessions.turn import ClaimedTurn
-from gateway.store import approvals, journal, outbox
+from gateway.store import approvals, journal
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn
-from gateway.store.outbox import MediaRef, OutboxPart, OutboxRow
+from gateway.store.outbox import MediaRef, OutboxPart, OutboxRow, files_of
 from gateway.store.tables.base import new_id
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
@@ -144,6 +144,10 @@ class JournaledTurn:
         look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
         return await self._deps.store.read(look)
 
+    async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The bytes of pictures of this conversation, as far as they are kept."""
+        return await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
+
     def steering_waits(self) -> bool:
         """True if a queued message can steer this turn."""
         return self._session.turn.may_steer and bool(self._session.mailbox.steering(self._turn))
@@ -194,7 +198,7 @@ class JournaledTurn:
                 raise TurnParked
             settled = await self._live.settle()
             approval = self._approval(ask)
-            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s)
+            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s, ask.backfilled)
             said = self._deps.questions.message(self._channel, self._claimed, self._principal, ask, approval)
             parts = to_parts(
                 self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing
@@ -281,7 +285,7 @@ class JournaledTurn:
         if not named or not isinstance(self._channel, SendsMedia):
             return ()
         ids = [file.blob for file in named]
-        kept = await self._deps.store.read(partial(outbox.kept_files, ids=ids), lasting=True)
+        kept = await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
         return tuple(file for file in named if file.blob in kept)
 
     def _last_look(

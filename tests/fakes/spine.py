@@ -27,6 +27,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.inbound.session_key import session_key
 from gateway.product import AgentProduct
 from gateway.safety.guard import GuardConfig, InputGuard
+from gateway.safety.vault import Vault
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import inbox, journal
@@ -40,6 +41,7 @@ from gateway.store.writer import Job, Outcome
 from gateway.supervision import Faults, Supervised
 from gateway.wiring import RuntimeDeps, build, command_table
 from tests.fakes.chat import FakeChannel, FakeChannels
+from tests.fakes.fresh_database import copy_fresh
 from tests.fakes.strict_transcripts import flaws_in_items
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -90,7 +92,9 @@ class QuickStore(Store):
 
 
 async def quick_store(path: Path) -> QuickStore:
-    """A store that forgets at power loss and is fast for it."""
+    """A store that forgets at power loss and is fast for it; a copy of a fresh one where there is none."""
+    if not path.exists():
+        await copy_fresh(path)
     return await QuickStore(WatchedEngine(path)).start()
 
 
@@ -181,18 +185,18 @@ class Spine:
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
     decisions: Mapping[str, Decision] = field(default_factory=dict)
+    vault: Vault = field(default_factory=Vault.fresh)
     buttons: SealedButtons = field(default_factory=lambda: SealedButtons(bytes(32)))
     more_commands: tuple[Command, ...] = ()
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep  # of those who are suspected
 
     def __post_init__(self) -> None:
         self.channels = FakeChannels(self.channel)
-        self._said = 0
         self.faults = Faults()
         self.breaks = False  # whether something is to break; else whatever does fails the test
         self.rested_s: list[float] = []
         self.rested = asyncio.Event()  # set: what broke is tried again
-        self._epoch = 0
+        self._said = self._epoch = 0
         self._main: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------ life
@@ -245,15 +249,11 @@ class Spine:
                 people=self.people,
                 tasks=tasks,
                 epoch=epoch,
-                clock=clock,
-                dates=clock,
-                buttons=self.buttons,
+                clock=clock, dates=clock, buttons=self.buttons, vault=self.vault,
                 reveal=lambda _ref, text: text,
                 decisions=lambda _delivery, _bus: self.decisions,
-                clean=self.clean,
-                reader=self.reader,
-                sleep=self.pause,
-            )
+                clean=self.clean, reader=self.reader, sleep=self.pause,
+            )  # fmt: skip
             runtime = build(deps, command_table(product, self.store))
             self.delivery, self.bus, self.router = runtime.delivery, runtime.bus, runtime.router
             self.commands, self.parking = runtime.commands, runtime.parking

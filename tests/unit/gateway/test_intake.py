@@ -64,7 +64,7 @@ class Door:
         """Begin anew with these rules."""
         self.intake = Intake(
             self.spine.store, access, self.snapshot, self.spine.delivery, self.bus, lambda _key: self.waiting,
-            lambda: self.spine.now, Doorway("coach"),
+            lambda: self.spine.now, Doorway("coach", vault=self.spine.vault),
         )  # fmt: skip
 
     async def receive(
