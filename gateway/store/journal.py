@@ -347,6 +347,6 @@ def note_usage(
 
 
 def step_beside(connection: sa.Connection, turn_id: str) -> int:
-    """A number below 0 for the cost of a call that is no step of the turn; none was given before."""
+    """The number below 0 for the next cost of a call that is no step of the turn."""
     lowest = connection.execute(sa.select(sa.func.min(usage.c.step)).where(usage.c.turn_id == turn_id)).scalar()
     return min(0, int(lowest or 0)) - 1
