@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 from agent.catalogue import Catalogue
 from agent.errors import FailureKind
+from agent.pictures import Unseen
 from agent.ports import ModelFailure
-from agent.transcript import EndReason
+from agent.transcript import EndReason, Item, UserItem
 
 _FAILURES = {
     FailureKind.AUTH: "answer.failed_auth",
@@ -58,6 +59,23 @@ def with_note(said: str, note: str) -> str:
 def expired_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:
     """What the person is told of calls that they did not confirm in time."""
     return texts.text(locale, "answer.calls_expired", tools=", ".join(tools))
+
+
+def pictures_text(texts: Catalogue, said: Sequence[Item], before: Sequence[Item], locale: str | None) -> str:
+    """What the person is told of pictures that the model did not see; that it sees none once a conversation.
+
+    Of a picture without a word beside it a model that sees none speaks itself.
+    """
+    unseen = {picture.unseen for item in _user_items(said) for picture in item.pictures}
+    told = {picture.unseen for item in _user_items(before) for picture in item.pictures}
+    if Unseen.BLIND in told or not any(item.text.strip() for item in _user_items(said)):
+        unseen.discard(Unseen.BLIND)
+    why = [each for each in Unseen if each in unseen and each is not Unseen.OLDER]
+    return " ".join(texts.text(locale, f"answer.picture_{each.value}") for each in why)
+
+
+def _user_items(items: Sequence[Item]) -> list[UserItem]:
+    return [item for item in items if isinstance(item, UserItem)]
 
 
 def unknown_calls_text(texts: Catalogue, tools: Sequence[str], locale: str | None) -> str:

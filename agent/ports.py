@@ -3,7 +3,7 @@
 The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn, Protocol
@@ -11,6 +11,7 @@ from typing import NoReturn, Protocol
 from agent.consent import AskedCall, Consent
 from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
+from agent.pictures import LoadPictures
 from agent.prices import TokenPrices
 from agent.rungs import Rung
 from agent.transcript import (
@@ -88,6 +89,8 @@ class ModelRequest:
     context: RequestContext | None = None  # None: nobody knows for whom it is
     pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
     weight: float | None = None  # how much its turn asks of a model, see agent.context.weight; None: it is no turn's
+    load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: nobody keeps any
+    picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # read so far, by id
 
 
 @dataclass(eq=False)  # neither frozen nor slots: the interpreter writes an exception's traceback and context
@@ -305,6 +308,10 @@ class TurnPort(Protocol):
 
     async def whole_result(self, handle: str) -> str | None:
         """The raw result of a call, by its call key: of this conversation and this person; None: there is none."""
+        ...
+
+    async def load_pictures(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """The bytes of pictures of this conversation, by their ids; what is not kept any more is missing."""
         ...
 
     def steering_waits(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeGuard
 from pydantic import Field, JsonValue, TypeAdapter
 
 from agent.consent import Parked
+from agent.pictures import Picture, Unseen, without_pictures
 from agent.rungs import NEXT_MODEL, UNANSWERED, Recovered, ResponseDiscarded, Rung
 
 SKIPPED = "Skipped due to queued user message."
@@ -19,9 +20,6 @@ SKIPPED = "Skipped due to queued user message."
 
 EDITED = "(I changed my earlier message to:)"
 """How an edit of a message begins that was answered already."""
-
-
-# ---------------------------------------------------------------- items: what the model sees
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,7 @@ class UserItem:
     at: str | None = None  # ISO 8601 instant, UTC
     data: str = ""  # framed by the gateway: what they quote, forward or attach; nobody's wish
     own: bool = True  # of the person the turn acts for; False only in what is shown of others' turns
+    pictures: tuple[Picture, ...] = ()  # that came with it, seen or not
 
 
 @dataclass(frozen=True, slots=True)
@@ -336,12 +335,14 @@ class _Folding:
                 pass  # an intent, a wait, a recovery, or a result that belongs to no open call
 
     def _note(self, event: Nudged | Recovered) -> None:
-        """What the harness tells the model; of a change of model once."""
+        """What the harness tells the model, of a change of model once; and what it shows it no more."""
         if isinstance(event, Nudged):
             self._say_after((NoteItem(event.text),))
         elif event.rung is Rung.NEXT_MODEL and event.detail != self._next_model:
             self._next_model = event.detail
             self._say_after((NoteItem(NEXT_MODEL),))
+        elif event.rung is Rung.PICTURES_STRIPPED:
+            self.items = without_pictures(self.items, Unseen.REFUSED)
 
     def close_calls(self) -> None:
         """Every open call gets its result, then comes what was said meanwhile."""

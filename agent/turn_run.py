@@ -143,7 +143,12 @@ class TurnRun:
         now = agent.clock()
         prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
         request = ModelRequest(
-            prompt, (), context=context_of(turn.principal, now), pieces=turn.pieces, weight=_weight_of(turn)
+            prompt,
+            (),
+            context=context_of(turn.principal, now),
+            pieces=turn.pieces,
+            weight=_weight_of(turn),
+            load_pictures=port.load_pictures,
         )
         fixed = replace(request, tools=agent.toolbox.specs)
         window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)
@@ -222,13 +227,14 @@ class TurnRun:
         return answers.with_note(found, note)
 
     def _with_open_ends(self, note: str) -> str:
-        """The words of an end, with the calls that nobody confirmed, and those that nobody knows whether happened."""
+        """The words of an end, behind it calls that nobody knows the outcome of, or confirmed, and unseen pictures."""
         texts, locale = self._texts, self._turn.principal.locale
         if expired := _names(self.journal.events, CallOutcome.EXPIRED):
             note = answers.with_note(note, answers.expired_calls_text(texts, expired, locale))
         if unknown := _names(self.journal.events, CallOutcome.UNKNOWN):
             note = answers.with_note(note, answers.unknown_calls_text(texts, unknown, locale))
-        return note
+        unseen = answers.pictures_text(texts, fold(self.journal.events), self._turn.history, locale)
+        return answers.with_note(note, unseen)
 
 
 def _names(events: Sequence[JournalEvent], outcome: CallOutcome) -> list[str]:

@@ -11,10 +11,10 @@ from typing import Any
 
 from agent.config import LinkConfig
 from agent.models.anthropic_answer import MessageAssembly
-from agent.models.anthropic_format import request_body
+from agent.models.anthropic_format import WIRE, request_body
 from agent.models.facts import facts_of
 from agent.models.http_wire import HttpWire, usable_key, utc_now
-from agent.models.json_bodies import encode_request
+from agent.models.seeing import encode_shown
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
@@ -52,7 +52,7 @@ class AnthropicModel:
         Raises:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
-        body = encode_request(request, self._to_body)
+        body = await encode_shown(request, WIRE, self._to_body)
         return await self._wire.ask(body, MessageAssembly(on_event, self.name, self._key))
 
     async def aclose(self) -> None:

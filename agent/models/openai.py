@@ -11,8 +11,8 @@ from typing import Any
 from agent.config import LinkConfig
 from agent.models.facts import facts_of
 from agent.models.http_wire import HttpWire, usable_key, utc_now
-from agent.models.json_bodies import encode_request
-from agent.models.openai_format import CompletionAssembly, request_body
+from agent.models.openai_format import WIRE, CompletionAssembly, request_body
+from agent.models.seeing import encode_shown
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
@@ -46,7 +46,7 @@ class OpenAIModel:
         Raises:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
-        body = encode_request(request, self._to_body)
+        body = await encode_shown(request, WIRE, self._to_body)
         return await self._wire.ask(body, CompletionAssembly(on_event, self.name, self._key))
 
     async def aclose(self) -> None:

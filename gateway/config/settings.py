@@ -86,7 +86,7 @@ MODEL_KEYS: Mapping[str, tuple[str, str]] = {
 """By wire: the variables of its key and of its server. Without a name the first wire that has one answers."""
 
 
-BESIDE = ("with_tools", "light")
+BESIDE = ("with_tools", "with_images", "light")
 """Keys of the model whose values are models themselves."""
 
 

@@ -47,7 +47,7 @@ from gateway.store import approvals, journal
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn
-from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.outbox import OutboxPart, OutboxRow, files_of
 from gateway.store.tables.base import new_id
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
@@ -133,6 +133,10 @@ class JournaledTurn:
         turn = self._turn
         look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
         return await self._deps.store.read(look)
+
+    async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The bytes of pictures of this conversation, as far as they are kept."""
+        return await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
 
     def steering_waits(self) -> bool:
         """True if a queued message can steer this turn."""

@@ -355,6 +355,10 @@ ENTRIES: dict[str, Entry] = {
 
 EXCUSED: dict[str, str] = {
     "agent.hooks.": "the operator's own hooks: their names, their patterns, and what they print",
+    "agent.answers:pictures_text": "loops over what was said in one turn, and before it, and never looks at a word",
+    "agent.encoded_pieces:EncodedPieces.lacks": "as `EncodedPieces.of`, over the items that have pictures",
+    "agent.models.seeing:_load": "loops over the items of a request that have pictures, 20 of them at most",
+    "agent.models.seeing:_without_lost": "loops over the pictures of one message",
     "agent.journal:whole_result": "compares the key of a call with those of a turn, and no more",
     "agent.context.compaction:condense": "puts what a hook says beside our own instructions, once a summary",
     **COACH_EXCUSED,
