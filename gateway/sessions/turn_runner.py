@@ -87,7 +87,7 @@ class TurnRunner:
         conversation.number_from(turn.session_id, next_seq)
         rows = await store.read(partial(inbox.rows_of_turn, turn_id=turn.id), lasting=True)
         events = await store.read(partial(journal.events_of_turn, turn_id=turn.id), lasting=True)
-        waited = await store.read(partial(approvals.waited, turn_id=turn.id), lasting=True)
+        waited = await store.read(partial(approvals.waiting_time, turn_id=turn.id), lasting=True)
         first_id, event = rows[0]
         if await store.read(partial(inbox.is_settled, id_=first_id), lasting=True):
             # `/stop` was committed, the turn's own end was not

@@ -65,7 +65,7 @@ def pending(connection: sa.Connection, turn_id: str) -> Approval | None:
     return None if row is None else _read(row)
 
 
-def waited(connection: sa.Connection, turn_id: str) -> timedelta:
+def waiting_time(connection: sa.Connection, turn_id: str) -> timedelta:
     """How long a turn has waited for its person's word, all told; what it waits for now is not in it."""
     asked = sa.select(approvals.c.asked_at, approvals.c.answered_at).where(approvals.c.turn_id == turn_id)
     over = connection.execute(asked.where(approvals.c.answered_at.is_not(None)))
