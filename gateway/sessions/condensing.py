@@ -11,6 +11,7 @@ from functools import partial
 
 import structlog
 
+from agent.budgets import OverBudget
 from agent.context.window import condense_ended, is_long
 from agent.errors import Fenced
 from agent.ports import ModelRequest, Principal, Summary, Turn
@@ -128,9 +129,9 @@ class Condenser:
 
     async def _condense(self, ended: Turn, keeper: SummaryKeeper) -> None:
         agent = self._deps.agent
+        spent: list[ModelResponded] = []
         try:
             also = await agent.hooks.pre_compact(ended.principal)
-            spent: list[ModelResponded] = []
             summary = await condense_ended(ended, agent.model, agent.limits, spent, also)
             if summary is None:
                 self._turns_to_wait = TURNS_BETWEEN_TRIES
@@ -138,6 +139,9 @@ class Condenser:
                 await keeper.keep(summary, spent)
             elif spent:
                 await keeper.note_cost(spent)
+        except OverBudget:
+            self._turns_to_wait = TURNS_BETWEEN_TRIES
+            await keeper.note_cost(spent)
         except (Fenced, StoreUnavailable) as lost:
             log.warning("summary_not_kept", error=str(lost))
         finally:

@@ -18,6 +18,7 @@ from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.delivery.tool_words import tool_words
 from gateway.failpoints import failpoint
+from gateway.sessions.budgets import note_spender
 from gateway.sessions.condensing import Condenser
 from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import is_missed, missed_text
@@ -103,6 +104,7 @@ class TurnRunner:
         deps, turn, conversation = self._deps, claimed.turn, self._session.conversation
         texts = deps.turns.texts
         principal = deps.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
+        note_spender(turn, principal)
         channel = await deps.channels.when_loaded(turn.address)
         locale = principal.locale
         route_of = claimed.answers
