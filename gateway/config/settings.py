@@ -37,6 +37,7 @@ from gateway.http.config import HttpConfig
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
 from gateway.sessions.config import SessionsConfig
+from gateway.sessions.pictures import PicturesConfig
 
 DEFAULT_FILE = Path("config/gateway.toml")
 SECRETS_NAME = "secrets.toml"  # beside the main file
@@ -168,6 +169,7 @@ class Settings(BaseModel):
     access: AccessConfig = AccessConfig()
     guard: GuardConfig = GuardConfig()
     sessions: SessionsConfig = SessionsConfig()
+    pictures: PicturesConfig = PicturesConfig()
     delivery: DeliveryConfig = DeliveryConfig()
     retention: RetentionConfig = RetentionConfig()
     permissions: PermissionsConfig = PermissionsConfig()
