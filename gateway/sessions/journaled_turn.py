@@ -37,7 +37,7 @@ from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
-from gateway.sessions.commits import JournalPlace
+from gateway.sessions.commits import CostsBeside, JournalPlace
 from gateway.sessions.condensing import SummaryKeeper
 from gateway.sessions.deps import SessionContext, TurnDeps
 from gateway.sessions.parking import ParkedTurn
@@ -125,7 +125,7 @@ class JournaledTurn:
         """Count what a model call cost that is no step of the turn."""
         fence, turn, clock = self._session.fence, self._turn, self._deps.clock
         await self._deps.store.write(
-            partial(commits.note_cost, fence=fence, turn=turn, responses=(response,), clock=clock)
+            partial(commits.note_cost, fence=fence, turn=turn, costs=CostsBeside((response,)), clock=clock)
         )
 
     async def whole_result(self, handle: str) -> str | None:
@@ -331,7 +331,7 @@ class JournaledTurn:
         self._note_journaled(events)
         self._live.clear_sign()
         series(TURNS, reason.value).inc()
-        duration_s = (self._deps.clock() - self._turn.started_at).total_seconds()
+        duration_s = self._claimed.time_since_start(self._deps.clock()).total_seconds()
         TURN_SECONDS.observe(duration_s)
         log.info("turn_ended", reason=reason.value, duration_s=round(duration_s, 3), **turn_figures(self.events))
 

@@ -8,13 +8,13 @@ import re
 from collections.abc import Awaitable, Callable, Sequence
 
 import structlog
-from pydantic import BaseModel, ConfigDict, Field
 
 from agent.pictures import Picture, Unseen
 from channels.base import Channel, FetchesMedia
 from channels.errors import ChannelError, Permanent, PermanentKind
 from channels.messages import Attachment, AttachmentKind
 from gateway.safety.images import read_image
+from gateway.sessions.config import PicturesConfig
 from gateway.store.tables.base import new_id
 
 log = structlog.get_logger()
@@ -26,16 +26,6 @@ _IMAGE_TYPE = re.compile(r"image/[a-z0-9.+-]{1,40}\Z")
 
 KeepFile = Callable[[str, str, bytes], Awaitable[None]]
 """Keeps a file durably: of this tenant, under this id."""
-
-
-class PicturesConfig(BaseModel):
-    """Which pictures of people's are opened."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    max_bytes: int = Field(default=5_000_000, ge=1_000, le=20_000_000, description="Of one picture.")
-    max_count: int = Field(default=4, ge=0, le=20, description="Pictures of one message; 0: none is opened.")
-    fetch_s: float = Field(default=20.0, gt=0, le=300, description="Seconds that those of a message may take, in all.")
 
 
 def is_picture(attachment: Attachment) -> bool:

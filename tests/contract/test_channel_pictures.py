@@ -7,7 +7,8 @@ import sqlalchemy as sa
 
 from agent.pictures import Picture, Unseen
 from channels.messages import INBOUND_EVENT, Attachment, AttachmentKind, InboundMessage
-from gateway.sessions.pictures import PictureFetcher, PicturesConfig
+from gateway.sessions.config import PicturesConfig
+from gateway.sessions.pictures import PictureFetcher
 from gateway.store.tables.traffic import inbox
 from tests.contract.platform_rigs import DiscordRig, PlatformRig, SlackRig, TelegramRig
 from tests.fakes.pictures import png

@@ -11,7 +11,8 @@ from agent.pictures import Picture, Unseen
 from agent.ports import ModelFacts
 from channels.errors import Permanent, PermanentKind, Retryable, Unknown
 from channels.messages import Attachment, AttachmentKind
-from gateway.sessions.pictures import PictureFetcher, PicturesConfig
+from gateway.sessions.config import PicturesConfig
+from gateway.sessions.pictures import PictureFetcher
 from tests.fakes.chat import FakeChannel
 from tests.fakes.pictures import png
 from tests.fakes.spine import Spine, quick_store
