@@ -21,6 +21,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
+from gateway.sessions.commits import CostsBeside
 from gateway.sessions.deps import SessionContext, SessionDeps, TurnDeps
 from gateway.sessions.turn import ClaimedTurn
 from gateway.telemetry import SUMMARIES, series
@@ -69,7 +70,7 @@ class SummaryKeeper:
             fence=self.session.fence,
             turn=turn,
             summary=summary,
-            responses=responses,
+            costs=CostsBeside(responses),
             parts=to_parts(self.channel, said),
             clock=self.deps.clock,
         )
@@ -88,7 +89,7 @@ class SummaryKeeper:
             Fenced: another process owns the session now; nothing was written.
         """
         fence, turn, clock = self.session.fence, self.claimed.turn, self.deps.clock
-        note = partial(commits.note_cost, fence=fence, turn=turn, responses=responses, clock=clock)
+        note = partial(commits.note_cost, fence=fence, turn=turn, costs=CostsBeside(responses), clock=clock)
         await self.deps.store.write(note)
 
 
