@@ -88,7 +88,7 @@ def to_turn_answer(asked: AskedTurn, user: str) -> TurnAnswer:
         ),
         provider=provider,
         model=model,
-        usage=_used(asked),
+        usage=_usage_of(asked),
         reason=asked.end_reason,
         retry_after_minutes=_busy_minutes(asked.events),
         asked_at=row.admitted_at,
@@ -96,7 +96,7 @@ def to_turn_answer(asked: AskedTurn, user: str) -> TurnAnswer:
     )
 
 
-def _used(asked: AskedTurn) -> TokensUsed:
+def _usage_of(asked: AskedTurn) -> TokensUsed:
     tokens, figures = asked.tokens, turn_figures(asked.events)
     return TokensUsed(
         input_tokens=tokens.input_tokens,
