@@ -5,7 +5,7 @@ One walk through the message. Where the two languages disagree on a word, the la
 
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from agent.coach.understanding.amounts import read_amount, read_number
@@ -28,25 +28,10 @@ _MARKS = {
     "¡": WordRole.OPENING,
 }
 _AT = frozenset({"at", "a", "las", "la", "around", "sobre"})
-_COUNTED = frozenset(
-    [
-        "minutes",
-        "minute",
-        "mins",
-        "min",
-        "m",
-        "hours",
-        "hour",
-        "h",
-        "minutos",
-        "minuto",
-        "horas",
-        "hora",
-        "dias",
-        "days",
-        "weeks",
-    ]
-)
+_COUNTED = frozenset([
+    "minutes", "minute", "mins", "min", "m", "hours", "hour", "h", "minutos", "minuto", "horas", "hora", "dias",
+    "days", "weeks"
+])  # fmt: skip
 _WOULD = ("rian", "riamos")
 NEWLINE = "⏎"
 """Stands for the end of a line."""
@@ -111,9 +96,9 @@ def chunks_of(words: Sequence[Word], circumstances: Circumstances) -> list[Chunk
     at = 0
     while at < len(words):
         chunk = reader.read(at)
-        found.append(chunk)
+        found.append(replace(chunk, plain=" ".join(word.plain for word in words[at : chunk.end])))
         at = chunk.end
-    return in_context(found, words)
+    return in_context(found)
 
 
 class _ChunkReader:
@@ -140,6 +125,8 @@ class _ChunkReader:
 
     def _mark(self, at: int) -> Chunk:
         text = self._words[at].text
+        if text == "-" and self._is_glued(at):
+            return Chunk(WordRole.ADVERB, at, at + 1)
         role = _MARKS.get(text)
         if role is None:
             for lexicon in self._lexicons:
@@ -151,6 +138,11 @@ class _ChunkReader:
         if text == "+" and role is WordRole.COMMA:
             role = WordRole.AND
         return Chunk(role, at, at + 1, twist=Twist.UNCLEAR if role is WordRole.OTHER else None)
+
+    def _is_glued(self, at: int) -> bool:
+        """As in "half-hour"."""
+        words = self._words
+        return 0 < at < len(words) - 1 and words[at].follows(words[at - 1]) and words[at + 1].follows(words[at])
 
     def _time(self, at: int) -> Chunk | None:
         """Between two times, or a time of day."""
@@ -244,7 +236,7 @@ class _ChunkReader:
             return Chunk(WordRole.OTHER, at, at + 1, twist=Twist.WISH)
         new = new_skill_of(word.plain)
         if new is None:
-            return Chunk(WordRole.CONTENT, at, at + 1)
+            return Chunk(WordRole.CONTENT, at, at + 1, is_past=self._first_is_spanish and word.text[-1] in "éí")
         return Chunk(WordRole.ACT, at, at + 1, skill=new, is_new=True, is_first_person=self._first_is_spanish)
 
     def _number(self, at: int) -> Chunk:
