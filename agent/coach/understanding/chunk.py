@@ -21,5 +21,4 @@ class Chunk:
     until: int = 0  # of a time, or an amount between two: the last minute of the day that may be meant
     is_new: bool = False  # of a skill: it is none of theirs yet
     is_first_person: bool = False  # the form of the verb says that the speaker did it
-    is_past: bool = False  # of a word that no table has: the Spanish form of "I did", by its accent
     plain: str = ""  # its words, without accents

@@ -127,6 +127,8 @@ class _ChunkReader:
         text = self._words[at].text
         if text == "-" and self._is_glued(at):
             return Chunk(WordRole.ADVERB, at, at + 1)
+        if text == "." and self._is_glued(at) and self._words[at + 1].is_name:
+            return Chunk(WordRole.CONTENT, at, at + 1)
         role = _MARKS.get(text)
         if role is None:
             for lexicon in self._lexicons:
@@ -236,7 +238,7 @@ class _ChunkReader:
             return Chunk(WordRole.OTHER, at, at + 1, twist=Twist.WISH)
         new = new_skill_of(word.plain)
         if new is None:
-            return Chunk(WordRole.CONTENT, at, at + 1, is_past=self._first_is_spanish and word.text[-1] in "éí")
+            return Chunk(WordRole.CONTENT, at, at + 1)
         return Chunk(WordRole.ACT, at, at + 1, skill=new, is_new=True, is_first_person=self._first_is_spanish)
 
     def _number(self, at: int) -> Chunk:

@@ -13,7 +13,7 @@ from agent.coach.understanding.tables import Twist, WordRole
 AMOUNTS = frozenset({WordRole.AMOUNT, WordRole.AMOUNT_SHORT, WordRole.AMOUNT_CLOCK})
 SKILLS = frozenset({WordRole.SKILL, WordRole.ACT, WordRole.ACTING})
 DAYS = frozenset({WordRole.DAY, WordRole.DAY_EITHER})
-VERBS = frozenset(WordRole(letter) for letter in "VvgsQqEeWko")
+VERBS = frozenset(WordRole(letter) for letter in "Vvgko")
 """That tell of something done; the Spanish ones say by whom."""
 
 _PAUSES = frozenset(WordRole(letter) for letter in ",.cCB?")
@@ -27,6 +27,7 @@ SOFT = frozenset({Twist.DOUBT, Twist.UNCLEAR})
 """What may be no practice, or may: it is asked about."""
 
 _PRONOUNS = frozenset({"he", "she", "we", "you", "they", "el", "ella", "ellos", "ellas", "tu", "usted"})
+_POSSESSIVE = frozenset({"of", "de", "del", "by"})
 _FOR = frozenset({"for", "para"})
 _BESIDE = frozenset({Twist.OTHERS, Twist.SELF, Twist.UNCLEAR, Twist.LASTS, Twist.QUESTION})
 """What may be spoken of behind "in", "with" or "while", where only more is told."""
@@ -112,6 +113,12 @@ class Clause:
     def _is_beside(self, at: int) -> bool:
         return self.is_led(at) and self.chunks[at].plain not in _PRONOUNS
 
+    def _is_whose(self, at: int) -> bool:
+        """As "for my son", "of the neighbour's": whose it was."""
+        before = [chunk for chunk in self.chunks[:at] if chunk.role is not WordRole.THE][-2:]
+        of = len(before) == 2 and before[0].role in SKILLS and before[1].plain in _POSSESSIVE
+        return of or (bool(before) and before[-1].plain in _FOR)
+
     def is_led(self, at: int) -> bool:
         """Whether the words before only tell where and when: "on the bus", "at my sister's"."""
         words = [chunk for chunk in self.chunks[:at] if chunk.role not in (WordRole.ADVERB, WordRole.OPENING)]
@@ -131,11 +138,7 @@ class Clause:
         for at, chunk in enumerate(self.chunks):
             released = released or (at > last and chunk.role in _PREPOSITIONS)
             beside = released or (at < subject and self.is_led(subject))
-            beside = (
-                beside
-                and (chunk.twist is not Twist.LASTS or self.verb is not None)
-                and (at == 0 or self.chunks[at - 1].plain not in _FOR)
-            )
+            beside = beside and (chunk.twist is not Twist.LASTS or self.verb is not None) and not self._is_whose(at)
             if chunk.twist not in (None, Twist.SELF) and not (beside and chunk.twist in _BESIDE):
                 if chunk.twist not in SOFT:
                     return chunk.twist

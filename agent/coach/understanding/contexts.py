@@ -11,7 +11,6 @@ MOST_BARE_HOURS = 4
 """A greater number without a unit, behind hours, may as well be minutes."""
 
 _MOST_BARE = {1: 600, 60: MOST_BARE_HOURS}
-_WITH = frozenset({"with", "con"})
 _BEING = frozenset({"estoy", "toy", "ando", "sigo"})
 _ASKS_BEFORE_SUBJECT = frozenset({"did", "have", "had"})
 _PAUSES = frozenset(",.cCBOYy")
@@ -24,11 +23,7 @@ _ADDRESSED = frozenset([
     "coach", "man", "bro", "mate", "dude", "buddy", "friend", "team", "sir", "entrenador", "entrenadora", "amigo",
     "amiga"
 ])  # fmt: skip
-_HE_DOES = frozenset("VvgseWkA")
-_WHERE = frozenset([
-    "break", "train", "bus", "commute", "flight", "trip", "journey", "drive", "meeting", "pausa", "descanso", "tren",
-    "autobus", "vuelo", "viaje", "reunion"
-])  # fmt: skip
+_HE_DOES = frozenset("VvgkA")
 _CAN = frozenset({"can", "could", "would", "puedes", "podrias", "podes"})
 _YOU = frozenset({"you", "u"})
 _TURNS = frozenset({Twist.NEGATED, Twist.WISH, Twist.FUTURE})
@@ -74,13 +69,6 @@ def _instead(chunks: list[Chunk]) -> None:
             negates = re.match("[GTfP]*S", _letters(chunks, at + 1, at + 4)) is not None
             role, twist = (WordRole.OTHER, Twist.NEGATED) if negates else (WordRole.WHILE, None)
             chunks[at] = replace(chunk, role=role, twist=twist)
-
-
-def _with_others(chunks: list[Chunk]) -> None:
-    """As "with my brother": the speaker was there."""
-    for at, chunk in enumerate(chunks[:-1]):
-        if chunk.role is WordRole.OF and _head(chunk) in _WITH and chunks[at + 1].twist is Twist.OTHERS:
-            chunks[at + 1] = replace(chunks[at + 1], role=WordRole.CONTENT, twist=None)
 
 
 def _questions(chunks: list[Chunk]) -> None:
@@ -129,7 +117,7 @@ def _small_words(chunks: list[Chunk]) -> None:
     """As "pero si hice", "has left the house", "wrote go": not if, not what remains, not what others wrote."""
     for at, chunk in enumerate(chunks[:-1]):
         plain, behind, before = _head(chunk), chunks[at + 1], chunks[at - 1] if at else None
-        affirms = behind.is_first_person and behind.role.value in _HE_DOES | {"h"}
+        affirms = behind.is_first_person and behind.role.value in _HE_DOES | {"H"}
         if plain == "si" and before is not None and before.role is WordRole.BUT and affirms:
             chunks[at] = replace(chunk, role=WordRole.ADVERB, twist=None)
         elif plain == "left" and before is not None and behind.role is WordRole.THE:
@@ -145,14 +133,15 @@ def _done_by_others(chunks: list[Chunk]) -> None:
         doing = behind.role.value in "SGj" and behind.plain.endswith("ing")
         if plain in _BEING_DONE and doing and chunk.role is WordRole.OTHER:
             chunks[at] = replace(chunk, twist=Twist.OTHERS)
-        acts = not behind.is_first_person and (behind.role.value in "VvgsekW" or behind.twist in _TURNS)
+        acts = not behind.is_first_person and (behind.role.value in "Vvgk" or behind.twist in _TURNS)
         before = chunks[at - 1].role if at else WordRole.STOP
         called = before in (WordRole.OPENING, WordRole.COMMA, WordRole.ADVERB)  # "hey coach"
         is_name = chunk.role is WordRole.OPENING and plain in _ADDRESSED and chunk.end == chunk.start + 1
         if is_name and acts and not called:
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.OTHERS)
         after_done = at and chunks[at - 1].role is WordRole.DONE and behind.role is WordRole.CONTENT
-        if plain in {"by", "por"} and (behind.twist is Twist.OTHERS or after_done):
+        whose = behind.role is WordRole.THE and any(each.twist is Twist.OTHERS for each in chunks[at + 2 : at + 3])
+        if plain in {"by", "por"} and (behind.twist is Twist.OTHERS or whose or after_done):
             chunks[at] = replace(chunk, role=WordRole.OTHER, twist=Twist.REPORTED)
 
 
@@ -171,14 +160,6 @@ def _requests(chunks: list[Chunk]) -> None:
             chunks[at] = replace(chunk, role=WordRole.CONTENT, twist=None)
 
 
-def _places(chunks: list[Chunk]) -> None:
-    """As "on the train", "en la pausa": where it was, no more."""
-    for at, chunk in enumerate(chunks):
-        behind = _letters(chunks, max(0, at - 2), at)
-        if chunk.twist is Twist.LASTS and _head(chunk) in _WHERE and re.search("[Pit]T?$", behind):
-            chunks[at] = replace(chunk, role=WordRole.CONTENT, twist=None)
-
-
 _READINGS = (
     _requests,
     _all_but,
@@ -187,9 +168,7 @@ _READINGS = (
     _told_of_while,
     _small_words,
     _done_by_others,
-    _with_others,
     _questions,
     _under_way,
     _other_speakers,
-    _places,
 )

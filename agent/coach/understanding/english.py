@@ -12,9 +12,9 @@ ENGLISH = LanguageTable(
     },
     ones=frozenset(["a", "an", "one"]),
     hours=frozenset(["h", "hour", "hour's", "hours", "hours'", "hr", "hrs"]),
-    minutes=frozenset(
-        ["m", "min", "minites", "mins", "mintues", "minuets'", "minute", "minutes", "minutes'", "minutess", "minuts"]
-    ),
+    minutes=frozenset([
+        "m", "min", "minites", "mins", "mintues", "minuets'", "minute", "minutes", "minutes'", "minutess", "minuts"
+    ]),
     half=frozenset(["half"]),
     quarter=frozenset(["quarter", "quarters"]),
     conjunctions=frozenset(["&", "and", "n"]),
@@ -80,7 +80,6 @@ ENGLISH = LanguageTable(
         "C": "and then; and after that; after that; and afterwards; and later",
         "B": "even though; so that; even so",
         "t": "b 4; thanks to; in spite of",
-        "W": "i was; i was out; i was busy; i was at home",
         "R": "without; instead of; rather than",
         "w": "to warm up; as a warm up; for fun; next door",
         "P": "out of",
@@ -88,7 +87,8 @@ ENGLISH = LanguageTable(
             "ended up; wound up; worked on; sat down with; sat down at; sat down to; worked through; went through; "
             "did some; knocked out; banged out; powered through; got through; squeezed in; fit in; fitted in; got "
             "in; put in; snuck in; sneaked in; crammed in; messed around with; noodled on; wrapped up; sat at; "
-            "rattled off; blasted through; plowed through; got stuck into"
+            "rattled off; blasted through; plowed through; got stuck into; i was; i was out; i was busy; i was at "
+            "home"
         ),
         "I": "me i",
         "J": "at last; at least; on my own; by myself; all by myself; all alone",
@@ -112,31 +112,28 @@ ENGLISH = LanguageTable(
             "woke up; not really; just kidding; only kidding; in my dreams; in my dream; in my head; in my mind; in "
             "theory; yeah right; sure jan; as if; said no one; april fools; my imagination; had you; got you; "
             "pulling your leg; not true; in a dream; a parallel universe; a parallel world; if only; that's a lie; "
-            "it was not me; it wasn't me; wasn't me; was not me; air guitar; video game; in a game"
+            "it was not me; it wasn't me; wasn't me; was not me; air guitar; video game; in a game; said nobody; fat "
+            "chance; in minecraft; yeah no; lol no; in your dreams; nice try; pull the other one"
         ),
-        "wish": (
-            "would love; would like; i'd like; i'd love; would be; would have; could have; should have; might have; "
-            "had planned; had wanted; had hoped; was supposed; supposed to; meant to"
-        ),
+        "wish": "had planned; meant to; up for; in the mood for",
         "doubt": (
             "as a kid; as a child; as a boy; as a girl; as a teen; as a teenager; as a student; in high school; in "
             "college; in the eighties; in the nineties; in the sixties; in the seventies; my old flat; my old house; "
             "my old apartment; my old job; my old school; my youth; my childhood; the pandemic; the lockdown; both "
             "days; morning and evening; morning and night; half of it; half of that; half of which; most of it; more "
             "or less than; not sure; no idea; i think; or so they; or something; don't remember; do not remember; "
-            "can't remember; or was it; or maybe; who knows"
+            "can't remember; or was it; or maybe; who knows; during lockdown; during the lockdown; during uni; "
+            "during college; back at uni; back at school"
         ),
         "goal": "my goal; my target; aim for; get to",
         "reported": "according to; my teacher says; my coach says",
-        "others": (
-            "my brother; my sister; my son; my daughter; my friend; my wife; my husband; my teacher; my dad; my mom; "
-            "my mum; my kid; my kids; my cat; my dog; the band; my roommate; my neighbour; my neighbor; little one"
-        ),
+        "others": "my friend; little one",
         "lasts": (
             "minutes long; hours long; min long; minute long; minute drive; minute walk; minute video"
         ),
         "hypothetical": "had i; were i; what if; in case; as long as; imagine if",
         "unclear": "more than; less than; at most; up to; or more; or less",
+        "command": "by accident; by mistake; in error",
     },
     roles={
         "I": "i",
@@ -157,11 +154,10 @@ ENGLISH = LanguageTable(
         "V": "practised practiced practicd pratised praticed practsed",
         "v": (
             "played studied did rehearsed trained drilled worked completed finished jammed managed logged clocked "
-            "learned learnt revised reviewed polished tackled grinded ground hit picked shredded"
+            "learned learnt revised reviewed polished tackled grinded ground hit picked shredded spent devoted "
+            "dedicated invested went"
         ),
         "g": "got squeezed put fit fitted snuck crammed stuck",
-        "s": "spent devoted dedicated invested",
-        "e": "went",
         "G": (
             "practising practicing playing studying rehearsing training drilling doing working jamming learning "
             "revising reviewing polishing"
@@ -169,10 +165,12 @@ ENGLISH = LanguageTable(
         "o": "done finished completed ✅ ☑ ✔ ✓",
         "F": (
             "for about worth around roughly nearly almost approximately approx like ~ ≈ exactly another over circa "
-            "solid good full whole total barely"
+            "solid good full whole"
         ),
         "p": (
-            "practice practise session sessions exercises exercise drills workout drill studies training work"
+            "practice practise session sessions exercises exercise drills workout drill studies training work scale "
+            "scales chord chords arpeggio arpeggios puzzle puzzles opening openings endgame endgames tactics warmup "
+            "warmups technique techniques grammar vocab vocabulary problems basics kata katas reps lines"
         ),
         "P": (
             "of on at with w to through into from via using by near along against outside inside during throughout "
@@ -195,7 +193,7 @@ ENGLISH = LanguageTable(
         "future": (
             "will i'll shall gonna going tomorrow tmrw tmr tomorow soon later next upcoming eventually i'm im ready "
             "starting planning plan plans planned due pending remaining remain remains left yet booked promise "
-            "promised scheduled schedule agenda we'll let let's lets begin beginning"
+            "promised scheduled schedule agenda we'll let let's lets begin beginning calendar"
         ),
         "wish": (
             "want wants wanted wish wishes hope hopes hoped hoping would could should might may must ought need "
@@ -226,11 +224,11 @@ ENGLISH = LanguageTable(
         ),
         "joke": (
             "kidding kiddin joking joke jk lie lied lying liar fake dream dreamt dreamed dreams psych psyche jokes "
-            "sarcasm imaginary fiction fantasy 🙄 🤥 😜 😉 😏 virtually"
+            "sarcasm imaginary fiction fantasy 🙄 🤥 😜 😉 😏 virtually hero minecraft"
         ),
         "command": (
             "undo delete remove ignore forget erase cancel stop change edit rename archive scratch retract type "
-            "export import set start show"
+            "export import set start show accidentally mistakenly"
         ),
         "others": (
             "he she we they you us them him her his hers its our your their he's she's they're we're someone "
@@ -238,17 +236,20 @@ ENGLISH = LanguageTable(
             "mother father mom mum dad kid kids child children baby boss teacher teachers student students neighbour "
             "neighbor neighbours neighbors cat dog grandson granddaughter grandma grandpa uncle aunt cousin coworker "
             "colleague roommate boyfriend girlfriend partner whoever tutor instructor band choir orchestra guys "
-            "class"
+            "class grandkids nephew niece stepson stepdaughter fiance fiancee mates buddies crew teammate teammates"
         ),
         "lasts": (
-            "hero tiles telly interview youtube netflix spotify tv recording recordings simulator playlist is are am "
-            "be been being were takes took taking take last lasts lasted starts started begins began ends ended cost "
+            "tiles telly interview youtube netflix spotify tv recording recordings simulator playlist is are am be "
+            "been being were takes took taking take last lasts lasted starts started begins began ends ended cost "
             "costs lesson lessons classes course courses video videos tutorial tutorials film movie movies concert "
             "concerts podcast podcasts episode episodes album meeting meetings appointment exam exams test tests "
             "flight bus train drive driving drove commute ride journey trip break breaks rest nap queue delay late "
             "early watched watching watch listen listened listening read reading app shop store shopping closes "
             "opens song songs documentary show meetup lecture gig recital audition walk price euros dollars pounds "
-            "costing slept sleeping rested trailer game match has does do have's isnt"
+            "costing slept sleeping rested trailer game match has does do have's isnt solo solos forum forums "
+            "tournament tournaments matches stores camp rehearsal rehearsals musical opera play shows gigs lectures "
+            "seminar webinar workshop talk talks advert ads ad commercial article magazine piece pieces replay "
+            "replays final finals"
         ),
         "question": "how what why where when who's what's whats how's hows where's can",
         "self": "me myself mine",

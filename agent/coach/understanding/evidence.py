@@ -16,6 +16,12 @@ from agent.coach.understanding.pairing import pair_amounts
 from agent.coach.understanding.reaches import find_reach
 from agent.coach.understanding.tables import Twist, WordRole
 
+_PRACTISING = frozenset({WordRole.PRACTISED, WordRole.GERUND, WordRole.INFINITIVE})
+
+
+_IN_BOOK = frozenset({WordRole.AMOUNT_SHORT, WordRole.DAY, WordRole.COMMA})
+_WITH = frozenset({"with", "w", "con", "a", "to", "at", "near", "by"})
+
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
@@ -43,7 +49,7 @@ def weigh(clauses: Sequence[Clause], now: datetime) -> Evidence:
     for entry in entries:
         said = [clause for clause in clauses[entry.first : entry.last + 1] if not clause.is_aside]
         entry.is_said = any(clause.verb is not None for clause in said)
-        entry.has_subject = any(clause.has_subject or any(each.is_past for each in clause.chunks) for clause in said)
+        entry.has_subject = any(clause.has_subject for clause in said)
         entry.twist = find_reach(clauses, entry)
         if entry.twist in SOFT:
             entry.twist, entry.is_sure = None, False
@@ -59,22 +65,28 @@ def _is_direct(clause: Clause, entry: Candidate) -> bool:
     core = sorted(at[chunk.start] for chunk in (entry.amount, entry.skill) if chunk.start in at)
     if not core or entry.skill.role is WordRole.ACT:
         return True
-    if _is_counted(clause, entry):
+    if _is_counted(clause, entry) or (entry.skill.start in at and _is_compound(clause, at[entry.skill.start])):
         return False
     if clause.verb is not None and clause.verb <= core[-1]:
         return _is_said_of(clause, core, clause.verb)
-    if entry.skill.start not in at and all(clause.chunks[number].is_past for number in _contents(clause, 0, core[0])):
-        return True
     if _contents(clause, 0, core[0]) or clause.has(WordRole.SUBJECT, WordRole.I_HAVE):
-        return _is_object(clause, core)
-    return not _is_begun(clause, core, entry) and not _contents(clause, *core) and not _may_be_verb(clause, core, entry)
+        return False
+    return not _is_begun(clause, core, entry) and not _contents(clause, *core)
 
 
 def _is_said_of(clause: Clause, core: Sequence[int], verb: int) -> bool:
     """Whether the verb of a clause is that of its amount and skill."""
     if clause.chunks[0].role is WordRole.CONTENT and verb and not clause.is_led(verb):
         return False
+    if clause.chunks[verb].is_new and _is_beside(clause, core, verb):
+        return False
     return all(_is_place(clause, number) for number in _contents(clause, verb + 1, core[0])) and _is_of(clause, core)
+
+
+def _is_beside(clause: Clause, core: Sequence[int], verb: int) -> bool:
+    """As "painted my guitar", "cooked with guitar music": the verb is that of another skill."""
+    before = [chunk.plain for chunk in clause.chunks[: core[-1]] if chunk.role is WordRole.OF]
+    return clause.chunks[verb + 1].role is WordRole.THE or bool(before and before[-1] in _WITH)
 
 
 def _is_begun(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
@@ -115,30 +127,21 @@ def _is_of(clause: Clause, core: Sequence[int]) -> bool:
     if not contents or first.role not in AMOUNTS:
         return True
     if between[0].plain not in {"of", "de"}:
-        return all(_is_place(clause, number) for number in _contents(clause, core[0], last))
+        places = all(_is_place(clause, number) for number in _contents(clause, core[0], last))
+        last_role = [chunk.role for chunk in between if chunk.role not in (WordRole.THE, WordRole.OF)][-1]
+        return places and last_role in _PRACTISING | {WordRole.PRACTICE}
     return len(contents) <= 2 and (
         between[-1].role is WordRole.CONTENT or any(chunk.role is WordRole.PRACTICE for chunk in between)
     )
 
 
-def _is_object(clause: Clause, core: Sequence[int]) -> bool:
-    """As "me mandé una hora de piano": a verb that no table has, of the first person by its form."""
-    if len(core) < 2 or clause.chunks[core[0]].role not in AMOUNTS:
+def _is_compound(clause: Clause, skill: int) -> bool:
+    """As "guitar solo", "45 minutes of guitar beckons": what stands behind the skill may be what is spoken of."""
+    behind = clause.chunks[skill + 1 : skill + 2]
+    says = behind and (behind[0].role is WordRole.CONTENT or behind[0].twist is Twist.SELF)
+    if not says or clause.chunks[skill].end != behind[0].start:
         return False
-    between = clause.chunks[core[0] + 1 : core[-1]]
-    if not between or any(chunk.role not in (WordRole.OF, WordRole.THE) for chunk in between):
-        return False
-    said = [
-        chunk
-        for chunk in clause.chunks[: core[0]]
-        if chunk.role in (WordRole.SUBJECT, WordRole.CONTENT, WordRole.OTHER)
-    ]
-    return len(said) == 2 and said[0].plain == "me" and said[1].is_past
-
-
-def _may_be_verb(clause: Clause, core: Sequence[int], entry: Candidate) -> bool:
-    """As "45 minutes of guitar beckons": what stands behind the skill."""
-    last = clause.chunks[core[-1]]
-    behind = clause.chunks[core[-1] + 1 : core[-1] + 2]
-    spelled = entry.amount.role is WordRole.AMOUNT and last.start == entry.skill.start and not clause.days
-    return spelled and bool(behind) and behind[0].role is WordRole.CONTENT
+    before = [chunk.role for chunk in clause.chunks[:skill] if chunk.role is not WordRole.OF]
+    in_book = set(before) <= _IN_BOOK and WordRole.AMOUNT_SHORT in before  # "1h30 piano chopin"
+    doing = behind[0].plain.endswith(("ando", "iendo"))  # "de piano saliendo de clase"
+    return not in_book and not doing and not _PRACTISING & set(before[-2:])

@@ -52,7 +52,7 @@ def _elsewhere(clauses: Sequence[Clause], at: int, entries: Sequence[Candidate])
     """The entry of an amount whose clause names no skill."""
     clause = clauses[at]
     amount = clause.amounts[0]
-    says_more = any(chunk.role is WordRole.CONTENT and not chunk.is_past for chunk in clause.chunks)
+    says_more = clause.has(WordRole.CONTENT)
     before = _skill_before(clauses, at)
     if before is not None and (clause.is_bare or clause.verb is not None) and not says_more:
         return Candidate(amount, clauses[before].skills[0], before, at)

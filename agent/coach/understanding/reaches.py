@@ -23,8 +23,9 @@ _BEHIND = (_OF_LABEL | _OF_SENTENCE) - {Twist.LASTS, Twist.OTHERS}
 """What takes an entry back where it is all that a clause behind says: "..., not really", "..., tomorrow"."""
 
 _HIDDEN_SUBJECT = frozenset({Twist.WISH, Twist.FUTURE, Twist.HYPOTHETICAL})
-_APART = frozenset(["from", "than", "until", "till", "to", "hasta", "desde", "without", "sin"])
+_APART = frozenset(["into", "from", "than", "until", "till", "to", "hasta", "desde", "without", "sin"])
 _WAS = frozenset({"was", "fue", "era", "it was", "that was"})
+_SAYS_SO = (["sure"], ["claro"], ["seguro"], ["right"])  # "3 hours of guitar, sure"
 _REQUEST = "can you"
 
 
@@ -167,6 +168,8 @@ def _reach_back(clauses: Sequence[Clause], at: int, entry: Candidate) -> Twist |
             return found
     if clause.is_aside and Twist.FUTURE in twists:
         return Twist.FUTURE
+    if [chunk.plain for chunk in clause.chunks] in _SAYS_SO:
+        return Twist.DOUBT
     if at == entry.last + 1 and _is_more(clause, own, entry):
         return Twist.DOUBT
     denied = Twist.NEGATED in twists and not clause.amounts

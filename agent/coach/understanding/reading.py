@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from agent.coach.understanding.chunk import Chunk
 from agent.coach.understanding.chunks import NEWLINE, Circumstances, chunks_of
-from agent.coach.understanding.clauses import Clause, clauses_of
+from agent.coach.understanding.clauses import AMOUNTS, VERBS, Clause, clauses_of
 from agent.coach.understanding.entries import Candidate, Practised
 from agent.coach.understanding.evidence import Evidence, weigh
 from agent.coach.understanding.reaches import find_reach
@@ -50,20 +50,9 @@ class Heard:
 
 
 _NO_QUESTION_BACK = (
-    Twist.JOKE,
-    Twist.REMINDER,
-    Twist.REPORTED,
-    Twist.HYPOTHETICAL,
-    Twist.QUESTION,
-    Twist.COMMAND,
-    Twist.GOAL,
-    Twist.WISH,
-    Twist.FUTURE,
-    Twist.NEGATED,
-    Twist.HABIT,
-    Twist.OTHERS,
-    Twist.LASTS,
-)
+    Twist.JOKE, Twist.REMINDER, Twist.REPORTED, Twist.HYPOTHETICAL, Twist.QUESTION, Twist.COMMAND, Twist.GOAL,
+    Twist.WISH, Twist.FUTURE, Twist.NEGATED, Twist.HABIT, Twist.OTHERS, Twist.LASTS,
+)  # fmt: skip
 """What a message can say instead of practice that was done; of several the first is answered."""
 
 MAX_ANSWER_WORDS = 6
@@ -71,26 +60,7 @@ MAX_NAME_WORDS = 4
 _NOTED = frozenset({WordRole.CONTENT, WordRole.OTHER, WordRole.WHILE, WordRole.BUT, WordRole.SKILL, WordRole.NUMBER})
 _OF_TERSE = frozenset(WordRole(letter) for letter in "OJYyKFTPpiLowdDa")
 _ANY_DAY = datetime(2000, 1, 1, tzinfo=UTC)
-_OF_PRACTICE = frozenset(
-    {
-        WordRole.AMOUNT,
-        WordRole.AMOUNT_SHORT,
-        WordRole.AMOUNT_CLOCK,
-        WordRole.AMOUNT_VAGUE,
-        WordRole.PRACTISED,
-        WordRole.DID,
-        WordRole.SPENT,
-        WordRole.FITTED,
-        WordRole.ACT,
-        WordRole.PARTICIPLE,
-        WordRole.PRACTISED_PARTICIPLE,
-        WordRole.JUST_DONE,
-        WordRole.WAS_AT_IT,
-        WordRole.WENT,
-        WordRole.DONE,
-    }
-)
-_AMOUNTS = frozenset({WordRole.AMOUNT, WordRole.AMOUNT_SHORT, WordRole.AMOUNT_CLOCK})
+_OF_PRACTICE = AMOUNTS | VERBS | {WordRole.AMOUNT_VAGUE}
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,7 +239,7 @@ def add_amount(text: str, entry: Practised) -> Heard:
     """What was practised, by the answer to how long it was: an amount, and little else."""
     words = words_of(clean(text[:MAX_CHARS]))
     chunks = chunks_of(words, Circumstances(_ANY_DAY, know(()), DEFAULT))
-    amounts = [chunk.minutes for chunk in chunks if chunk.role in _AMOUNTS]
+    amounts = [chunk.minutes for chunk in chunks if chunk.role in AMOUNTS]
     if (
         len(amounts) != 1
         or len(words) > MAX_ANSWER_WORDS

@@ -86,17 +86,14 @@ SPANISH = LanguageTable(
             "al final; por lo menos; al menos; yo solo; yo sola; por mi cuenta; a solas; en casa"
         ),
         "F": "más o menos; algo así como; nada más; poco más de; casi casi",
-        "W": "he estado; yo estuve",
-        "s": (
-            "le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le meti; le eche"
-        ),
         "p": "para entrar en calor; para calentar",
         "v": (
             "pude hacer; pude practicar; logré hacer; alcancé a hacer; me senté con; me senté a; me senté al; me "
             "puse con; conseguí hacer; pude tocar; logré tocar; pude estudiar; me aventé; me eché; me hice; me "
-            "curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con"
+            "curré; me marqué; me puse a practicar; me puse a tocar; le di a; le di al; pude con; me mandé; me "
+            "casqué; me chuté; me metí; le di; le dediqué; le metí; le metí duro; le eché; le pegué; le dedique; le "
+            "meti; le eche; salí a; fui a; sali a; salí de; me fui a; he estado; yo estuve"
         ),
-        "e": "salí a; fui a; sali a; salí de; me fui a",
         "w": (
             "sobre todo; más que nada; tenía un rato; tenía un ratito; tenía un hueco; tenía tiempo; tenía tiempo "
             "libre; tuve un rato"
@@ -114,7 +111,7 @@ SPANISH = LanguageTable(
         "future": (
             "voy a; vamos a; va a; la semana que viene; el mes que viene; que viene; más tarde; a punto de; iba a; "
             "íbamos a; para mañana; mañana por la mañana; a ver si; por delante; me toca; por hacer; listo para; "
-            "lista para; listos para; listas para; hecho para"
+            "lista para; listos para; listas para; hecho para; para hoy; vamos con; a por"
         ),
         "negated": (
             "sin hacer; no hay; ni loco; ni de coña; ni hablar; cero minutos; 0 minutos; de eso nada; casi hago; "
@@ -124,13 +121,10 @@ SPANISH = LanguageTable(
             "me desperté; desperté; es broma; en sueños; en mis sueños; en mi cabeza; en teoría; es mentira; era "
             "broma; sí claro; si claro; no fui yo; ya quisiera; qué va; ni en sueños; en mi imaginación; no es "
             "verdad; no es cierto; me lo inventé; de mentira; de mentiritas; día de los inocentes; si tú lo dices; "
-            "en un videojuego; en el videojuego; en realidad no; te lo creíste; en otra vida"
+            "en un videojuego; en el videojuego; en realidad no; te lo creíste; en otra vida; ni loca; ni de broma; "
+            "ya te digo que no; ni por asomo"
         ),
-        "wish": (
-            "me gustaría; me encantaría; tengo que; tenía que; tendría que; hay que; tengo ganas; debería haber; "
-            "tendría que haber; podría haber; me apetece; me propuse; tuve que; había que; hubo que; me apetecía; se "
-            "supone; se suponía"
-        ),
+        "wish": "hay que; tuve que; había que; hubo que; me apetecía; se supone; se suponía",
         "doubt": (
             "igual y; de adolescente; de estudiante; mi otra casa; mi antigua casa; mi juventud; mi infancia; mi "
             "niñez; mi época; mis tiempos; la pandemia; el confinamiento; en los ochenta; en los noventa; los dos "
@@ -140,19 +134,14 @@ SPANISH = LanguageTable(
         ),
         "goal": "mi meta; mi objetivo; llegar a",
         "reported": "según; por ejemplo; mi profe dice",
-        "others": (
-            "mi hijo; mi hija; mi hermano; mi hermana; mi amigo; mi amiga; mi marido; mi mujer; mi esposa; mi "
-            "esposo; mi profesor; mi profesora; mi profe; mi madre; mi padre; mi mamá; mi papá; mi novio; mi novia; "
-            "mi nieto; mi nieta; mi vecino; mi vecina; la banda; mi perro; mi gato; mi primo; mi prima; mi jefe; un "
-            "amigo; una amiga; un compañero"
-        ),
+        "others": "mi amigo; mi amiga; un amigo; una amiga",
         "lasts": "de largo; de duración; es de; son de; era de",
         "hypothetical": "a menos que; siempre que; en caso de; con tal de; si hubiera; si hubiese",
         "unclear": "más de; menos de; como mucho; como máximo; como mínimo; en total; o más; o menos",
+        "command": "por error; sin querer; por accidente; por equivocación",
     },
     roles={
         "I": "yo",
-        "h": "he",
         "J": (
             "también cayeron fueron ya recién finalmente justo además incluso todavía aún acá aquí solamente "
             "únicamente solo sólo apenas nomás nomas"
@@ -167,18 +156,13 @@ SPANISH = LanguageTable(
             "anotar apuntar registrar agregar sumar añadir anota apunta registra apúntame anótame añade agrega suma "
             "anotá apuntá registrá agregá anotame sumá"
         ),
-        "V": "practiqué practicqué practiqe praktiqué",
+        "V": "practiqué practicqué practiqe praktiqué practicado",
         "v": (
             "cumplí toqué estudié hice trabajé entrené ensayé repasé completé jugué terminé logré conseguí aprendí "
-            "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe estudie"
+            "leccioné perfeccioné avancé acabé alcancé hise ise jugé toke toqe estudie aguanté dediqué pasé invertí "
+            "metí saqué estuve anduve eché tocado estudiado hecho ensayado entrenado trabajado repasado dedicado "
+            "pasado jugado terminado completado sacado aprendido metido acabo"
         ),
-        "s": "dediqué pasé invertí metí saqué estuve anduve eché",
-        "Q": "practicado",
-        "q": (
-            "tocado estudiado hecho ensayado entrenado trabajado repasado dedicado pasado jugado terminado "
-            "completado sacado aprendido metido"
-        ),
-        "E": "acabo",
         "f": "practicar tocar estudiar ensayar entrenar repasar hacer jugar terminar",
         "G": (
             "practicando tocando estudiando ensayando entrenando repasando haciendo trabajando jugando aprendiendo "
@@ -192,7 +176,9 @@ SPANISH = LanguageTable(
             "durante unos unas casi aproximadamente como otros otras otra otro aprox por exactamente justo"
         ),
         "p": (
-            "sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio"
+            "sesión sesiones práctica prácticas ejercicios ejercicio entrenamiento ensayo estudio escala escalas "
+            "acorde acordes arpegio arpegios técnica técnicas gramática vocabulario problemas aperturas finales "
+            "calentamiento"
         ),
         "P": "de del con a al en para d contra",
         "T": "el la los las mi un una mis lo este nuestra",
@@ -201,6 +187,7 @@ SPANISH = LanguageTable(
         "B": "pero porque aunque pues mas sino",
         "t": "que q mientras tras junto entre sola seguido seguidos seguidas seguida sin",
         "w": "bonita bonito",
+        "H": "he",
     },
     twists={
         "negated": (
@@ -212,7 +199,7 @@ SPANISH = LanguageTable(
             "mañana voy vas pronto próximo próxima haré tocaré practicaré estudiaré iré será serán tendré podré "
             "quedan queda quedaban falta faltan faltaba faltaron planeo planeé planeado previsto programado prometí "
             "prometo prometido reservé reservado empezando preparándome toquemos practiquemos hagamos iba iban "
-            "íbamos haremos empezaré toca tocará adelante dentro"
+            "íbamos haremos empezaré toca tocará adelante dentro calendario agenda"
         ),
         "wish": (
             "vendría gustaría estaría quiero quieres quisiera querría quería queria ojalá podría puedo puedes debo "
@@ -242,7 +229,7 @@ SPANISH = LanguageTable(
         ),
         "joke": (
             "broma bromeo bromeando mentira mentí miento falso sueño soñé sueños chiste ajá 🙄 🤥 😜 😉 😏 imaginario "
-            "ficción virtual mentiroso"
+            "ficción virtual mentiroso hero"
         ),
         "command": (
             "deshaz deshacer deshazlo deshacé borra borrá borrar bórralo quita quitar elimina elimine ignora ignorar "
@@ -255,16 +242,18 @@ SPANISH = LanguageTable(
             "mujer marido madre padre mamá papá novio novia niño niña nieto nieta abuelo abuela primo prima vecino "
             "vecina vecinos profesor profesora profe maestro maestra compañero compañera jefe perro gato bebé hizo "
             "practicó tocó estudió jugó corrió dibujó meditó ensayó entrenó hicieron tocaron tocamos practicamos "
-            "hicimos estudiamos ensayamos jugamos practicaron coro banda orquesta gente todos"
+            "hicimos estudiamos ensayamos jugamos practicaron coro banda orquesta gente todos sobrino sobrina "
+            "sobrinos nietos cuñado cuñada yerno nuera colega colegas abuelos"
         ),
         "lasts": (
-            "hero entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están era eran "
-            "fue sería estaría duran dura duró duraba tarda tardó tardé cuesta cuestan empieza empezó clase clases "
+            "entrevista youtube netflix spotify tele grabación grabaciones simulador es son está están era eran fue "
+            "sería estaría duran dura duró duraba tarda tardó tardé cuesta cuestan empieza empezó clase clases "
             "lección lecciones curso cursos vídeo vídeos video videos película películas concierto conciertos "
             "tutorial tutoriales charla reunión reuniones cita examen exámenes prueba autobús bus tren vuelo viaje "
             "conduje manejé pausa pausas descanso siesta retraso cola vi viendo escuché escuchando leí leyendo "
             "partido canción canciones episodio podcast disco documental serie dormí descansé tienda audición estaba "
-            "haya"
+            "haya solo foro foros torneo torneos ensayos obra ópera musical seminario taller anuncio anuncios "
+            "artículo revista pieza campamento partida partidas"
         ),
         "question": (
             "qué cómo cuándo cuánto cuántos cuánta cuántas dónde cuál cuáles cuanto cuantos cuanta cuantas cual "
