@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from agent.answers import by_rules_text
 from agent.errors import FailureKind
 from agent.models.health import HealthBoard
+from agent.models.known_servers import KnownServers
 from agent.models.select import ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
 from agent.ports import ChatModel
@@ -82,9 +83,14 @@ def utc_now() -> datetime:
 
 
 async def serve(
-    settings: Settings, extra_tools: Sequence[Tool] = (), show: Callable[[str], None] | None = None
+    settings: Settings,
+    extra_tools: Sequence[Tool] = (),
+    show: Callable[[str], None] | None = None,
+    servers: KnownServers | None = None,
 ) -> None:
     """Run the gateway until SIGTERM or SIGINT, then drain and return. `show` prints for whoever reads the terminal.
+
+    `servers` are what is known of model servers already.
 
     Raises:
         GatewayError: it cannot start; the message says what to do.
@@ -94,7 +100,7 @@ async def serve(
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
-            await Gateway(settings, store, extra_tools, show).run()
+            await Gateway(settings, store, extra_tools, show, servers).run()
         finally:
             await store.aclose()
 
@@ -112,8 +118,9 @@ class Gateway:
         store: Store,
         extra_tools: Sequence[Tool] = (),
         show: Callable[[str], None] | None = None,
+        servers: KnownServers | None = None,
     ) -> None:
-        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; `show` as in `serve`."""
+        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; `show` and `servers` as in `serve`."""
         self._product = load_product(settings.agent.product)
         self._settings = settings = in_force(settings, self._product)
         self._show = show
@@ -124,7 +131,8 @@ class Gateway:
                 texts.load()
         self._table = command_table(self._product, store)
         self._rests = ModelRests(store, utc_now)
-        self._model = _model_of(settings, self._product, self._rests.board)
+        self._servers = servers or KnownServers()
+        self._model = _model_of(settings, self._product, self._rests.board, self._servers)
         self._judge = _judge_of(settings)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
@@ -234,6 +242,7 @@ class Gateway:
             clocks = (utc_now, wall_now, manager.is_configured)
             tasks.keep("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)
         tasks.keep("model facts", self._look_at_model)
+        tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
         tasks.keep("requests", self._keep_house)
         tasks.keep("parked turns", runtime.parking.run)
@@ -335,12 +344,12 @@ def _make_channel(name: str, *config: object) -> Channel:
     return channel
 
 
-def _model_of(settings: Settings, product: AgentProduct, board: HealthBoard) -> ChatModel:
+def _model_of(settings: Settings, product: AgentProduct, board: HealthBoard, servers: KnownServers) -> ChatModel:
     def notice(locale: str | None, why: FailureKind) -> str:
         return by_rules_text(product.catalogue, why, locale)
 
     try:
-        return build_model(settings.model, ModelDeps(product.offline, notice, board, MeasuredModel))
+        return build_model(settings.model, ModelDeps(product.offline, notice, board, servers, MeasuredModel))
     except UnknownModel as unknown:
         raise SettingsError(f"model.name: {unknown}") from None
 
