@@ -2,11 +2,14 @@
 
 import math
 from collections.abc import Sequence
+from datetime import datetime
 
+from agent.budgets import OverBudget
+from agent.calendar import zone_of
 from agent.catalogue import Catalogue
 from agent.errors import FailureKind
 from agent.pictures import Unseen
-from agent.ports import ModelFailure
+from agent.ports import ModelFailure, Principal
 from agent.transcript import EndReason, Item, UserItem
 
 _FAILURES = {
@@ -40,6 +43,16 @@ def failure_text(texts: Catalogue, failure: ModelFailure, locale: str | None) ->
     if (busy_s := busy_for_s(failure)) is not None:
         return texts.text(locale, "answer.busy", minutes=max(1, math.ceil(busy_s / 60)))
     return texts.text(locale, "answer.unreachable")
+
+
+def over_budget_text(texts: Catalogue, over: OverBudget, now: datetime, principal: Principal) -> str:
+    """What the person reads where a cap is reached: whose it is, and when on their clock it starts anew."""
+    if over.resets_at is None:
+        return texts.text(principal.locale, "answer.over_budget_turn")
+    key = "answer.over_budget_user" if over.scope == "user" else "answer.over_budget_shared"
+    hours = max(1, math.ceil((over.resets_at - now).total_seconds() / 3600))
+    at = over.resets_at.astimezone(zone_of(principal.timezone))
+    return texts.plural(principal.locale, key, hours, time=f"{at:%H:%M}")
 
 
 def busy_for_s(failure: ModelFailure) -> float | None:

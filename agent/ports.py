@@ -231,6 +231,9 @@ class Summary:
     step: int = 0  # and, of its steps, with this one; what its person said in it is kept whole
     condensed: int = 0  # messages in the notes, all told
     left_out: int = 0  # messages that are gone without a note, all told: no model could condense them
+    kept_at: datetime | None = field(
+        default=None, compare=False
+    )  # a turn that ended later is not in it; None: nobody knows
 
 
 class Prefix:

@@ -13,6 +13,7 @@ import structlog
 
 from agent import answers
 from agent.bounded import Deadline, Interrupted
+from agent.budgets import OverBudget
 from agent.calendar import context_of, today_of
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
@@ -218,6 +219,15 @@ class TurnRun:
         text = answers.with_note(self.said_so_far(), note)
         busy_s = answers.busy_for_s(failure)
         return reason if await self.port.finish(reason, text, None, note, busy_s=busy_s) else None
+
+    async def end_over_budget(self, over: OverBudget) -> EndReason | None:
+        """End the turn because a cap is reached; what was said before stands, and `/retry` asks again."""
+        now, principal = self._clock(), self._turn.principal
+        note = answers.over_budget_text(self._texts, over, now, principal)
+        note = self._with_open_ends(self._with_findings(note))
+        text = answers.with_note(self.said_so_far(), note)
+        waits_s = None if over.resets_at is None else max(0.0, (over.resets_at - now).total_seconds())
+        return over.reason if await self.port.finish(over.reason, text, None, note, busy_s=waits_s) else None
 
     def _with_findings(self, note: str) -> str:
         """The words of an end without an answer, behind what the tools had found or done until then."""

@@ -22,7 +22,7 @@ _CODE = re.compile(r"```|[;{}][ \t]*$|\w\(\w*\)|</\w+>|=>", re.MULTILINE)
 class TurnFeatures:
     """What the score is made of."""
 
-    attached: bool  # something comes with the words: a file, a quote, what others said
+    attached: bool  # something comes with the words: a file, a picture, a quote, what others said
     code: bool  # the words look like a program
     tokens: int  # of the words, about
     recent_tools: int  # results among the last items of the conversation

@@ -50,6 +50,10 @@ def wire_names() -> list[str]:
     return sorted({point.name for point in entry_points(group=GROUP)} - {"offline"} - OWN_WIRES)
 
 
+Charge = Callable[[ChatModel, LinkConfig], ChatModel]
+"""A wire whose calls are paid for, or the wire itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelDeps:
     """What a chain of models is given from outside; the defaults do for a model alone."""
@@ -63,6 +67,8 @@ class ModelDeps:
     """What the servers behind base URLs say of themselves; who runs it learns it beforehand. None: only when asked."""
     measure: Callable[[ChatModel], ChatModel] = lambda model: model
     """Put around each link of the chain."""
+    charge: Charge = lambda model, _config: model
+    """Put around each wire, inside of its retries: what each try may cost is set aside before it."""
 
 
 def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel:
@@ -107,12 +113,12 @@ def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps
             model = _own(wire, name, config, deps.servers)
         except ValueError as problem:
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
-        model = PricedModel(SeeingModel(model), config)
+        model = deps.charge(PricedModel(SeeingModel(model), config), config)
         model = PromptedTools(model, unless_taken=config.takes_tools is not False)
         model = model if config.cache_s is None else CachedModel(model, config.cache_s)
         model = Resilient(Circuit(model, deps.board), config, passes_on=passes_on, hurry_s=hurry_s)
     elif name and wire in wire_names():
-        model = Circuit(PricedModel(SeeingModel(_foreign(wire, name, config)), config), deps.board)
+        model = Circuit(deps.charge(PricedModel(SeeingModel(_foreign(wire, name, config)), config), config), deps.board)
     else:
         raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
     if config.requests_per_min is not None or config.tokens_per_min is not None:

@@ -392,6 +392,7 @@ EXCUSED: dict[str, str] = {
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.context.history:_remember": "loops over the turns that are kept",
     "agent.context.history:remember": "loops over the turns that are kept, by their ids",
+    "agent.context.history:kept_whole": "as `remember`, and by their times",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
     "agent.recoveries:Recoveries._discard": "counts what one model call gathered",
