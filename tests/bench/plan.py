@@ -164,7 +164,7 @@ async def _one(
     model = ScriptedModel([replace(says, delay_s=DELAY_S) for says in script])
     tools = tools_of(CoachTools(reader))
     agent = Agent(model=model, prompt=coach_prompt, texts=HARNESS, tools=tools, limits=COACH.limits)
-    turn = Turn(turn_id, port.principal, (), (TurnStarted((UserItem("/plan"),)),), datetime.now(UTC))
+    turn = Turn(turn_id, port.principal, (), (TurnStarted((UserItem("/plan new"),)),), datetime.now(UTC))
     begun_s = time.monotonic()
     ended = await way(turn, port, agent)
     took_s = time.monotonic() - begun_s
