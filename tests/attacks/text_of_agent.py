@@ -179,9 +179,8 @@ def answered(text: str) -> None:
 def refused(text: str) -> None:
     """An error's body, and one inside a stream."""
     failures.from_answer(500, {"Retry-After": text}, text, NOW, "sk-secret")
-    failures.from_answer(429, {}, text, NOW, "sk-secret")
     failures.from_error({"message": text, "code": text}, "sk-secret")
-    problem = failures.from_answer(400, {}, text, NOW)
+    problem = failures.from_answer(400, {}, text, NOW, "sk-secret")
     failures.refuses_tools(problem)
     failures.refused_field(problem)
 
@@ -189,8 +188,7 @@ def refused(text: str) -> None:
 def served_list(text: str) -> None:
     """What a server of one's own says of its models, and a name that an operator wrote."""
     server = served.read_models({"data": [{"id": text[:1000]}, {"id": "b"}]})
-    server.advice(text[:1000])
-    server.find(text)
+    server.advice(text[:1000] if server.lacks(text) else "b")
     served.read_show(server.models[0], {"parameters": text, "model_info": {text: 1}}, {"models": [{"name": text}]})
 
 

@@ -100,6 +100,8 @@ class ModelServer:
         await self._runner.cleanup()
 
     async def _respond(self, request: web.BaseRequest) -> web.StreamResponse:
+        if request.method != "POST":
+            return web.Response(status=404)  # it says nothing of itself
         body = await request.read()
         if self._refusals is not None and self._refusals[0] in body:
             self.refused += 1
