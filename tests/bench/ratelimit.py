@@ -19,7 +19,7 @@ from tests.bench.world import SHORT_ANSWER, ModelServer, People, unbraked_telegr
 CHATS = 20
 MESSAGES_EACH = 15
 ROUNDS = 9
-"""Of each kind, some 300 answers each; a figure is the median of theirs, so that one bad moment of the machine is none."""
+"""Of each kind, some 300 answers each; a figure is the median of theirs: one bad moment of the machine is none."""
 
 BUSY_PERSON = 77
 BUSY_WORD = "overbooked"
