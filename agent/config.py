@@ -32,7 +32,8 @@ class LinkConfig(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     name: str = "offline"
-    """`offline`, `anthropic:NAME`, `openai:NAME`, or `WIRE:NAME` of a wire that another distribution brings."""
+    """`offline`, `anthropic:NAME`, `openai:NAME` (`openai:*`: the one model that the server at `base_url` has), or
+    `WIRE:NAME` of a wire that another distribution brings."""
     base_url: str | None = None
     """Root of the API (`http://127.0.0.1:11434/v1`; Anthropic's without `/v1`); None: the provider's own."""
     api_key: SecretStr | None = None
@@ -41,8 +42,8 @@ class LinkConfig(BaseModel):
     """`max_tokens` or `max_completion_tokens`; None: the first with a base URL of one's own, else the second."""
     usage_in_stream: bool = True
     """Ask for token counts of streamed responses; off for servers that refuse `stream_options`."""
-    connect_s: float = Field(default=10.0, gt=0)
-    """A connection must stand within this."""
+    connect_s: float | None = Field(default=None, gt=0)
+    """A connection must stand within this; None: 10, and where somebody else can answer soon enough for them to."""
     local: bool | None = None
     """The server is one's own and may be slow; None: it is where `base_url` names a loopback or private address."""
     first_byte_s: float | None = Field(default=None, gt=0)
@@ -61,13 +62,14 @@ class LinkConfig(BaseModel):
     tries: int = Field(default=3, ge=1, le=10)
     """Calls at most for one response, the first included."""
     context_window_tokens: int | None = Field(default=None, ge=1000)
-    """What the model takes in, its output included; None: as a table of models knows it, else 128,000."""
+    """What the model takes in, its output included; None: as its server or a table says, else 128,000."""
     max_output_tokens: int | None = Field(default=None, ge=1)
     """The most that one response of the model may hold; None: nobody says, and `agent` asks as it is set."""
     sees_images: bool | None = None
     """Whether the model takes pictures; None: the providers' own do, other servers do not."""
-    takes_tools: bool = True
-    """Whether the model calls tools by itself; off: they are described in the prompt, and read out of its text."""
+    takes_tools: bool | None = None
+    """Whether the model calls tools by itself; off: they are described in the prompt, and read out of its text.
+    None: as its server says, and until it refuses them."""
     thinking: Literal["adaptive"] | Annotated[int, Field(ge=1024)] | None = None
     """Anthropic's alone: let the model think first, with so many tokens or as it sees fit; None: not asked for."""
     requests_per_min: int | None = Field(default=None, ge=1)
@@ -101,6 +103,10 @@ class ModelConfig(LinkConfig):
     """By a name of the operator's choice: models that are asked, in this order, when those before give no response."""
     with_tools: LinkConfig | None = None
     """Asked in place of the model where it is given tools; None: the model itself."""
+    with_images: LinkConfig | None = None
+    """Asked in place of both where the conversation has pictures in it; None: no other than without."""
+    light: LinkConfig | None = None
+    """Asked first in turns that ask little, see `agent.context.weight`; None: the model itself."""
     offline_when_down: bool = True
     """When every provider is down the agent's offline rules answer, and say so; off: the person is told to wait."""
 

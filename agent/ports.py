@@ -3,7 +3,7 @@
 The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn, Protocol
@@ -11,8 +11,9 @@ from typing import NoReturn, Protocol
 from agent.consent import AskedCall, Consent
 from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
+from agent.pictures import LoadPictures
 from agent.prices import TokenPrices
-from agent.rungs import Rung
+from agent.rungs import ResponseDiscarded, Rung
 from agent.transcript import (
     EndReason,
     Item,
@@ -87,6 +88,9 @@ class ModelRequest:
     retry_budget_s: float = 60.0  # how long, at most, this call may sleep between tries; waiting for bytes not counted
     context: RequestContext | None = None  # None: nobody knows for whom it is
     pieces: EncodedPieces | None = field(default=None, compare=False, repr=False)  # of its conversation; None: of none
+    weight: float | None = None  # how much its turn asks of a model, see agent.context.weight; None: it is no turn's
+    load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: nobody keeps any
+    picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # read so far, by id
 
 
 @dataclass(eq=False)  # neither frozen nor slots: the interpreter writes an exception's traceback and context
@@ -227,6 +231,9 @@ class Summary:
     step: int = 0  # and, of its steps, with this one; what its person said in it is kept whole
     condensed: int = 0  # messages in the notes, all told
     left_out: int = 0  # messages that are gone without a note, all told: no model could condense them
+    kept_at: datetime | None = field(
+        default=None, compare=False
+    )  # a turn that ended later is not in it; None: nobody knows
 
 
 class Prefix:
@@ -254,7 +261,10 @@ class LocalCommand(Protocol):
     """A typed change of the agent's own data, applied by the gateway in the commit that journals its result."""
 
 
-NoteCost = Callable[[ModelResponded], Awaitable[None]]
+Spent = ModelResponded | ResponseDiscarded
+"""What was paid for, whether anything came of it or not."""
+
+NoteCost = Callable[[Spent], Awaitable[None]]
 """Counts what a model call cost that is no step of a turn."""
 
 
@@ -283,7 +293,7 @@ class TurnPort(Protocol):
         """
         ...
 
-    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+    async def keep_summary(self, summary: Summary, responses: Sequence[Spent]) -> None:
         """Let this stand for the older part of the conversation from now on, with what it cost, in one commit.
 
         Raises:
@@ -291,8 +301,8 @@ class TurnPort(Protocol):
         """
         ...
 
-    async def note_cost(self, response: ModelResponded) -> None:
-        """Count what a model call cost that is no step of the turn: a judge's of a tool call.
+    async def note_cost(self, response: Spent) -> None:
+        """Count what a model call cost that is no step of the turn: a judge's of a tool call, notes that nobody keeps.
 
         Raises:
             Fenced: another process owns the session; nothing was written.
@@ -301,6 +311,10 @@ class TurnPort(Protocol):
 
     async def whole_result(self, handle: str) -> str | None:
         """The raw result of a call, by its call key: of this conversation and this person; None: there is none."""
+        ...
+
+    async def load_pictures(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """The bytes of pictures of this conversation, by their ids; what is not kept any more is missing."""
         ...
 
     def steering_waits(self) -> bool:

@@ -20,7 +20,8 @@ from pydantic import JsonValue
 from agent.answers import by_rules_text
 from agent.errors import FailureKind
 from agent.models.health import HealthBoard
-from agent.models.select import ModelDeps, UnknownModel, build_model
+from agent.models.known_servers import KnownServers
+from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
 from agent.ports import ChatModel
 from agent.tools.base import Tool
@@ -53,19 +54,24 @@ from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.ops.control import ControlServer, Handler
+from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel
+from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
 from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
+from gateway.ops.route_report import route_calls
 from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding, usage_calls
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
+from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
 from gateway.store import chats, journal, people
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Connection, Store
+from gateway.store.erasure import erase
 from gateway.supervision import Faults, Supervised
 from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 
@@ -81,9 +87,14 @@ def utc_now() -> datetime:
 
 
 async def serve(
-    settings: Settings, extra_tools: Sequence[Tool] = (), show: Callable[[str], None] | None = None
+    settings: Settings,
+    extra_tools: Sequence[Tool] = (),
+    show: Callable[[str], None] | None = None,
+    servers: KnownServers | None = None,
 ) -> None:
     """Run the gateway until SIGTERM or SIGINT, then drain and return. `show` prints for whoever reads the terminal.
+
+    `servers` are what is known of model servers already.
 
     Raises:
         GatewayError: it cannot start; the message says what to do.
@@ -93,7 +104,7 @@ async def serve(
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
-            await Gateway(settings, store, extra_tools, show).run()
+            await Gateway(settings, store, extra_tools, show, servers).run()
         finally:
             await store.aclose()
 
@@ -111,8 +122,9 @@ class Gateway:
         store: Store,
         extra_tools: Sequence[Tool] = (),
         show: Callable[[str], None] | None = None,
+        servers: KnownServers | None = None,
     ) -> None:
-        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; `show` as in `serve`."""
+        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; `show` and `servers` as in `serve`."""
         self._product = load_product(settings.agent.product)
         self._settings = settings = in_force(settings, self._product)
         self._show = show
@@ -121,10 +133,13 @@ class Gateway:
         for texts in (self._product.texts, self._product.catalogue):
             if texts is not None:
                 texts.load()
-        self._table = command_table(self._product, store)
+        self._budgets = Budgets(settings.budgets, store, wall_now)
+        self._table = command_table(self._product, store, self._budgets.own_cap)
         self._rests = ModelRests(store, utc_now)
-        self._model = _model_of(settings, self._product, self._rests.board)
-        self._judge = _judge_of(settings)
+        self._servers = servers or KnownServers()
+        charge = self._budgets.charge
+        self._model = _model_of(settings, self._product, self._rests.board, self._servers, charge)
+        self._judge = _judge_of(settings, charge)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
         self._faults = Faults()
@@ -144,6 +159,7 @@ class Gateway:
         if self._product.tables is not None:
             await self._store.write(partial(bring_up, agent=self._product.name, tables=self._product.tables))
         await self._rests.load()
+        await self._budgets.begin()
         self._snapshot.replace(await self._store.read(people.everybody))
         for channel, old_chat, new_chat in await self._store.read(chats.load_moves):
             self._snapshot.chat_moved(channel, old_chat, new_chat)
@@ -168,7 +184,8 @@ class Gateway:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
-        doorway = Doorway(self._product.name, keys, command_line.of_process(), self._show)
+        rotation = await KeyRotation(store, settings.home, settings.gateway.secret_keys).begin()
+        doorway = Doorway(self._product.name, keys, rotation.vault, command_line.of_process(), self._show)
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
 
         def access(delivery: Delivery, bus: Bus) -> AccessOperations:
@@ -187,10 +204,9 @@ class Gateway:
             epoch=epoch,
             clock=utc_now,
             dates=wall_now,
-            buttons=SealedButtons(keys.buttons),
-            reveal=partial(codes.reveal, key),
+            buttons=SealedButtons(keys.buttons), vault=rotation.vault, reveal=partial(codes.reveal, key),
             decisions=lambda delivery, bus: access_decisions(access(delivery, bus)),
-        )
+        )  # fmt: skip
         runtime = build(deps, self._table)
         delivery, bus, router = runtime.delivery, runtime.bus, runtime.router
         intake = Intake(store, settings.access, self._snapshot, delivery, bus, router.waiting, utc_now, doorway)
@@ -198,12 +214,12 @@ class Gateway:
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await router.recover()
         standing = GatewayStatus(
-            store, manager, router, self._snapshot, ModelStanding(self._model.name, self._rests.board.states),
-            self._started_at, self._faults, lambda: intake.floods,
+            store, manager, router, self._snapshot, self._model_standing(), self._started_at, self._faults,
+            lambda: intake.floods,
         )  # fmt: skip
         operations = access(delivery, bus)
         self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, delivery))
-        calls = operator_calls(operations, store, keys, InviteLinks(manager, http)) | self._key_calls()
+        calls = operator_calls(operations, store, keys, InviteLinks(manager, http)) | self._key_calls(rotation)
         tasks.keep("http", http.run)
         tasks.keep("control", self._control(calls, standing, Mounts(manager, private=True)).run)
         if settings.channels.web.enabled:
@@ -216,8 +232,13 @@ class Gateway:
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
 
-    def _key_calls(self) -> dict[str, Handler]:
-        return dict(key_calls(KeyOperations(self._store, utc_now, self._snapshot.put)))
+    def _model_standing(self) -> ModelStanding:
+        caps = self._budgets.standing if self._settings.budgets.has_any else None
+        return ModelStanding(self._model.name, self._rests.board.states, caps)
+
+    def _key_calls(self, rotation: KeyRotation) -> dict[str, Handler]:
+        calls = key_calls(KeyOperations(self._store, utc_now, self._snapshot.put))
+        return {**calls, "keys.rotate": rotation.call}
 
     def _make_api(self, operations: AccessOperations, delivery: Delivery) -> ApiServer | None:
         settings, product = self._settings, self._product
@@ -231,11 +252,17 @@ class Gateway:
         if self._product.schedule is not None:
             clocks = (utc_now, wall_now, manager.is_configured)
             tasks.keep("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)
+        if self._settings.budgets.has_any:
+            tasks.keep("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
         tasks.keep("model facts", self._look_at_model)
+        tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
         tasks.keep("requests", self._keep_house)
         tasks.keep("parked turns", runtime.parking.run)
         tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
+        tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
+        does = partial(erase, own_tables=tables)
+        tasks.keep("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
 
     async def _look_at_model(self) -> None:
@@ -311,7 +338,7 @@ class Gateway:
         async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
             return await standing.status(utc_now())
 
-        handlers = {**calls, **usage_calls(self._store, utc_now), "status": status}
+        handlers = {**calls, **usage_calls(self._store, utc_now), **route_calls(self._store, utc_now), "status": status}
         return ControlServer(self._settings.control_path, handlers, mounts)
 
 
@@ -333,24 +360,27 @@ def _make_channel(name: str, *config: object) -> Channel:
     return channel
 
 
-def _model_of(settings: Settings, product: AgentProduct, board: HealthBoard) -> ChatModel:
+def _model_of(
+    settings: Settings, product: AgentProduct, board: HealthBoard, servers: KnownServers, charge: Charge
+) -> ChatModel:
     def notice(locale: str | None, why: FailureKind) -> str:
         return by_rules_text(product.catalogue, why, locale)
 
     try:
-        return build_model(settings.model, ModelDeps(product.offline, notice, board, MeasuredModel))
+        deps = ModelDeps(product.offline, notice, board, servers, MeasuredModel, charge)
+        return build_model(settings.model, deps)
     except UnknownModel as unknown:
         raise SettingsError(f"model.name: {unknown}") from None
 
 
-def _judge_of(settings: Settings) -> ChatModel | None:
+def _judge_of(settings: Settings, charge: Charge) -> ChatModel | None:
     """The small model of mode auto, where it is another one than the one that answers."""
     permissions = settings.permissions
     if permissions.mode is not Mode.AUTO or permissions.auto.model in (None, settings.model.name):
         return None
     try:
         small = settings.model.model_copy(update={"name": permissions.auto.model, "prices": None})
-        return MeasuredModel(build_model(small))
+        return MeasuredModel(build_model(small, ModelDeps(charge=charge)))
     except UnknownModel as unknown:
         raise SettingsError(f"permissions.auto.model: {unknown}") from None
 

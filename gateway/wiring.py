@@ -25,7 +25,7 @@ from gateway.commands.decisions import Decision, approval_of_another, consent_de
 from gateway.commands.permissions import permissions_command
 from gateway.commands.session import RETRY, session_commands
 from gateway.commands.table import CommandTable, with_own
-from gateway.commands.usage import usage_command
+from gateway.commands.usage import Left, no_cap, usage_command
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
@@ -37,11 +37,13 @@ from gateway.ops.instrumentation import JournalCounter, ToolWatch
 from gateway.product import AgentProduct
 from gateway.safety.guard import InputGuard
 from gateway.safety.output import Scrubber
+from gateway.safety.vault import Vault
 from gateway.sessions.command_runner import CommandDeps, CommandRunner
 from gateway.sessions.deps import PeopleDirectory, SessionDeps, TurnDeps
 from gateway.sessions.inbox_rules import CHAT, RowClassifier
 from gateway.sessions.mailbox import read_waiting
 from gateway.sessions.parking import Parking
+from gateway.sessions.pictures import PictureFetcher
 from gateway.sessions.presses import SuggestedReplies
 from gateway.sessions.prompt_hooks import HeardItems
 from gateway.sessions.questions import Questions
@@ -52,6 +54,7 @@ from gateway.store import approvals, earlier, talk
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection, Store
 from gateway.store.inbox import InboxRow
+from gateway.store.outbox import put_file
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +79,8 @@ class RuntimeDeps:
     dates: Clock
     """The wall clock, for people's days."""
     buttons: SealedButtons
+    vault: Vault
+    """Seals and opens what is secret in the store."""
     reveal: Callable[[str, str], str]
     """Puts the secret of a reference into a text that is sent."""
     decisions: Callable[[Delivery, Bus], Mapping[str, Decision]]
@@ -101,10 +106,10 @@ class Runtime:
     parking: Parking  # its `run` is to be kept running, too
 
 
-def command_table(product: AgentProduct, store: Store) -> CommandTable:
+def command_table(product: AgentProduct, store: Store, left: Left = no_cap) -> CommandTable:
     """The product's commands and those that every agent has, unless it has one of that name itself."""
     texts = product.catalogue
-    every = (*session_commands(texts), permissions_command(store, texts), usage_command(store, texts))
+    every = (*session_commands(texts), permissions_command(store, texts), usage_command(store, texts, left))
     commands = with_own(product.commands(store), every)
     return CommandTable(commands, product.name, texts)
 
@@ -113,7 +118,7 @@ def build(deps: RuntimeDeps, table: CommandTable) -> Runtime:
     """The runtime between the given ends, over this table of commands."""
     settings, store, clock = deps.settings, deps.store, deps.clock
     kinds = RowClassifier(table, deps.product.kind_of_words)
-    delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks)
+    delivery = Delivery(store, deps.channels, settings.delivery, clock, deps.reveal, deps.tasks, deps.vault)
     sessions = _session_deps(deps, delivery, kinds)
     bus = Bus(settings.sessions.bus_size, partial(_load_waiting, deps), kinds.is_urgent)
     texts, parking = deps.product.catalogue, sessions.turns.parking
@@ -132,7 +137,11 @@ def _session_deps(deps: RuntimeDeps, delivery: Delivery, kinds: RowClassifier) -
     clean = deps.clean or Scrubber(settings.secret_values()).last_look
     hooks = HookChain(load_hooks(settings.hooks))
     reader = deps.reader or UserItemBuilder(
-        InputGuard(settings.guard), deps.product.name, partial(_replied_to, store), partial(_said_in_group, deps)
+        InputGuard(settings.guard),
+        deps.product.name,
+        partial(_replied_to, store),
+        partial(_said_in_group, deps),
+        PictureFetcher(settings.pictures, lambda: deps.model.facts.sees_images, partial(_keep_file, deps)),
     )
     note = JournalCounter(tool.name for tool in deps.tools).note
     replies = SuggestedReplies(deps.buttons, clean, clock)
@@ -203,6 +212,10 @@ def _apply_command(
 
 async def _replied_to(store: Store, reply: InboundMessage) -> Quoted | None:
     return await store.read(partial(earlier.replied_to, reply=reply), lasting=True)
+
+
+async def _keep_file(deps: RuntimeDeps, tenant: str, id_: str, content: bytes) -> None:
+    await deps.store.write(partial(put_file, tenant=tenant, id_=id_, content=content, now=deps.clock()))
 
 
 async def _approval(store: Store, approval_id: str) -> Approval | None:

@@ -11,6 +11,7 @@ from datetime import date
 
 from pydantic import JsonValue
 
+from agent.coach.chart import weeks_in
 from agent.coach.durations import spell_minutes
 from agent.coach.intents import Intent
 from agent.coach.kept_plan import kept_plan_text
@@ -19,6 +20,7 @@ from agent.coach.log_line import (
     Correction,
     LogLineError,
     LogProblem,
+    find_skill,
     read_correction,
 )
 from agent.coach.numbers import Number, one_number_text
@@ -29,12 +31,13 @@ from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean
 from agent.coach.prose import entries_text, history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reminders import MAX_ABOUT_CHARS
 from agent.coach.reports import EntriesReport, JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
-from agent.coach.request_view import RequestView, listen
+from agent.coach.request_view import RequestView, has_pictures_alone, listen
 from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
 from agent.coach.tasks import Act, Task, asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
 from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import Lookup
+from agent.coach.understanding.skill_wishes import SkillVerb, WishedSkill
 from agent.language import escape, language_of
 from agent.models.offline import RuleAnswer, RuleCall
 from agent.ports import ModelRequest
@@ -53,6 +56,8 @@ class OfflineCoach:
         if context is not None and isinstance(context.data, Prefetched):
             language = language_of(context.locale)
             return _with_notice(view, language, [_written_plan(language, context.data)])
+        if has_pictures_alone(request, view):
+            return _with_notice(view, view.language, [say(view.language, "offline.picture")])
         work = Work(view)
         answers, questions = [], []
         try:
@@ -217,6 +222,12 @@ def _history(work: Work, _: Task) -> str:
     return history_text(work.language, reports or (), work.today)
 
 
+def _chart(work: Work, task: Task) -> str:
+    """A picture that goes with the answer, of the skill and the weeks that are named; and its numbers."""
+    named = find_skill(task.text, [skill.name for skill in work.require(SkillsReport, old=True).skills])
+    return work.change_and_tell("plot_progress", skill=named, weeks=weeks_in(task.text))
+
+
 def _plan(work: Work, task: Task) -> str:
     """A plan; kept where one was asked for, else the one that is kept, else one only to look at."""
     if task.act is not Act.PLAN and "show_plan" in work.view.tools:
@@ -303,6 +314,37 @@ def _remind(work: Work, task: Task) -> str:
     )
 
 
+def _skill_wish(task: Task) -> WishedSkill:
+    assert task.wished is not None, "acts about a skill come with what is wished of it"
+    return task.wished
+
+
+def _edit_skill(work: Work, task: Task) -> str:
+    """A skill put away, brought back, renamed or recoloured: all of that can be said again."""
+    wished = _skill_wish(task)
+    change: dict[SkillVerb, dict[str, JsonValue]] = {
+        SkillVerb.RENAME: {"name": wished.value},
+        SkillVerb.COLOUR: {"colour": wished.value},
+    }
+    values = change.get(wished.verb, {"archived": wished.verb is SkillVerb.ARCHIVE})
+    try:
+        return work.change_and_tell("edit_skill", skill=wished.skill, **values)
+    except CannotTell:
+        if wished.is_known:
+            raise
+        raise CannotTell(say(work.language, "problem.unknown_skill", detail=escape(wished.skill))) from None
+
+
+def _ask_merge(work: Work, task: Task) -> str:
+    """Asks, for two that are one cannot be parted again."""
+    wished = _skill_wish(task)
+    return say(work.language, Act.ASK_MERGE, skill=escape(wished.skill), into=escape(wished.value))
+
+
+def _merge(work: Work, task: Task) -> str:
+    return work.change_and_tell("merge_skills", skill=_skill_wish(task).skill, into=_skill_wish(task).value)
+
+
 def _words(key: str) -> Callable[[Work, Task], str]:
     return lambda work, _: say(work.language, key)
 
@@ -321,6 +363,9 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.DELETE: _change_entry,
     Act.EDIT: _change_entry,
     Act.REMIND: _remind,
+    Act.EDIT_SKILL: _edit_skill,
+    Act.ASK_MERGE: _ask_merge,
+    Act.MERGE: _merge,
     Act.TWISTED: lambda work, task: say(work.language, f"twist.{task.twist}"),
     Act.CORRECT: _correct,
     Act.ASK_CORRECTION: _ask_correction,
@@ -332,6 +377,7 @@ _DO: dict[Act | Intent, Callable[[Work, Task], str]] = {
     Act.DECLINED: _words("offline.declined"),
     Act.NOT_SURE: _words("offline.not_sure"),
     Intent.MAYBE_PLAN: _plan,
+    Intent.CHART: _chart,
     Intent.HISTORY: _history,
     Intent.STATS: _stats,
     Intent.SKILLS: lambda work, _: skills_text(work.language, work.require(SkillsReport)),

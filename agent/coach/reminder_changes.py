@@ -7,7 +7,7 @@ from datetime import date, time, timedelta
 from pydantic import BaseModel, ConfigDict
 
 from agent.coach.reminders import EVERY_DAY, Reminder
-from agent.coach.texts import COACH_TEXTS, say, say_day
+from agent.coach.texts import COACH_TEXTS, say, say_day, say_on
 from agent.language import escape
 
 
@@ -85,6 +85,13 @@ def due_text(language: str, at: str, about: str, *, late: bool, done: str, strea
     else:
         more = say(language, "remind.streak", streak=streak) if streak else say(language, "remind.begin")
     return " ".join((first, more, *([say(language, "remind.late", time=at)] if late else [])))
+
+
+def missed_text(language: str, at: str, about: str, day: date, today: date) -> str:
+    """One for a single day that could not be said in time."""
+    subject = say(language, "remind.about", about=escape(about)) if about else ""
+    when = say_on(language, day, today)
+    return say(language, "remind.missed", time=at, about=subject, when=when)
 
 
 def _days(language: str, weekdays: Sequence[int], day: date | None, today: date) -> str:

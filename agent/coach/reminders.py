@@ -18,7 +18,9 @@ DAY = timedelta(days=1)
 EVERY_DAY = tuple(range(7))
 
 LATE_FOR = timedelta(hours=6)
-"""What was missed for longer than this is not said any more; of several missed slots the last is said, once."""
+"""Later than this a slot that comes again is left out, and of one that does not it is said that it was missed.
+
+Of several missed slots the last is said, once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,9 @@ from agent.language import escape
 GROWTH = 1.1
 """A tenth more than the average of the last four weeks: a week that can be done."""
 
+MOST_GROWTH = 1.2
+"""No plan asks for more than a fifth over that average, however high the person's own goal is."""
+
 LEAST_MINUTES = 60
 MAX_DAYS = 6  # one day is for rest
 MAX_SKILLS = 3
@@ -46,7 +49,7 @@ def plan_text(
             say(language, "plan.focus"),
             _focus(language, patterns),
             say(language, "plan.goal"),
-            _goal(language, skills[0], frame, sessions),
+            _goal(language, skills[0], frame, sessions, journey.weekly_goal_minutes or 0),
         )
     )
 
@@ -57,8 +60,10 @@ def plan_sessions(journey: JourneyReport, patterns: PatternsReport, frame: PlanF
     if not skills:
         return ()
     weekdays = practice_days(patterns)
-    wanted = journey.weekly_goal_minutes or weekly_minutes(patterns)
-    minutes = _session_minutes(wanted / len(weekdays), frame.max_session_minutes)
+    most = most_minutes(patterns)
+    wanted = min(journey.weekly_goal_minutes or weekly_minutes(patterns), most)
+    most_each = min(frame.max_session_minutes, max(int(most / len(weekdays)), STEP_MINUTES))
+    minutes = _session_minutes(wanted / len(weekdays), most_each)
     free = [day for day in frame.days if day != journey.today or not journey.overall.practised_today] or frame.days[:1]
     days = [day for day in free if day.weekday() in weekdays] or free[:1]
     turns = _in_turn(skills, len(days))
@@ -68,6 +73,11 @@ def plan_sessions(journey: JourneyReport, patterns: PatternsReport, frame: PlanF
 def weekly_minutes(patterns: PatternsReport) -> int:
     """What to aim at in the week: a tenth more than in the last four, or the weeks there were; an hour at least."""
     return max(round(patterns.last_4_weeks_minutes / patterns.weeks_of_those_4 * GROWTH), LEAST_MINUTES)
+
+
+def most_minutes(patterns: PatternsReport) -> float:
+    """What a week may ask for at most: a fifth more than they do; an hour may always be asked for."""
+    return max(patterns.last_4_weeks_minutes / patterns.weeks_of_those_4 * MOST_GROWTH, LEAST_MINUTES)
 
 
 def practice_days(patterns: PatternsReport) -> tuple[int, ...]:
@@ -155,12 +165,16 @@ def _focus(language: str, patterns: PatternsReport) -> str:
     return say(language, "plan.focus_anchor" if patterns.active_days_of_30 < 18 else "plan.focus_steady")
 
 
-def _goal(language: str, skill: SkillJourney, frame: PlanFrame, sessions: Sequence[PlannedSession]) -> str:
+def _goal(
+    language: str, skill: SkillJourney, frame: PlanFrame, sessions: Sequence[PlannedSession], own_goal_minutes: int
+) -> str:
     planned = sum(session.minutes for session in sessions)
     days = say_days(language, len({session.day for session in sessions}))
     goal = say(language, "plan.goal_week", minutes=spell_minutes(planned), days=days)
     if frame.minutes_done:
         goal = f"{goal} {say(language, 'plan.goal_total', total=spell_minutes(planned + frame.minutes_done))}"
+    if planned + frame.minutes_done < own_goal_minutes:
+        goal = f"{goal} {say(language, 'plan.goal_own', goal=spell_minutes(own_goal_minutes))}"
     following = next_level(skill.skill.total_minutes)
     if following is None:
         return goal

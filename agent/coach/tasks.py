@@ -19,6 +19,7 @@ from agent.coach.understanding.entries import Practised
 from agent.coach.understanding.lookups import ANY_SKILL, Lookup, Wanted, read_lookup
 from agent.coach.understanding.reading import Certainty, Heard, add_amount, add_skill, hear, may_be_practice
 from agent.coach.understanding.remind_wishes import RemindWish, read_remind_wish
+from agent.coach.understanding.skill_wishes import SkillVerb, WishedSkill, may_be_skill_wish, read_skill_wish
 from agent.coach.understanding.tables import Twist
 from agent.transcript import EDITED
 
@@ -48,6 +49,9 @@ class Act(StrEnum):
     ASK_EDIT = "ask.edit"
     EDIT = "edit"
     REMIND = "remind"
+    EDIT_SKILL = "edit_skill"
+    ASK_MERGE = "ask.merge"
+    MERGE = "merge"
     TWISTED = "twisted"  # it tells of something else than practice that was done
 
 
@@ -60,6 +64,7 @@ _CONFIRMED = {
     Act.ASK_CREATE: Act.CREATE,
     Act.ASK_DELETE: Act.DELETE,
     Act.ASK_EDIT: Act.EDIT,
+    Act.ASK_MERGE: Act.MERGE,
 }
 """What a yes makes of a question."""
 
@@ -100,6 +105,7 @@ class Task:
     twist: Twist | None = None  # what it tells of instead
     lookup: Lookup | None = None  # what is wanted of what is logged
     reminder: RemindWish | None = None
+    wished: WishedSkill | None = None  # what is to be done to a skill
     corrected: str = ""  # what was said later about it
     session_id: str | None = None  # what a correction is about; None: the last one
     name: str = ""
@@ -140,7 +146,7 @@ def needs_names(view: RequestView) -> bool:
 
 
 def _needs_names(text: str, view: RequestView) -> bool:
-    if read_lookup(text, ANY_SKILL, view.now, view.language) is not None:
+    if may_be_skill_wish(text) or read_lookup(text, ANY_SKILL, view.now, view.language) is not None:
         return True
     return may_be_practice(text) and not _asks_plainly(text)
 
@@ -163,9 +169,9 @@ class _Listener:
         answer = self._answer(text, earlier, says_yes=request.intent is Intent.YES)
         if answer is not None:
             return answer
-        reminder = read_remind_wish(text, now)
-        if reminder is not None:
-            return Task(Act.REMIND, text, reminder=reminder)
+        wish = self._wish(text, now)
+        if wish is not None:
+            return wish
         lookup = self._lookup(text, now) if request.intent in _LOOKED_UP else None
         corrects = read_sentence(text, self._names)
         if lookup is not None and not (corrects is Reading.CORRECTION and _was_logged_last(lookup, earlier)):
@@ -188,6 +194,15 @@ class _Listener:
         """What a message is as the answer to a question of the last answer."""
         asked = self._find_question(earlier) if says_yes else None
         return asked or self._completion(text, earlier)
+
+    def _wish(self, text: str, now: datetime) -> Task | None:
+        """What begins with the verb of a wish of its own: to be reminded, or to have a skill changed."""
+        reminder, wished = read_remind_wish(text, now), read_skill_wish(text, self._names)
+        if reminder is not None:
+            return Task(Act.REMIND, text, reminder=reminder)
+        if wished is None:
+            return None
+        return Task(Act.ASK_MERGE if wished.verb is SkillVerb.MERGE else Act.EDIT_SKILL, text, wished=wished)
 
     def _lookup(self, text: str, now: datetime) -> Lookup | None:
         return read_lookup(text, self._names, now, self._language)

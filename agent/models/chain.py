@@ -11,6 +11,7 @@ import structlog
 
 from agent.errors import FailureKind
 from agent.models.offline import ID_PREFIX
+from agent.models.routing import is_light, joint_facts
 from agent.ports import (
     CallStreamed,
     ChatModel,
@@ -73,16 +74,19 @@ class StandIn:
 class Chain:
     """Models in the order they are asked, and perhaps rules behind them."""
 
-    def __init__(self, links: Sequence[ChatModel], rules: "StandIn | None" = None) -> None:
-        """At least one link; `rules` stand behind the last."""
+    def __init__(
+        self, links: Sequence[ChatModel], rules: "StandIn | None" = None, light: ChatModel | None = None
+    ) -> None:
+        """At least one link; `rules` stand behind the last, `light` before the first where a turn asks little."""
         self.name = links[0].name
         self._links = links
         self._rules = rules
+        self._light = light
 
     @property
     def facts(self) -> ModelFacts:
-        """The first link's."""
-        return self._links[0].facts
+        """The first link's; beside a light one as a router's."""
+        return self._links[0].facts if self._light is None else joint_facts([self._links[0].facts, self._light.facts])
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
         """The response of the first that gives one; a change is told as `Recovering`.
@@ -94,17 +98,18 @@ class Chain:
         if rules is not None and _asked_by_rules(request):
             return await rules.go_on(request, on_event)
         failures: list[ModelFailure] = []
-        for place, link in enumerate(self._links):
+        links = [self._light, *self._links] if self._light is not None and is_light(request) else self._links
+        for place, link in enumerate(links):
             listening = _Listening(on_event)
             try:
                 return await link.respond(request, listening)
             except ModelFailure as problem:
-                if problem.kind in KEPT:
+                if problem.kind in KEPT and link is not self._light:
                     raise
                 failures.append(problem)
                 listening.discard()
-                if place + 1 < len(self._links):
-                    self._tell_change(problem, link.name, self._links[place + 1].name, on_event)
+                if place + 1 < len(links):
+                    self._tell_change(problem, link.name, links[place + 1].name, on_event)
         if rules is None or _is_under_way(request) or any(each.kind in NOT_FOR_RULES for each in failures):
             raise _to_tell(failures)
         self._tell_change(failures[0], self._links[-1].name, rules.name, on_event)
@@ -116,7 +121,7 @@ class Chain:
 
     async def aclose(self) -> None:
         """Close all of them."""
-        for link in self._links:
+        for link in (*self._links, *([self._light] if self._light is not None else [])):
             await link.aclose()
         if self._rules is not None:
             await self._rules.aclose()

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib.metadata import entry_points
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agent.config import LinkConfig, ModelConfig
 from agent.errors import FailureKind
@@ -18,9 +18,13 @@ from agent.models.limiter import Limited
 from agent.models.offline import OfflineModel, OfflineRules
 from agent.models.pricing import PricedModel
 from agent.models.prompted_tools import PromptedTools
-from agent.models.resilience import Resilient
-from agent.models.routing import ModelRoute, RoutedModel, needs_tools
+from agent.models.resilience import HURRY_S, Resilient
+from agent.models.routing import ModelRoute, RoutedModel, needs_eyes, needs_tools
+from agent.models.seeing import SeeingModel
 from agent.ports import ChatModel
+
+if TYPE_CHECKING:
+    from agent.models.known_servers import KnownServers
 
 
 class UnknownModel(ValueError):
@@ -46,6 +50,10 @@ def wire_names() -> list[str]:
     return sorted({point.name for point in entry_points(group=GROUP)} - {"offline"} - OWN_WIRES)
 
 
+Charge = Callable[[ChatModel, LinkConfig], ChatModel]
+"""A wire whose calls are paid for, or the wire itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelDeps:
     """What a chain of models is given from outside; the defaults do for a model alone."""
@@ -55,8 +63,12 @@ class ModelDeps:
     notice: Callable[[str | None, FailureKind], str] | None = None
     """What rules say first in a model's place, by a person's locale and what failed; None: they never answer there."""
     board: HealthBoard = field(default_factory=HealthBoard)
+    servers: "KnownServers | None" = None
+    """What the servers behind base URLs say of themselves; who runs it learns it beforehand. None: only when asked."""
     measure: Callable[[ChatModel], ChatModel] = lambda model: model
     """Put around each link of the chain."""
+    charge: Charge = lambda model, _config: model
+    """Put around each wire, inside of its retries: what each try may cost is set aside before it."""
 
 
 def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel:
@@ -76,11 +88,13 @@ def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel
         rules = StandIn(deps.measure(OfflineModel(deps.offline_rules, config.words_per_s)), deps.notice)
     links = [config, *config.fallback.values()]
     behind = [RETRYABLE] * (len(links) - 1) + [DOWN - {FailureKind.TIMEOUT} if rules is not None else frozenset()]
-    models = [_link(link, passes_on, deps) for link, passes_on in zip(links, behind, strict=True)]
-    if config.with_tools is not None:
-        route = ModelRoute(needs_tools, _link(config.with_tools, behind[0], deps))
-        models[0] = RoutedModel([route], models[0])
-    return Chain(models, rules) if rules is not None or len(models) > 1 else models[0]
+    hurry_s = HURRY_S / (len(links) + (config.light is not None))
+    models = [_link(link, passes_on, deps, hurry_s) for link, passes_on in zip(links, behind, strict=True)]
+    asked = ((needs_eyes, config.with_images), (needs_tools, config.with_tools))
+    routes = [ModelRoute(wants, _link(link, behind[0], deps, hurry_s)) for wants, link in asked if link is not None]
+    models[0] = RoutedModel(routes, models[0]) if routes else models[0]
+    light = None if config.light is None else _link(config.light, RETRYABLE, deps, hurry_s)  # the model is behind it
+    return Chain(models, rules, light) if rules or light or len(models) > 1 else models[0]
 
 
 def _offline(config: LinkConfig, rules: OfflineRules | None) -> ChatModel:
@@ -89,20 +103,22 @@ def _offline(config: LinkConfig, rules: OfflineRules | None) -> ChatModel:
     return OfflineModel(rules, config.words_per_s)
 
 
-def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps) -> ChatModel:
+def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps, hurry_s: float) -> ChatModel:
     """One model with all that makes it resilient by itself; that of another distribution retries as it sees fit."""
     wire, _, name = config.name.partition(":")
+    if passes_on and config.connect_s is None:
+        config = config.model_copy(update={"connect_s": hurry_s})
     if wire in OWN_WIRES and name:
         try:
-            model = _own(wire, name, config)
+            model = _own(wire, name, config, deps.servers)
         except ValueError as problem:
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
-        model = PricedModel(model, config)
-        model = model if config.takes_tools else PromptedTools(model)
+        model = deps.charge(PricedModel(SeeingModel(model), config), config)
+        model = PromptedTools(model, unless_taken=config.takes_tools is not False)
         model = model if config.cache_s is None else CachedModel(model, config.cache_s)
-        model = Resilient(Circuit(model, deps.board), config, passes_on=passes_on)
+        model = Resilient(Circuit(model, deps.board), config, passes_on=passes_on, hurry_s=hurry_s)
     elif name and wire in wire_names():
-        model = Circuit(PricedModel(_foreign(wire, name, config), config), deps.board)
+        model = Circuit(deps.charge(PricedModel(SeeingModel(_foreign(wire, name, config)), config), config), deps.board)
     else:
         raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
     if config.requests_per_min is not None or config.tokens_per_min is not None:
@@ -116,7 +132,21 @@ def _mark(config: LinkConfig) -> str:
     return blake2b(f"{key} {config.base_url}".encode(errors="replace"), digest_size=8).hexdigest()
 
 
-def _own(wire: str, name: str, config: LinkConfig) -> ChatModel:
+def bare_model(config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
+    """The model of this link over its wire, with nothing around it that tries again: to see what it does.
+
+    Raises:
+        UnknownModel: the name means nothing here, or its settings cannot work.
+    """
+    wire, _, name = config.name.partition(":")
+    try:
+        model = _own(wire, name, config, servers) if wire in OWN_WIRES else _foreign(wire, name, config)
+    except ValueError as problem:
+        raise UnknownModel(f"model {config.name!r}: {problem}") from None
+    return PromptedTools(model, unless_taken=config.takes_tools is not False)
+
+
+def _own(wire: str, name: str, config: LinkConfig, servers: "KnownServers | None") -> ChatModel:
     """A model over a wire of ours; ValueError where its settings cannot work."""
     if wire == "anthropic":
         from agent.models.anthropic import AnthropicModel  # noqa: PLC0415  aiohttp's client costs 0.25 s
@@ -124,7 +154,9 @@ def _own(wire: str, name: str, config: LinkConfig) -> ChatModel:
         return AnthropicModel(name, config)
     from agent.models.openai import OpenAIModel  # noqa: PLC0415  as above
 
-    return OpenAIModel(name, config)
+    if servers is not None and config.base_url is not None:
+        servers.enlist(config, name)
+    return OpenAIModel(name, config, servers=servers)
 
 
 def _foreign(wire: str, name: str, config: LinkConfig) -> ChatModel:

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
-from channels.errors import Permanent
+from channels.errors import Permanent, PermanentKind
 from channels.foreign import JsonObject
 from channels.messages import Attachment, OutboundMedia, OutboundPart, Receipt
 from channels.slack.limits import MAX_FILE_BYTES
@@ -24,7 +24,9 @@ async def fetch_file(wire: SlackWire, attachment: Attachment, max_bytes: int) ->
         ApiRefusal, Permanent, Retryable: see `SlackWire`.
     """
     if attachment.size_bytes is not None and attachment.size_bytes > max_bytes:
-        raise Permanent(f"the file has {attachment.size_bytes:,} bytes; {max_bytes:,} are taken")
+        raise Permanent(
+            f"the file has {attachment.size_bytes:,} bytes; {max_bytes:,} are taken", PermanentKind.TOO_LARGE
+        )
     url = attachment.handle
     if not urlsplit(url).scheme:  # shared channels tell the id alone
         answer = await wire.get("files.info", file=url)
@@ -61,6 +63,8 @@ def comment_of(part: OutboundPart) -> str:
 async def _upload(wire: SlackWire, media: OutboundMedia) -> str:
     if len(media.content) > MAX_FILE_BYTES:
         raise Permanent(f"the file has {len(media.content):,} bytes; {MAX_FILE_BYTES:,} are sent")
-    answer = await wire.form("files.getUploadURLExternal", filename=media.name, length=len(media.content))
+    described = {"alt_txt": media.description} if media.description else {}
+    length = len(media.content)
+    answer = await wire.form("files.getUploadURLExternal", token=None, filename=media.name, length=length, **described)
     await wire.upload(str(answer.get("upload_url")), media.content)
     return str(answer.get("file_id"))

@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from gateway.errors import GatewayError
+from gateway.safety.private_files import KEY, read_private, write_private
 
 ALPHABET = "23456789ABCDEFGHJKLMNPQRSTUVWXYZ"
 """No 0, O, 1 or I: they are mistaken for each other."""
@@ -34,41 +35,15 @@ def load_key(home: Path) -> bytes:
         GatewayError: the file cannot be read or made, others may read it, or it is no key. It is never replaced: a
             new key would turn every code that is out into a wrong one without anybody knowing.
     """
-    path = home / "pairing.key"
-    try:
-        return _read_key(path) if path.exists() else _make_key(path)
-    except OSError as error:
-        raise GatewayError(f"the pairing key {path} cannot be used: {error.strerror}") from error
-
-
-def _read_key(path: Path) -> bytes:
-    if path.stat().st_mode & 0o077:
-        raise GatewayError(f"others can read the pairing key {path}; run: chmod 600 {path}")
-    key = path.read_bytes()
+    path = home / KEY
+    if not path.exists():
+        write_private(path, os.urandom(KEY_BYTES))
+    key = read_private(path)
     if len(key) != KEY_BYTES:
         raise GatewayError(
             f"{path} is {len(key)} bytes, not the {KEY_BYTES} of a pairing key; restore it, or delete it: then "
             "the codes that are out are void, and their people have to write again"
         )
-    return key
-
-
-def _make_key(path: Path) -> bytes:
-    key = os.urandom(KEY_BYTES)
-    draft = path.with_suffix(".new")
-    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        os.fchmod(descriptor, 0o600)
-        os.write(descriptor, key)
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    draft.replace(path)
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
     return key
 
 

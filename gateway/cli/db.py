@@ -11,6 +11,7 @@ from gateway.cli.root import config_option
 from gateway.config.settings import Settings
 from gateway.errors import GatewayError
 from gateway.ops.lock import HomeLock
+from gateway.safety.private_files import KEY, SECRETS_KEY
 from gateway.store.backup import back_up, file_of
 from gateway.store.backup import restore as put_back
 from gateway.store.backup import vacuum as rewrite
@@ -40,8 +41,8 @@ def backup(destination: Path, config_path: Path | None) -> None:
     size = back_up(database, destination)
     click.echo(f"{destination} holds the database as it was a moment ago ({size:,} bytes, looked over).")
     click.echo(
-        f"Not in it: the configuration and its secrets, and {settings.home / 'pairing.key'}, without which the pairing "
-        "codes that people hold now are void."
+        f"Not in it: the configuration and its secrets, {settings.home / KEY}, without which the pairing codes that "
+        f"people hold now are void, and {settings.home / SECRETS_KEY}, without which nobody can read the secrets in it."
     )
 
 

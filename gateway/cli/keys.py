@@ -1,4 +1,4 @@
-"""`tenk keys`: what programs show to be heard over the HTTP API."""
+"""`tenk keys`: what programs show to be heard over the HTTP API, and the key that secrets are kept under."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from gateway.cli.root import config_option
 
 @click.group("keys")
 def command() -> None:
-    """Make keys of the HTTP API, see which there are, and take them back."""
+    """Make keys of the HTTP API, see which there are, take them back; change the key of the database's secrets."""
 
 
 @command.command("create")
@@ -54,3 +54,14 @@ def revoke(id_: str, config_path: Path | None) -> None:
     """Let the key with this ID open nothing more, at once."""
     taken = ask(config_path, "keys.revoke", {"id": id_})
     click.echo(f"The key {taken['id']} ({printable(taken['name'])}) opens nothing any more.")
+
+
+@command.command("rotate")
+@config_option
+def rotate(config_path: Path | None) -> None:
+    """Make a new key for what is secret in the database, and encrypt everything anew with it; nothing stops for it."""
+    done = ask(config_path, "keys.rotate", {})
+    click.echo(f"{done['sealed']} secrets are encrypted with the key {done['key']}.")
+    if done["lost"]:
+        click.echo(f"{done['lost']} could not be read: their key is gone. They are left as they are.")
+    click.echo(printable(done["next"]))

@@ -11,9 +11,11 @@ from agent.coach.practice import PracticeReader, Skill, name_key
 from agent.coach.prose import skill_stats_text, skills_text, stats_text
 from agent.coach.reports import skills_report
 from agent.coach.texts import explain_log, say
+from agent.coach.understanding.clocks import spell_range
 from agent.language import escape, language_of
 from agent.wellformed import clean
 from channels.base import CommandOption
+from gateway.coach.chart_commands import chart_commands
 from gateway.coach.entry_commands import entry_commands
 from gateway.coach.file_commands import file_commands
 from gateway.coach.reminder_commands import reminder_commands
@@ -40,6 +42,7 @@ def coach_commands(reader: PracticeReader) -> tuple[Command, ...]:
         Command("stats", "menu.stats", partial(_stats, reader), options=(one_skill,)),
         Command("skills", "menu.skills", partial(_skills, reader)),
         Command("plan", "menu.plan", _plan, turn=PLAN, options=(planned_skill,)),
+        *chart_commands(reader),
         *file_commands(reader),
         Command("undo", "menu.undo", _undo),
         *entry_commands(reader),
@@ -55,7 +58,7 @@ async def _log(reader: PracticeReader, asked: Invocation) -> Reply:
     skills = await reader.skills(principal)
     names = tuple(skill.name for skill in skills)
     try:
-        line = parse_log(asked.arguments, today_of(principal, asked.now), names)
+        line = parse_log(spell_range(asked.arguments), today_of(principal, asked.now), names)
     except LogLineError as error:
         return Reply(explain_log(language, error, names))
     words = partial(_first_words if not skills and principal.timezone == UNSAID_ZONE else change_words, asked)

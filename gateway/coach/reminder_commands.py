@@ -1,13 +1,14 @@
 """`/remind`, and the answer to a reminder that is due. What is meant is read by `agent.coach.reminders`."""
 
 import json
+from datetime import date
 from functools import partial
 
 from agent.calendar import is_zone, today_of
 from agent.coach.durations import spell_minutes
 from agent.coach.journey import journey_of, minutes_by_day
 from agent.coach.practice import PracticeReader
-from agent.coach.reminder_changes import CancelReminders, SetReminder, due_text, reminders_text
+from agent.coach.reminder_changes import CancelReminders, SetReminder, due_text, missed_text, reminders_text
 from agent.coach.reminders import Reminder, read_reminder
 from agent.coach.texts import say, say_days
 from agent.language import escape, language_of
@@ -68,6 +69,9 @@ async def _due(reader: PracticeReader, asked: Invocation) -> Reply:
     said = json.loads(asked.arguments)
     today = today_of(asked.principal, asked.now)
     language = language_of(asked.principal.locale)
+    if "missed" in said:
+        day = date.fromisoformat(said["missed"])
+        return Reply(missed_text(language, said["at"], said["about"], day, today))
     numbers = journey_of(minutes_by_day(await reader.days(asked.principal)), today, asked.principal.week_start)
     done = spell_minutes(numbers.today_minutes) if numbers.today_minutes else ""
     streak = say_days(language, numbers.current_streak_days) if numbers.current_streak_days > 1 else ""

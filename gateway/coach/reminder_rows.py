@@ -105,10 +105,12 @@ def _take(connection: sa.Connection, row: "sa.Row[Any]", now: datetime) -> DueEv
     reminder = _reminder(row)
     slot = last_slot(reminder, row.zone, now, Slot(row.next_day, row.next_at))
     _move_on(connection, row, reminder, slot, now)
-    if now - slot.at > LATE_FOR:
+    if now - slot.at > LATE_FOR and reminder.day is None:
         return None
     late_min = int((now - slot.at).total_seconds() // 60)
     said = {"at": row.at, "about": row.about, "late_min": late_min}
+    if now - slot.at > LATE_FOR:
+        said["missed"] = slot.day.isoformat()
     return DueEvent(
         tenant=row.tenant_id,
         user_id=row.user_id,

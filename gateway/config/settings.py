@@ -36,13 +36,16 @@ from gateway.extensions import AGENTS, TOOLS, check_offered
 from gateway.http.config import HttpConfig
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
-from gateway.sessions.config import SessionsConfig
+from gateway.sessions.config import BudgetsConfig, PicturesConfig, SessionsConfig
 
 DEFAULT_FILE = Path("config/gateway.toml")
 SECRETS_NAME = "secrets.toml"  # beside the main file
 
 OPENAI_DEFAULT = "openai:gpt-5-mini"
-"""The model where OPENAI_API_KEY or OPENAI_BASE_URL is set and TENK_MODEL is not."""
+"""The model where OPENAI_API_KEY is set and neither OPENAI_BASE_URL nor TENK_MODEL is."""
+
+OPENAI_ONLY = "openai:*"
+"""The model where OPENAI_BASE_URL is set and TENK_MODEL is not: the one that the server has."""
 
 ANTHROPIC_DEFAULT = "anthropic:claude-haiku-5-5"
 """The model where of all providers only ANTHROPIC_API_KEY or ANTHROPIC_BASE_URL is set, and TENK_MODEL is not."""
@@ -59,6 +62,7 @@ SLACK_MAIN: KeyPath = ("channels", "slack", "main")
 SHORTHANDS: Mapping[str, KeyPath] = {
     "TENK_HOME": ("gateway", "home"),
     "DATABASE_URL": ("gateway", "database_url"),
+    "TENK_SECRET_KEYS": ("gateway", "secret_keys"),
     "TENK_HTTP": ("http", "listen"),
     "TENK_MODEL": ("model", "name"),
     "TENK_ACCESS": ("access", "direct"),
@@ -85,6 +89,10 @@ MODEL_KEYS: Mapping[str, tuple[str, str]] = {
 """By wire: the variables of its key and of its server. Without a name the first wire that has one answers."""
 
 
+BESIDE = ("with_tools", "with_images", "light")
+"""Keys of the model whose values are models themselves."""
+
+
 class GatewayConfig(BaseModel):
     """What belongs to no room: where data is kept, and how loud the log is."""
 
@@ -93,6 +101,9 @@ class GatewayConfig(BaseModel):
     home: Path = Field(default=Path("var"), description="Directory of everything the gateway keeps; made when missing.")
     database_url: SecretStr | None = Field(
         default=None, description="postgresql://user:password@host/name; without it SQLite in the home."
+    )
+    secret_keys: SecretStr | None = Field(
+        default=None, description="Keys of 32 bytes in base64, newest last, for secrets in the database; else a file."
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
     log_format: Literal["auto", "json", "console"] = Field(
@@ -160,6 +171,8 @@ class Settings(BaseModel):
     access: AccessConfig = AccessConfig()
     guard: GuardConfig = GuardConfig()
     sessions: SessionsConfig = SessionsConfig()
+    pictures: PicturesConfig = PicturesConfig()
+    budgets: BudgetsConfig = BudgetsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
     retention: RetentionConfig = RetentionConfig()
     permissions: PermissionsConfig = PermissionsConfig()
@@ -296,7 +309,8 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
         ("model", field): (name, given[name]) for field, name in fields if name in given
     }
     if chosen is None:
-        default = OPENAI_DEFAULT if wire == "openai" else ANTHROPIC_DEFAULT
+        is_own = wire == "openai" and MODEL_KEYS["openai"][1] in given
+        default = OPENAI_ONLY if is_own else OPENAI_DEFAULT if wire == "openai" else ANTHROPIC_DEFAULT
         found["model", "name"] = (next(iter(found.values()))[0], default)
     return found | dict(_other_links_from_environment(files, given))
 
@@ -304,7 +318,7 @@ def _model_from_environment(files: Tree, given: Mapping[str, str]) -> dict[KeyPa
 def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iterator[tuple[KeyPath, tuple[str, str]]]:
     """A model behind the first that says neither key nor server has its provider's key."""
     model = files.get("model", {})
-    links: dict[KeyPath, object] = {("model", "with_tools"): model.get("with_tools")}
+    links: dict[KeyPath, object] = {("model", name): model.get(name) for name in BESIDE}
     links |= {("model", "fallback", name): link for name, link in model.get("fallback", {}).items()}
     for path, link in links.items():
         if isinstance(link, dict) and not {"api_key", "base_url"} & set(link):
@@ -314,8 +328,13 @@ def _other_links_from_environment(files: Tree, given: Mapping[str, str]) -> Iter
 
 
 def _with_product_defaults(tree: Tree) -> Tree:
-    """Under what the operator sets lies that a terminal of the same user is let in, and whoever has a key."""
+    """Under what the operator sets lies that a terminal of the same user is let in, and whoever has a key.
+
+    A server without a model's name has but one.
+    """
     defaults: Tree = {"access": {"accounts": {"console:main": {"direct": "open"}, "api:main": {"direct": "open"}}}}
+    if isinstance(tree.get("model"), dict) and "base_url" in tree["model"]:
+        defaults["model"] = {"name": OPENAI_ONLY}
     return merge(defaults, tree)
 
 
@@ -333,8 +352,9 @@ def _check_model(model: ModelConfig, sources: Sources) -> None:
     _check_link(model, ("model",), sources)
     for name, link in model.fallback.items():
         _check_link(link, ("model", "fallback", name), sources)
-    if model.with_tools is not None:
-        _check_link(model.with_tools, ("model", "with_tools"), sources)
+    for name in BESIDE:
+        if (beside := getattr(model, name)) is not None:
+            _check_link(beside, ("model", name), sources)
 
 
 def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:
@@ -343,7 +363,7 @@ def _check_link(model: LinkConfig, path: KeyPath, sources: Sources) -> None:
     wire = model.name.partition(":")[0]
     if wire in others and re.fullmatch(r"\w+:\S+", model.name):
         return
-    if not re.fullmatch(r"offline|(openai|anthropic):\S+", model.name):
+    if not re.fullmatch(r"offline|openai:\S+|anthropic:[^\s*]\S*", model.name):
         brought = "".join(f", {other}:NAME" for other in ("anthropic", *others))
         raise SettingsError(f"{place}: {path_words}.name: write offline{brought} or openai:NAME (it is {model.name!r})")
     if model.name == "offline" and len(path) > 1:

@@ -17,6 +17,7 @@ from gateway.delivery.lane import AwaitLane, Done, LaneState, MoveChat, ParkedLa
 from gateway.delivery.lane_worker import ChannelDirectory, LaneDeps, LaneWorker
 from gateway.delivery.pacing import Pacer
 from gateway.delivery.sender import FillSecret, PartSender
+from gateway.safety.vault import Vault
 from gateway.store import outbox
 from gateway.store.engine import Store
 from gateway.store.outbox import OutboxRow
@@ -41,9 +42,10 @@ class Delivery:
         clock: Callable[[], datetime],
         fill_secret: FillSecret,
         tasks: asyncio.TaskGroup,
+        vault: Vault,
     ) -> None:
-        """`tasks` is the parent of every lane."""
-        sender = PartSender(store, config, fill_secret, clock)
+        """`tasks` is the parent of every lane; `vault` opens the tokens of events' own ways."""
+        sender = PartSender(store, config, fill_secret, clock, vault)
         self._deps = LaneDeps(store, channels, config, clock, sender, tasks, self.publish)
         self._shared = SharedLaneState()
         self._workers: dict[str, LaneWorker] = {}  # lanes with something to say, or to remember

@@ -11,10 +11,11 @@ import structlog
 
 from channels.base import Channel, DeletesMessages, EditsMessages, FindsSent
 from channels.errors import ChannelError, ConfigRefused, Permanent, Retryable, Unknown
-from channels.messages import OutboundMedia, OutboundPart, Receipt, Rendered
+from channels.messages import OutboundMedia, OutboundPart, Receipt, Rendered, Route
 from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.message_parts import recovered_mark
 from gateway.failpoints import failpoint
+from gateway.safety.vault import CannotOpen, SecretOf, Vault, is_sealed
 from gateway.store import inbox, outbox, reply_routes
 from gateway.store.engine import Store
 from gateway.store.outbox import Action, MediaRef, OutboxPart, OutboxRow
@@ -36,9 +37,15 @@ class PartSender:
     """Makes the calls of every lane."""
 
     def __init__(
-        self, store: Store, config: DeliveryConfig, fill_secret: FillSecret, clock: Callable[[], datetime]
+        self,
+        store: Store,
+        config: DeliveryConfig,
+        fill_secret: FillSecret,
+        clock: Callable[[], datetime],
+        vault: Vault,
     ) -> None:
         self._store = store
+        self._vault = vault
         self._config = config
         self._fill_secret = fill_secret
         self._clock = clock
@@ -70,7 +77,8 @@ class PartSender:
         part, route = row.part, None
         if part.reply_route_of is not None:
             take = partial(reply_routes.take_route, inbox_id=part.reply_route_of, now=self._clock())
-            route = await self._store.write(take)
+            taken = await self._store.write(take)
+            route = None if taken is None else self._with_token(*taken)
         is_placeholder = part.action is Action.PLACEHOLDER
         return OutboundPart(
             address=part.address,
@@ -84,6 +92,19 @@ class PartSender:
             recipient=await self._find_recipient(part) if is_placeholder else None,
         )
 
+    def _with_token(self, route: Route, whose: SecretOf) -> Route:
+        """The route with its token opened.
+
+        Raises:
+            Permanent: nobody can any more; in the chat it could be seen by others.
+        """
+        if not is_sealed(route.token):
+            return route  # of a version that did not seal
+        try:
+            return replace(route, token=self._vault.open(route.token, whose))
+        except CannotOpen as refusal:
+            raise Permanent(f"its own way to be answered: {refusal}") from None
+
     async def _find_recipient(self, part: OutboxPart) -> str | None:
         turn_id = part.source_id.partition(".")[0]  # behind it: how often the turn has waited for its person's word
         sender = await self._store.read(partial(inbox.sender_of_turn, turn_id=turn_id), lasting=True)
@@ -93,7 +114,7 @@ class PartSender:
         content = await self._store.read(partial(outbox.file_of, id_=ref.blob), lasting=True)
         if content is None:
             raise Permanent(f"the file {ref.name!r} is not kept any more")
-        return OutboundMedia(ref.kind, ref.name, ref.mime, content)
+        return OutboundMedia(ref.kind, ref.name, ref.mime, content, ref.description)
 
     def _render(self, row: OutboxRow, channel: Channel) -> Rendered:
         rendered = row.part.rendered

@@ -27,7 +27,7 @@ from gateway.inbound.admission import Admission, CommitResult, Plan
 from gateway.inbound.reception import Doorway, is_talk
 from gateway.inbound.session_key import session_key
 from gateway.safety.names import shown_name
-from gateway.store import chats, inbox
+from gateway.store import chats, inbox, reply_routes
 from gateway.store.engine import VALUE_REFUSED, Connection, Store
 from gateway.store.inbox import InboxRow
 from gateway.store.people import Person
@@ -132,6 +132,7 @@ class Intake:
 
     def plan(self, event: InboundEvent) -> Plan | None:
         """What becomes of it; None where it is over a stranger's bound."""
+        event = self._seal(event)
         decision = policy.decide(self._snapshot, self._access, event)
         if decision == policy.Silence(policy.GROUP_NOT_LISTED):
             self._note_unlisted(event)
@@ -149,6 +150,13 @@ class Intake:
         if over is not None and talk:  # nobody asked the bot anything: it says nothing
             over = replace(over, tell=False)
         return Plan(event, decision, over, waiting, counted=counted)
+
+    def _seal(self, event: InboundEvent) -> InboundEvent:
+        """The event with the token of its own way as it may be stored."""
+        if not isinstance(event, CommandInvoked | ButtonPressed) or event.route is None:
+            return event
+        whose = reply_routes.secret_of(event.tenant, event.sender_key)
+        return replace(event, route=replace(event.route, token=self._doorway.vault.seal(event.route.token, whose)))
 
     def _bound_key(self, event: InboundEvent, decision: policy.Decision) -> str | None:
         """Whose bound an event counts against: a person's, a newcomer's until they are one; None for nobody's.

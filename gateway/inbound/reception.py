@@ -33,6 +33,7 @@ from gateway.access.roles import Role
 from gateway.command_line import PLAIN, CommandLine
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.inbound.session_key import session_key
+from gateway.safety.vault import Vault
 from gateway.store import inbox, people
 from gateway.store import pairing as requests
 from gateway.store.engine import Connection
@@ -60,6 +61,7 @@ class Doorway:
 
     agent: str  # whose conversations are begun here
     keys: AccessKeys = field(default_factory=AccessKeys.fresh)
+    vault: Vault = field(default_factory=Vault.fresh)
     tenk: CommandLine = PLAIN
     show: Callable[[str], None] | None = None  # prints for whoever reads the terminal; None where nobody does
     clock_s: Callable[[], float] = time.monotonic

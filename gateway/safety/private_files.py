@@ -15,9 +15,10 @@ from gateway.errors import GatewayError
 
 DATABASE = "tenk.db"
 KEY = "pairing.key"
+SECRETS_KEY = "secrets.key"
 BESIDE_DATABASE = ("-wal", "-shm", "-journal")
 
-NAMES = ("lock", DATABASE, *(DATABASE + end for end in BESIDE_DATABASE), KEY, "control.sock")
+NAMES = ("lock", DATABASE, *(DATABASE + end for end in BESIDE_DATABASE), KEY, SECRETS_KEY, "control.sock")
 """What stands in a home; none of it may be a link."""
 
 WRITABLE_BY_OTHERS = 0o022
@@ -48,6 +49,49 @@ def check_home(home: Path, uid: int | None = None) -> None:
     for name in NAMES:
         if (home / name).is_symlink():
             raise _refuse_link(home / name)
+
+
+def read_private(path: Path) -> bytes:
+    """What a file holds that nobody else can read.
+
+    Raises:
+        GatewayError: it cannot be read, or others can read it too.
+    """
+    try:
+        if path.stat().st_mode & OPEN_TO_OTHERS:
+            raise LaxFile(f"others can read the key {path}; run: chmod 600 {_quote(path)}")
+        return path.read_bytes()
+    except OSError as error:
+        raise GatewayError(f"the key {path} cannot be used: {error.strerror}") from error
+
+
+def write_private(path: Path, content: bytes) -> None:
+    """Put a file of mode 0600 in its place, whole and durable, or leave what was there.
+
+    Raises:
+        GatewayError: it cannot be written.
+    """
+    try:
+        _replace(path, content)
+    except OSError as error:
+        raise GatewayError(f"the key {path} cannot be written: {error.strerror}") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    draft = path.with_name(path.name + ".new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        os.fchmod(descriptor, 0o600)
+        os.write(descriptor, content)
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    draft.replace(path)
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
 
 
 def check_database(path: Path, uid: int | None = None) -> None:

@@ -6,6 +6,7 @@ answer is sent the lane's.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import NoReturn
@@ -13,7 +14,7 @@ from typing import NoReturn
 import structlog
 
 from agent.consent import AskedCall, Consent, Parked, TurnParked
-from agent.ports import LocalCommand, Principal, Summary, TextDelta, TextDiscarded, TurnEvent
+from agent.ports import LocalCommand, Principal, Spent, Summary, TextDelta, TextDiscarded, TurnEvent
 from agent.rungs import Recovered, Rung
 from agent.transcript import (
     EndReason,
@@ -29,7 +30,7 @@ from agent.transcript import (
 from agent.turn_events import TurnEvents
 from agent.turn_figures import turn_figures
 from agent.turn_progress import HistoryShortened, QuestionPut, ToolEnded, TurnFinished
-from channels.base import Channel, Sign
+from channels.base import Channel, SendsMedia, Sign
 from channels.messages import Button
 from gateway.delivery.followed_answer import followers
 from gateway.delivery.growing_answer import LiveOutcome
@@ -37,9 +38,10 @@ from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
-from gateway.sessions.commits import JournalPlace
+from gateway.sessions.commits import CostsBeside, JournalPlace
 from gateway.sessions.condensing import SummaryKeeper
 from gateway.sessions.deps import SessionContext, TurnDeps
+from gateway.sessions.made_files import made_files
 from gateway.sessions.parking import ParkedTurn
 from gateway.sessions.questions import is_numbered
 from gateway.sessions.turn import ClaimedTurn
@@ -47,7 +49,7 @@ from gateway.store import approvals, journal
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn
-from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.outbox import MediaRef, OutboxPart, OutboxRow, files_of
 from gateway.store.tables.base import new_id
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
@@ -58,6 +60,14 @@ SPOKEN = (Consent.ALLOWED, Consent.REMEMBERED, Consent.DENIED, Consent.EXPIRED)
 log = structlog.get_logger()
 
 EVENT_FAILPOINTS = {ModelResponded: "response", ToolIntended: "intent", ToolReturned: "result", Steered: "steer"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """What goes with an answer's words."""
+
+    buttons: tuple[Button, ...]
+    files: tuple[MediaRef, ...]
 
 
 class JournaledTurn:
@@ -115,17 +125,17 @@ class JournaledTurn:
         self._note_journaled((event,))
         return event
 
-    async def keep_summary(self, summary: Summary, responses: Sequence[ModelResponded]) -> None:
+    async def keep_summary(self, summary: Summary, responses: Sequence[Spent]) -> None:
         """Let notes stand for the older part of the conversation, in one commit."""
         keeper = SummaryKeeper(self._deps, self._session, self._channel, self._claimed, self._principal.locale)
         await keeper.keep(summary, responses)
         self._watched.publish(HistoryShortened("summary"))
 
-    async def note_cost(self, response: ModelResponded) -> None:
+    async def note_cost(self, response: Spent) -> None:
         """Count what a model call cost that is no step of the turn."""
         fence, turn, clock = self._session.fence, self._turn, self._deps.clock
         await self._deps.store.write(
-            partial(commits.note_cost, fence=fence, turn=turn, responses=(response,), clock=clock)
+            partial(commits.note_cost, fence=fence, turn=turn, costs=CostsBeside((response,)), clock=clock)
         )
 
     async def whole_result(self, handle: str) -> str | None:
@@ -133,6 +143,10 @@ class JournaledTurn:
         turn = self._turn
         look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
         return await self._deps.store.read(look)
+
+    async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The bytes of pictures of this conversation, as far as they are kept."""
+        return await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
 
     def steering_waits(self) -> bool:
         """True if a queued message can steer this turn."""
@@ -184,7 +198,7 @@ class JournaledTurn:
                 raise TurnParked
             settled = await self._live.settle()
             approval = self._approval(ask)
-            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s)
+            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s, ask.backfilled)
             said = self._deps.questions.message(self._channel, self._claimed, self._principal, ask, approval)
             parts = to_parts(
                 self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing
@@ -228,14 +242,15 @@ class JournaledTurn:
             return False
         settled = await self._live.settle()
         ended = (*self.events, *([response] if response else []), TurnEnded(reason, text))
-        buttons = self._deps.replies.buttons(self._channel, self._turn, ended)
-        look = partial(self._last_look, reason, text, settled, buttons)
+        said = _Said(self._deps.replies.buttons(self._channel, self._turn, ended), await self._made_files(reason))
+        look = partial(self._last_look, reason, text, settled, said)
         text, parts = await self._deps.delivery.long_texts.run(len(text), look)
         note = text if text == self._nothing_left() else self._deps.clean(note).strip()
         if reason is EndReason.COMPLETED and self.steering_waits():
             self._live.resume()
             return False
         await self._end(TurnEnded(reason, text, note, busy_s), response, parts)
+        self._live.show_wait(busy_s)
         return True
 
     def progress(self, event: TurnEvent) -> None:
@@ -265,8 +280,17 @@ class JournaledTurn:
         """Wait for the reason to end."""
         return await asyncio.shield(self._stop)
 
+    async def _made_files(self, reason: EndReason) -> tuple[MediaRef, ...]:
+        """What the tools of this turn made to go with its answer, and is kept."""
+        named = made_files(self.events) if reason is EndReason.COMPLETED else ()
+        if not named or not isinstance(self._channel, SendsMedia):
+            return ()
+        ids = [file.blob for file in named]
+        kept = await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
+        return tuple(file for file in named if file.blob in kept)
+
     def _last_look(
-        self, reason: EndReason, text: str, settled: LiveOutcome, buttons: tuple[Button, ...]
+        self, reason: EndReason, text: str, settled: LiveOutcome, beside: "_Said"
     ) -> tuple[str, list[OutboxPart]]:
         """What a person is told, and the parts that tell it. Pure: it may run in a thread."""
         locale = self._principal.locale
@@ -280,7 +304,7 @@ class JournaledTurn:
         if not text:
             return "", []
         turn = self._turn
-        pieces = settled.pages.all_of(text)
+        pieces, buttons = settled.pages.all_of(text), beside.buttons
         if text == nothing_left or not pieces:
             pieces, buttons = settled.pages.all_of(nothing_left), ()
         said = OutboundMessage(
@@ -290,6 +314,7 @@ class JournaledTurn:
             turn.reply_to,
             reply_route_of=self._claimed.answers,
             buttons=buttons,
+            media=beside.files,
             locale=locale,
         )
         return text, to_parts(self._channel, said, pieces=pieces, standing=settled.standing)
@@ -327,7 +352,7 @@ class JournaledTurn:
         self._note_journaled(events)
         self._live.clear_sign()
         series(TURNS, reason.value).inc()
-        duration_s = (self._deps.clock() - self._turn.started_at).total_seconds()
+        duration_s = self._claimed.time_since_start(self._deps.clock()).total_seconds()
         TURN_SECONDS.observe(duration_s)
         log.info("turn_ended", reason=reason.value, duration_s=round(duration_s, 3), **turn_figures(self.events))
 

@@ -7,7 +7,7 @@ the press.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
@@ -23,7 +23,7 @@ from channels.messages import Button, ButtonPressed, CommandInvoked, InboundEven
 from gateway.access.buttons import Meant, SealedButtons, Void, short_id
 from gateway.commands.base import AnswerApproval, ApprovalAnswered, Reply, SaySuggested
 from gateway.commands.decisions import SAY, VOID, Decision
-from gateway.store import approvals, inbox, journal
+from gateway.store import approvals, inbox, journal, reply_routes
 from gateway.store.engine import Connection
 from gateway.store.inbox import InboxRow, NewRow
 from gateway.store.journal import TurnRow
@@ -109,7 +109,11 @@ def take_press(connection: Connection, row: InboxRow, reply: SaySuggested, talk:
         return None
     event = _to_event(row.event, replies[reply.index].words, f"reply:{reply.turn_id}", talk)
     id_ = inbox.admit(connection, NewRow(event, row.user_id, row.session_key), row.admitted_at)
-    return None if id_ is None else InboxRow(id_, row.tenant, row.session_key, row.user_id, event, row.admitted_at)
+    if id_ is None:
+        return None
+    if isinstance(event, CommandInvoked):
+        reply_routes.copy_route(connection, row.id, id_)
+    return InboxRow(id_, row.tenant, row.session_key, row.user_id, event, row.admitted_at)
 
 
 def _to_event(pressed: ButtonPressed, words: str, event_id: str, talk: str) -> InboundEvent:
@@ -118,7 +122,7 @@ def _to_event(pressed: ButtonPressed, words: str, event_id: str, talk: str) -> I
         return CommandInvoked(
             event_id=event_id, address=pressed.address, sender=pressed.sender, received_at=pressed.received_at,
             tenant=pressed.tenant, name=talk, arguments=words, kind=pressed.kind, locale=pressed.locale,
-            route=pressed.route,
+            route=replace(pressed.route, token=""),
         )  # fmt: skip
     return InboundMessage(
         event_id=event_id, address=pressed.address, sender=pressed.sender, received_at=pressed.received_at,

@@ -4,6 +4,7 @@ It starts no turn and runs no command itself. Sessions are made when they are fi
 """
 
 import asyncio
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -91,6 +92,12 @@ class Router:
             held = self._sessions[where] = Session(self._deps, tenant, key, self._tasks)
         return held
 
+    def forget(self, tenant: str, keys: Collection[str]) -> None:
+        """Let these sessions remember nothing that the store does not."""
+        for where, held in self._sessions.items():
+            if where[0] == tenant and where[1] in keys:
+                held.conversation.forget()
+
     def waiting(self, key: str, tenant: str = "default") -> int:
         """How many messages of a session wait."""
         held = self._sessions.get((tenant, key))
@@ -125,7 +132,7 @@ class Router:
         session = self.session(row.tenant, row.session_key)
         if isinstance(event, MessageDeleted):
             await self._take_back(session, row, event.message_id)
-        elif is_missed(row.admitted_at, self._deps.turns.clock(), self._deps.config):
+        elif is_missed(self._deps.turns.clock() - row.admitted_at, self._deps.config):
             self._commands.offer(session, row)
         elif isinstance(event, InboundMessage) and event.edited:
             await self._apply_edit(session, row, event.message_id)

@@ -6,7 +6,8 @@ waiting in the same commit. Who may answer, and how they are asked, is decided e
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -65,6 +66,13 @@ def pending(connection: sa.Connection, turn_id: str) -> Approval | None:
     return None if row is None else _read(row)
 
 
+def waiting_time(connection: sa.Connection, turn_id: str) -> timedelta:
+    """How long a turn has waited for its person's word, all told; what it waits for now is not in it."""
+    asked = sa.select(approvals.c.asked_at, approvals.c.answered_at).where(approvals.c.turn_id == turn_id)
+    over = connection.execute(asked.where(approvals.c.answered_at.is_not(None)))
+    return sum((answered_at - asked_at for asked_at, answered_at in over), timedelta())
+
+
 def settle(connection: sa.Connection, approval: Approval, state: Consent, now: datetime) -> bool:
     """End a question; False where it had ended. Its turn waits no more, and what is to be remembered is."""
     still = (approvals.c.id == approval.id, approvals.c.state == Consent.PENDING)
@@ -88,6 +96,16 @@ def withdraw_session(connection: sa.Connection, tenant: str, key: str, now: date
     )
     if user_id is not None:
         parked = parked.where(turns.c.user_id == user_id)
+    return _withdraw(connection, parked, now)
+
+
+def withdraw_person(connection: sa.Connection, user_id: str, now: datetime) -> list[str]:
+    """As `withdraw_session`, of one person wherever they were asked."""
+    parked = sa.select(turns.c.id).where(turns.c.end_reason.is_(None), turns.c.parked_at.is_not(None))
+    return _withdraw(connection, parked.where(turns.c.user_id == user_id), now)
+
+
+def _withdraw(connection: sa.Connection, parked: "sa.Select[Any]", now: datetime) -> list[str]:
     ids = list(connection.execute(parked).scalars())
     for turn_id in ids:
         waits = pending(connection, turn_id)

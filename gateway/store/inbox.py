@@ -5,7 +5,7 @@ Plain functions over a connection, the same on every engine; when they run is th
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 
@@ -93,7 +93,7 @@ def admit(connection: sa.Connection, row: NewRow, now: datetime) -> int | None:
         note_outcome(connection, row.outcome, 1)
     if row.outcome is Outcome.CONTEXT:
         retention.forget_older(connection, inserted)
-    if (route := route_of(event)) is not None:
+    if (route := route_of(event)) is not None and route.token:
         reply_routes.add_route(connection, event.tenant, inserted, route)
     return int(inserted)
 
@@ -102,7 +102,14 @@ def _payload(row: NewRow) -> str:
     """The event; nothing of it where it is refused, from nobody we know, or not to be kept: then only its key is."""
     if not row.kept or row.outcome is Outcome.REFUSED or (row.outcome is not None and row.user_id is None):
         return retention.NOTHING
-    return INBOUND_EVENT.dump_json(row.event).decode()
+    return INBOUND_EVENT.dump_json(_without_token(row.event)).decode()
+
+
+def _without_token(event: InboundEvent) -> InboundEvent:
+    """The event as its row has it: the token of its own way stands in `reply_routes` alone."""
+    if isinstance(event, ButtonPressed | CommandInvoked) and event.route is not None:
+        return replace(event, route=replace(event.route, token=""))
+    return event
 
 
 def route_of(event: InboundEvent) -> Route | None:
@@ -341,6 +348,16 @@ def clear_claimed(
     return rows
 
 
+def clear_person(connection: sa.Connection, user_id: str, before_id: int, now: datetime, why: str) -> None:
+    """Clear whatever waits of one person before a given row, in any session, and record that the rest was stopped."""
+    open_rows = sa.update(inbox).where(inbox.c.user_id == user_id, inbox.c.id < before_id, inbox.c.outcome.is_(None))
+    note_outcome(
+        connection,
+        Outcome.CLEARED,
+        connection.execute(open_rows.values(outcome=Outcome.CLEARED, detail=why, done_at=now)).rowcount,
+    )
+
+
 def is_settled(connection: sa.Connection, id_: int) -> bool:
     """Whether a row has its outcome."""
     return connection.execute(sa.select(inbox.c.outcome).where(inbox.c.id == id_)).scalar() is not None
@@ -353,7 +370,7 @@ def redact(connection: sa.Connection, id_: int) -> None:
 
 def reopen(connection: sa.Connection, id_: int, event: InboundEvent, user_id: str, session_key: str | None) -> None:
     """Take a row that was just refused after all: its sender was let in a moment before."""
-    payload = INBOUND_EVENT.dump_json(event).decode()
+    payload = INBOUND_EVENT.dump_json(_without_token(event)).decode()
     connection.execute(
         sa.update(inbox)
         .where(inbox.c.id == id_)

@@ -20,6 +20,7 @@ from agent.transcript import (
     EndReason,
     JournalEvent,
     ModelResponded,
+    Steered,
     ToolResultRewritten,
     ToolReturned,
     TurnStarted,
@@ -28,7 +29,7 @@ from channels.messages import Address
 from gateway.store import crashes
 from gateway.store.dialect import insert_new
 from gateway.store.tables.base import new_id
-from gateway.store.tables.turns import SHARDS, events, sessions, shards, turns, usage
+from gateway.store.tables.turns import SHARDS, blobs, events, sessions, shards, turns, usage
 
 JOURNAL_VERSION = 1
 RESULT_KINDS = ("tool_returned", "tool_result_rewritten")
@@ -120,16 +121,17 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
     last_seq = {row.turn_id: row.seq for row in rows}
     owners = _ended_owners(connection, by_turn)
     ended = sorted(owners, key=last_seq.__getitem__)  # one that waited ended behind those that ran meanwhile
-    past = tuple(PastTurn(owners[id_], tuple(by_turn[id_]), id_) for id_ in ended)
+    past = tuple(PastTurn(owners[id_][0], tuple(by_turn[id_]), id_, owners[id_][1]) for id_ in ended)
     return SessionState(found.id, found.generation, found.mode, next_seq, past)
 
 
-def _ended_owners(connection: sa.Connection, turn_ids: Collection[str]) -> dict[str, str]:
-    """Whom each of these turns acted for, as far as it has ended."""
+def _ended_owners(connection: sa.Connection, turn_ids: Collection[str]) -> dict[str, tuple[str, datetime]]:
+    """Whom each of these turns acted for and when it ended, as far as it has."""
     if not turn_ids:
         return {}
-    query = sa.select(turns.c.id, turns.c.user_id).where(turns.c.id.in_(turn_ids), turns.c.end_reason.is_not(None))
-    return {row.id: row.user_id for row in connection.execute(query)}
+    ended = turns.c.id.in_(turn_ids), turns.c.end_reason.is_not(None)
+    query = sa.select(turns.c.id, turns.c.user_id, turns.c.ended_at).where(*ended)
+    return {row.id: (row.user_id, row.ended_at) for row in connection.execute(query)}
 
 
 def open_session(
@@ -229,7 +231,8 @@ def end_turn(connection: sa.Connection, turn_id: str, reason: EndReason, now: da
 def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[JournalEvent], now: datetime) -> None:
     """Append events to the journal of a turn, from `seq` on. The same events at the same place change nothing.
 
-    Of each kind there is one a call, but for what is made of its result: that may be rewritten again.
+    Of each kind there is one a call, but for what is made of its result: that may be rewritten again. Pictures that are
+    named in it are kept from now on as long as it is.
     """
     rows = [
         {
@@ -248,6 +251,9 @@ def append(connection: sa.Connection, turn: TurnRow, seq: int, added: Sequence[J
     ]
     if rows:
         connection.execute(insert_new(connection, events), rows)
+    said = [item for event in added if isinstance(event, TurnStarted | Steered) for item in event.items]
+    if pictures := [picture.id for item in said for picture in item.pictures if picture.id]:
+        connection.execute(sa.update(blobs).where(blobs.c.id.in_(pictures)).values(turn_id=turn.id))
 
 
 def whole_result(connection: sa.Connection, session_id: str, user_id: str, call_key: str) -> str | None:
@@ -346,6 +352,6 @@ def note_usage(
 
 
 def step_beside(connection: sa.Connection, turn_id: str) -> int:
-    """A number below 0 for the cost of a call that is no step of the turn; none was given before."""
+    """The number below 0 for the next cost of a call that is no step of the turn."""
     lowest = connection.execute(sa.select(sa.func.min(usage.c.step)).where(usage.c.turn_id == turn_id)).scalar()
     return min(0, int(lowest or 0)) - 1

@@ -60,6 +60,7 @@ class MediaRef:
     name: str
     mime: str
     blob: str  # id in the table `blobs`, see `put_file`
+    description: str = ""  # in words, for who does not see it
 
 
 _BUTTONS: TypeAdapter[tuple[Button, ...]] = TypeAdapter(tuple[Button, ...])
@@ -230,6 +231,11 @@ def parked_lanes(connection: sa.Connection) -> list[str]:
     return list(connection.execute(sa.select(parked.c.lane)).scalars())
 
 
+def file_id(key: str) -> str:
+    """The id of the file that the change of this key made."""
+    return "made:" + base64.b32encode(hashlib.sha256(key.encode()).digest()[:15]).decode().lower()
+
+
 def put_file(connection: sa.Connection, tenant: str, id_: str, content: bytes, now: datetime) -> None:
     """Keep a file under an id of the caller's; the same again changes nothing."""
     row = {"id": id_, "tenant_id": tenant, "content": content, "created_at": now}
@@ -238,4 +244,10 @@ def put_file(connection: sa.Connection, tenant: str, id_: str, content: bytes, n
 
 def file_of(connection: sa.Connection, id_: str) -> bytes | None:
     """The content; None where it is not kept any more."""
-    return connection.execute(sa.select(blobs.c.content).where(blobs.c.id == id_)).scalar()
+    return files_of(connection, [id_]).get(id_)
+
+
+def files_of(connection: sa.Connection, ids: Sequence[str]) -> dict[str, bytes]:
+    """The content of each of these that is still kept."""
+    rows = connection.execute(sa.select(blobs.c.id, blobs.c.content).where(blobs.c.id.in_(ids)))
+    return {row.id: row.content for row in rows}

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from gateway.store.outbox import IS_OPEN
 from gateway.store.tables.people import audit
 from gateway.store.tables.traffic import inbox, outbox, reply_routes
-from gateway.store.tables.turns import approvals, blobs, events, summaries, turns, usage
+from gateway.store.tables.turns import approvals, blobs, budget_use, events, summaries, turns, usage
 
 NOTHING = ""
 """The payload of a row of which nothing is kept."""
@@ -77,12 +77,13 @@ def take_outbox(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_turns(connection: sa.Connection, before: datetime) -> int:
-    """Turns that ended before then, with their journal: their conversation is not remembered any more."""
+    """Turns that ended before then, with their journal and pictures: their conversation is not remembered any more."""
     query = sa.select(turns.c.id).where(turns.c.ended_at < before).order_by(turns.c.ended_at).limit(TURNS_BATCH)
     ids = list(connection.execute(query).scalars())
     connection.execute(sa.delete(summaries).where(summaries.c.kept_at < before))
     connection.execute(sa.delete(events).where(events.c.turn_id.in_(ids)))
     connection.execute(sa.delete(approvals).where(approvals.c.turn_id.in_(ids)))
+    connection.execute(sa.delete(blobs).where(blobs.c.turn_id.in_(ids)))
     connection.execute(sa.delete(turns).where(turns.c.id.in_(ids)))
     return len(ids)
 
@@ -94,6 +95,15 @@ def take_usage(connection: sa.Connection, before: datetime) -> int:
     return len(ids)
 
 
+def take_budgets(connection: sa.Connection, before: datetime) -> int:
+    """What was used of caps, last before then."""
+    use = budget_use.c
+    old = sa.select(use.tenant_id, use.scope, use.key, use.day).where(use.at < before).order_by(use.at).limit(BATCH)
+    rows = [tuple(row) for row in connection.execute(old)]
+    connection.execute(sa.delete(budget_use).where(sa.tuple_(use.tenant_id, use.scope, use.key, use.day).in_(rows)))
+    return len(rows)
+
+
 def take_audit(connection: sa.Connection, before: datetime) -> int:
     """Changes of access from before then."""
     ids = _oldest(connection, audit, audit.c.at < before, audit.c.at)
@@ -102,10 +112,19 @@ def take_audit(connection: sa.Connection, before: datetime) -> int:
 
 
 def take_blobs(connection: sa.Connection, before: datetime) -> int:
-    """Files from before then that no open part carries."""
+    """Files from before then that no open part carries and that came with no turn."""
     carried = sa.select(outbox.c.id).where(IS_OPEN, outbox.c.media.contains(blobs.c.id))
-    query = sa.select(blobs.c.id).where(blobs.c.created_at < before, ~carried.exists()).order_by(blobs.c.created_at)
+    of_nobody = blobs.c.turn_id.is_(None), blobs.c.created_at < before, ~carried.exists()
+    query = sa.select(blobs.c.id).where(*of_nobody).order_by(blobs.c.created_at)
     ids = list(connection.execute(query.limit(BATCH)).scalars())
+    connection.execute(sa.delete(blobs).where(blobs.c.id.in_(ids)))
+    return len(ids)
+
+
+def take_pictures(connection: sa.Connection, before: datetime) -> int:
+    """Pictures that came with a turn from before then; in a conversation words stand for them."""
+    query = sa.select(blobs.c.id).where(blobs.c.turn_id.is_not(None), blobs.c.created_at < before)
+    ids = list(connection.execute(query.order_by(blobs.c.created_at).limit(BATCH)).scalars())
     connection.execute(sa.delete(blobs).where(blobs.c.id.in_(ids)))
     return len(ids)
 

@@ -13,8 +13,9 @@ from agent.coach.offline import OfflineCoach
 from agent.coach.request_view import listen
 from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
-from agent.context import compaction, layers, sections, sizes
+from agent.context import compaction, layers, sections, sizes, weight
 from agent.encoded_pieces import EncodedPieces
+from agent.journal import open_calls
 from agent.language import escape, language_of
 from agent.models import (
     anthropic_answer,
@@ -24,6 +25,7 @@ from agent.models import (
     json_bodies,
     openai_format,
     prompted_tools,
+    served,
 )
 from agent.models.sse import EventParser
 from agent.permissions.judge import read_judgement
@@ -45,7 +47,6 @@ from agent.transcript import (
     TurnStarted,
     UserItem,
     fold,
-    open_calls,
 )
 from agent.wellformed import clean, well_formed
 from gateway.texts import HARNESS
@@ -178,8 +179,17 @@ def answered(text: str) -> None:
 def refused(text: str) -> None:
     """An error's body, and one inside a stream."""
     failures.from_answer(500, {"Retry-After": text}, text, NOW, "sk-secret")
-    failures.from_answer(429, {}, text, NOW, "sk-secret")
     failures.from_error({"message": text, "code": text}, "sk-secret")
+    problem = failures.from_answer(400, {}, text, NOW, "sk-secret")
+    failures.refuses_tools(problem)
+    failures.refused_field(problem)
+
+
+def served_list(text: str) -> None:
+    """What a server of one's own says of its models, and a name that an operator wrote."""
+    server = served.read_models({"data": [{"id": text[:1000]}, {"id": "b"}]})
+    server.advice(text[:1000] if server.lacks(text) else "b")
+    served.read_show(server.models[0], {"parameters": text, "model_info": {text: 1}}, {"models": [{"name": text}]})
 
 
 async def _nothing(_context: object, _arguments: object) -> None:
@@ -257,6 +267,7 @@ def prompted(text: str) -> None:
     for sent in (kept, replace(kept, items=items[1:])):
         json_bodies.encode_request(sent, lambda asked: anthropic_format.request_body(asked, "m", ModelConfig()))
     sizes.estimate_tokens(layers.trim_history(items, 100, 1000))
+    weight.features_of(items, [UserItem(text, data=text)])
     layers.blank_old_results(items)
     layers.drop_results(items, layers.largest_results(items, len(text)))
     layers.collapse_steps(items, 1)
@@ -334,6 +345,7 @@ ENTRIES: dict[str, Entry] = {
     "agent.models.prompted_tools:read_calls": Entry(prompted_calls),
     "agent.models.sse:EventParser": Entry(events),
     "agent.models.failures:from_answer": Entry(refused),
+    "agent.models.served:read_show": Entry(served_list),
     "agent.responses:classify": Entry(classified),
     "agent.responses:with_own_ids": Entry(with_own_ids),
     "agent.answers:with_note": Entry(
@@ -354,6 +366,11 @@ ENTRIES: dict[str, Entry] = {
 
 EXCUSED: dict[str, str] = {
     "agent.hooks.": "the operator's own hooks: their names, their patterns, and what they print",
+    "agent.answers:pictures_text": "loops over what was said in one turn, and before it, and never looks at a word",
+    "agent.encoded_pieces:EncodedPieces.lacks": "as `EncodedPieces.of`, over the items that have pictures",
+    "agent.models.seeing:_load": "loops over the items of a request that have pictures, 20 of them at most",
+    "agent.models.seeing:_without_lost": "loops over the pictures of one message",
+    "agent.models.server_look": "loops over the models of a list that `served` has read",
     "agent.journal:whole_result": "compares the key of a call with those of a turn, and no more",
     "agent.context.compaction:condense": "puts what a hook says beside our own instructions, once a summary",
     **COACH_EXCUSED,
@@ -373,6 +390,7 @@ EXCUSED: dict[str, str] = {
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.context.history:_remember": "loops over the turns that are kept",
     "agent.context.history:remember": "loops over the turns that are kept, by their ids",
+    "agent.context.history:kept_whole": "as `remember`, and by their times",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
     "agent.recoveries:Recoveries._discard": "counts what one model call gathered",

@@ -13,6 +13,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.message_parts import OutboundMessage, recovered_mark, to_parts
 from gateway.delivery.pacing import Pacer
+from gateway.safety.vault import Vault
 from gateway.store import outbox
 from gateway.store.tables.traffic import outbox as outbox_table
 from tests.contract.channel_rig import Rig, Trouble
@@ -47,8 +48,9 @@ async def delivering(rig: Rig, after: timedelta) -> AsyncIterator[Delivery]:
     async with asyncio.TaskGroup() as lanes:
         tasks = Lanes(lanes)
         delivery = Delivery(
-            rig.store, One(rig.channel), DeliveryConfig(), lambda: BEGAN + after, lambda _ref, text: text, tasks
-        )
+            rig.store, One(rig.channel), DeliveryConfig(), lambda: BEGAN + after, lambda _ref, text: text, tasks,
+            Vault.fresh(),
+        )  # fmt: skip
         await delivery.recover()
         yield delivery
         tasks.cancel()

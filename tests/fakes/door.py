@@ -61,7 +61,7 @@ class Door:
 
     def under(self, access: AccessConfig) -> None:
         """Begin anew with these rules."""
-        doorway = Doorway("coach", KEYS, show=self.terminal.append, clock_s=self.seconds)
+        doorway = Doorway("coach", KEYS, self.spine.vault, show=self.terminal.append, clock_s=self.seconds)
         self.intake = Intake(
             self.spine.store, access, self.snapshot, self.spine.delivery, self, lambda _key: 0,
             lambda: self.spine.now, doorway,

@@ -1,8 +1,8 @@
 """The gateway's own parts over a real store, between a channel and a model in memory; can be killed and begun again."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -27,6 +27,7 @@ from gateway.delivery.config import DeliveryConfig
 from gateway.inbound.session_key import session_key
 from gateway.product import AgentProduct
 from gateway.safety.guard import GuardConfig, InputGuard
+from gateway.safety.vault import Vault
 from gateway.sessions.config import SessionsConfig
 from gateway.sessions.user_items import UserItemBuilder
 from gateway.store import inbox, journal
@@ -34,12 +35,11 @@ from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Store
 from gateway.store.inbox import InboxRow, NewRow
 from gateway.store.people import Person
-from gateway.store.sqlite import SqliteEngine
 from gateway.store.tables.traffic import inbox as inbox_table
-from gateway.store.writer import Job, Outcome
 from gateway.supervision import Faults, Supervised
 from gateway.wiring import RuntimeDeps, build, command_table
 from tests.fakes.chat import FakeChannel, FakeChannels
+from tests.fakes.fresh_database import QuickStore, WatchedEngine, copy_fresh
 from tests.fakes.strict_transcripts import flaws_in_items
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -53,44 +53,10 @@ IDLE_TICKS = 40
 T = TypeVar("T")
 
 
-class WatchedEngine(SqliteEngine):
-    """A database that forgets at power loss, is fast for it, and knows whether anything is under way in it."""
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(path, synchronous="OFF")
-        self.under_way = 0
-        self.begun = 0
-
-    async def commit(self, jobs: Sequence[Job[Any]]) -> list[Outcome]:
-        """As the port says."""
-        with self._counted():
-            return await super().commit(jobs)
-
-    async def read(self, query: Callable[[sa.Connection], T]) -> T:
-        """As the port says."""
-        with self._counted():
-            return await super().read(query)
-
-    @contextmanager
-    def _counted(self) -> Iterator[None]:
-        self.begun += 1
-        self.under_way += 1
-        try:
-            yield
-        finally:
-            self.under_way -= 1
-
-
-class QuickStore(Store):
-    """A store over one."""
-
-    def __init__(self, engine: WatchedEngine) -> None:
-        super().__init__(engine)
-        self.engine = engine
-
-
 async def quick_store(path: Path) -> QuickStore:
-    """A store that forgets at power loss and is fast for it."""
+    """A store that forgets at power loss and is fast for it; a copy of a fresh one where there is none."""
+    if not path.exists():
+        await copy_fresh(path)
     return await QuickStore(WatchedEngine(path)).start()
 
 
@@ -181,18 +147,18 @@ class Spine:
     now: datetime = NOON
     clock: Callable[[], datetime] | None = None  # None: `now`, which stands until it is moved
     decisions: Mapping[str, Decision] = field(default_factory=dict)
+    vault: Vault = field(default_factory=Vault.fresh)
     buttons: SealedButtons = field(default_factory=lambda: SealedButtons(bytes(32)))
     more_commands: tuple[Command, ...] = ()
     pause: Callable[[float], Awaitable[None]] = asyncio.sleep  # of those who are suspected
 
     def __post_init__(self) -> None:
         self.channels = FakeChannels(self.channel)
-        self._said = 0
         self.faults = Faults()
         self.breaks = False  # whether something is to break; else whatever does fails the test
         self.rested_s: list[float] = []
         self.rested = asyncio.Event()  # set: what broke is tried again
-        self._epoch = 0
+        self._said = self._epoch = 0
         self._main: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------ life
@@ -245,15 +211,11 @@ class Spine:
                 people=self.people,
                 tasks=tasks,
                 epoch=epoch,
-                clock=clock,
-                dates=clock,
-                buttons=self.buttons,
+                clock=clock, dates=clock, buttons=self.buttons, vault=self.vault,
                 reveal=lambda _ref, text: text,
                 decisions=lambda _delivery, _bus: self.decisions,
-                clean=self.clean,
-                reader=self.reader,
-                sleep=self.pause,
-            )
+                clean=self.clean, reader=self.reader, sleep=self.pause,
+            )  # fmt: skip
             runtime = build(deps, command_table(product, self.store))
             self.delivery, self.bus, self.router = runtime.delivery, runtime.bus, runtime.router
             self.commands, self.parking = runtime.commands, runtime.parking
@@ -358,6 +320,8 @@ class Spine:
             while idle < IDLE_TICKS:
                 self.check()
                 await asyncio.sleep(0)
+                if engine.under_way:
+                    await engine.at_rest.wait()
                 still = engine.under_way == 0 and engine.begun == begun
                 idle, begun = (idle + 1 if still else 0), engine.begun
 

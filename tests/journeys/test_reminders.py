@@ -6,9 +6,12 @@ from tests.journeys.house import house
 
 DUE = "UPDATE reminders SET next_at = next_at - 86400000000, next_day = date(next_day, '-1 day')"
 
+MISSED = """UPDATE reminders SET next_at = next_at - 259200000000, day = date(day, '-3 day'),
+    next_day = date(next_day, '-3 day') WHERE day IS NOT NULL"""
+
 
 async def test_a_reminder_is_said_in_the_chat_it_was_asked_for_in(tmp_path: Path) -> None:
-    """By the running gateway's own scheduler; of a slot that has come, once."""
+    """By the running gateway's own scheduler; of a slot that has come, once. A day missed is owned up to."""
     async with house(tmp_path, model=None) as here:
         at = (await here.rows("SELECT strftime('%H:%M', 'now', '-2 minutes') AS at"))[0]["at"]
         here.sim.say(1, f"/remind {at} guitar")
@@ -20,3 +23,9 @@ async def test_a_reminder_is_said_in_the_chat_it_was_asked_for_in(tmp_path: Path
             "SELECT kind, outcome FROM inbox WHERE kind = 'system'"
         )
         assert 1 == sum("⏰" in text and "guitar." in text for text in here.texts(1))
+        day = (await here.rows("SELECT date('now', '+2 days') AS day"))[0]["day"]
+        here.sim.say(1, f"/remind {day} {at} concert")
+        await here.told(1, f"at {at} (concert)")
+        await here.store.write(lambda connection: connection.exec_driver_sql(MISSED))
+        await here.told(1, "I missed it: I was to remind you")
+        assert [] == await here.rows("SELECT id FROM reminders WHERE day IS NOT NULL")

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from agent.coach.durations import find_duration
 from agent.coach.understanding.amounts import read_number
-from agent.coach.understanding.words import Word
+from agent.coach.understanding.words import Word, words_of
 
 _FROM = frozenset({"from", "between", "de", "desde", "entre"})
 _TO = frozenset(["to", "till", "until", "til", "a", "hasta", "and", "y", "-", "–", "—"])
@@ -164,3 +165,21 @@ def _same_half(start: Clock, stop: Clock) -> tuple[int, int]:
     elif start.is_certain and not stop.is_certain and last <= first:
         last += HALF_DAY
     return first, last
+
+
+MAX_LINE_CHARS = 4_000
+
+
+def spell_range(text: str) -> str:
+    """A log line with what lies between two times as a duration: "from 7 to 8:30 guitar" is "90m guitar".
+
+    Where a duration is said beside the times, that one counts.
+    """
+    duration, words = find_duration(text[:MAX_LINE_CHARS]), words_of(text[:MAX_LINE_CHARS])
+    for at, word in enumerate(words):
+        between = read_clock_range(words, at)
+        if between is not None and between.is_clear:
+            end = words[between.end - 1].end
+            if duration is None or word.start <= duration.start < end:
+                return f"{text[: word.start]}{between.minutes}m{text[end:]}"
+    return text

@@ -102,6 +102,7 @@ const HANDLERS = {
   reaction: (frame) => change(frame.message, { sign: frame.sign }),
   buttons: (frame) => change(frame.message, { buttons: frame.buttons }),
   typing: (frame) => view.type(frame.for_s),
+  busy: (frame) => view.wait(frame.for_s),
   commands: (frame) => (commands = frame.commands),
   taken(frame) {
     store.taken(frame.ids);
@@ -134,7 +135,7 @@ function change(id, fields) {
 function say(words) {
   words = words.trim();
   if (!words) return;
-  const frame = { type: "say", id: newId(), text: words };
+  const frame = { type: "say", id: newId(), text: words, zone: Intl.DateTimeFormat().resolvedOptions().timeZone || "" };
   view.show(store.put({ type: "said", id: frame.id, text: words, at: new Date().toISOString(), unsent: true }));
   submitFrame(frame);
 }

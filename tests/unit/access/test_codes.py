@@ -94,7 +94,7 @@ def test_the_key_is_made_once_for_the_owner_alone(tmp_path: Path) -> None:
 
 def test_a_draft_left_by_a_crash_is_written_over(tmp_path: Path) -> None:
     """A key exists under its name only when it is whole."""
-    (tmp_path / "pairing.new").write_bytes(b"half")
+    (tmp_path / "pairing.key.new").write_bytes(b"half")
     assert 32 == len(load_key(tmp_path))
 
 
@@ -119,5 +119,5 @@ def test_a46_a_damaged_key_stops_the_start_and_is_not_replaced(tmp_path: Path, c
 
 def test_a_home_that_is_not_there_is_a_clear_error(tmp_path: Path) -> None:
     """No stack trace for a missing directory."""
-    with pytest.raises(GatewayError, match="pairing key"):
+    with pytest.raises(GatewayError, match=r"pairing\.key cannot be written"):
         load_key(tmp_path / "nowhere")

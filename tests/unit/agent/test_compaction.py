@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -13,8 +14,9 @@ from agent.context.layers import blank_old_results, collapse_steps, drop_results
 from agent.context.sizes import Calibration, WindowRoom, estimate_tokens
 from agent.errors import FailureKind
 from agent.loop import run_turn
+from agent.models.chain import Chain
 from agent.models.scripted import ScriptedModel, calls
-from agent.ports import ModelFailure, Summary
+from agent.ports import ModelFailure, Summary, TextDelta
 from agent.transcript import (
     AssistantItem,
     EndReason,
@@ -28,7 +30,7 @@ from agent.transcript import (
     fold,
 )
 from tests.fakes.agents import a_tool, an_agent, double
-from tests.fakes.turn_port import Died, FakeTurnPort, a_turn
+from tests.fakes.turn_port import NOW, Died, FakeTurnPort, a_turn
 from tests.unit.agent.test_transcript import refuse
 
 WINDOW = 8_000
@@ -127,11 +129,12 @@ def test_thresholds_are_in_tokens_of_a_large_window_and_in_shares_of_a_small_one
 def test_a_provider_that_counts_more_makes_estimates_larger_and_never_smaller():
     """What is cached may be left out of its count."""
     calibration = Calibration()
-    calibration.note(1_000, 100)
-    assert 1_000 == calibration.tokens(1_000)
+    calibration.note("one", 1_000, 100)
+    assert 1_000 == calibration.tokens("one", 1_000)
     for _ in range(10):
-        calibration.note(1_000, 2_000)
-    assert 1_990 <= calibration.tokens(1_000) <= 2_000
+        calibration.note("one", 1_000, 2_000)
+    assert 1_990 <= calibration.tokens("one", 1_000) <= 2_000
+    assert 1_000 == calibration.tokens("another", 1_000)
 
 
 class TestWithinATurn:
@@ -178,6 +181,49 @@ class TestWithinATurn:
         assert EndReason.COMPLETED is await run_turn(going_on(port), port, agent)
         assert port.summaries[0][0].left_out > 20
 
+    @pytest.mark.parametrize("heard", [True, False])
+    async def test_a_stop_while_notes_are_made_loses_no_cost(self, heard):
+        """What was paid for is counted: whole responses, and about what was heard of the one that was cut."""
+        port = FakeTurnPort()
+
+        class Stopped(Noting):
+            async def respond(self, request, on_event):
+                if not self.condensing:
+                    return await super().respond(request, on_event)
+                if heard:
+                    on_event(TextDelta("Ana plays"))
+                port.stop()
+                return await asyncio.get_running_loop().create_future()
+
+        model = Stopped("Notes.", ["unused"])
+        agent = an_agent(model, context_window_tokens=WINDOW)
+        talk = [*PAST, *(replace(turn, id=f"{turn.id}-b") for turn in PAST)]
+        assert EndReason.STOPPED is await run_turn(going_on(port, talk), port, agent)
+        whole, *cut = port.beside
+        assert isinstance(whole, ModelResponded) and [] == port.summaries
+        assert [True] * heard == [each.estimated and each.input_tokens > 500 and each.output_tokens > 0 for each in cut]
+
+    async def test_what_a_smaller_model_refuses_as_too_long_shrinks_no_other_ones_window(self):
+        """The fallback learns its own size; the first link has all of its room once it is back."""
+
+        class Down(ScriptedModel):
+            async def respond(self, request, on_event):
+                raise ModelFailure(FailureKind.OVERLOADED, "529")
+
+        class Small(Noting):
+            async def respond(self, request, on_event):
+                if request.system is not INSTRUCTIONS and estimate_tokens(request.items) > 4_000:
+                    raise ModelFailure(FailureKind.CONTEXT, "too long")
+                return await super().respond(request, on_event)
+
+        port, calibration = FakeTurnPort(), Calibration()
+        small = Small("Notes.", ["Here."])
+        small.name = "small:one"
+        chain = Chain([Down([], name="big:one"), small])
+        agent = replace(an_agent(chain, context_window_tokens=40_000), calibration=calibration)
+        assert EndReason.COMPLETED is await run_turn(going_on(port), port, agent)
+        assert 1_000 == calibration.tokens("big:one", 1_000) < calibration.tokens("small:one", 1_000)
+
     async def test_a_turn_that_grows_is_condensed_in_its_middle(self):
         """At 75 %: what the person said stays, the older steps become notes, each call keeps its result."""
         wanted = [calls(("double", f'{{"n": {n}}}'), text=f"{n} {CHAT}" * 2) for n in range(20)]
@@ -222,6 +268,23 @@ class TestHistory:
         assert 5 == len(known.history) and ((1, "turn-18"), (3, "turn-19")) == known.starts
         gone = remember(PAST[10:], "u1", Summary("Notes.", "turn-2"))
         assert 21 == len(gone.history)
+
+    @pytest.mark.parametrize("asks", ["parked", "meanwhile", "after"])
+    def test_what_ran_while_a_turn_waited_is_not_cut_off_by_its_summary(self, asks):
+        """It condensed what was before it and waited for its person while others ran: whoever asks, those are there."""
+
+        def ended(id_, at_s):
+            said = TurnStarted((UserItem(id_),)), TurnEnded(EndReason.COMPLETED, f"{id_} done")
+            return PastTurn("u1", said, id_, NOW + timedelta(seconds=at_s))
+
+        summary = Summary("Notes.", "t-5", 1, condensed=8, kept_at=NOW)
+        past = [ended("t-3", -2), ended("t-4", -1), ended("t-2", 1), ended("t-6", 2)]  # t-2 had waited for longer
+        if asks == "after":
+            past.append(ended("t-5", 3))
+        known = remember(past, "u1", summary, "t-5" if asks == "parked" else "t-7")
+        said = [item.text for item in known.history if isinstance(item, UserItem) and item.text]
+        assert ["t-2", "t-6", *(["t-5"] if asks == "after" else [])] == said
+        assert [id_ for _, id_ in known.starts] == said and summary is known.summary
 
     def test_a_summary_made_within_a_turn_holds_after_it(self):
         """The turn's older steps are gone, what was said and its answer stay."""

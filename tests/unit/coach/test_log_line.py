@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agent.coach.durations import find_duration, find_durations, spell_minutes
 from agent.coach.log_line import LogLine, LogLineError, LogProblem, parse_log
+from agent.coach.understanding.clocks import spell_range
 from tests.fakes.practice_reader import TODAY
 
 SKILLS = ("Guitar", "Bass guitar", "Piano")
@@ -97,6 +98,19 @@ class TestLines:
     def test_a_line_is_read_as_it_is_said(self, text, line):
         """Minutes, a known skill's own spelling or a new name, notes and day."""
         assert line == parse_log(text, TODAY, SKILLS)
+
+    @pytest.mark.parametrize(
+        ("text", "line"),
+        [
+            ("from 7 to 8:30 guitar", LogLine(90, "Guitar", "", TODAY)),
+            ("guitar de 7 a 8:30 escalas", LogLine(90, "Guitar", "escalas", TODAY)),
+            ("yesterday 7:00-8:15 piano", LogLine(75, "Piano", "", YESTERDAY)),
+            ("45m guitar from 7 to 8", LogLine(45, "Guitar", "from 7 to 8", TODAY)),
+        ],
+    )
+    def test_what_lies_between_two_times_is_a_duration(self, text: str, line: LogLine):
+        """Of `/log` too; one that is said counts before it."""
+        assert line == parse_log(spell_range(text), TODAY, SKILLS)
 
     @pytest.mark.parametrize(
         ("said", "day"),

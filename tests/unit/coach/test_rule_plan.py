@@ -58,6 +58,18 @@ class TestFit:
         sessions = sessions_of(await planned(practice))
         assert {30} == {session.minutes for session in sessions}
 
+    async def test_a_high_goal_does_not_double_a_week(self):
+        """A fifth more than they do, whatever they wish for; what is wished for is said to lie further on."""
+        practice = FakePractice()
+        practice.goal = 300
+        for day in range(3, 31, 2):
+            practice.log("Guitar", TODAY - timedelta(days=day), 40)
+        data = await planned(practice, NOW - timedelta(days=2))
+        sessions = sessions_of(data)
+        assert 140 <= sum(session.minutes for session in sessions) <= 168
+        text = plan_text("en", data.journey, data.patterns, data.frame, sessions)
+        assert "Your goal of 5 h a week is further on" in text
+
     async def test_time_is_split_as_they_practise(self):
         """Three quarters guitar, one quarter piano."""
         practice = FakePractice()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gateway.coach.product import COACH
-from gateway.config.settings import ANTHROPIC_DEFAULT, OPENAI_DEFAULT, Settings, load
+from gateway.config.settings import ANTHROPIC_DEFAULT, OPENAI_DEFAULT, OPENAI_ONLY, Settings, load
 from gateway.errors import SettingsError
 from gateway.product import in_force
 
@@ -79,7 +79,8 @@ def test_empty_variables_count_as_not_set(given: Given) -> None:
     [
         ({}, "offline"),
         ({"OPENAI_API_KEY": "key-of-openai"}, OPENAI_DEFAULT),
-        ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, OPENAI_DEFAULT),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}, OPENAI_ONLY),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "OPENAI_API_KEY": "key-of-openai"}, OPENAI_ONLY),
         ({"OPENAI_BASE_URL": "http://127.0.0.1:1/v1", "TENK_MODEL": "openai:llama3"}, "openai:llama3"),
         ({"OPENAI_API_KEY": "key-of-openai", "TENK_MODEL": "offline"}, "offline"),
         ({"ANTHROPIC_API_KEY": "key-of-anthropic"}, ANTHROPIC_DEFAULT),
@@ -115,11 +116,22 @@ def test_the_hint_names_both_providers(given: Given) -> None:
     assert all(name in told for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL"))
 
 
+def test_the_light_model_has_its_providers_key(given: Given) -> None:
+    """As every model beside the first; a name that means nothing is refused where it stands."""
+    both = {"OPENAI_API_KEY": "key-of-openai", "ANTHROPIC_API_KEY": "key-of-anthropic", "TENK_MODEL": "openai:some"}
+    light = given('[model.light]\nname = "anthropic:small"\n', **both).model.light
+    assert light is not None and light.api_key is not None
+    assert "key-of-anthropic" == light.api_key.get_secret_value()
+    told = refusal(given, '[model]\n[model.light]\nname = "small"\n', **both)
+    assert ":3: model.light.name: write offline" in told
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
         ("anthropic:claude", "needs a key; set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL"),
         ("openai", "write offline, anthropic:NAME or openai:NAME (it is 'openai')"),
+        ("anthropic:*", "write offline, anthropic:NAME or openai:NAME"),
         ("openai:", "write offline, anthropic:NAME or openai:NAME"),
         ("gpt", "write offline, anthropic:NAME or openai:NAME"),
         ("openai:some-model", "needs a key; set OPENAI_API_KEY, or OPENAI_BASE_URL"),

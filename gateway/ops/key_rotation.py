@@ -1,0 +1,89 @@
+"""Secrets of the store are brought under the newest key, some at a time, beside everything else that goes on.
+
+A key is dropped only when nothing in the store needs it any more; until the process ends it still opens what is in
+memory.
+"""
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Self
+
+import structlog
+from pydantic import JsonValue, SecretStr
+
+from gateway.safety.private_files import SECRETS_KEY
+from gateway.safety.vault import KEY_BYTES, Vault, id_of, keep_keys, load_keys
+from gateway.store import reply_routes
+from gateway.store.engine import Store
+
+AT_ONCE = 200
+"""Secrets that one commit encrypts anew: 3 ms or so."""
+
+SECRETS = (reply_routes.reseal_some,)
+"""Each table with secrets: brings some behind a place under the newest key."""
+
+log = structlog.get_logger()
+
+
+class KeyRotation:
+    """The keys of a home, and what is sealed with them."""
+
+    def __init__(self, store: Store, home: Path, given: SecretStr | None = None) -> None:
+        """With the keys that the configuration gives, or else those of the home, whose lock the caller holds.
+
+        Raises:
+            GatewayError: they cannot be used.
+        """
+        self._store = store
+        self._home = home
+        self._is_ours = given is None  # else the operator keeps them
+        self._keys = load_keys(home, None if given is None else given.get_secret_value())
+        self.vault = Vault(self._keys)
+
+    async def begin(self) -> Self:
+        """As `reseal`, at a start."""
+        await self.reseal()
+        return self
+
+    async def reseal(self) -> tuple[int, int]:
+        """Seal with the newest key whatever is not; how many there were, and how many nobody can read any more."""
+        sealed = lost = 0
+        for some in SECRETS:
+            after = 0
+            while True:
+                job = partial(some, vault=self.vault, after=after, limit=AT_ONCE)
+                done = await self._store.write(job)
+                sealed, lost = sealed + done.sealed, lost + done.lost
+                if done.last is None:
+                    break
+                after = done.last
+        if sealed or lost:
+            log.info("secrets_sealed", count=sealed, lost=lost)
+        if lost:
+            log.error("secrets_lost", count=lost, mend=f"their key is gone: restore {SECRETS_KEY} and start again")
+        return sealed, lost
+
+    async def call(self, _arguments: dict[str, JsonValue]) -> JsonValue:
+        """`tenk keys rotate`: a new key where they are kept in the home's file, and everything under the newest.
+
+        Raises:
+            GatewayError: the new key cannot be kept; nothing was changed.
+        """
+        if self._is_ours:
+            fresh = os.urandom(KEY_BYTES)
+            keep_keys(self._home, [*self._keys, fresh])
+            self._keys.append(fresh)
+            self.vault.take_key(fresh)
+        sealed, lost = await self.reseal()
+        if self._is_ours and not lost:
+            keep_keys(self._home, self._keys[-1:])
+        return {"sealed": sealed, "lost": lost, "key": id_of(self._keys[-1]), "next": _next_step(self._is_ours, lost)}
+
+
+def _next_step(is_ours: bool, lost: int) -> str:
+    if lost:
+        return "The older keys are kept, for when theirs comes back."
+    if is_ours:
+        return f"The older keys are gone from {SECRETS_KEY}; a backup made before needs the {SECRETS_KEY} of its time."
+    return "Take the older keys out of the configuration; for a new one add it as the last, restart, and rotate again."

@@ -1,0 +1,93 @@
+"""No token stands in a database as it is, and all of them move to a new key while in use."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import sqlalchemy as sa
+from pydantic import SecretStr
+
+from channels.messages import Address, ChatKind, CommandInvoked, Route, Sender
+from gateway.ops.key_rotation import AT_ONCE, KeyRotation
+from gateway.safety.vault import Vault, load_keys
+from gateway.store import inbox, reply_routes
+from gateway.store.engine import Store
+from gateway.store.inbox import NewRow
+from gateway.store.tables.traffic import inbox as rows
+from gateway.store.tables.traffic import reply_routes as routes
+from tests.contract.stores import StoreCase
+from tests.contract.test_store_schema import make_at_revision
+from tests.fakes.spine import NOON
+
+TOKEN = "canary-token-of-one-interaction"
+
+
+def invoked(number: int, token: str = TOKEN) -> CommandInvoked:
+    """A slash command with a way of its own to be answered."""
+    return CommandInvoked(
+        event_id=f"i:{number}", address=Address("sim", "main", "c7"), sender=Sender("7", "Ana"), received_at=NOON,
+        name="help", arguments="", kind=ChatKind.DIRECT,
+        route=Route("interaction", token, NOON + timedelta(minutes=15)),
+    )  # fmt: skip
+
+
+async def tokens(store: Store) -> list[str]:
+    """As they stand in the table."""
+    return await store.read(lambda c: list(c.execute(sa.select(routes.c.token).order_by(routes.c.inbox_id)).scalars()))
+
+
+async def test_plain_rows_of_before_are_sealed_by_the_first_start(case: StoreCase, tmp_path: Path) -> None:
+    """More than one commit takes; a second start finds nothing to do."""
+    store = await case.open()
+    for number in range(AT_ONCE + 1):
+        await store.write(lambda c, n=number: inbox.admit(c, NewRow(invoked(n), "u1", "k"), NOON))
+    first = KeyRotation(store, tmp_path)
+    assert (AT_ONCE + 1, 0) == await first.reseal()
+    assert (0, 0) == await first.reseal()
+    whose = reply_routes.secret_of("default", "sim:7")
+    assert {TOKEN} == {Vault(load_keys(tmp_path)).open(token, whose) for token in await tokens(store)}
+    await store.aclose()
+
+
+async def test_a_rotation_brings_all_under_a_new_key(case: StoreCase, tmp_path: Path) -> None:
+    """The old key is gone from the file, the new one opens; keys of the configuration are the operator's to change."""
+    store = await case.open()
+    await store.write(lambda c: inbox.admit(c, NewRow(invoked(1), "u1", "k"), NOON))
+    rotation = KeyRotation(store, tmp_path)
+    await rotation.reseal()
+    (before,), old = await tokens(store), load_keys(tmp_path)
+    answer = await rotation.call({})
+    assert isinstance(answer, dict)
+    (after,), new = await tokens(store), load_keys(tmp_path)
+    whose = reply_routes.secret_of("default", "sim:7")
+    assert (1, 0, 1) == (answer["sealed"], answer["lost"], len(new))
+    assert old != new
+    assert TOKEN == Vault(new).open(after, whose) == rotation.vault.open(before, whose)
+    configured = KeyRotation(store, tmp_path, SecretStr("A" * 43 + "="))
+    refused = await configured.call({})
+    assert isinstance(refused, dict)
+    assert (0, 1) == (refused["sealed"], refused["lost"])
+    assert load_keys(tmp_path) == new
+    assert [after] == await tokens(store)
+    await store.aclose()
+
+
+async def test_rows_of_before_lose_the_token_they_held_beside(case: StoreCase) -> None:
+    """0016: in the event itself, settled or not; what people said of tokens stays."""
+    held = (
+        '{"type":"command","name":"log","arguments":"my \\"token\\": é","route":{"kind":"interaction","token":"canary",'
+        '"private":true}}'
+    )
+    row = {
+        "tenant_id": "t", "channel": "discord", "account": "main", "sender": "s", "attempts": 0, "received_at": 1,
+        "admitted_at": 1, "chat": "c",
+    }  # fmt: skip
+    names = ("event_id", "kind", "payload")
+    other = '{"text":"\\"token\\""}'
+    said = [("1", "command", held), ("2", "message", other), ("3", "button", other)]
+    old = sa.table("inbox", *map(sa.column, (*row, *names)))
+    inserted = [row | dict(zip(names, values, strict=True)) for values in said]
+    await make_at_revision(case.url, "0014", sa.insert(old), inserted)
+    store = await case.open()
+    found = await store.read(lambda c: list(c.execute(sa.select(rows.c.payload).order_by(rows.c.id)).scalars()))
+    await store.aclose()
+    assert [held.replace("canary", ""), other, other] == found

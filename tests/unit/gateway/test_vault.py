@@ -1,0 +1,90 @@
+"""Secrets at rest open with their key alone, as what they were sealed as, and keys are kept in a file of one's own."""
+
+import base64
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gateway.errors import GatewayError
+from gateway.safety.vault import CannotOpen, SecretOf, Vault, id_of, is_sealed, keep_keys, load_keys
+
+WHOSE = SecretOf("default", "telegram:42", "reply_route")
+KEYS = [bytes([number]) * 32 for number in (1, 2)]
+
+
+def test_a_secret_opens_as_what_it_was_sealed_as() -> None:
+    """It reads as nothing meanwhile, and never twice the same."""
+    vault = Vault(KEYS)
+    sealed = vault.seal("canary ÿ \ud800", WHOSE)
+    assert "canary ÿ \ud800" == vault.open(sealed, WHOSE)
+    assert is_sealed(sealed)
+    assert sealed.startswith(vault.mark)
+    assert "canary" not in sealed
+    assert b"canary" not in base64.urlsafe_b64decode(sealed.rpartition(":")[2])
+    assert sealed != vault.seal("canary ÿ \ud800", WHOSE)
+
+
+@pytest.mark.parametrize("other", [{"tenant": "t2"}, {"user": "telegram:43"}, {"purpose": "key"}])
+def test_it_opens_for_nobody_and_nothing_else(other: dict[str, str]) -> None:
+    """A row that was moved to another person, tenant or use does not open there."""
+    vault = Vault(KEYS)
+    with pytest.raises(CannotOpen):
+        vault.open(vault.seal("canary", WHOSE), replace(WHOSE, **other))
+
+
+def test_what_was_changed_does_not_open() -> None:
+    """One bit anywhere, another key's name, or what is no ciphertext at all; no error holds the secret."""
+    vault = Vault(KEYS)
+    sealed = vault.seal("canary", WHOSE)
+    raw = bytearray(base64.urlsafe_b64decode(sealed.rpartition(":")[2]))
+    raw[-1] ^= 1
+    tampered = vault.mark + base64.urlsafe_b64encode(raw).decode()
+    renamed = sealed.replace(id_of(KEYS[1]), id_of(KEYS[0]))
+    for broken in (tampered, renamed, sealed[:-8], vault.mark, vault.mark + "*", "sealed1:", "canary", "sealed1:é:x"):
+        with pytest.raises(CannotOpen) as refusal:
+            vault.open(broken, WHOSE)
+        assert "canary" not in str(refusal.value)
+
+
+def test_older_keys_open_and_the_newest_seals() -> None:
+    """So that a key takes the place of another while both are in use; without it nothing of its opens."""
+    old = Vault(KEYS[:1])
+    sealed = old.seal("canary", WHOSE)
+    both = Vault(KEYS)
+    resealed = both.reseal(sealed, WHOSE)
+    assert "canary" == both.open(sealed, WHOSE) == Vault(KEYS[1:]).open(resealed, WHOSE)
+    assert "canary" == both.open(both.reseal("canary", WHOSE), WHOSE)
+    old.take_key(KEYS[1])
+    assert old.mark == both.mark
+    with pytest.raises(CannotOpen):
+        Vault(KEYS[1:]).open(sealed, WHOSE)
+
+
+def test_the_keys_file_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+    """Mode 0600; the same keys again, the newest last; two homes have different ones."""
+    made = load_keys(tmp_path)
+    assert made == load_keys(tmp_path)
+    assert 0o600 == (tmp_path / "secrets.key").stat().st_mode & 0o777
+    keep_keys(tmp_path, KEYS)
+    assert load_keys(tmp_path) == KEYS
+    assert made != load_keys(tmp_path / "..", base64.b64encode(KEYS[0]).decode())
+
+
+def test_keys_that_cannot_be_used_are_told_and_never_replaced(tmp_path: Path) -> None:
+    """Too short, no base64, none at all, or open to others; the message does not hold them."""
+    path = tmp_path / "secrets.key"
+    for content in ("c2hvcnQ=", "not base64 é", "", base64.b64encode(os.urandom(32)).decode() + "\nc2hvcnQ="):
+        path.write_text(content)
+        path.chmod(0o600)
+        with pytest.raises(GatewayError) as refusal:
+            load_keys(tmp_path)
+        assert "c2hvcnQ=" not in str(refusal.value)
+        assert content == path.read_text()
+    path.chmod(0o644)
+    with pytest.raises(GatewayError, match="chmod 600"):
+        load_keys(tmp_path)
+    with pytest.raises(GatewayError, match="configuration"):
+        load_keys(tmp_path, "nothing")
+    assert load_keys(tmp_path, ",".join(base64.b64encode(key).decode() for key in KEYS)) == KEYS
