@@ -388,3 +388,17 @@ async def test_chats_of_people_who_are_let_in_are_written_down_and_no_strangers(
     door.under(AccessConfig.model_validate(here | {"direct": "pairing"}))
     await door.receive(spine.message("a stranger", "p9", "c9"))
     assert [KnownChat("g1", "t1", direct=False, heard_at=spine.now), direct] == await door.chats()
+
+
+async def test_who_chose_a_language_is_told_to_wait_in_it(door: Door) -> None:
+    """Whatever the platform hints of them."""
+    first = replace(door.spine.message("uno"), locale="en")
+    await door.receive(first)
+    (person,) = await door.spine.store.read(people.everybody)
+    await door.spine.store.write(lambda c: people.set_locale(c, person.user_id, "es"))
+    door.snapshot.put(replace(person, locale="es"))
+    door.waiting = 10_000
+    await door.receive(replace(first, event_id="two"))
+    query = sa.text("SELECT plain FROM outbox")
+    (told,) = await door.spine.store.read(lambda c: list(c.execute(query).scalars()))
+    assert "mensajes" in told
