@@ -75,6 +75,10 @@ class Streams:
         self._shown[part.address.chat, ts] = ""
         return ts
 
+    def is_open(self, chat: str, ts: str) -> bool:
+        """Whether this message is a stream that more may be appended to, as far as is certain."""
+        return (chat, ts) in self._shown
+
     async def change(self, part: OutboundPart, ts: str) -> None:
         """Make our message say this; saying the same again changes nothing.
 
@@ -82,8 +86,6 @@ class Streams:
             ApiRefusal, Retryable, Unknown: see `SlackWire`.
         """
         place = part.address.chat, ts
-        if part.is_status and place in self._shown:
-            return  # what was appended cannot be taken back: the stream would be over before the answer begins
         shown = self._shown.pop(place, None)  # back only when it is certain: a call may be cut at any time
         is_open = shown is not None
         if shown is not None and part.rendered.markup == MARKDOWN:
