@@ -196,16 +196,16 @@ def _flaw_of(rule: PermissionRule, known: Mapping[str, Tool]) -> str:
         return ""
     tool = known.get(rule.tool)
     if tool is None:
-        return f'there is no tool "{rule.tool}"; {_meant(rule.tool, known)}'
+        return f'there is no tool "{rule.tool}"; {_hint(rule.tool, known)}'
     if rule.argument is None or tool.arguments.model_config.get("extra") == "allow":
         return ""
     takes = [field.alias or name for name, field in tool.arguments.model_fields.items()]
     if rule.argument in takes:
         return ""
-    return f'{rule.tool} takes no "{rule.argument}"; {_meant(rule.argument, takes)}'
+    return f'{rule.tool} takes no "{rule.argument}"; {_hint(rule.argument, takes)}'
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
+def _hint(name: str, known: Iterable[str]) -> str:
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return f'did you mean "{near[0]}"?' if near else f"there are: {', '.join(names) or 'none'}"

@@ -241,6 +241,8 @@ class Pipeline:
             with _own_check(use, "arguments"):
                 written = use.arguments.model_dump_json(by_alias=True)
             await self._record(pending, ToolIntended(pending.step, pending.key, use.tool.name, written))
+        elif use.tool.effect is Effect.LOCAL:
+            await self._record(pending)  # its result comes in a commit of its own
 
     def _owe_hooks(self, use: ToolUse, pending: PendingCall) -> None:
         """Whatever comes of the call, hooks are heard about it before it is shown; the journal says so."""

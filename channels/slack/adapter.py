@@ -5,7 +5,6 @@ What changes a message, and live answers, are in `streams`.
 """
 
 import asyncio
-import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TypeVar
@@ -38,15 +37,12 @@ from channels.slack.render import MARKDOWN, SlackRenderer
 from channels.slack.reply_route import RESPONSE_URL
 from channels.slack.sent_lookup import find_sent, message_at
 from channels.slack.sockets import SocketMode
-from channels.slack.streams import Streams
+from channels.slack.streams import Streams, to_status
 from channels.slack.translate import CHANNEL
 from channels.slack.webhook import Webhook
 from channels.slack.wire import SlackWire
 
 STATUS = "is thinking…"
-
-_ESCAPED = re.compile(r"\\([^\w\s])")
-"""A mark of Markdown that stands for itself; a status has none."""
 
 REACTIONS: Mapping[Sign, str] = {
     Sign.WORKING: "writing_hand",
@@ -202,7 +198,7 @@ class SlackChannel:
         place = part.address.chat, platform_id
         if part.is_status and self._streams.is_open(*place):  # what was appended could not be taken back
             self._busy[place] = None
-            await self._try_status(part.address, _ESCAPED.sub(r"\1", part.rendered.text))
+            await self._try_status(part.address, to_status(part.rendered.text))
             return Receipt(platform_id)
         await self._or_channel_error(self._streams.change(part, platform_id))
         if place in self._busy:

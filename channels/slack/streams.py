@@ -166,6 +166,7 @@ _END = re.compile(r"(?:\n|(?:[!?…:;]|(?<![\d\\])\.)[*_`'\")\]]*[ ])\s*(?=\S)")
 
 _CLOSING = re.compile(r"\n[ >]*+`{3,}+\Z")
 _FENCE = re.compile(r"(?m)^[ >]*+`{3,}+(\S*+)$")
+_ESCAPED = re.compile(r"\\([^\w\s])")
 _LINK = re.compile(r"://|\]\(|\bwww\.|\w\.[a-z]{2,}[/?]", re.IGNORECASE)
 
 
@@ -189,6 +190,11 @@ def rest(text: str, shown: str) -> str | None:
     if text.startswith(shown):
         return text[len(shown) :]
     return "" if text == shown.rstrip() else None
+
+
+def to_status(text: str) -> str:
+    """A few words of ours as they are said where there is no Markdown."""
+    return _ESCAPED.sub(r"\1", text)
 
 
 def holds_link(text: str) -> bool:

@@ -123,6 +123,23 @@ def test_what_runs_beside_a_call_that_asks_comes_to_its_end_before_the_turn_wait
     run_virtually(scene)
 
 
+async def test_of_calls_that_ask_side_by_side_the_first_is_asked_for_first():
+    """One question at a time; the other ones come when the turn goes on."""
+
+    async def wire(_context, arguments):
+        return arguments.n
+
+    one = a_tool("wire", wire, effect=Effect.UNSAFE, read_only=True, concurrency_safe=True)
+    port, agent = FakeTurnPort(), asking_agent((one,), WIRES, said=((Verdict.ASK, "wire"),))
+    for index in range(3):
+        with pytest.raises(TurnParked):
+            await run_turn(a_turn(port), port, agent)
+        key = f"{a_turn(port).id}/0/{index}"
+        assert key == [event.about for event in port.events if isinstance(event, Parked)][-1]
+        port.consents[key] = Consent.ALLOWED
+    assert EndReason.COMPLETED is await run_turn(a_turn(port), port, agent)
+
+
 async def test_words_that_come_while_a_call_ends_go_before_the_question():
     """Nobody is asked about what they have just overtaken."""
     port = FakeTurnPort()
