@@ -20,6 +20,7 @@ from pydantic import JsonValue
 from agent.answers import by_rules_text
 from agent.errors import FailureKind
 from agent.models.health import HealthBoard
+from agent.models.known_servers import KnownServers
 from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
 from agent.ports import ChatModel
@@ -53,12 +54,14 @@ from gateway.inbound.intake import Intake
 from gateway.inbound.manager import ChannelAccount, ChannelManager
 from gateway.inbound.reception import Doorway
 from gateway.ops.control import ControlServer, Handler
+from gateway.ops.eraser import Eraser
 from gateway.ops.housekeeper import Housekeeper
 from gateway.ops.instrumentation import MeasuredModel
 from gateway.ops.key_rotation import KeyRotation
 from gateway.ops.lock import HomeLock
 from gateway.ops.model_rests import ModelRests
 from gateway.ops.operators import InviteLinks, access_operations, operator_calls, show_founding_link
+from gateway.ops.route_report import route_calls
 from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding, usage_calls
 from gateway.ops.watchdog import LoopWatchdog
@@ -68,6 +71,7 @@ from gateway.sessions.router import Router
 from gateway.store import chats, journal, people
 from gateway.store.agent_tables import bring_up
 from gateway.store.engine import Connection, Store
+from gateway.store.erasure import erase
 from gateway.supervision import Faults, Supervised
 from gateway.wiring import Runtime, RuntimeDeps, build, command_table
 
@@ -83,9 +87,14 @@ def utc_now() -> datetime:
 
 
 async def serve(
-    settings: Settings, extra_tools: Sequence[Tool] = (), show: Callable[[str], None] | None = None
+    settings: Settings,
+    extra_tools: Sequence[Tool] = (),
+    show: Callable[[str], None] | None = None,
+    servers: KnownServers | None = None,
 ) -> None:
     """Run the gateway until SIGTERM or SIGINT, then drain and return. `show` prints for whoever reads the terminal.
+
+    `servers` are what is known of model servers already.
 
     Raises:
         GatewayError: it cannot start; the message says what to do.
@@ -95,7 +104,7 @@ async def serve(
     with HomeLock(settings.home):
         store = await Store.open(settings.database_url)
         try:
-            await Gateway(settings, store, extra_tools, show).run()
+            await Gateway(settings, store, extra_tools, show, servers).run()
         finally:
             await store.aclose()
 
@@ -113,8 +122,9 @@ class Gateway:
         store: Store,
         extra_tools: Sequence[Tool] = (),
         show: Callable[[str], None] | None = None,
+        servers: KnownServers | None = None,
     ) -> None:
-        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; `show` as in `serve`."""
+        """Nothing runs before `run`. `extra_tools` stand beside the agent's own; `show` and `servers` as in `serve`."""
         self._product = load_product(settings.agent.product)
         self._settings = settings = in_force(settings, self._product)
         self._show = show
@@ -126,8 +136,10 @@ class Gateway:
         self._budgets = Budgets(settings.budgets, store, wall_now)
         self._table = command_table(self._product, store, self._budgets.own_cap)
         self._rests = ModelRests(store, utc_now)
-        self._model = _model_of(settings, self._product, self._rests.board, self._budgets.charge)
-        self._judge = _judge_of(settings, self._budgets.charge)
+        self._servers = servers or KnownServers()
+        charge = self._budgets.charge
+        self._model = _model_of(settings, self._product, self._rests.board, self._servers, charge)
+        self._judge = _judge_of(settings, charge)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
         self._faults = Faults()
@@ -243,10 +255,14 @@ class Gateway:
         if self._settings.budgets.has_any:
             tasks.keep("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
         tasks.keep("model facts", self._look_at_model)
+        tasks.keep("model servers", self._servers.run)
         tasks.keep("model rests", self._rests.run)
         tasks.keep("requests", self._keep_house)
         tasks.keep("parked turns", runtime.parking.run)
         tasks.keep("retention", Housekeeper(self._store, self._settings.retention, utc_now).run)
+        tables = () if self._product.tables is None else self._product.tables.metadata.sorted_tables
+        does = partial(erase, own_tables=tables)
+        tasks.keep("erasures", Eraser(self._store, does, runtime.router.forget, utc_now).run)
         tasks.keep("watchdog", LoopWatchdog().run)
 
     async def _look_at_model(self) -> None:
@@ -322,7 +338,7 @@ class Gateway:
         async def status(_arguments: dict[str, JsonValue]) -> JsonValue:
             return await standing.status(utc_now())
 
-        handlers = {**calls, **usage_calls(self._store, utc_now), "status": status}
+        handlers = {**calls, **usage_calls(self._store, utc_now), **route_calls(self._store, utc_now), "status": status}
         return ControlServer(self._settings.control_path, handlers, mounts)
 
 
@@ -344,12 +360,15 @@ def _make_channel(name: str, *config: object) -> Channel:
     return channel
 
 
-def _model_of(settings: Settings, product: AgentProduct, board: HealthBoard, charge: Charge) -> ChatModel:
+def _model_of(
+    settings: Settings, product: AgentProduct, board: HealthBoard, servers: KnownServers, charge: Charge
+) -> ChatModel:
     def notice(locale: str | None, why: FailureKind) -> str:
         return by_rules_text(product.catalogue, why, locale)
 
     try:
-        return build_model(settings.model, ModelDeps(product.offline, notice, board, MeasuredModel, charge))
+        deps = ModelDeps(product.offline, notice, board, servers, MeasuredModel, charge)
+        return build_model(settings.model, deps)
     except UnknownModel as unknown:
         raise SettingsError(f"model.name: {unknown}") from None
 

@@ -19,6 +19,7 @@ from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
 OFFICIAL = "https://api.anthropic.com"
+KEY_NAME = "ANTHROPIC_API_KEY"
 VERSION = "2026-10-21"
 """Of the API, the newest (read 2026-11)."""
 
@@ -34,12 +35,12 @@ class AnthropicModel:
         self.name = f"anthropic:{model}"
         self._model = model
         self._config = config
-        self._key = usable_key(config, "ANTHROPIC_API_KEY")
+        self._key = usable_key(config, KEY_NAME)
         base = (config.base_url or OFFICIAL).rstrip("/").removesuffix("/v1")
         headers = {"anthropic-version": VERSION if config.temperature is None else VERSION_WITH_TEMPERATURE}
         if self._key:  # both forms: the API takes either, servers that stand in for it may know one alone
             headers |= {"x-api-key": self._key, "Authorization": f"Bearer {self._key}"}
-        self._wire = HttpWire(base + "/v1/messages", headers, config, self._key, clock)
+        self._wire = HttpWire(base + "/v1/messages", headers, config, self._key, clock, KEY_NAME)
 
     @cached_property
     def facts(self) -> ModelFacts:

@@ -13,9 +13,9 @@ users = sa.Table(
     sa.Column("display_name", sa.Text, nullable=False),
     sa.Column("locale", sa.String(35)),
     sa.Column("timezone", sa.String(64), nullable=False),
-    sa.Column("zone_from", sa.String(8), nullable=False, server_default="nobody"),  # nobody | device | person
     sa.Column("week_start", sa.SmallInteger, nullable=False),  # 0 Monday ... 6 Sunday
     sa.Column("created_at", Instant, nullable=False),
+    sa.Column("zone_from", sa.String(8), nullable=False, server_default="nobody"),  # nobody | device | person
 )
 
 identities = sa.Table(
@@ -118,6 +118,20 @@ api_keys = sa.Table(
     sa.Column("created_at", Instant, nullable=False),
     sa.Column("created_by", sa.String(128), nullable=False),  # user id or "cli"
     sa.Column("revoked_at", Instant),
+)
+
+erasures = sa.Table(  # people who want to be forgotten, until they are
+    "erasures",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    tenant_column(),
+    sa.Column("user_id", Id, nullable=False),
+    sa.Column("extent", sa.String(16), nullable=False),  # talk | everything
+    sa.Column("senders", sa.Text, nullable=False),  # JSON list: who they were, canonical
+    sa.Column("keys", sa.Text, nullable=False),  # JSON list of session keys
+    sa.Column("lanes", sa.Text, nullable=False),  # JSON list: their direct chats
+    sa.Column("inbox_id", Sequence64, nullable=False),  # the row it was asked with
+    sa.Column("asked_at", Instant, nullable=False),
 )
 
 audit = sa.Table(
