@@ -8,6 +8,9 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
+KEY_NAMES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY"}
+"""By wire: the environment variable of its key."""
+
 UsdPerMtok = Annotated[Decimal, Field(ge=0, le=100_000)]
 
 

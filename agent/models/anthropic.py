@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from agent.config import LinkConfig
+from agent.config import KEY_NAMES, LinkConfig
 from agent.models.anthropic_answer import MessageAssembly
 from agent.models.anthropic_format import WIRE, request_body
 from agent.models.facts import facts_of
@@ -19,7 +19,7 @@ from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
 OFFICIAL = "https://api.anthropic.com"
-KEY_NAME = "ANTHROPIC_API_KEY"
+KEY_NAME = KEY_NAMES["anthropic"]
 VERSION = "2026-10-21"
 """Of the API, the newest (read 2026-11)."""
 

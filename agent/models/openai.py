@@ -11,7 +11,7 @@ from typing import Any
 
 import structlog
 
-from agent.config import LinkConfig
+from agent.config import KEY_NAMES, LinkConfig
 from agent.errors import FailureKind
 from agent.models.facts import facts_of
 from agent.models.failures import refused_field
@@ -26,7 +26,7 @@ from agent.transcript import ModelResponded
 log = structlog.get_logger()
 
 OFFICIAL = "https://api.openai.com/v1"
-KEY_NAME = "OPENAI_API_KEY"
+KEY_NAME = KEY_NAMES["openai"]
 
 
 class OpenAIModel:

@@ -24,19 +24,20 @@ HUNDREDS = int(os.environ.get("TORTURE_KILLS", "150"))
 
 
 @pytest.mark.timeout(200)
-@pytest.mark.parametrize("seed", sampled([1, 2, 3], 3))
-async def test_ten_kills_lose_nothing_and_double_nothing(
-    tmp_path: Path, seed: int, record_property: Callable[[str, object], None]
+@pytest.mark.parametrize("kills_and_seed", sampled([(5, 1), (10, 1), (10, 2), (10, 3)], 4), ids=str)
+async def test_kills_lose_nothing_and_double_nothing(
+    tmp_path: Path, kills_and_seed: tuple[int, int], record_property: Callable[[str, object], None]
 ) -> None:
     """R1: nothing lost, nothing said twice without a mark, nobody's answer elsewhere, order kept, effects once."""
-    verdict = await run_campaign(tmp_path, kills=10, chats=12, seed=seed)
+    kills, seed = kills_and_seed
+    verdict = await run_campaign(tmp_path, kills=kills, chats=12, seed=seed)
     record_property("campaign", verdict.line())
     assert [] == verdict.broken, verdict.line()
-    assert 10 == verdict.kills
+    assert kills == verdict.kills
 
 
 @pytest.mark.timeout(100)
-@pytest.mark.parametrize("platform", ["discord", "slack"])
+@pytest.mark.parametrize("platform", sampled(["slack", "discord"], 2))
 async def test_six_kills_on_another_platform_double_nothing_at_all(
     tmp_path: Path, platform: str, record_property: Callable[[str, object], None]
 ) -> None:

@@ -50,6 +50,20 @@ def read_day(words: Sequence[Word], at: int, today: date) -> Day | None:
     return None
 
 
+def read_coming_date(words: Sequence[Word], at: int, today: date) -> Day | None:
+    """The date that these words name from here on, of the next year where it is over in this one and none is said."""
+    for read in (_iso, _slash_date, _month_day):
+        found = read(words, at, today)
+        if found is None or found.day is None:
+            continue
+        if found.day >= today or any(word.text == str(found.day.year) for word in words[at : found.end]):
+            return found
+        years = (today.year, today.year + 1)
+        coming = (_date_of(year, found.day.month, found.day.day, found.end) for year in years)
+        return next((each for each in coming if each.day is not None and each.day >= today), None)
+    return None
+
+
 def _relative(words: Sequence[Word], at: int, today: date) -> Day | None:
     for phrases, role in ((_DAYS, WordRole.DAY), (_OPEN_DAYS, WordRole.DAY_EITHER)):
         found = phrase_end(phrases, words, at)
@@ -239,7 +253,8 @@ def _weekday(words: Sequence[Word], at: int, today: date) -> Day | None:
 def _short_weekday(words: Sequence[Word], start: int, before: set[str], today: date) -> Day | None:
     """As "sat" and "sun" are other words too: only behind "on" or "last"."""
     short = {"sat": 5, "sun": 6}.get(words[start].plain) if start < len(words) else None
-    if short is None or not before & {"on", "last"} or "the" in before:
+    spoken = start + 1 < len(words) and words[start + 1].plain == "i"
+    if short is None or not (spoken or before & {"on", "last"}) or "the" in before:
         return None
     return Day(
         _back(today, (today.weekday() - short) % 7 or 7),
@@ -260,45 +275,11 @@ def _weekday_number(words: Sequence[Word], at: int, today: date) -> Day | None:
     return whole if whole is not None else _of_month(found[0], found[1], today)
 
 
-_COUNTED = frozenset(
-    [
-        "m",
-        "min",
-        "mins",
-        "minute",
-        "minutes",
-        "minuto",
-        "minutos",
-        "h",
-        "hr",
-        "hrs",
-        "hs",
-        "hour",
-        "hours",
-        "hora",
-        "horas",
-        "day",
-        "days",
-        "dia",
-        "dias",
-        "week",
-        "weeks",
-        "semana",
-        "semanas",
-        ":",
-        "'",
-        "′",
-        "’",
-        "-",
-        "/",
-        "%",
-        "and",
-        "y",
-        "or",
-        "o",
-        "to",
-    ]
-)
+_COUNTED = frozenset([
+    "m", "min", "mins", "minute", "minutes", "minuto", "minutos", "h", "hr", "hrs", "hs", "hour", "hours", "hora",
+    "horas", "day", "days", "dia", "dias", "week", "weeks", "semana", "semanas", ":", "'", "′", "’", "-", "/", "%",
+    "and", "y", "or", "o", "to"
+])  # fmt: skip
 
 
 def _is_counted(words: Sequence[Word], at: int) -> bool:
