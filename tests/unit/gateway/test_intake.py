@@ -115,8 +115,7 @@ async def test_a_zone_that_a_device_tells_is_taken_where_nobody_said_one(door: D
     assert ("Europe/Madrid", False) == (person.timezone, person.lacks_zone)
     assert person == door.snapshot.person(person.user_id)
     await door.receive(replace(spoken, event_id="b", timezone="Asia/Tokyo"))
-    query = sa.text("SELECT plain FROM outbox")
-    told = await door.spine.store.read(lambda c: list(c.execute(query).scalars()))
+    told = await door.spine.store.read(lambda c: list(c.execute(sa.text("SELECT plain FROM outbox")).scalars()))
     assert ["Your days are counted in Europe/Madrid, the zone of your device; /timezone changes it."] == told
 
 
@@ -392,13 +391,10 @@ async def test_chats_of_people_who_are_let_in_are_written_down_and_no_strangers(
 
 async def test_who_chose_a_language_is_told_to_wait_in_it(door: Door) -> None:
     """Whatever the platform hints of them."""
-    first = replace(door.spine.message("uno"), locale="en")
-    await door.receive(first)
+    await door.receive(first := replace(door.spine.message("uno"), locale="en"))
     (person,) = await door.spine.store.read(people.everybody)
-    await door.spine.store.write(lambda c: people.set_locale(c, person.user_id, "es"))
     door.snapshot.put(replace(person, locale="es"))
     door.waiting = 10_000
     await door.receive(replace(first, event_id="two"))
-    query = sa.text("SELECT plain FROM outbox")
-    (told,) = await door.spine.store.read(lambda c: list(c.execute(query).scalars()))
+    told = await door.spine.store.read(lambda c: c.execute(sa.text("SELECT plain FROM outbox")).scalar_one())
     assert "mensajes" in told
