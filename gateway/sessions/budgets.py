@@ -147,8 +147,8 @@ class Budgets:
         if not self._config.has_any:
             return {}
         uses = await self._store.read(partial(budgets.in_use, now=self.now(), limit=20))
-        known = await self._store.read(people.everybody)
-        names = {one.user_id: f"{escape_controls(one.display_name)} (…{one.user_id[-4:]})" for one in known}
+        everybody = await self._store.read(people.everybody)
+        names = {known.user_id: f"{escape_controls(known.display_name)} (…{known.user_id[-4:]})" for known in everybody}
         return {
             " ".join(filter(None, (use.cap.scope, names.get(use.cap.key, use.cap.key), use.cap.day))): words_of(use)
             for use in uses

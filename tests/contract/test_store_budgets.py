@@ -141,7 +141,7 @@ class Providers:
 
 
 @given(st.integers(1, 900), st.integers(1, 900), STEPS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_no_interleaving_spends_more_than_one_call_over_a_cap(
     most_microusd: int, most_tokens: int, steps: list[tuple[int, int, int] | int | str]
 ) -> None:
