@@ -144,7 +144,12 @@ class TurnRun:
         now = agent.clock()
         prompt = turn.prefix.latch(agent.prompt(turn.principal, now, turn.hints))
         request = ModelRequest(
-            prompt, (), context=context_of(turn.principal, now), pieces=turn.pieces, weight=_weight_of(turn)
+            prompt,
+            (),
+            context=context_of(turn.principal, now),
+            pieces=turn.pieces,
+            weight=_weight_of(turn),
+            who=turn.principal,
         )
         fixed = replace(request, tools=agent.toolbox.specs)
         window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)

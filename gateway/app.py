@@ -40,6 +40,7 @@ from gateway.access.operations import AccessOperations
 from gateway.access.policy import AccessSnapshot, is_let_in
 from gateway.commands.decisions import access_decisions
 from gateway.config.settings import Settings
+from gateway.credentials.levels import CredentialLevels
 from gateway.delivery.delivery import Delivery
 from gateway.descriptors import fit_to_descriptors, free_descriptors, raise_soft_limit
 from gateway.errors import GatewayError, SettingsError, StoreUnavailable
@@ -124,7 +125,9 @@ class Gateway:
                 texts.load()
         self._table = command_table(self._product, store)
         self._rests = ModelRests(store, utc_now)
-        self._model = _model_of(settings, self._product, self._rests.board)
+        self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
+        self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
+        self._model = _model_of(settings, self._product, self._rests.board, self._levels)
         self._judge = _judge_of(settings)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
@@ -161,6 +164,7 @@ class Gateway:
         finally:
             if self._manager is not None:
                 await self._manager.aclose()
+            await self._levels.aclose()
             await self._model.aclose()
             if self._judge is not None:
                 await self._judge.aclose()
@@ -169,7 +173,7 @@ class Gateway:
         settings, store = self._settings, self._store
         key = codes.load_key(settings.home)
         keys = AccessKeys.derive_from(key)
-        rotation = await KeyRotation(store, settings.home, settings.gateway.secret_keys).begin()
+        rotation = await self._rotation.begin()
         doorway = Doorway(self._product.name, keys, rotation.vault, command_line.of_process(), self._show)
         manager = self._manager = ChannelManager(self._accounts(key), store, utc_now, tasks, self._table.menus())
 
@@ -335,12 +339,12 @@ def _make_channel(name: str, *config: object) -> Channel:
     return channel
 
 
-def _model_of(settings: Settings, product: AgentProduct, board: HealthBoard) -> ChatModel:
+def _model_of(settings: Settings, product: AgentProduct, board: HealthBoard, levels: CredentialLevels) -> ChatModel:
     def notice(locale: str | None, why: FailureKind) -> str:
         return by_rules_text(product.catalogue, why, locale)
 
     try:
-        return build_model(settings.model, ModelDeps(product.offline, notice, board, MeasuredModel))
+        return build_model(settings.model, ModelDeps(product.offline, notice, board, levels.sources, MeasuredModel))
     except UnknownModel as unknown:
         raise SettingsError(f"model.name: {unknown}") from None
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import structlog
 
 from agent.context.sizes import WindowRoom, estimate_text, estimate_tokens
-from agent.ports import ChatModel, ModelFailure, ModelRequest, Summary, SystemPrompt, Turn
+from agent.ports import ChatModel, ModelFailure, ModelRequest, Principal, Summary, SystemPrompt, Turn
 from agent.transcript import (
     AssistantItem,
     Item,
@@ -134,8 +134,9 @@ async def condense(
     room: WindowRoom,
     spent: list[ModelResponded],
     also: str = "",
+    who: Principal | None = None,
 ) -> Summary:
-    """The summary after which the span at `kept` comes first; `also` is to be in it.
+    """The summary after which the span at `kept` comes first; `also` is to be in it, `who` is whose it is.
 
     The responses it took are added to `spent`, also where nothing comes of them.
 
@@ -153,7 +154,7 @@ async def condense(
         raise NotCondensed(f"{len(chunks)} windows full are too much")
     for chunk in chunks:
         request = ModelRequest(
-            instructions, (_record(notes, chunk),), max_output_tokens=room.notes_tokens, retry_budget_s=10.0
+            instructions, (_record(notes, chunk),), max_output_tokens=room.notes_tokens, retry_budget_s=10.0, who=who
         )
         try:
             response = await model.respond(request, lambda _event: None)

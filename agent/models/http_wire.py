@@ -5,19 +5,24 @@ is `resilience`'s. One connection pool a model, opened with the first call.
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
 import aiohttp
 
 from agent.config import LinkConfig
+from agent.credentials import Credential
 from agent.errors import FailureKind
+from agent.models.access import Access, is_showable, settings_key
 from agent.models.failures import failure, from_answer
 from agent.models.json_bodies import decode
 from agent.models.sse import EventParser, EventTooLong
 from agent.ports import ModelFailure
 from agent.transcript import ModelResponded
+
+ALWAYS = {"Content-Type": "application/json", "Accept": "text/event-stream, application/json"}
+"""Headers of every request."""
 
 MAX_BODY_BYTES = 16 * 1024 * 1024
 DRAIN_S = 0.25
@@ -68,30 +73,28 @@ def utc_now() -> datetime:
 
 
 class HttpWire:
-    """One address that requests are posted to, with the headers that each of them carries."""
+    """One address that requests are posted to."""
 
-    def __init__(
-        self, url: str, headers: Mapping[str, str], config: LinkConfig, secret: str, clock: Callable[[], datetime]
-    ) -> None:
-        """`secret` is kept out of every error. Nothing is connected yet."""
+    def __init__(self, url: str, config: LinkConfig, clock: Callable[[], datetime]) -> None:
+        """Nothing is connected yet."""
         self._url = url
-        self._headers = {
-            "Content-Type": "application/json", "Accept": "text/event-stream, application/json", **headers,
-        }  # fmt: skip
         self._config = config
-        self._secret = secret
         self._clock = clock
         self._session: aiohttp.ClientSession | None = None
 
-    async def ask(self, body: bytes, assembly: Assembly) -> ModelResponded:
+    async def ask(self, body: bytes, assembly: Assembly, access: Access) -> ModelResponded:
         """The response to this request.
 
         Raises:
             ModelFailure: there is no usable one. Its message never holds the secret.
         """
         try:
-            async with self._open().post(self._url, data=body, allow_redirects=False) as answer:
-                return await self._read(answer, assembly)
+            posting = self._open().post(
+                self._url, data=body, allow_redirects=False, params=access.query, headers=access.headers,
+                skip_auto_headers=access.unset,
+            )  # fmt: skip
+            async with posting as answer:
+                return await self._read(answer, assembly, access.secret)
         except aiohttp.InvalidURL:
             raise failure(FailureKind.BAD_REQUEST, "the base URL is no URL") from None
         except TimeoutError:
@@ -111,35 +114,34 @@ class HttpWire:
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),  # turns are bounded above
                 timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._config.connect_s),
                 cookie_jar=aiohttp.DummyCookieJar(),
-                headers=self._headers,
             )
         return self._session
 
-    async def _read(self, answer: aiohttp.ClientResponse, assembly: Assembly) -> ModelResponded:
+    async def _read(self, answer: aiohttp.ClientResponse, assembly: Assembly, secret: str) -> ModelResponded:
         if 300 <= answer.status < 400:
             raise failure(
                 FailureKind.BAD_REQUEST, "the server redirects; set the base URL to where", status=answer.status
             )
         if answer.status >= 400:
             text = (await _whole_body(answer)).decode(errors="replace")
-            raise from_answer(answer.status, answer.headers, text, self._clock(), self._secret)
+            raise from_answer(answer.status, answer.headers, text, self._clock(), secret)
         if answer.content_type == "text/event-stream":
             return await _read_stream(answer, assembly)
         return read_whole(await _whole_body(answer), assembly)
 
 
-def usable_key(config: LinkConfig, needed: str) -> str:
-    """The key as a header takes it; empty where a server of one's own needs none.
+def usable_key(config: LinkConfig, needed: str) -> Credential:
+    """The configuration's key as a header takes it; empty where a server of one's own needs none.
 
     Raises:
         ValueError: there is none (`needed` says what to set), or no header takes it. The message does not hold it.
     """
-    key = config.api_key.get_secret_value().strip() if config.api_key else ""
-    if not key and config.base_url is None:
+    key = settings_key(config).secret
+    if not key and config.base_url is None and not config.has_other_keys:
         raise ValueError(f"no API key: set {needed}, or a base URL of a server that needs none")
-    if not (key.isascii() and (not key or key.isprintable())):
+    if not is_showable(key):
         raise ValueError("the API key holds characters that no HTTP header takes")
-    return key
+    return settings_key(config)
 
 
 async def _whole_body(answer: aiohttp.ClientResponse) -> bytes:

@@ -9,8 +9,10 @@ from functools import cached_property
 from typing import Any
 
 from agent.config import LinkConfig
+from agent.credentials import Credential
+from agent.models.access import access_of, lead_with
 from agent.models.facts import facts_of
-from agent.models.http_wire import HttpWire, usable_key, utc_now
+from agent.models.http_wire import ALWAYS, HttpWire, usable_key, utc_now
 from agent.models.json_bodies import encode_request
 from agent.models.openai_format import CompletionAssembly, request_body
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent
@@ -32,8 +34,7 @@ class OpenAIModel:
         )
         self._key = usable_key(config, "OPENAI_API_KEY")
         url = (config.base_url or OFFICIAL).rstrip("/") + "/chat/completions"
-        headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
-        self._wire = HttpWire(url, headers, config, self._key, clock)
+        self._wire = HttpWire(url, config, clock)
 
     @cached_property
     def facts(self) -> ModelFacts:
@@ -46,8 +47,10 @@ class OpenAIModel:
         Raises:
             ModelFailure: there is no usable response. Its message never holds the key.
         """
-        body = encode_request(request, self._to_body)
-        return await self._wire.ask(body, CompletionAssembly(on_event, self.name, self._key))
+        credential = request.credential or self._key
+        access = access_of(credential, self._config, ALWAYS, _headers_of)
+        body = encode_request(lead_with(request, credential, self._config), self._to_body)
+        return await self._wire.ask(body, CompletionAssembly(on_event, self.name, access.secret), access)
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -63,3 +66,7 @@ class OpenAIModel:
             temperature=config.temperature,
             service_tier=config.service_tier,
         )
+
+
+def _headers_of(credential: Credential) -> dict[str, str]:
+    return {"Authorization": f"Bearer {credential.secret}"}

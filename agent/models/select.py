@@ -1,6 +1,6 @@
 """A configured name becomes a model here, the one place that knows every wire; a heavy one is imported when chosen."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from importlib.metadata import entry_points
@@ -12,6 +12,7 @@ from agent.models.caching import CachedModel
 from agent.models.chain import Chain, StandIn
 from agent.models.circuit import DOWN, Circuit
 from agent.models.cooldown import Cooling
+from agent.models.credentials import Credentialed, CredentialSource
 from agent.models.failures import RETRYABLE
 from agent.models.health import HealthBoard
 from agent.models.limiter import Limited
@@ -55,6 +56,8 @@ class ModelDeps:
     notice: Callable[[str | None, FailureKind], str] | None = None
     """What rules say first in a model's place, by a person's locale and what failed; None: they never answer there."""
     board: HealthBoard = field(default_factory=HealthBoard)
+    sources: Callable[[LinkConfig], Sequence[CredentialSource]] = lambda _link: ()
+    """Whose credential a link may be asked with beside that of its configuration, `ConfiguredKey` among them."""
     measure: Callable[[ChatModel], ChatModel] = lambda model: model
     """Put around each link of the chain."""
 
@@ -108,7 +111,10 @@ def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps
         raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
     if config.requests_per_min is not None or config.tokens_per_min is not None:
         model = Limited(model, config)
-    return Cooling(deps.measure(model), deps.board, _mark(config))
+    model, sources = deps.measure(model), deps.sources(config)
+    if not sources:
+        return Cooling(model, deps.board, _mark(config))
+    return Credentialed(model, sources, deps.board, _mark(config))
 
 
 def _mark(config: LinkConfig) -> str:

@@ -36,6 +36,7 @@ class Received:
     body: dict[str, Any]
     headers: Mapping[str, str]
     path: str
+    query: str = ""
 
 
 class ModelServer:
@@ -95,7 +96,7 @@ class ModelServer:
     async def _answer(self, request: web.Request) -> web.StreamResponse:
         body = orjson.loads(await request.read())
         if self.keeps_requests:
-            self.requests.append(Received(body, dict(request.headers), request.path))
+            self.requests.append(Received(body, dict(request.headers), request.path, request.query_string))
         if self.looks:
             self.flaws += flaws_in_request(body, openai=request.path != MESSAGES)
         answer = self._script.popleft() if self._script else self.brain(body)
