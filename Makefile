@@ -47,6 +47,7 @@ quick: install  ## the tests without servers; another Python: make quick PYTHON=
 
 coverage: install  ## branches that the tests without processes reach; too few of them fail it
 	EXAMPLES=whole $(BIN)/python -m pytest -q -n $(WORKERS) -k "not postgres" tests/unit tests/contract tests/attacks \
+		--ignore tests/attacks/test_growth.py \
 		--cov --cov-report=term $(ARGS)
 
 check: install  ## lint, types, import contracts, house rules

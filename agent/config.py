@@ -96,8 +96,8 @@ class LinkConfig(BaseModel):
     """`max_tokens` or `max_completion_tokens`; None: the first with a base URL of one's own, else the second."""
     usage_in_stream: bool = True
     """Ask for token counts of streamed responses; off for servers that refuse `stream_options`."""
-    connect_s: float = Field(default=10.0, gt=0)
-    """A connection must stand within this."""
+    connect_s: float | None = Field(default=None, gt=0)
+    """A connection must stand within this; None: 10, and where somebody else can answer soon enough for them to."""
     local: bool | None = None
     """The server is one's own and may be slow; None: it is where `base_url` names a loopback or private address."""
     first_byte_s: float | None = Field(default=None, gt=0)
@@ -166,6 +166,8 @@ class ModelConfig(LinkConfig):
     """By a name of the operator's choice: models that are asked, in this order, when those before give no response."""
     with_tools: LinkConfig | None = None
     """Asked in place of the model where it is given tools; None: the model itself."""
+    with_images: LinkConfig | None = None
+    """Asked in place of both where the conversation has pictures in it; None: no other than without."""
     light: LinkConfig | None = None
     """Asked first in turns that ask little, see `agent.context.weight`; None: the model itself."""
     offline_when_down: bool = True

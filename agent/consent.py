@@ -16,6 +16,7 @@ class AskedCall:
     arguments: str  # JSON as it would run, keys sorted
     question: str = ""  # in words of a hook's or a rule's, above what would be done; "": none
     may_remember: bool  # "always" is offered
+    backfilled: str = ""  # the input before hooks and permission, where the tool puts something into it; JSON
 
     @property
     def fingerprint(self) -> str:
@@ -43,6 +44,7 @@ class Parked:
     name: str  # of its tool
     approval_id: str
     left_s: float  # of the turn's time: the wait is none of it
+    backfilled: str = ""  # see AskedCall: made once, so that the word holds for the call that goes on
     kind: Literal["parked"] = "parked"
 
 

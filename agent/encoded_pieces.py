@@ -34,6 +34,12 @@ class EncodedPieces:
         self._parts[part] = (tuple(things), pieces)
         return list(pieces)
 
+    def lacks(self, wire: str, part: str, things: Sequence[Thing]) -> list[Thing]:
+        """Those of these things of which the last request had no piece in this part."""
+        old = self._parts.get(part, ((), ()))[0] if wire == self._wire else ()
+        held = set(map(_key, old))
+        return [thing for thing in things if _key(thing) not in held]
+
 
 def _count_same(old: Sequence[object], things: Sequence[object]) -> int:
     """How many of them begin as the old ones did."""

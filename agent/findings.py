@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import date
 
 from agent.catalogue import Catalogue
-from agent.transcript import CallOutcome, JournalEvent, ModelResponded, ToolResultRewritten, ToolReturned
+from agent.transcript import WITHHELD, CallOutcome, JournalEvent, ModelResponded, ToolResultRewritten, ToolReturned
 
 TellResult = Callable[[str, object, str | None, date], str | None]
 """(tool, its data, locale, the person's day) to what a person reads; "" says nothing, None leaves it to the list."""
@@ -42,7 +42,7 @@ def _unsaid(events: Iterable[JournalEvent]) -> Sequence[ToolReturned]:
     for event in events:
         match event:
             case ToolReturned(outcome=CallOutcome.DONE):
-                found.append(event)
+                found.append(event if event.ran_with is None else replace(event, content=WITHHELD))
             case ToolResultRewritten(is_cut=False):  # what a hook took out nobody is told
                 key, content = event.call_key, event.content
                 found = [replace(each, content=content) if each.call_key == key else each for each in found]

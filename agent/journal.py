@@ -20,12 +20,45 @@ from agent.transcript import (
 
 
 def whole_result(events: Iterable[JournalEvent], call_key: str) -> str | None:
-    """The result of a call before it was shortened, as hooks left it; None: there is none."""
+    """The result of a call before it was shortened, as hooks left it; None: there is none, or they were not heard."""
     content = None
     for event in events:
-        if isinstance(event, ToolReturned) or (isinstance(event, ToolResultRewritten) and not event.is_cut):
-            content = event.content if event.call_key == call_key else content
+        match event:
+            case ToolReturned(call_key=key) if key == call_key:
+                content = event.content if event.ran_with is None else None
+            case ToolResultRewritten(call_key=key, is_cut=False) if key == call_key:
+                content = event.content
+            case _:
+                pass
     return content
+
+
+def open_calls(events: Sequence[JournalEvent]) -> tuple[tuple[ModelResponded, int], ...]:
+    """Calls of the last response that have no result yet, as (response, index)."""
+    returned: set[str] = set()
+    for event in reversed(events):
+        if isinstance(event, ToolReturned):
+            returned.add(event.call_id)
+        elif isinstance(event, ModelResponded):
+            return tuple((event, i) for i, call in enumerate(event.tool_calls) if call.id not in returned)
+    return ()
+
+
+def unheard_results(events: Sequence[JournalEvent]) -> tuple[ToolReturned, ...]:
+    """Results of the last response that hooks are still to be heard about, in the order they came."""
+    found: list[ToolReturned] = []
+    heard: set[str] = set()
+    for event in reversed(events):
+        match event:
+            case ToolResultRewritten(is_cut=False):
+                heard.add(event.call_key)
+            case ToolReturned() if event.ran_with is not None and event.call_key not in heard:
+                found.append(event)
+            case ModelResponded():
+                break
+            case _:
+                pass
+    return tuple(reversed(found))
 
 
 class Journal:

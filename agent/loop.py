@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from agent.bounded import Interrupted
+from agent.budgets import OverBudget
 from agent.ports import ModelFailure, Turn, TurnPort
 from agent.recovery import after_calls, force_answer, forced_end, recover
 from agent.responses import Empty, Malformed, Refused, Text, ToolCalls, Truncated, classify
@@ -33,6 +34,8 @@ async def run_turn(turn: Turn, port: TurnPort, agent: Agent) -> EndReason:
     try:
         while ended is None:
             ended = await _step(run)
+    except OverBudget as over:
+        return await run.end_over_budget(over) or over.reason
     except Interrupted as stop:
         return await run.end(stop.reason, run.said_so_far()) or stop.reason
     except ModelFailure as failure:

@@ -5,14 +5,16 @@ trying again is the wire's wrapper.
 """
 
 import asyncio
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agent.bounded import Deadline, Interrupted, run_bounded
 from agent.config import AgentConfig
-from agent.context.layers import blank_old_results
+from agent.context.layers import blank_old_results, keep_newest_pictures
 from agent.context.window import ContextWindow
 from agent.errors import FailureKind
 from agent.journal import Journal
+from agent.pictures import Unseen, without_pictures
 from agent.ports import (
     Alive,
     CallStreamed,
@@ -40,6 +42,13 @@ TOLD_CALLS = 2
 
 SLIM_RESULTS = 2
 """Tool results that are sent after the provider has refused a request as too long."""
+
+
+FEWER_PICTURES = (Rung.PICTURES_DROPPED, Rung.PICTURES_STRIPPED)
+"""Tried where a provider refuses a request with pictures: few say that it is for them."""
+
+LESS = (Rung.RESULTS_DROPPED, Rung.PICTURES_DROPPED, Rung.COMPACTED, Rung.HISTORY_DROPPED, Rung.PICTURES_STRIPPED)
+"""Tried where it refuses one as too long."""
 
 
 class ModelCaller:
@@ -157,17 +166,17 @@ class ModelCaller:
 
     async def _apply_remedy(self, failure: ModelFailure) -> bool:
         if failure.kind is FailureKind.CONTEXT:
-            return await self._send_less()
+            return await self._send_less(LESS)
         if failure.kind is FailureKind.BAD_REQUEST and self._cap > self._limits.max_output_tokens:
             self._recoveries.note(Rung.CAP_LOWERED)  # the model's own cap is lower than the raised one
             return True
-        return False
+        return failure.kind is FailureKind.BAD_REQUEST and await self._send_less(FEWER_PICTURES)
 
-    async def _send_less(self) -> bool:
+    async def _send_less(self, rungs: Sequence[Rung]) -> bool:
         """Whether the next rung leaves anything out of what was too long; one that leaves out nothing is passed by."""
         sent = self._items()
-        for rung in (Rung.RESULTS_DROPPED, Rung.COMPACTED, Rung.HISTORY_DROPPED):
-            if self._has_taken(rung):
+        for rung in rungs:
+            if self._has_taken(rung) or (rung in FEWER_PICTURES and _after(rung, sent) == sent):
                 continue
             if rung is Rung.COMPACTED:
                 await self.compact()
@@ -212,11 +221,26 @@ class ModelCaller:
 
     def _items(self) -> list[Item]:
         items = self._window.items(with_history=not self._has_taken(Rung.HISTORY_DROPPED))
-        return blank_old_results(items, SLIM_RESULTS) if self._has_taken(Rung.RESULTS_DROPPED) else items
+        for rung in (Rung.RESULTS_DROPPED, *FEWER_PICTURES):
+            items = _after(rung, items) if self._has_taken(rung) else items
+        return items
 
     def _used_ids(self) -> set[str]:
         items = (*self._window.history, *fold(self._journal.events))
         return {call.id for item in items if isinstance(item, AssistantItem) for call in item.tool_calls}
+
+
+def _after(rung: Rung, items: list[Item]) -> list[Item]:
+    """What this rung leaves of what is sent."""
+    match rung:
+        case Rung.RESULTS_DROPPED:
+            return blank_old_results(items, SLIM_RESULTS)
+        case Rung.PICTURES_DROPPED:
+            return keep_newest_pictures(items)
+        case Rung.PICTURES_STRIPPED:
+            return without_pictures(items, Unseen.REFUSED)
+        case _:
+            return items
 
 
 def _now_s() -> float:

@@ -3,7 +3,7 @@
 The agent never sees a chat, a table or a socket: history, effects, steering and the end of a turn all pass here.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import NoReturn, Protocol
@@ -12,6 +12,7 @@ from agent.consent import AskedCall, Consent
 from agent.credentials import Credential
 from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
+from agent.pictures import LoadPictures
 from agent.prices import TokenPrices
 from agent.rungs import Rung
 from agent.transcript import (
@@ -92,6 +93,8 @@ class ModelRequest:
     who: Principal | None = None  # whose credential it may be asked with; None: the gateway's alone
     credential: Credential | None = field(default=None, compare=False, repr=False)  # None: the configuration's
     weight: float | None = None  # how much its turn asks of a model, see agent.context.weight; None: it is no turn's
+    load_pictures: LoadPictures | None = field(default=None, compare=False, repr=False)  # None: nobody keeps any
+    picture_bytes: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)  # read so far, by id
 
 
 @dataclass(eq=False)  # neither frozen nor slots: the interpreter writes an exception's traceback and context
@@ -232,6 +235,9 @@ class Summary:
     step: int = 0  # and, of its steps, with this one; what its person said in it is kept whole
     condensed: int = 0  # messages in the notes, all told
     left_out: int = 0  # messages that are gone without a note, all told: no model could condense them
+    kept_at: datetime | None = field(
+        default=None, compare=False
+    )  # a turn that ended later is not in it; None: nobody knows
 
 
 class Prefix:
@@ -306,6 +312,10 @@ class TurnPort(Protocol):
 
     async def whole_result(self, handle: str) -> str | None:
         """The raw result of a call, by its call key: of this conversation and this person; None: there is none."""
+        ...
+
+    async def load_pictures(self, ids: Sequence[str]) -> Mapping[str, bytes]:
+        """The bytes of pictures of this conversation, by their ids; what is not kept any more is missing."""
         ...
 
     def steering_waits(self) -> bool:

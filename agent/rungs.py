@@ -18,6 +18,8 @@ class Rung(StrEnum):
     RESULTS_DROPPED = "results_dropped"  # prompt too long: old tool results are left out
     COMPACTED = "compacted"  # prompt too long: the history was made shorter
     HISTORY_DROPPED = "history_dropped"  # prompt too long: the prompt and this turn alone
+    PICTURES_DROPPED = "pictures_dropped"  # pictures too large or too many: the older ones are left out
+    PICTURES_STRIPPED = "pictures_stripped"  # refused all the same: all of them are left out
     CAP_RAISED = "cap_raised"  # cut: the same again with the higher output cap
     CAP_LOWERED = "cap_lowered"  # the model's own cap is below the raised one
     CONTINUED = "continued"  # cut again: it goes on from the cut

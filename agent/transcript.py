@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeGuard
 from pydantic import Field, JsonValue, TypeAdapter
 
 from agent.consent import Parked
+from agent.pictures import Picture, Unseen, without_pictures
 from agent.rungs import NEXT_MODEL, UNANSWERED, Recovered, ResponseDiscarded, Rung
 
 SKIPPED = "Skipped due to queued user message."
@@ -19,9 +20,6 @@ SKIPPED = "Skipped due to queued user message."
 
 EDITED = "(I changed my earlier message to:)"
 """How an edit of a message begins that was answered already."""
-
-
-# ---------------------------------------------------------------- items: what the model sees
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +31,7 @@ class UserItem:
     at: str | None = None  # ISO 8601 instant, UTC
     data: str = ""  # framed by the gateway: what they quote, forward or attach; nobody's wish
     own: bool = True  # of the person the turn acts for; False only in what is shown of others' turns
+    pictures: tuple[Picture, ...] = ()  # that came with it, seen or not
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,12 +176,13 @@ class ToolReturned:
     name: str
     content: str  # JSON object {"success", "data", "error"}
     outcome: CallOutcome = CallOutcome.DONE
+    ran_with: str | None = None  # its input, where hooks have a word on the result: what they make of it is rewritten
     kind: Literal["tool_returned"] = "tool_returned"
 
 
 @dataclass(frozen=True, slots=True)
 class ToolResultRewritten:
-    """What the model sees of a result is another than the raw one, which stays in the journal."""
+    """What the model sees of a result, of which the raw one stays in the journal; hooks may have left it as it is."""
 
     step: int
     call_key: str
@@ -266,17 +266,6 @@ def fold(events: Iterable[JournalEvent]) -> Transcript:
     return tuple(folding.items)
 
 
-def open_calls(events: Sequence[JournalEvent]) -> tuple[tuple[ModelResponded, int], ...]:
-    """Calls of the last response that have no result yet, as (response, index)."""
-    returned: set[str] = set()
-    for event in reversed(events):
-        if isinstance(event, ToolReturned):
-            returned.add(event.call_id)
-        elif isinstance(event, ModelResponded):
-            return tuple((event, i) for i, call in enumerate(event.tool_calls) if call.id not in returned)
-    return ()
-
-
 def answer_text(events: Iterable[JournalEvent]) -> str:
     """What these events of one turn have answered so far: responses without calls, joined; a cut one goes on."""
     text, between = "", ""
@@ -302,6 +291,9 @@ def _answers(event: JournalEvent) -> TypeGuard[ModelResponded]:
 
 NO_RESULT = '{"success":false,"data":null,"error":"No result: the outcome of this call is unknown."}'
 """What stands for the result of a call that never got one."""
+
+WITHHELD = '{"success":false,"data":null,"error":"It ran. Its result is withheld: the hooks behind it were not heard."}'
+"""What stands for a result until hooks that have a word on it have said it."""
 
 
 class _Folding:
@@ -329,7 +321,7 @@ class _Folding:
                 self.close_calls()
                 self._respond(event)
             case ToolReturned() if event.call_id in self._asked:
-                self._results.setdefault(event.call_id, event.content)
+                self._results.setdefault(event.call_id, event.content if event.ran_with is None else WITHHELD)
             case ToolResultRewritten() if event.call_id in self._results:
                 self._results[event.call_id] = event.content
             case Steered():
@@ -343,12 +335,14 @@ class _Folding:
                 pass  # an intent, a wait, a recovery, or a result that belongs to no open call
 
     def _note(self, event: Nudged | Recovered) -> None:
-        """What the harness tells the model; of a change of model once."""
+        """What the harness tells the model, of a change of model once; and what it shows it no more."""
         if isinstance(event, Nudged):
             self._say_after((NoteItem(event.text),))
         elif event.rung is Rung.NEXT_MODEL and event.detail != self._next_model:
             self._next_model = event.detail
             self._say_after((NoteItem(NEXT_MODEL),))
+        elif event.rung is Rung.PICTURES_STRIPPED:
+            self.items = without_pictures(self.items, Unseen.REFUSED)
 
     def close_calls(self) -> None:
         """Every open call gets its result, then comes what was said meanwhile."""

@@ -13,6 +13,7 @@ import structlog
 
 from agent import answers
 from agent.bounded import Deadline, Interrupted
+from agent.budgets import OverBudget
 from agent.calendar import context_of, today_of
 from agent.catalogue import Catalogue
 from agent.config import AgentConfig
@@ -23,7 +24,7 @@ from agent.context.weight import features_of, score
 from agent.context.window import ContextWindow
 from agent.errors import FailureKind
 from agent.findings import TellResult, found_text
-from agent.journal import Journal
+from agent.journal import Journal, open_calls, unheard_results
 from agent.model_caller import ModelCaller
 from agent.permissions.chain import PermissionChain
 from agent.ports import ChatModel, ModelFailure, ModelRequest, Turn, TurnPort
@@ -46,7 +47,6 @@ from agent.transcript import (
     TurnStarted,
     answer_text,
     fold,
-    open_calls,
 )
 
 log = structlog.get_logger()
@@ -150,6 +150,7 @@ class TurnRun:
             pieces=turn.pieces,
             weight=_weight_of(turn),
             who=turn.principal,
+            load_pictures=port.load_pictures,
         )
         fixed = replace(request, tools=agent.toolbox.specs)
         window = ContextWindow(turn, port, agent.model, limits, self.journal, self._deadline, fixed, agent.calibration)
@@ -181,6 +182,7 @@ class TurnRun:
 
     async def run_open_calls(self) -> list[CallResult]:
         """Every call of the last response has its result after this, also those a dead process left open."""
+        await self._executor.hear_hooks(unheard_results(self.journal.events))
         results = await self._executor.run(open_calls(self.journal.events))
         for result in results:
             self._timeouts_in_row = self._timeouts_in_row + 1 if result.timed_out else 0
@@ -219,6 +221,15 @@ class TurnRun:
         busy_s = answers.busy_for_s(failure)
         return reason if await self.port.finish(reason, text, None, note, busy_s=busy_s) else None
 
+    async def end_over_budget(self, over: OverBudget) -> EndReason | None:
+        """End the turn because a cap is reached; what was said before stands, and `/retry` asks again."""
+        now, principal = self._clock(), self._turn.principal
+        note = answers.over_budget_text(self._texts, over, now, principal)
+        note = self._with_open_ends(self._with_findings(note))
+        text = answers.with_note(self.said_so_far(), note)
+        waits_s = None if over.resets_at is None else max(0.0, (over.resets_at - now).total_seconds())
+        return over.reason if await self.port.finish(over.reason, text, None, note, busy_s=waits_s) else None
+
     def _with_findings(self, note: str) -> str:
         """The words of an end without an answer, behind what the tools had found or done until then."""
         principal = self._turn.principal
@@ -227,13 +238,14 @@ class TurnRun:
         return answers.with_note(found, note)
 
     def _with_open_ends(self, note: str) -> str:
-        """The words of an end, with the calls that nobody confirmed, and those that nobody knows whether happened."""
+        """The words of an end, behind it calls that nobody knows the outcome of, or confirmed, and unseen pictures."""
         texts, locale = self._texts, self._turn.principal.locale
         if expired := _names(self.journal.events, CallOutcome.EXPIRED):
             note = answers.with_note(note, answers.expired_calls_text(texts, expired, locale))
         if unknown := _names(self.journal.events, CallOutcome.UNKNOWN):
             note = answers.with_note(note, answers.unknown_calls_text(texts, unknown, locale))
-        return note
+        unseen = answers.pictures_text(texts, fold(self.journal.events), self._turn.history, locale)
+        return answers.with_note(note, unseen)
 
 
 def _names(events: Sequence[JournalEvent], outcome: CallOutcome) -> list[str]:

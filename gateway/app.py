@@ -20,7 +20,7 @@ from pydantic import JsonValue
 from agent.answers import by_rules_text
 from agent.errors import FailureKind
 from agent.models.health import HealthBoard
-from agent.models.select import ModelDeps, UnknownModel, build_model
+from agent.models.select import Charge, ModelDeps, UnknownModel, build_model
 from agent.permissions.chain import Mode
 from agent.ports import ChatModel
 from agent.tools.base import Tool
@@ -64,6 +64,7 @@ from gateway.ops.scheduler import Scheduler
 from gateway.ops.status import GatewayStatus, ModelStanding, usage_calls
 from gateway.ops.watchdog import LoopWatchdog
 from gateway.product import AgentProduct, in_force, load_product, load_tools
+from gateway.sessions.budgets import Budgets, BudgetWatch
 from gateway.sessions.router import Router
 from gateway.store import chats, journal, people
 from gateway.store.agent_tables import bring_up
@@ -123,12 +124,13 @@ class Gateway:
         for texts in (self._product.texts, self._product.catalogue):
             if texts is not None:
                 texts.load()
-        self._table = command_table(self._product, store)
+        self._budgets = Budgets(settings.budgets, store, wall_now)
+        self._table = command_table(self._product, store, self._budgets.own_cap)
         self._rests = ModelRests(store, utc_now)
         self._rotation = KeyRotation(store, settings.home, settings.gateway.secret_keys)
         self._levels = CredentialLevels(store, self._rotation.vault, settings.connect, utc_now)
-        self._model = _model_of(settings, self._product, self._rests.board, self._levels)
-        self._judge = _judge_of(settings)
+        self._model = _model_of(settings, self._product, self._rests.board, self._levels, self._budgets.charge)
+        self._judge = _judge_of(settings, self._budgets.charge)
         self._tools = (*self._product.tools(store), *load_tools(settings.agent.tools), *extra_tools)
         self._stop = asyncio.Event()
         self._faults = Faults()
@@ -148,6 +150,7 @@ class Gateway:
         if self._product.tables is not None:
             await self._store.write(partial(bring_up, agent=self._product.name, tables=self._product.tables))
         await self._rests.load()
+        await self._budgets.begin()
         self._snapshot.replace(await self._store.read(people.everybody))
         for channel, old_chat, new_chat in await self._store.read(chats.load_moves):
             self._snapshot.chat_moved(channel, old_chat, new_chat)
@@ -203,8 +206,8 @@ class Gateway:
         reading = tasks.keep_task("channels", lambda: manager.run(intake))
         await router.recover()
         standing = GatewayStatus(
-            store, manager, router, self._snapshot, ModelStanding(self._model.name, self._rests.board.states),
-            self._started_at, self._faults, lambda: intake.floods,
+            store, manager, router, self._snapshot, self._model_standing(), self._started_at, self._faults,
+            lambda: intake.floods,
         )  # fmt: skip
         operations = access(delivery, bus)
         self.http = http = HttpServer(settings.http, standing, Mounts(manager), self._make_api(operations, delivery))
@@ -220,6 +223,10 @@ class Gateway:
         log.info("gateway_started", home=str(settings.home), model=self._model.name, store=store.dialect)
         await self._stop.wait()
         await self._drain(reading, routing, router, delivery, epoch)
+
+    def _model_standing(self) -> ModelStanding:
+        caps = self._budgets.standing if self._settings.budgets.has_any else None
+        return ModelStanding(self._model.name, self._rests.board.states, caps)
 
     def _key_calls(self, rotation: KeyRotation) -> dict[str, Handler]:
         calls = key_calls(KeyOperations(self._store, utc_now, self._snapshot.put))
@@ -237,6 +244,8 @@ class Gateway:
         if self._product.schedule is not None:
             clocks = (utc_now, wall_now, manager.is_configured)
             tasks.keep("schedule", Scheduler(self._store, self._product.schedule, runtime.bus, *clocks).run)
+        if self._settings.budgets.has_any:
+            tasks.keep("budgets", BudgetWatch(self._budgets, self._store, manager, runtime.delivery).run)
         tasks.keep("model facts", self._look_at_model)
         tasks.keep("model rests", self._rests.run)
         tasks.keep("requests", self._keep_house)
@@ -339,24 +348,27 @@ def _make_channel(name: str, *config: object) -> Channel:
     return channel
 
 
-def _model_of(settings: Settings, product: AgentProduct, board: HealthBoard, levels: CredentialLevels) -> ChatModel:
+def _model_of(
+    settings: Settings, product: AgentProduct, board: HealthBoard, levels: CredentialLevels, charge: Charge
+) -> ChatModel:
     def notice(locale: str | None, why: FailureKind) -> str:
         return by_rules_text(product.catalogue, why, locale)
 
     try:
-        return build_model(settings.model, ModelDeps(product.offline, notice, board, levels.sources, MeasuredModel))
+        deps = ModelDeps(product.offline, notice, board, levels.sources, MeasuredModel, charge)
+        return build_model(settings.model, deps)
     except UnknownModel as unknown:
         raise SettingsError(f"model.name: {unknown}") from None
 
 
-def _judge_of(settings: Settings) -> ChatModel | None:
+def _judge_of(settings: Settings, charge: Charge) -> ChatModel | None:
     """The small model of mode auto, where it is another one than the one that answers."""
     permissions = settings.permissions
     if permissions.mode is not Mode.AUTO or permissions.auto.model in (None, settings.model.name):
         return None
     try:
         small = settings.model.model_copy(update={"name": permissions.auto.model, "prices": None})
-        return MeasuredModel(build_model(small))
+        return MeasuredModel(build_model(small, ModelDeps(charge=charge)))
     except UnknownModel as unknown:
         raise SettingsError(f"permissions.auto.model: {unknown}") from None
 

@@ -25,7 +25,7 @@ from gateway.commands.decisions import Decision, approval_of_another, consent_de
 from gateway.commands.permissions import permissions_command
 from gateway.commands.session import RETRY, session_commands
 from gateway.commands.table import CommandTable, with_own
-from gateway.commands.usage import usage_command
+from gateway.commands.usage import Left, no_cap, usage_command
 from gateway.config.settings import Settings
 from gateway.delivery.delivery import Delivery
 from gateway.delivery.growing_answer import LiveDeps
@@ -104,10 +104,10 @@ class Runtime:
     parking: Parking  # its `run` is to be kept running, too
 
 
-def command_table(product: AgentProduct, store: Store) -> CommandTable:
+def command_table(product: AgentProduct, store: Store, left: Left = no_cap) -> CommandTable:
     """The product's commands and those that every agent has, unless it has one of that name itself."""
     texts = product.catalogue
-    every = (*session_commands(texts), permissions_command(store, texts), usage_command(store, texts))
+    every = (*session_commands(texts), permissions_command(store, texts), usage_command(store, texts, left))
     commands = with_own(product.commands(store), every)
     return CommandTable(commands, product.name, texts)
 

@@ -29,7 +29,7 @@ from agent.coach.practice import PracticeRefused, check_entry, clean_name, clean
 from agent.coach.prose import entries_text, history_text, skill_stats_text, skills_text, stats_text
 from agent.coach.reminders import MAX_ABOUT_CHARS
 from agent.coach.reports import EntriesReport, JourneyReport, PatternsReport, PlanReport, SessionsReport, SkillsReport
-from agent.coach.request_view import RequestView, listen
+from agent.coach.request_view import RequestView, has_pictures_alone, listen
 from agent.coach.rule_plan import insights_of, plan_sessions, plan_text
 from agent.coach.tasks import Act, Task, asks
 from agent.coach.texts import explain, explain_log, in_any_language, say, say_date
@@ -54,6 +54,8 @@ class OfflineCoach:
         if context is not None and isinstance(context.data, Prefetched):
             language = language_of(context.locale)
             return _with_notice(view, language, [_written_plan(language, context.data)])
+        if has_pictures_alone(request, view):
+            return _with_notice(view, view.language, [say(view.language, "offline.picture")])
         work = Work(view)
         answers, questions = [], []
         try:

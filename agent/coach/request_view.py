@@ -75,6 +75,12 @@ def listen(request: ModelRequest) -> RequestView:
     )
 
 
+def has_pictures_alone(request: ModelRequest, view: RequestView) -> bool:
+    """Whether what is not answered is a picture, and not a word."""
+    asked = next((item for item in reversed(request.items) if _is_own(item)), None)
+    return asked is not None and bool(asked.pictures) and not any(text.strip() for text in view.pending)
+
+
 def _exchanges(items: Sequence[Item], now: datetime) -> tuple[Exchange, ...]:
     """What the person said and was answered; what others in a group said and were answered is left out."""
     found: list[Exchange] = []

@@ -217,7 +217,8 @@ def _lines(item: Item, most_tokens: int) -> list[str]:
     match item:
         case UserItem():
             who = item.sender or ("Person" if item.own else "Somebody else")
-            data = f" (with: {item.data[:DATA_CHARS]})" if item.data else ""
+            beside = " ".join([item.data[:DATA_CHARS], *(picture.describe() for picture in item.pictures)]).strip()
+            data = f" (with: {beside})" if beside else ""
             return [f"{who}: {item.text[:chars]}{data}"]
         case AssistantItem():
             calls = [f"Assistant used {call.name} {call.arguments[:RESULT_CHARS]}" for call in item.tool_calls]

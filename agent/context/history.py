@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import cached_property
 
 from agent.context.compaction import since_step, summary_item
@@ -25,6 +26,7 @@ class PastTurn:
     user_id: str  # whom it acted for
     events: tuple[JournalEvent, ...]
     id: str = ""
+    ended_at: datetime | None = None  # None: nobody knows
 
     def events_for(self, user_id: str) -> Iterable[JournalEvent]:
         """What of the turn may stand in a prompt of this person."""
@@ -68,20 +70,34 @@ class Remembered:
 def remember(past: Sequence[PastTurn], user_id: str, summary: Summary | None = None, turn_id: str = "") -> Remembered:
     """The history of a turn of this person: notes for the older part where there are any, then the turns since.
 
-    `turn_id` is the turn that begins, or goes on: a summary that was made within it stands for all before it.
+    `turn_id` is the turn that begins, or goes on.
     """
     if summary is None:
         return _remember(past, user_id, ())
-    head = (summary_item(summary),)
-    if summary.turn_id == turn_id:
-        return Remembered(head, (), summary)
-    at = next((index for index, turn in enumerate(past) if turn.id == summary.turn_id), None)
-    if at is None:  # what it begins with is gone by age: all that is there came later
-        return replace(_remember(past, user_id, head), summary=summary)
-    first = past[at]
+    whole = kept_whole(past, summary, turn_id)
     if summary.step:
-        first = PastTurn(first.user_id, tuple(since_step(first.events, summary.step)), first.id)
-    return replace(_remember((first, *past[at + 1 :]), user_id, head), summary=summary)
+        whole = [_since(turn, summary.step) if turn.id == summary.turn_id else turn for turn in whole]
+    return replace(_remember(whole, user_id, (summary_item(summary),)), summary=summary)
+
+
+def kept_whole(past: Sequence[PastTurn], summary: Summary, turn_id: str = "") -> Sequence[PastTurn]:
+    """The turns that a summary does not stand for: from the one it names on, and all that ended after it was made.
+
+    A turn that waits for its person ends behind those that ran meanwhile; `turn_id` is the one that begins or goes on.
+    """
+
+    def came_later(turn: PastTurn) -> bool:
+        return turn.ended_at is not None and summary.kept_at is not None and turn.ended_at > summary.kept_at
+
+    at = next((place for place, turn in enumerate(past) if turn.id == summary.turn_id), None)
+    if at is not None or turn_id == summary.turn_id:
+        return [*filter(came_later, past[:at]), *(() if at is None else past[at:])]
+    # the turn it names waits, or is gone by age: what began after that is not in it
+    return [turn for turn in past if turn.id > summary.turn_id or turn.ended_at is None or came_later(turn)]
+
+
+def _since(turn: PastTurn, step: int) -> PastTurn:
+    return replace(turn, events=tuple(since_step(turn.events, step)))
 
 
 def _remember(past: Sequence[PastTurn], user_id: str, head: Transcript) -> Remembered:

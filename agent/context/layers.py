@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 
 from agent.context.sizes import BYTES_PER_TOKEN, estimate_tokens, item_bytes
+from agent.pictures import Unseen, visible, without_pictures
 from agent.transcript import AssistantItem, Item, ToolItem, UserItem
 
 BLANKED = '{"success":true,"data":"(an older result, left out for room: ask again if it matters)","error":null}'
@@ -91,6 +92,18 @@ def _line(steps: Sequence[str]) -> str:
     return COLLAPSED.format(steps=", ".join(f"{name} x{steps.count(name)}" for name in names))
 
 
+def keep_newest_pictures(items: Sequence[Item], most: int = 0, most_bytes: int = 0) -> list[Item]:
+    """The items with so many pictures at most, and those of the newest message that has any; words for the older."""
+    newest = True
+    for at in range(len(items) - 1, -1, -1):
+        pictures = visible(getattr(items[at], "pictures", ()))
+        most, most_bytes = most - len(pictures), most_bytes - sum(picture.size_bytes or 0 for picture in pictures)
+        if pictures and not newest and min(most, most_bytes) < 0:
+            return [*without_pictures(items[: at + 1], Unseen.OLDER), *items[at + 1 :]]
+        newest = newest and not pictures
+    return list(items)
+
+
 def fit(items: Sequence[Item], most_tokens: float, tokens: Callable[[int], int] = int) -> list[Item]:
     """The items after as many of these layers as it takes to come below `most_tokens`; `tokens` corrects estimates."""
 
@@ -103,7 +116,7 @@ def fit(items: Sequence[Item], most_tokens: float, tokens: Callable[[int], int] 
     if (over := excess()) > 0:
         fitted = drop_results(fitted, largest_results(fitted, over))
     if excess() > 0:
-        fitted = collapse_steps(fitted)
+        fitted = collapse_steps(keep_newest_pictures(fitted))
     return fitted
 
 

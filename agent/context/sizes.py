@@ -6,6 +6,7 @@ What a provider counted corrects the estimate.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from agent.pictures import visible
 from agent.ports import ModelRequest, ToolSpec
 from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
 
@@ -40,10 +41,11 @@ class RequestSizes:
 
 
 def item_bytes(item: Item) -> int:
-    """About how many bytes an item is on a wire."""
+    """About how many bytes an item is on a wire; a picture as many as words that count the same."""
     match item:
         case UserItem():
-            return len(item.text.encode(errors="replace")) + len(item.data.encode(errors="replace")) + 16
+            words = len(item.text.encode(errors="replace")) + len(item.data.encode(errors="replace")) + 16
+            return words + int(BYTES_PER_TOKEN * sum(picture.tokens for picture in visible(item.pictures)))
         case NoteItem():
             return len(item.text.encode(errors="replace")) + 16
         case ToolItem():

@@ -22,7 +22,7 @@ _CODE = re.compile(r"```|[;{}][ \t]*$|\w\(\w*\)|</\w+>|=>", re.MULTILINE)
 class TurnFeatures:
     """What the score is made of."""
 
-    attached: bool  # something comes with the words: a file, a quote, what others said
+    attached: bool  # something comes with the words: a file, a picture, a quote, what others said
     code: bool  # the words look like a program
     tokens: int  # of the words, about
     recent_tools: int  # results among the last items of the conversation
@@ -33,7 +33,7 @@ def features_of(history: Sequence[Item], asked: Sequence[UserItem]) -> TurnFeatu
     """The features of a turn that begins with these items, behind this conversation."""
     words = "\n".join(item.text for item in asked)
     return TurnFeatures(
-        attached=any(item.data for item in asked),
+        attached=any(item.data or item.pictures for item in asked),
         code=_CODE.search(words) is not None,
         tokens=estimate_text(words),
         recent_tools=sum(isinstance(item, ToolItem) for item in history[-RECENT_ITEMS:]),

@@ -65,7 +65,7 @@ class HookChain:
         self, point: HookPoint, told: Mapping[str, JsonValue], about: str
     ) -> AsyncIterator[tuple[Hook, HookSaid]]:
         for hook in self._hooks[point]:
-            if point in ABOUT_TOOLS and not any(fnmatchcase(about, pattern) for pattern in hook.tools):
+            if point in ABOUT_TOOLS and not _is_about(hook, about):
                 continue
             yield hook, await self._answer(hook, told)
 
@@ -95,10 +95,12 @@ class HookChain:
             return PreTool(Deny("a hook put something in the place of its input that is no object."))
         return PreTool(_verdict(heard), heard.context, heard.replace)
 
+    def listens_after(self, tool: str) -> bool:
+        """Whether anybody has a word on results of this tool."""
+        return any(_is_about(hook, tool) for hook in self._hooks[HookPoint.POST_TOOL])
+
     async def post_tool(self, use: ToolUse, returned: ToolReturned) -> PostTool:
         """After the raw result is durable; may change what the model sees of it."""
-        if not self.listens(HookPoint.POST_TOOL):
-            return PostTool()
         result = json.loads(returned.content)
         given = _told_of(use) | {"result": result, "outcome": returned.outcome.value}
         heard = await self.ask(HookPoint.POST_TOOL, given, use.tool.name, "result")
@@ -123,6 +125,10 @@ class HookChain:
         if not self.listens(HookPoint.PRE_COMPACT):
             return ""
         return (await self.ask(HookPoint.PRE_COMPACT, _told_of_person(principal))).context
+
+
+def _is_about(hook: Hook, tool: str) -> bool:
+    return any(fnmatchcase(tool, pattern) for pattern in hook.tools)
 
 
 def _told_of_person(principal: Principal) -> dict[str, JsonValue]:

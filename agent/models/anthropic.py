@@ -13,10 +13,10 @@ from agent.config import LinkConfig
 from agent.credentials import Credential, CredentialKind
 from agent.models.access import access_of, lead_with
 from agent.models.anthropic_answer import MessageAssembly
-from agent.models.anthropic_format import request_body
+from agent.models.anthropic_format import WIRE, request_body
 from agent.models.facts import facts_of
 from agent.models.http_wire import ALWAYS, HttpWire, usable_key, utc_now
-from agent.models.json_bodies import encode_request
+from agent.models.seeing import encode_shown
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
@@ -55,7 +55,7 @@ class AnthropicModel:
         """
         credential = request.credential or self._key
         access = access_of(credential, self._config, self._headers, _headers_of)
-        body = encode_request(lead_with(request, credential, self._config), self._to_body)
+        body = await encode_shown(lead_with(request, credential, self._config), WIRE, self._to_body)
         return await self._wire.ask(body, MessageAssembly(on_event, self.name, access.secret), access)
 
     async def aclose(self) -> None:

@@ -7,13 +7,14 @@ person's turns.
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from agent.config import LinkConfig
 from agent.encoded_pieces import EncodedPieces
 from agent.models.json_bodies import to_piece
 from agent.models.openai_format import note_text, readable_arguments, spoken_text
+from agent.pictures import as_base64, visible
 from agent.ports import ModelRequest, SystemPrompt, ToolSpec
 from agent.transcript import AssistantItem, Item, NoteItem, ToolItem, UserItem
 
@@ -36,7 +37,7 @@ def request_body(request: ModelRequest, model: str, config: LinkConfig) -> dict[
     body: dict[str, Any] = {
         "model": model,
         "max_tokens": cap,
-        "messages": messages(request.items, request.pieces),
+        "messages": messages(request.items, request.pieces, request.picture_bytes),
         "stream": request.stream,
     }
     if config.service_tier is not None:
@@ -75,11 +76,15 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
     return {"name": spec.name, "description": spec.description, "input_schema": schema}
 
 
-def messages(items: Sequence[Item], pieces: EncodedPieces | None = None) -> list[dict[str, Any]]:
-    """The conversation as messages that take turns and begin with the person's; with `pieces` of blocks to be sent."""
+def messages(items: Sequence[Item], pieces: EncodedPieces | None, content: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    """The conversation as messages that take turns and begin with the person's; with `pieces` of blocks to be sent.
+
+    Raises:
+        NotLoaded: `content` has not the bytes of a picture that is to be encoded.
+    """
     found: list[dict[str, Any]] = []
     ends: list[Item] = []  # what each ends with
-    for item, blocks in zip(items, _blocks(items, pieces), strict=True):
+    for item, blocks in zip(items, _blocks(items, pieces, content), strict=True):
         if not blocks:
             continue
         role = "assistant" if isinstance(item, AssistantItem) else "user"
@@ -96,11 +101,26 @@ def messages(items: Sequence[Item], pieces: EncodedPieces | None = None) -> list
     return found
 
 
-def _blocks(items: Sequence[Item], pieces: EncodedPieces | None) -> Iterable[list[Any]]:
-    """The blocks of each item."""
+def _blocks(items: Sequence[Item], pieces: EncodedPieces | None, content: Mapping[str, bytes]) -> Iterable[list[Any]]:
+    """The blocks of each item, its pictures first."""
+
+    def whole(item: Item) -> Blocks:
+        return _images(item, content) + _to_blocks(item)
+
     if pieces is None:
-        return map(_to_blocks, items)
-    return pieces.of(WIRE, "messages", items, lambda item: [to_piece(block) for block in _to_blocks(item)])
+        return map(whole, items)
+    return pieces.of(WIRE, "messages", items, lambda item: [to_piece(block) for block in whole(item)])
+
+
+def _images(item: Item, content: Mapping[str, bytes]) -> Blocks:
+    pictures = visible(item.pictures) if isinstance(item, UserItem) else []
+    return [
+        {
+            "type": "image",
+            "source": {"type": "base64", "media_type": picture.mime, "data": as_base64(picture, content)},
+        }
+        for picture in pictures
+    ]
 
 
 def _mark(found: Sequence[dict[str, Any]], ends: Sequence[Item]) -> None:

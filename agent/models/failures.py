@@ -27,6 +27,7 @@ _QUOTA = re.compile(r"insufficient_quota|spend_limit|billing|credit balance|exce
 _OVERLOADED = re.compile(r"overloaded|engine is currently|at capacity", re.IGNORECASE)
 _RATE = re.compile(r"rate.?limit|too many requests", re.IGNORECASE)
 _AUTH = re.compile(r"authentication|invalid_api_key|incorrect api key|unauthorized|permission", re.IGNORECASE)
+_PICTURES = re.compile(r"(image|multimodal)\b.{0,40}\b(not supported|unsupported|invalid)", re.IGNORECASE)
 _KEY_SHAPES = re.compile(r"\b(sk|pk|key|gsk|xai)-[\w\-*.]{6,}|Bearer\s+\S+", re.IGNORECASE)
 
 _STATUS_OF_TYPE = {
@@ -82,6 +83,8 @@ def _kind(status: int, said: str) -> FailureKind:
         return FailureKind.QUOTA
     if status in {400, 413, 422, 500} and _CONTEXT.search(said):
         return FailureKind.CONTEXT
+    if status == 500 and _PICTURES.search(said):
+        return FailureKind.BAD_REQUEST
     if (known := _BY_STATUS.get(status)) is not None:
         return known
     return _kind_of_server(status, said) if status >= 500 else FailureKind.BAD_REQUEST

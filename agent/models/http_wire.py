@@ -30,6 +30,9 @@ DRAIN_S = 0.25
 
 KEEPALIVE_S = 60.0
 
+CONNECT_S = 10.0
+"""The name looked up, the connection and its encryption made."""
+
 
 class Assembly(Protocol):
     """One response in the making, in some provider's format."""
@@ -112,7 +115,7 @@ class HttpWire:
         if self._session is None:
             self._session = aiohttp.ClientSession(
                 connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=KEEPALIVE_S),  # turns are bounded above
-                timeout=aiohttp.ClientTimeout(total=None, sock_connect=self._config.connect_s),
+                timeout=aiohttp.ClientTimeout(total=None, connect=self._config.connect_s or CONNECT_S),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session

@@ -13,8 +13,8 @@ from agent.credentials import Credential
 from agent.models.access import access_of, lead_with
 from agent.models.facts import facts_of
 from agent.models.http_wire import ALWAYS, HttpWire, usable_key, utc_now
-from agent.models.json_bodies import encode_request
-from agent.models.openai_format import CompletionAssembly, request_body
+from agent.models.openai_format import WIRE, CompletionAssembly, request_body
+from agent.models.seeing import encode_shown
 from agent.ports import ModelFacts, ModelRequest, OnModelEvent
 from agent.transcript import ModelResponded
 
@@ -49,7 +49,7 @@ class OpenAIModel:
         """
         credential = request.credential or self._key
         access = access_of(credential, self._config, ALWAYS, _headers_of)
-        body = encode_request(lead_with(request, credential, self._config), self._to_body)
+        body = await encode_shown(lead_with(request, credential, self._config), WIRE, self._to_body)
         return await self._wire.ask(body, CompletionAssembly(on_event, self.name, access.secret), access)
 
     async def aclose(self) -> None:

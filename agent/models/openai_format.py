@@ -1,7 +1,7 @@
 """Our items as OpenAI chat completions and back; pure. Source: OpenAI API reference, chat completions, read 2026-11."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from agent.encoded_pieces import EncodedPieces
 from agent.errors import FailureKind
 from agent.models.failures import failure, from_error
 from agent.models.json_bodies import decode, to_piece
+from agent.pictures import as_base64, describe, visible
 from agent.ports import ALIVE, PINGED, CallStreamed, ModelRequest, OnModelEvent, TextDelta, ThinkingDelta, ToolSpec
 from agent.transcript import (
     AssistantItem,
@@ -62,7 +63,7 @@ def request_body(
     """The whole request."""
     body: dict[str, Any] = {
         "model": model,
-        "messages": messages(str(request.system), request.items, request.pieces),
+        "messages": messages(str(request.system), request.items, request.pieces, request.picture_bytes),
         "stream": request.stream,
         tokens_field: request.max_output_tokens,
     }
@@ -77,12 +78,18 @@ def request_body(
     return body
 
 
-def messages(system: str, items: Sequence[Item], pieces: EncodedPieces | None = None) -> list[Any]:
-    """The conversation as messages, instructions first; with `pieces` those are ready to be sent."""
+def messages(
+    system: str, items: Sequence[Item], pieces: EncodedPieces | None, content: Mapping[str, bytes]
+) -> list[Any]:
+    """The conversation as messages, instructions first; with `pieces` those are ready to be sent.
+
+    Raises:
+        NotLoaded: `content` has not the bytes of a picture that is to be encoded.
+    """
     head: list[Any] = [{"role": "system", "content": system}] if system else []
     if pieces is None:
-        return head + [_message(item) for item in items]
-    return head + pieces.of(WIRE, "messages", items, lambda item: to_piece(_message(item)))
+        return head + [_message(item, content) for item in items]
+    return head + pieces.of(WIRE, "messages", items, lambda item: to_piece(_message(item, content)))
 
 
 def _tools(specs: Sequence[ToolSpec], pieces: EncodedPieces | None) -> list[Any]:
@@ -91,10 +98,10 @@ def _tools(specs: Sequence[ToolSpec], pieces: EncodedPieces | None) -> list[Any]
     return pieces.of(WIRE, "tools", specs, lambda spec: to_piece(_tool(spec)))
 
 
-def _message(item: Item) -> dict[str, Any]:
+def _message(item: Item, content: Mapping[str, bytes]) -> dict[str, Any]:
     match item:
         case UserItem():
-            return {"role": "user", "content": spoken_text(item)}
+            return {"role": "user", "content": _content_of(item, content)}
         case NoteItem():  # as a user's: templates of local models refuse a system message that is not the first
             return {"role": "user", "content": note_text(item)}
         case ToolItem():
@@ -105,6 +112,16 @@ def _message(item: Item) -> dict[str, Any]:
                 message["tool_calls"] = [_call(call) for call in item.tool_calls]
                 message |= _thoughts(item)
             return message
+
+
+def _content_of(item: UserItem, content: Mapping[str, bytes]) -> str | list[dict[str, Any]]:
+    """What a person said: with pictures in parts, those first."""
+    words = spoken_text(item)
+    parts: list[dict[str, Any]] = [
+        {"type": "image_url", "image_url": {"url": f"data:{picture.mime};base64,{as_base64(picture, content)}"}}
+        for picture in visible(item.pictures)
+    ]
+    return [*parts, {"type": "text", "text": words}] if parts else words
 
 
 def _thoughts(item: AssistantItem) -> dict[str, Any]:
@@ -357,7 +374,7 @@ def note_text(item: NoteItem) -> str:
 
 def spoken_text(item: UserItem) -> str:
     """The item for a model. A name cannot be mistaken for words, nor another member's words for the person's own."""
-    words = "\n".join(part for part in (item.text, item.data) if part)
+    words = "\n".join(part for part in (item.text, item.data, describe(item.pictures)) if part)
     name = _in_one_line(item.sender or "")
     if not item.own:
         return f"[{name or 'Somebody'}, another person here and not the one you answer now:] {words}"

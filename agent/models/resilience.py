@@ -34,7 +34,10 @@ from agent.transcript import ModelResponded
 log = structlog.get_logger()
 
 QUICK_PAUSES_S = (0.3, 0.6)
-"""Between tries, where somebody else can answer: who waits gets an answer within 3 s."""
+"""Between tries, where somebody else can answer."""
+
+HURRY_S = 2.4
+"""Where somebody else can answer no try begins later, over all models of a chain: the answer is there within 3 s."""
 
 QUICK_JITTER_S = 0.1
 
@@ -53,14 +56,16 @@ class Resilient:
         config: LinkConfig,
         *,
         passes_on: frozenset[FailureKind] = frozenset(),
+        hurry_s: float = HURRY_S,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
-        """`passes_on` are failures after which somebody else can answer: they are not waited for."""
+        """`passes_on` are failures after which somebody else can answer: no try begins `hurry_s` after the first."""
         self.name = model.name
         self._model = model
         self._config = config
         self._passes_on = passes_on
+        self._hurry_s = hurry_s
         self._sleep = sleep
         self._jitter = jitter
 
@@ -79,13 +84,14 @@ class Resilient:
         Raises:
             ModelFailure: of the last try; `retry_after_s` says when to come back, where the provider said so.
         """
-        retry_budget_s = request.retry_budget_s
+        retry_budget_s, loop = request.retry_budget_s, asyncio.get_running_loop()
+        begun_s = loop.time()
         for attempt in range(self._config.tries):
             listening = _Listening(on_event)
             try:
                 return await self._attempt(request, listening)
             except ModelFailure as problem:
-                pause_s = self._pause(problem, attempt)
+                pause_s = self._pause(problem, attempt, loop.time() - begun_s)
                 if pause_s is None or pause_s > retry_budget_s:
                     raise
                 log.warning("model_call_failed", model=self.name, attempt=attempt, error=str(problem), pause_s=pause_s)
@@ -104,12 +110,13 @@ class Resilient:
         """Close the model."""
         await self._model.aclose()
 
-    def _pause(self, problem: ModelFailure, attempt: int) -> float | None:
+    def _pause(self, problem: ModelFailure, attempt: int, took_s: float) -> float | None:
         """Seconds until the next try; None when there is none."""
         if not problem.retryable or attempt + 1 >= self._config.tries:
             return None
         if problem.kind in self._passes_on:
-            return self._quick_pause(problem, attempt)
+            pause_s = self._quick_pause(problem, attempt)
+            return pause_s if pause_s is not None and took_s + pause_s < self._hurry_s else None
         if problem.retry_after_s is not None:
             return problem.retry_after_s + self._jitter() * JITTER_S
         if problem.kind is FailureKind.TIMEOUT:

@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from agent.context.weight import HEAVY_FROM
+from agent.pictures import visible
 from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
-from agent.transcript import ModelResponded
+from agent.transcript import ModelResponded, UserItem
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class RoutedModel:
 
     @property
     def facts(self) -> ModelFacts:
-        """Those with the smallest window, which whoever is asked can read; prices only where all have the same."""
+        """Those of all its models together."""
         return joint_facts([self._otherwise.facts, *(route.model.facts for route in self._routes)])
 
     async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
@@ -45,16 +46,25 @@ class RoutedModel:
 
 
 def joint_facts(facts: Sequence[ModelFacts]) -> ModelFacts:
-    """Of models of which any may be asked: the smallest window's; prices only where all have the same."""
+    """Of models of which any may be asked: the smallest window's; prices only where all have the same.
+
+    Pictures are seen where one of them sees them.
+    """
     smallest = min(facts, key=lambda each: each.context_window_tokens)
-    return smallest if all(each.prices == smallest.prices for each in facts) else replace(smallest, prices=None)
+    prices = smallest.prices if all(each.prices == smallest.prices for each in facts) else None
+    return replace(smallest, prices=prices, sees_images=any(each.sees_images for each in facts))
 
 
 def is_light(request: ModelRequest) -> bool:
-    """Whether the turn asks so little that a cheaper model does; the same in all steps of it."""
-    return request.weight is not None and request.weight < HEAVY_FROM
+    """Whether the turn asks so little that a cheaper model does; the same in all steps of it. None with pictures."""
+    return request.weight is not None and request.weight < HEAVY_FROM and not needs_eyes(request)
 
 
 def needs_tools(request: ModelRequest) -> bool:
     """Whether the model is given tools."""
     return bool(request.tools)
+
+
+def needs_eyes(request: ModelRequest) -> bool:
+    """Whether the conversation, as far as it is sent, has a picture in it."""
+    return any(isinstance(item, UserItem) and visible(item.pictures) for item in request.items)

@@ -19,8 +19,9 @@ from agent.models.limiter import Limited
 from agent.models.offline import OfflineModel, OfflineRules
 from agent.models.pricing import PricedModel
 from agent.models.prompted_tools import PromptedTools
-from agent.models.resilience import Resilient
-from agent.models.routing import ModelRoute, RoutedModel, needs_tools
+from agent.models.resilience import HURRY_S, Resilient
+from agent.models.routing import ModelRoute, RoutedModel, needs_eyes, needs_tools
+from agent.models.seeing import SeeingModel
 from agent.ports import ChatModel
 
 
@@ -47,6 +48,10 @@ def wire_names() -> list[str]:
     return sorted({point.name for point in entry_points(group=GROUP)} - {"offline"} - OWN_WIRES)
 
 
+Charge = Callable[[ChatModel, LinkConfig], ChatModel]
+"""A wire whose calls are paid for, or the wire itself."""
+
+
 @dataclass(frozen=True, slots=True)
 class ModelDeps:
     """What a chain of models is given from outside; the defaults do for a model alone."""
@@ -60,6 +65,8 @@ class ModelDeps:
     """Whose credential a link may be asked with beside that of its configuration, `ConfiguredKey` among them."""
     measure: Callable[[ChatModel], ChatModel] = lambda model: model
     """Put around each link of the chain."""
+    charge: Charge = lambda model, _config: model
+    """Put around each wire, inside of its retries: what each try may cost is set aside before it."""
 
 
 def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel:
@@ -79,11 +86,12 @@ def build_model(config: ModelConfig, deps: ModelDeps | None = None) -> ChatModel
         rules = StandIn(deps.measure(OfflineModel(deps.offline_rules, config.words_per_s)), deps.notice)
     links = [config, *config.fallback.values()]
     behind = [RETRYABLE] * (len(links) - 1) + [DOWN - {FailureKind.TIMEOUT} if rules is not None else frozenset()]
-    models = [_link(link, passes_on, deps) for link, passes_on in zip(links, behind, strict=True)]
-    if config.with_tools is not None:
-        route = ModelRoute(needs_tools, _link(config.with_tools, behind[0], deps))
-        models[0] = RoutedModel([route], models[0])
-    light = None if config.light is None else _link(config.light, RETRYABLE, deps)  # behind it stands the model
+    hurry_s = HURRY_S / (len(links) + (config.light is not None))
+    models = [_link(link, passes_on, deps, hurry_s) for link, passes_on in zip(links, behind, strict=True)]
+    asked = ((needs_eyes, config.with_images), (needs_tools, config.with_tools))
+    routes = [ModelRoute(wants, _link(link, behind[0], deps, hurry_s)) for wants, link in asked if link is not None]
+    models[0] = RoutedModel(routes, models[0]) if routes else models[0]
+    light = None if config.light is None else _link(config.light, RETRYABLE, deps, hurry_s)  # the model is behind it
     return Chain(models, rules, light) if rules or light or len(models) > 1 else models[0]
 
 
@@ -93,20 +101,22 @@ def _offline(config: LinkConfig, rules: OfflineRules | None) -> ChatModel:
     return OfflineModel(rules, config.words_per_s)
 
 
-def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps) -> ChatModel:
+def _link(config: LinkConfig, passes_on: frozenset[FailureKind], deps: ModelDeps, hurry_s: float) -> ChatModel:
     """One model with all that makes it resilient by itself; that of another distribution retries as it sees fit."""
     wire, _, name = config.name.partition(":")
+    if passes_on and config.connect_s is None:
+        config = config.model_copy(update={"connect_s": hurry_s})
     if wire in OWN_WIRES and name:
         try:
             model = _own(wire, name, config)
         except ValueError as problem:
             raise UnknownModel(f"model {config.name!r}: {problem}") from None
-        model = PricedModel(model, config)
+        model = deps.charge(PricedModel(SeeingModel(model), config), config)
         model = model if config.takes_tools else PromptedTools(model)
         model = model if config.cache_s is None else CachedModel(model, config.cache_s)
-        model = Resilient(Circuit(model, deps.board), config, passes_on=passes_on)
+        model = Resilient(Circuit(model, deps.board), config, passes_on=passes_on, hurry_s=hurry_s)
     elif name and wire in wire_names():
-        model = Circuit(PricedModel(_foreign(wire, name, config), config), deps.board)
+        model = Circuit(deps.charge(PricedModel(SeeingModel(_foreign(wire, name, config)), config), config), deps.board)
     else:
         raise UnknownModel(f"there is no model {config.name!r}: use offline, anthropic:NAME or openai:NAME")
     if config.requests_per_min is not None or config.tokens_per_min is not None:

@@ -10,6 +10,7 @@ from typing import Literal
 import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from agent.bounded import Interrupted
 from agent.permissions.config import AutoConfig
 from agent.permissions.rules import Verdict
 from agent.ports import ChatModel, ModelEvent, ModelFailure, ModelRequest, NoteCost, SystemPrompt
@@ -61,7 +62,7 @@ class Judge:
                 response = await self._model.respond(request, _heed_nothing)
             await note_cost(response)
             said = read_judgement(response.text)
-        except (ModelFailure, TimeoutError, ValueError) as failure:
+        except (ModelFailure, Interrupted, TimeoutError, ValueError) as failure:
             log.warning("permission_not_judged", tool=tool, error=type(failure).__name__)
             return Verdict.ASK
         used = response.usage

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from agent.transcript import CallOutcome, EndReason, ToolCall, ToolIntended, ToolReturned
+from agent.transcript import CallOutcome, EndReason, Nudged, ToolCall, ToolIntended, ToolReturned
 
 
 @dataclass(slots=True, eq=False)
@@ -15,6 +15,9 @@ class PendingCall:
     step: int
     key: str  # turn/step/index
     intended: ToolIntended | None = None  # a process that died meant to run it so
+    backfilled: str = ""  # its input as a backfill made it, JSON; what its person was asked about before is kept
+    ran_with: str | None = None  # its input, where hooks have a word on its result
+    notes: tuple[Nudged, ...] = ()  # what hooks before it have said, to be journaled with it
     on_over: Callable[[], None] | None = None  # told when it has run, before its result is journaled
     is_over: bool = False
     began_s: float | None = None  # monotonic; None: it has not run
@@ -55,7 +58,7 @@ class PendingCall:
 
     def to_returned(self, content: str, outcome: CallOutcome = CallOutcome.DONE) -> ToolReturned:
         """The one result of this call."""
-        return ToolReturned(self.step, self.key, self.call.id, self.call.name, content, outcome)
+        return ToolReturned(self.step, self.key, self.call.id, self.call.name, content, outcome, self.ran_with)
 
 
 @dataclass(frozen=True, slots=True)

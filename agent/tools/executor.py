@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from agent.consent import AskedCall, Parked
 from agent.journal import Journal
 from agent.ports import TurnPort
 from agent.tools.calls import CallResult, PendingCall
@@ -28,7 +29,7 @@ class _Begun:
 
     pending: PendingCall
     safe: bool  # runs beside others
-    task: "asyncio.Task[CallResult] | None" = None  # None: it waits for one before it
+    task: "asyncio.Task[CallResult | AskedCall] | None" = None  # None: it waits for one before it
 
 
 class Executor:
@@ -83,7 +84,7 @@ class Executor:
                 begun.task = asyncio.create_task(self._pipeline.run(begun.pending))  # noqa: TID251  ends in run() or expect()
                 begun.task.add_done_callback(_retrieve)
 
-    def _adopt(self, wanted: Sequence[PendingCall]) -> "dict[asyncio.Task[CallResult], PendingCall]":
+    def _adopt(self, wanted: Sequence[PendingCall]) -> "dict[asyncio.Task[CallResult | AskedCall], PendingCall]":
         """The calls at the front that run already; what was begun behind one that had not may have read too soon."""
         adopted = {}
         for begun, pending in zip(self._begun, wanted, strict=False):
@@ -104,15 +105,29 @@ class Executor:
 
     # ---------------------------------------------------------------- once the response is journaled
 
+    async def hear_hooks(self, owed: Sequence[ToolReturned]) -> None:
+        """Hooks have their word on these results, whose process died before they had it."""
+        for raw in owed:
+            await self._pipeline.hear_hooks(raw)
+
     async def run(self, open_: Sequence[tuple[ModelResponded, int]]) -> list[CallResult]:
-        """What became of these calls, in the order asked; steering or a stop overtakes those not yet started."""
-        intents = {event.call_key: event for event in self._journal.events if isinstance(event, ToolIntended)}
-        pending = [self._pending(response, index, intents) for response, index in open_ if index < self._max_calls]
+        """What became of these calls, in the order asked; steering or a stop overtakes those not yet started.
+
+        Raises:
+            TurnParked: a call waits for its person; those that ran beside it have ended.
+        """
+        before = {event.call_key: event for event in self._journal.events if isinstance(event, ToolIntended)}
+        asked = {event.about: event.backfilled for event in self._journal.events if isinstance(event, Parked)}
+        pending = [self._pending(response, index, before) for response, index in open_ if index < self._max_calls]
+        for call in pending:
+            call.backfilled = asked.get(call.key, "")
         refused = await self._refuse(open_[len(pending) :])
         results = {}
         for call in pending:
-            if call.intended:  # a dead process began it: settled, never skipped
-                results[call.key] = await self._pipeline.run(call)
+            if call.intended:  # a dead process began it: settled, never skipped, asked nobody again
+                result = await self._pipeline.run(call)
+                if isinstance(result, CallResult):
+                    results[call.key] = result
         fresh = [call for call in pending if call.key not in results]
         round_ = _Round(self._pipeline, self._journal, self._port, fresh, self._adopt(fresh), self._max_parallel)
         try:
@@ -149,7 +164,7 @@ class _Round:
         journal: Journal,
         port: TurnPort,
         calls: Sequence[PendingCall],
-        begun: "dict[asyncio.Task[CallResult], PendingCall]",
+        begun: "dict[asyncio.Task[CallResult | AskedCall], PendingCall]",
         max_parallel: int,
     ) -> None:
         self._pipeline = pipeline
@@ -158,7 +173,9 @@ class _Round:
         self._max_parallel = max_parallel
         self._safe = {call.key: pipeline.admit(call.call).safe for call in calls}
         self._running = begun
+        self._order = {call.key: place for place, call in enumerate(calls)}
         self._waiting = deque(calls[len(begun) :])
+        self._asked: dict[str, AskedCall] = {}  # by call key: what the person is to be asked once nothing runs
         self._results: dict[str, CallResult] = {}
 
     async def run(self) -> dict[str, CallResult]:
@@ -179,17 +196,25 @@ class _Round:
     async def _go_on(self, group: asyncio.TaskGroup) -> None:
         """Start the next call when it may start; else wait for one to end."""
         running = [self._safe[call.key] for call in self._running.values()]
-        if not self._waiting or not _fits(self._safe[self._waiting[0].key], running, self._max_parallel):
+        waits = bool(self._asked) or not self._waiting
+        if running and (waits or not _fits(self._safe[self._waiting[0].key], running, self._max_parallel)):
             done, _ = await asyncio.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 await self._collect(task)
         elif not await self._overtake():
+            if self._asked:
+                first = min(self._asked, key=self._order.__getitem__)
+                await self._port.park(self._asked[first], self._pipeline.remaining_s())
             call = self._waiting.popleft()
             self._running[group.create_task(self._pipeline.run(call))] = call
 
-    async def _collect(self, task: "asyncio.Task[CallResult]") -> None:
-        call = self._running.pop(task)
-        result = self._results[call.key] = task.result()
+    async def _collect(self, task: "asyncio.Task[CallResult | AskedCall]") -> None:
+        call, result = self._running.pop(task), task.result()
+        if isinstance(result, AskedCall):  # what runs beside it ends first; nothing else begins
+            self._asked[call.key] = result
+            self._waiting.appendleft(call)
+            return
+        self._results[call.key] = result
         tool = self._pipeline.tools.find(call.call.name)
         failed = result.returned.outcome in {CallOutcome.FAILED, CallOutcome.UNKNOWN}
         if failed and tool is not None and tool.fails_siblings:
@@ -241,6 +266,6 @@ def _skip_call(pending: PendingCall, why: str) -> ToolReturned:
     return pending.to_returned(failure_result(why), CallOutcome.SKIPPED)
 
 
-def _retrieve(task: "asyncio.Task[CallResult]") -> None:
+def _retrieve(task: "asyncio.Task[CallResult | AskedCall]") -> None:
     if not task.cancelled():
         task.exception()  # read in run(), or wanted by nobody

@@ -71,6 +71,10 @@ class ToolHooks(Protocol):
         """Before permission; may decide it, rewrite the input, add context."""
         ...
 
+    def listens_after(self, tool: str) -> bool:
+        """Whether anybody has a word on results of this tool."""
+        ...
+
     async def post_tool(self, use: ToolUse, returned: ToolReturned) -> PostTool:
         """After the raw result is durable; may change what the model sees of it."""
         ...
@@ -106,6 +110,10 @@ class NoHooks:
     async def pre_tool(self, use: ToolUse) -> PreTool:
         """Nothing."""
         return PreTool()
+
+    def listens_after(self, tool: str) -> bool:
+        """Nobody."""
+        return False
 
     async def post_tool(self, use: ToolUse, returned: ToolReturned) -> PostTool:
         """Nothing."""

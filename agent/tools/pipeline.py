@@ -24,12 +24,28 @@ from agent.tools.permit import sorted_json
 from agent.tools.reading_on import ResultBudget
 from agent.tools.results import failure_result, success_result
 from agent.tools.toolbox import ToolBox
-from agent.transcript import CallOutcome, Nudged, ToolCall, ToolIntended, ToolResultRewritten, ToolReturned
+from agent.transcript import (
+    CallOutcome,
+    JournalEvent,
+    Nudged,
+    ToolCall,
+    ToolIntended,
+    ToolResultRewritten,
+    ToolReturned,
+)
 from agent.turn_progress import ToolEnded, ToolProgress, ToolStarted
 
 log = structlog.get_logger()
 
 _EXPIRED = CallOutcome.EXPIRED
+
+
+class _PersonAsked(Exception):
+    """A step found that the turn's person has to be asked first."""
+
+    def __init__(self, call: AskedCall) -> None:
+        super().__init__(call.call_key)
+        self.call = call
 
 
 class _CallEnded(Exception):
@@ -55,29 +71,37 @@ class Pipeline:
     hooks: ToolHooks = field(default_factory=NoHooks)
     budget: ResultBudget = field(default_factory=ResultBudget)
 
-    async def run(self, pending: PendingCall) -> CallResult:
-        """The one result of this call, journaled: these steps in this order, whatever the tool."""
-        hooked, ran, ended = PreTool(), None, None
+    async def run(self, pending: PendingCall) -> CallResult | AskedCall:
+        """The one result of this call, journaled: these steps in this order, whatever the tool.
+
+        Or what its person has to be asked before: then nothing ran, and nothing is journaled.
+        """
+        ran, ended = None, None
         try:
             tool = self._look_up(pending)
             self._check_abort(pending)
             use = self._read_arguments(tool, pending)
             await self._validate(use)
             if pending.intended is None:  # else all this was done, and journaled, before its process died
-                use = self._backfill(use)
+                use = self._backfill(use, pending)
                 hooked = await self.hooks.pre_tool(use)
                 use = use if hooked.arguments is None else await self._rewrite(use, hooked.arguments)
                 use = await self._permit(use, hooked, pending)
+                pending.notes = self._notes(pending.step, hooked.context)
                 await self._intend(use, pending)
+            self._owe_hooks(use, pending)
             ran = use
             data = await self._execute(use, pending)
             await pending.tell_over()
             raw, returned = await self._journal_result(use, pending, data)
+        except _PersonAsked as asked:
+            return asked.call
         except _CallEnded as over:
             await pending.tell_over()
             raw = returned = await self._journal_failure(pending, over)
             ended = over
-        returned = await self._post_hooks(ran, hooked, raw, returned)
+        if ran is not None and raw.ran_with is not None:
+            returned = await self._post_hooks(ran, raw)
         return self._classify(pending, returned, ended)
 
     # ---------------------------------------------------------------- before it runs
@@ -110,15 +134,17 @@ class Pipeline:
             raise _CallEnded(str(problem), CallOutcome.FAILED, malformed=True) from None
         except BadArguments as problem:
             raise _CallEnded(str(problem), CallOutcome.FAILED) from None
-        context = ToolContext(
-            self.principal, self.clock(), pending.key,
+        return ToolUse(tool, arguments, self._context(tool, pending.key), risk)
+
+    def _context(self, tool: Tool, call_key: str) -> ToolContext:
+        return ToolContext(
+            self.principal, self.clock(), call_key,
             max_result_chars=self.budget.room_chars(tool),
             whole_result=self.port.whole_result,
             note_cost=self.port.note_cost,
-            report=partial(self._report, tool.name, pending.key),
+            report=partial(self._report, tool.name, call_key),
             can_use_tool=self.can_use,
         )  # fmt: skip
-        return ToolUse(tool, arguments, context, risk)
 
     def _report(self, tool: str, call_key: str, words: str, /, **values: object) -> None:
         self.port.progress(ToolProgress(tool, call_key, words, values))
@@ -132,12 +158,19 @@ class Pipeline:
             if checking is not None:
                 await run_bounded(_await(checking), self._limit_s(use.tool))
 
-    def _backfill(self, use: ToolUse) -> ToolUse:
-        """The input as hooks, permission and run see it; the transcript keeps what the model wrote."""
+    def _backfill(self, use: ToolUse, pending: PendingCall) -> ToolUse:
+        """The input as hooks, permission and run see it; the transcript keeps what the model wrote.
+
+        What a person was asked about is not made again: it may depend on the clock, and their word is for that alone.
+        """
         if use.tool.backfill is None:
             return use
         with _own_check(use, "backfill"):
-            return replace(use, arguments=use.tool.backfill(use.context, use.arguments))
+            if pending.backfilled:
+                return replace(use, arguments=read(pending.backfilled, use.tool.arguments)[0])
+            use = replace(use, arguments=use.tool.backfill(use.context, use.arguments))
+            pending.backfilled = use.arguments.model_dump_json(by_alias=True)
+            return use
 
     async def _permit(self, use: ToolUse, hooked: PreTool, pending: PendingCall) -> ToolUse:
         """The call as it may run; the answer may have rewritten its input."""
@@ -152,14 +185,10 @@ class Pipeline:
                 return use if verdict.arguments is None else await self._rewrite(use, verdict.arguments)
 
     async def _ask_person(self, use: ToolUse, asked: Ask, pending: PendingCall) -> Allow | Deny:
-        """What the person has said to exactly this; where they have said nothing, the turn waits for them.
-
-        Raises:
-            TurnParked: it is asked, and the turn waits.
-        """
+        """What the person has said to exactly this; where they have said nothing, they are to be asked."""
         call = AskedCall(
             call_key=pending.key, step=pending.step, tool=use.tool.name, arguments=sorted_json(use),
-            question=asked.question, may_remember=asked.may_remember,
+            question=asked.question, may_remember=asked.may_remember, backfilled=pending.backfilled,
         )  # fmt: skip
         match await self.port.consent(call):
             case Consent.ALLOWED | Consent.REMEMBERED:
@@ -171,7 +200,7 @@ class Pipeline:
             case _:
                 await pending.response_stands.wait()  # the wait is behind the response that asked for the call
                 log.info("person_asked", tool=use.tool.name, call_key=pending.key, why=asked.why)
-                return await self.port.park(call, self.remaining_s())
+                raise _PersonAsked(call)
 
     async def can_use(self, name: str, given: Mapping[str, object], context: ToolContext) -> Allow | Deny:
         """Whether a tool that runs may have another one run; what a person would have to confirm is denied there."""
@@ -208,7 +237,19 @@ class Pipeline:
         if use.tool.effect.is_outside:
             with _own_check(use, "arguments"):
                 written = use.arguments.model_dump_json(by_alias=True)
-            await self.journal.record(ToolIntended(pending.step, pending.key, use.tool.name, written))
+            await self._record(pending, ToolIntended(pending.step, pending.key, use.tool.name, written))
+
+    def _owe_hooks(self, use: ToolUse, pending: PendingCall) -> None:
+        """Whatever comes of the call, hooks are heard about it before it is shown; the journal says so."""
+        if self.hooks.listens_after(use.tool.name):
+            with _own_check(use, "arguments"):
+                pending.ran_with = use.arguments.model_dump_json(by_alias=True)
+
+    async def _record(self, pending: PendingCall, *events: JournalEvent) -> None:
+        """Journal these of a call, with what the hooks before it have said."""
+        notes, pending.notes = pending.notes, ()
+        if events or notes:
+            await self.journal.record(*events, *notes)
 
     # ---------------------------------------------------------------- the run
 
@@ -248,43 +289,53 @@ class Pipeline:
         if use.tool.effect is not Effect.LOCAL:
             raw = replace(empty, content=success_result(data))
             shown = self._fit(use.tool, raw)
-            await self.journal.record(raw, *shown)
+            await self._record(pending, raw, *shown)
         else:
             try:
                 raw = await self.journal.apply(data, empty)
             except ToolError as refusal:
                 raise _CallEnded(str(refusal), CallOutcome.FAILED) from None
-            if shown := self._fit(use.tool, raw):
-                await self.journal.record(*shown)
+            shown = self._fit(use.tool, raw)
+            await self._record(pending, *shown)
         return raw, replace(raw, content=shown[0].content) if shown else raw
 
     def _fit(self, tool: Tool, raw: ToolReturned) -> tuple[ToolResultRewritten, ...]:
-        """What the model sees in place of a raw result that is too long for its tool, or for the conversation."""
+        """What the model sees in place of a result that is too long for its tool, or for the conversation.
+
+        Of one that hooks are still to be heard about it sees nothing yet.
+        """
+        if raw.ran_with is not None:
+            return ()
         shown = self.budget.fit(tool, raw.call_key, raw.content)
         return () if shown is raw.content else (_to_rewritten(replace(raw, content=shown), is_cut=True),)
 
     async def _journal_failure(self, pending: PendingCall, over: _CallEnded) -> ToolReturned:
         returned = pending.to_returned(failure_result(over.error), over.outcome)
-        await self.journal.record(returned)
+        await self._record(pending, returned)
         return returned
 
-    async def _post_hooks(
-        self, ran: ToolUse | None, hooked: PreTool, raw: ToolReturned, returned: ToolReturned
-    ) -> ToolReturned:
-        """What hooks make of the whole result of a call that ran; what they put there is what is read on."""
-        if ran is None:
-            return returned
+    async def hear_hooks(self, raw: ToolReturned) -> None:
+        """What hooks have to say of a result that a dead process left; of a tool that is gone it stays withheld."""
+        tool = self.tools.find(raw.name)
+        if tool is not None and raw.ran_with is not None:
+            try:
+                arguments = read(raw.ran_with, tool.arguments)[0]
+            except BadArguments as problem:  # another version of it
+                log.warning("tool_result_withheld", tool=raw.name, call_key=raw.call_key, error=str(problem))
+            else:
+                await self._post_hooks(ToolUse(tool, arguments, self._context(tool, raw.call_key)), raw)
+
+    async def _post_hooks(self, ran: ToolUse, raw: ToolReturned) -> ToolReturned:
+        """What hooks make of the whole result of a call that ran; what they leave is what is read on."""
         post = await self.hooks.post_tool(ran, raw)
-        said: list[ToolResultRewritten | Nudged] = []
-        if post.content is not None and post.content != raw.content:
-            whole = replace(raw, content=post.content)
-            shown = self._fit(ran.tool, whole)
-            returned = replace(whole, content=shown[0].content) if shown else whole
-            said += [_to_rewritten(whole), *shown]
-        said += [Nudged(returned.step, context) for context in (hooked.context, post.context) if context]
-        if said:
-            await self.journal.record(*said)
-        return returned
+        whole = replace(raw, content=raw.content if post.content is None else post.content, ran_with=None)
+        shown = self._fit(ran.tool, whole)
+        await self.journal.record(_to_rewritten(whole), *shown, *self._notes(raw.step, post.context))
+        return replace(whole, content=shown[0].content) if shown else whole
+
+    @staticmethod
+    def _notes(step: int, context: str) -> tuple[Nudged, ...]:
+        return (Nudged(step, context),) if context else ()
 
     def _classify(self, pending: PendingCall, returned: ToolReturned, ended: _CallEnded | None) -> CallResult:
         """What the ladder counts of it."""

@@ -1,5 +1,6 @@
 """`/usage`: a person sees what models read and wrote for them, and what that cost, where it is known."""
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, date, datetime, time
 from functools import partial
 
@@ -8,6 +9,7 @@ from agent.catalogue import Catalogue
 from agent.language import language_of
 from agent.ports import Principal
 from gateway.commands.base import Command, Invocation, Reply
+from gateway.store.budgets import CapUse
 from gateway.store.engine import Store
 from gateway.store.usage import UsageTotal, usage_since
 from gateway.texts import HARNESS
@@ -16,7 +18,16 @@ PERIODS = ("today", "week", "month")
 MICROUSD_PER_CENT = 10_000
 
 
-def usage_command(store: Store, texts: Catalogue = HARNESS) -> Command:
+Left = Callable[[Principal], Awaitable[CapUse | None]]
+"""A person's own cap of today with what is used of it; None: there is none."""
+
+
+async def no_cap(_principal: Principal) -> CapUse | None:
+    """Nothing is capped."""
+    return None
+
+
+def usage_command(store: Store, texts: Catalogue = HARNESS, left: Left = no_cap) -> Command:
     """The command, over what was recorded there."""
 
     async def handle(asked: Invocation) -> Reply:
@@ -30,7 +41,10 @@ def usage_command(store: Store, texts: Catalogue = HARNESS) -> Command:
             said(locale, f"commands.usage_{period}", used=_in_words(total, texts, locale))
             for period, total in zip(PERIODS, totals, strict=True)
         )
-        return Reply(said(locale, "commands.usage", rows="\n".join(f"- {row}" for row in rows)))
+        text = said(locale, "commands.usage", rows="\n".join(f"- {row}" for row in rows))
+        if (use := await left(who)) is not None:
+            text += "\n\n" + said(locale, "commands.usage_left", left=_left_in_words(use, locale))
+        return Reply(text)
 
     return Command("usage", "menu.usage", handle)
 
@@ -51,6 +65,17 @@ def _in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> str:
         written=in_digits(f"{total.output_tokens:,}", locale),
     )
     return f"{tokens}, {_cost_in_words(total, texts, locale)}"
+
+
+def _left_in_words(use: CapUse, locale: str | None) -> str:
+    """Of each of the two limits what is left."""
+    limits, cap, used = [], use.cap, use.used
+    if cap.most_microusd is not None:
+        left = usd_text(max(0, cap.most_microusd - used.microusd))
+        limits.append(in_digits(f"{left} / {usd_text(cap.most_microusd)} USD", locale))
+    if cap.most_tokens is not None:
+        limits.append(in_digits(f"{max(0, cap.most_tokens - used.tokens):,} / {cap.most_tokens:,} tokens", locale))
+    return ", ".join(limits)
 
 
 def _cost_in_words(total: UsageTotal, texts: Catalogue, locale: str | None) -> str:

@@ -37,7 +37,7 @@ from gateway.extensions import AGENTS, TOOLS, check_offered
 from gateway.http.config import HttpConfig
 from gateway.ops.retention_config import RetentionConfig
 from gateway.safety.guard import GuardConfig
-from gateway.sessions.config import SessionsConfig
+from gateway.sessions.config import BudgetsConfig, SessionsConfig
 
 DEFAULT_FILE = Path("config/gateway.toml")
 SECRETS_NAME = "secrets.toml"  # beside the main file
@@ -87,7 +87,7 @@ MODEL_KEYS: Mapping[str, tuple[str, str]] = {
 """By wire: the variables of its key and of its server. Without a name the first wire that has one answers."""
 
 
-BESIDE = ("with_tools", "light")
+BESIDE = ("with_tools", "with_images", "light")
 """Keys of the model whose values are models themselves."""
 
 
@@ -169,6 +169,7 @@ class Settings(BaseModel):
     access: AccessConfig = AccessConfig()
     guard: GuardConfig = GuardConfig()
     sessions: SessionsConfig = SessionsConfig()
+    budgets: BudgetsConfig = BudgetsConfig()
     delivery: DeliveryConfig = DeliveryConfig()
     retention: RetentionConfig = RetentionConfig()
     permissions: PermissionsConfig = PermissionsConfig()

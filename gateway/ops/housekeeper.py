@@ -22,6 +22,9 @@ EVERY_S = 600.0
 PAUSE_S = 0.02
 """Between two batches: whoever else writes goes first."""
 
+BUDGET_DAYS = 7
+"""Caps are of days and of turns: what was used of older ones says nothing that `usage` does not."""
+
 Take = Callable[[Connection, datetime], int]
 """Takes one batch of what was settled before then; how many rows."""
 
@@ -33,6 +36,7 @@ def _kinds(config: RetentionConfig) -> tuple[tuple[str, int, Take], ...]:
         ("outbox", config.outbox_days, retention.take_outbox),
         ("journal", config.journal_days, retention.take_turns),
         ("usage", config.usage_days, retention.take_usage),
+        ("budgets", BUDGET_DAYS, retention.take_budgets),
         ("audit", config.audit_days, retention.take_audit),
         ("blobs", config.blobs_days, retention.take_blobs),
     )

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -30,6 +30,7 @@ class ModelStanding:
 
     name: str  # provider:name
     states: Callable[[], Mapping[str, str]] = dict  # each link of its chain, and how it is
+    caps: Callable[[], Awaitable[Mapping[str, str]]] | None = None  # what may be spent, and what is; None: no cap
 
 
 class GatewayStatus:
@@ -90,6 +91,7 @@ class GatewayStatus:
             "up_s": int((now - self._started_at) / timedelta(seconds=1)),
             "model": self._model.name,
             "models": dict(self._model.states()),
+            **({} if self._model.caps is None else {"budgets": dict(await self._model.caps())}),
             "parts": parts,
             "turns_running": self._router.running,
             "inbox_open": await self._store.read(inbox.open_count),

@@ -78,12 +78,26 @@ def _note_usage(connection: Connection, turn: TurnRow, events: Sequence[JournalE
             journal.note_usage(connection, turn, event, now)
 
 
+@dataclass(slots=True)
+class CostsBeside:
+    """What calls cost that are no steps of a turn: counted once, however often their commit has to be repeated."""
+
+    responses: Sequence[ModelResponded]
+    first: int = 0  # the number of the first, kept from the first try on; 0: there was none yet
+
+    def note(self, connection: Connection, turn: TurnRow, now: datetime) -> None:
+        """Count each under its number."""
+        self.first = self.first or journal.step_beside(connection, turn.id)
+        for place, response in enumerate(self.responses):
+            journal.note_usage(connection, turn, replace(response, step=self.first - place), now)
+
+
 def keep_summary(
     connection: Connection,
     fence: Fence,
     turn: TurnRow,
     summary: Summary,
-    responses: Sequence[ModelResponded],
+    costs: CostsBeside,
     parts: Sequence[OutboxPart],
     clock: Clock,
 ) -> list[OutboxRow]:
@@ -91,22 +105,15 @@ def keep_summary(
     now = clock()
     journal.hold(connection, fence)
     before = summaries.keep(connection, turn, summary, now)
-    _note_beside(connection, turn, responses, now)
+    costs.note(connection, turn, now)
     is_news = before is None or (summary.left_out > 0 and before.left_out == 0)
     return outbox.put(connection, turn.tenant, parts, now) if is_news else []
 
 
-def note_cost(
-    connection: Connection, fence: Fence, turn: TurnRow, responses: Sequence[ModelResponded], clock: Clock
-) -> None:
+def note_cost(connection: Connection, fence: Fence, turn: TurnRow, costs: CostsBeside, clock: Clock) -> None:
     """Count what calls cost that are no steps of the turn."""
     journal.hold(connection, fence)
-    _note_beside(connection, turn, responses, clock())
-
-
-def _note_beside(connection: Connection, turn: TurnRow, responses: Sequence[ModelResponded], now: datetime) -> None:
-    for response in responses:
-        journal.note_usage(connection, turn, replace(response, step=journal.step_beside(connection, turn.id)), now)
+    costs.note(connection, turn, clock())
 
 
 def apply(

@@ -11,6 +11,7 @@ from functools import partial
 
 import structlog
 
+from agent.budgets import OverBudget
 from agent.context.window import condense_ended, is_long
 from agent.errors import Fenced
 from agent.ports import ModelRequest, Principal, Summary, Turn
@@ -20,6 +21,7 @@ from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.errors import StoreUnavailable
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
+from gateway.sessions.commits import CostsBeside
 from gateway.sessions.deps import SessionContext, SessionDeps, TurnDeps
 from gateway.sessions.turn import ClaimedTurn
 from gateway.telemetry import SUMMARIES, series
@@ -68,7 +70,7 @@ class SummaryKeeper:
             fence=self.session.fence,
             turn=turn,
             summary=summary,
-            responses=responses,
+            costs=CostsBeside(responses),
             parts=to_parts(self.channel, said),
             clock=self.deps.clock,
         )
@@ -87,7 +89,7 @@ class SummaryKeeper:
             Fenced: another process owns the session now; nothing was written.
         """
         fence, turn, clock = self.session.fence, self.claimed.turn, self.deps.clock
-        note = partial(commits.note_cost, fence=fence, turn=turn, responses=responses, clock=clock)
+        note = partial(commits.note_cost, fence=fence, turn=turn, costs=CostsBeside(responses), clock=clock)
         await self.deps.store.write(note)
 
 
@@ -127,9 +129,9 @@ class Condenser:
 
     async def _condense(self, ended: Turn, keeper: SummaryKeeper) -> None:
         agent = self._deps.agent
+        spent: list[ModelResponded] = []
         try:
             also = await agent.hooks.pre_compact(ended.principal)
-            spent: list[ModelResponded] = []
             summary = await condense_ended(ended, agent.model, agent.limits, spent, also)
             if summary is None:
                 self._turns_to_wait = TURNS_BETWEEN_TRIES
@@ -137,6 +139,9 @@ class Condenser:
                 await keeper.keep(summary, spent)
             elif spent:
                 await keeper.note_cost(spent)
+        except OverBudget:
+            self._turns_to_wait = TURNS_BETWEEN_TRIES
+            await keeper.note_cost(spent)
         except (Fenced, StoreUnavailable) as lost:
             log.warning("summary_not_kept", error=str(lost))
         finally:

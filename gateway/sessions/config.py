@@ -1,8 +1,40 @@
 """An operator sets here how sessions and turns run; nothing is carried out here."""
 
-from typing import Literal
+from decimal import Decimal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
+
+Usd = Annotated[Decimal | None, Field(ge=Decimal("0.000001"), le=1_000_000)]
+Tokens = Annotated[int | None, Field(ge=1, le=10**15)]
+
+
+class BudgetsConfig(BaseModel):
+    """Hard caps: what models may cost, and how many tokens they may read and write. None: no cap."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    turn_usd: Usd = None
+    turn_tokens: Tokens = None
+    user_usd: Usd = None
+    user_tokens: Tokens = None
+    channel_usd: Usd = None
+    channel_tokens: Tokens = None
+    tenant_usd: Usd = None
+    tenant_tokens: Tokens = None
+    day_usd: Usd = None
+    day_tokens: Tokens = None
+
+    def caps_of(self, scope: str) -> tuple[int | None, int | None]:
+        """Of this scope, in microdollars and in tokens."""
+        usd: Decimal | None = getattr(self, f"{scope}_usd")
+        tokens: int | None = getattr(self, f"{scope}_tokens")
+        return None if usd is None else int(usd * 1_000_000), tokens
+
+    @property
+    def has_any(self) -> bool:
+        """Whether anything is capped."""
+        return any(getattr(self, name) is not None for name in type(self).model_fields)
 
 
 class SessionsConfig(BaseModel):

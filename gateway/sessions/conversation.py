@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
-from agent.context.history import PastTurn, Remembered, remember
+from agent.context.history import PastTurn, Remembered, kept_whole, remember
 from agent.encoded_pieces import EncodedPieces
 from agent.ports import Prefix, Summary
 from agent.transcript import JournalEvent
@@ -89,7 +90,7 @@ class Conversation:
     def summarise(self, session_id: str, user_id: str, summary: Summary) -> None:
         """Let this stand for the older part in this person's prompts, as the store has it by now."""
         if self.is_living(session_id):
-            self._summaries[user_id] = summary
+            self._summaries[user_id] = replace(summary, kept_at=self._clock())
             self.prefix.release()
             self._past = _drop_condensed(self._past, self._summaries)
 
@@ -115,7 +116,7 @@ class Conversation:
         """Add a person's ended turn to the history, unless the conversation has gone on to another generation."""
         if self._state is None or self._state.id != session_id:
             return
-        past = (*self._past, PastTurn(user_id, tuple(events), turn_id))
+        past = (*self._past, PastTurn(user_id, tuple(events), turn_id, self._clock()))
         room = self._config.history_events - len(past[-1].events)
         start = len(past) - 1
         while start > 0 and (room := room - len(past[start - 1].events)) > 0:
@@ -127,8 +128,8 @@ def _drop_condensed(past: tuple[PastTurn, ...], kept: Mapping[str, Summary]) -> 
     """The turns that somebody's prompt still holds word for word; all of them while one of the people has no notes."""
     if not {turn.user_id for turn in past} <= kept.keys():
         return past
-    places = {turn.id: index for index, turn in enumerate(past)}
-    return past[min(places.get(summary.turn_id, 0) for summary in kept.values()) :]
+    whole = {turn.id for summary in kept.values() for turn in kept_whole(past, summary)}
+    return tuple(turn for turn in past if turn.id in whole)
 
 
 def _load(

@@ -103,9 +103,9 @@ def _deciding_words(row: InboxRow, talk: str) -> str:
 # ------------------------------------------------------------ what is said to it
 
 
-def is_missed(at: datetime, now: datetime, config: SessionsConfig) -> bool:
-    """Whether what came in at `at` waited too long to be answered."""
-    return now - at > timedelta(seconds=config.missed_after_s)
+def is_missed(waited: timedelta, config: SessionsConfig) -> bool:
+    """Whether what waited so long is not answered any more."""
+    return waited > timedelta(seconds=config.missed_after_s)
 
 
 def missed_text(texts: Catalogue, waited: timedelta, locale: str | None) -> str:

@@ -37,7 +37,7 @@ from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage, to_parts
 from gateway.failpoints import failpoint
 from gateway.sessions import commits
-from gateway.sessions.commits import JournalPlace
+from gateway.sessions.commits import CostsBeside, JournalPlace
 from gateway.sessions.condensing import SummaryKeeper
 from gateway.sessions.deps import SessionContext, TurnDeps
 from gateway.sessions.parking import ParkedTurn
@@ -47,7 +47,7 @@ from gateway.store import approvals, journal
 from gateway.store.approvals import Approval
 from gateway.store.engine import Connection
 from gateway.store.journal import OpenTurn
-from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.outbox import OutboxPart, OutboxRow, files_of
 from gateway.store.tables.base import new_id
 from gateway.telemetry import TURN_SECONDS, TURNS, series
 
@@ -125,7 +125,7 @@ class JournaledTurn:
         """Count what a model call cost that is no step of the turn."""
         fence, turn, clock = self._session.fence, self._turn, self._deps.clock
         await self._deps.store.write(
-            partial(commits.note_cost, fence=fence, turn=turn, responses=(response,), clock=clock)
+            partial(commits.note_cost, fence=fence, turn=turn, costs=CostsBeside((response,)), clock=clock)
         )
 
     async def whole_result(self, handle: str) -> str | None:
@@ -133,6 +133,10 @@ class JournaledTurn:
         turn = self._turn
         look = partial(journal.whole_result, session_id=turn.session_id, user_id=turn.user_id, call_key=handle)
         return await self._deps.store.read(look)
+
+    async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
+        """The bytes of pictures of this conversation, as far as they are kept."""
+        return await self._deps.store.read(partial(files_of, ids=ids), lasting=True)
 
     def steering_waits(self) -> bool:
         """True if a queued message can steer this turn."""
@@ -184,7 +188,7 @@ class JournaledTurn:
                 raise TurnParked
             settled = await self._live.settle()
             approval = self._approval(ask)
-            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s)
+            parked = Parked(ask.step, ask.call_key, ask.tool, approval.id, left_s, ask.backfilled)
             said = self._deps.questions.message(self._channel, self._claimed, self._principal, ask, approval)
             parts = to_parts(
                 self._channel, said, pieces=settled.pages.all_of(said.text), standing=settled.standing
@@ -327,7 +331,7 @@ class JournaledTurn:
         self._note_journaled(events)
         self._live.clear_sign()
         series(TURNS, reason.value).inc()
-        duration_s = (self._deps.clock() - self._turn.started_at).total_seconds()
+        duration_s = self._claimed.time_since_start(self._deps.clock()).total_seconds()
         TURN_SECONDS.observe(duration_s)
         log.info("turn_ended", reason=reason.value, duration_s=round(duration_s, 3), **turn_figures(self.events))
 

@@ -125,7 +125,7 @@ class Router:
         session = self.session(row.tenant, row.session_key)
         if isinstance(event, MessageDeleted):
             await self._take_back(session, row, event.message_id)
-        elif is_missed(row.admitted_at, self._deps.turns.clock(), self._deps.config):
+        elif is_missed(self._deps.turns.clock() - row.admitted_at, self._deps.config):
             self._commands.offer(session, row)
         elif isinstance(event, InboundMessage) and event.edited:
             await self._apply_edit(session, row, event.message_id)

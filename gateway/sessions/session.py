@@ -140,7 +140,7 @@ class Session:
 
     def is_missed(self, row: InboxRow) -> bool:
         """Whether a row waited too long to be answered."""
-        return is_missed(row.admitted_at, self._clock(), self._deps.config)
+        return is_missed(self._clock() - row.admitted_at, self._deps.config)
 
     def takes_command(self, row: InboxRow) -> bool:
         """Whether a waiting row is one for the commands, not for a turn."""

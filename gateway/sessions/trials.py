@@ -7,7 +7,7 @@ is given up, and its person is told. Nobody waits for ever: others wait until a 
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from enum import Enum
 from functools import partial
@@ -79,7 +79,7 @@ class Trials:
         self._slots = asyncio.Semaphore(most_turns)
         self._tasks = tasks
         self._begun_s = asyncio.get_running_loop().time()
-        self._records: Mapping[str, Record] = {}
+        self._records: dict[str, Record] = {}
         self._newest_row = 0  # rows up to this one are from before: the process may have died of one of them
         self._working = 0
         self._open = asyncio.Event()
@@ -90,8 +90,12 @@ class Trials:
 
     async def look_back(self) -> None:
         """Learn what earlier processes died with; before anything is begun."""
-        self._records = await self._store.read(crashes.records, lasting=True)
+        self._records = dict(await self._store.read(crashes.records, lasting=True))
         self._newest_row = await self._store.read(crashes.newest_row, lasting=True)
+
+    def clear(self, turn_id: str) -> None:
+        """This turn has got on, as the next start would see: it is no suspect any more."""
+        self._records.pop(turn_work(turn_id), None)
 
     @asynccontextmanager
     async def turn(self, turn: TurnRow) -> AsyncIterator[Admitted]:

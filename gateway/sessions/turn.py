@@ -11,6 +11,7 @@ What is written where is `commits`' matter, what the agent may do meanwhile `jou
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import Enum
 
 from agent.consent import Parked
@@ -30,6 +31,11 @@ class ClaimedTurn:
     answers: int | None  # the inbox row whose own way to answer it may use
     events: tuple[JournalEvent, ...]
     resumed: bool = False  # whether an earlier attempt may have left traces
+    waited: timedelta = timedelta()  # for its person's word: no part of its time
+
+    def time_since_start(self, now: datetime) -> timedelta:
+        """How long it has been at work; its clock stood while it waited."""
+        return now - self.turn.started_at - self.waited
 
     @property
     def source_id(self) -> str:

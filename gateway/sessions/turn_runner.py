@@ -18,13 +18,14 @@ from gateway.delivery.live_answer import LiveAnswer
 from gateway.delivery.message_parts import OutboundMessage
 from gateway.delivery.tool_words import tool_words
 from gateway.failpoints import failpoint
+from gateway.sessions.budgets import note_spender
 from gateway.sessions.condensing import Condenser
 from gateway.sessions.deps import SessionContext, SessionDeps
 from gateway.sessions.inbox_rules import is_missed, missed_text
 from gateway.sessions.journaled_turn import JournaledTurn
 from gateway.sessions.trials import Admitted
 from gateway.sessions.turn import ClaimedTurn
-from gateway.store import inbox, journal, sends
+from gateway.store import approvals, inbox, journal, sends
 from gateway.store.journal import TurnRow
 from gateway.telemetry import TURNS_RUNNING
 
@@ -63,6 +64,7 @@ class TurnRunner:
                     await self._attempt(claimed, admitted)
             except TurnParked:
                 log.info("turn_parked", turn_id=turn.id)
+                self._deps.trials.clear(turn.id)
             except Fenced as fenced:
                 log.error("turn_fenced", session=self._session.key, error=str(fenced))
                 self._session.conversation.forget()
@@ -86,13 +88,15 @@ class TurnRunner:
         conversation.number_from(turn.session_id, next_seq)
         rows = await store.read(partial(inbox.rows_of_turn, turn_id=turn.id), lasting=True)
         events = await store.read(partial(journal.events_of_turn, turn_id=turn.id), lasting=True)
+        waited = await store.read(partial(approvals.waiting_time, turn_id=turn.id), lasting=True)
         first_id, event = rows[0]
         if await store.read(partial(inbox.is_settled, id_=first_id), lasting=True):
             # `/stop` was committed, the turn's own end was not
             self._session.turn.cancel(EndReason.STOPPED, first_id + 1, turn.user_id)
         answers = first_id if inbox.route_of(event) is not None else None
         message_id = getattr(event, "message_id", None)
-        return ClaimedTurn(replace(turn, attempts=attempts), first_id, message_id, answers, events, resumed=True)
+        turn = replace(turn, attempts=attempts)
+        return ClaimedTurn(turn, first_id, message_id, answers, events, resumed=True, waited=waited)
 
     async def _attempt(self, claimed: ClaimedTurn, admitted: Admitted) -> None:
         if not claimed.resumed:
@@ -100,6 +104,7 @@ class TurnRunner:
         deps, turn, conversation = self._deps, claimed.turn, self._session.conversation
         texts = deps.turns.texts
         principal = deps.people.principal(turn.user_id) or Principal(turn.user_id, turn.tenant)
+        note_spender(turn, principal)
         channel = await deps.channels.when_loaded(turn.address)
         locale = principal.locale
         route_of = claimed.answers
@@ -117,8 +122,8 @@ class TurnRunner:
             if turn.attempts > MAX_ATTEMPTS or admitted is Admitted.GIVEN_UP:
                 broken = texts.text(locale, "answer.broken")
                 await port.finish(EndReason.MODEL_ERROR, broken, None, broken)
-            elif is_missed(turn.started_at, now := deps.turns.clock(), deps.config):
-                missed = missed_text(texts, now - turn.started_at, locale)
+            elif is_missed(behind := claimed.time_since_start(deps.turns.clock()), deps.config):
+                missed = missed_text(texts, behind, locale)
                 await port.finish(EndReason.TIMEOUT, missed, None, missed)
             else:
                 failpoint("model_asked")

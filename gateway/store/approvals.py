@@ -6,7 +6,7 @@ waiting in the same commit. Who may answer, and how they are asked, is decided e
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import sqlalchemy as sa
 
@@ -63,6 +63,13 @@ def pending(connection: sa.Connection, turn_id: str) -> Approval | None:
     query = sa.select(approvals).where(approvals.c.turn_id == turn_id, approvals.c.state == Consent.PENDING)
     row = connection.execute(query).first()
     return None if row is None else _read(row)
+
+
+def waiting_time(connection: sa.Connection, turn_id: str) -> timedelta:
+    """How long a turn has waited for its person's word, all told; what it waits for now is not in it."""
+    asked = sa.select(approvals.c.asked_at, approvals.c.answered_at).where(approvals.c.turn_id == turn_id)
+    over = connection.execute(asked.where(approvals.c.answered_at.is_not(None)))
+    return sum((answered_at - asked_at for asked_at, answered_at in over), timedelta())
 
 
 def settle(connection: sa.Connection, approval: Approval, state: Consent, now: datetime) -> bool:

@@ -50,6 +50,13 @@ def of_account(connection: sa.Connection, channel: str, account: str) -> list[Kn
     return found + [KnownChat(chat, None, direct=True) for chat in dict.fromkeys(asked) if chat not in there]
 
 
+def own_chat(connection: sa.Connection, tenant: str, user_id: str) -> Address | None:
+    """Where somebody was heard last that is theirs alone; no thread, and no program's session."""
+    where = (chats.c.tenant_id == tenant, chats.c.user_id == user_id, chats.c.direct, chats.c.thread == "")
+    row = connection.execute(sa.select(chats).where(*where).order_by(chats.c.heard_at.desc()).limit(1)).first()
+    return None if row is None else Address(row.channel, row.account, row.chat, None)
+
+
 def _let_in(channel: str, account: str) -> sa.Select[str]:
     """The chats in which people asked who are let into the account by now."""
     asked, own = pairing_requests.c, identities.c

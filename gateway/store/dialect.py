@@ -23,6 +23,11 @@ def upsert(connection: sa.Connection, table: sa.Table, updated: Sequence[str]) -
     return _upsert(connection.dialect.name, table, tuple(updated))
 
 
+def insert_into(connection: sa.Connection, table: sa.Table) -> Insert:
+    """INSERT that says itself what becomes of a row already there."""
+    return _insert(connection.dialect.name, table)
+
+
 @cache
 def _insert_new(dialect: str, table: sa.Table) -> Insert:
     return _insert(dialect, table).on_conflict_do_nothing()

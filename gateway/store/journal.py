@@ -120,16 +120,17 @@ def load_session(connection: sa.Connection, tenant: str, key: str, limit: int) -
     last_seq = {row.turn_id: row.seq for row in rows}
     owners = _ended_owners(connection, by_turn)
     ended = sorted(owners, key=last_seq.__getitem__)  # one that waited ended behind those that ran meanwhile
-    past = tuple(PastTurn(owners[id_], tuple(by_turn[id_]), id_) for id_ in ended)
+    past = tuple(PastTurn(owners[id_][0], tuple(by_turn[id_]), id_, owners[id_][1]) for id_ in ended)
     return SessionState(found.id, found.generation, found.mode, next_seq, past)
 
 
-def _ended_owners(connection: sa.Connection, turn_ids: Collection[str]) -> dict[str, str]:
-    """Whom each of these turns acted for, as far as it has ended."""
+def _ended_owners(connection: sa.Connection, turn_ids: Collection[str]) -> dict[str, tuple[str, datetime]]:
+    """Whom each of these turns acted for and when it ended, as far as it has."""
     if not turn_ids:
         return {}
-    query = sa.select(turns.c.id, turns.c.user_id).where(turns.c.id.in_(turn_ids), turns.c.end_reason.is_not(None))
-    return {row.id: row.user_id for row in connection.execute(query)}
+    ended = turns.c.id.in_(turn_ids), turns.c.end_reason.is_not(None)
+    query = sa.select(turns.c.id, turns.c.user_id, turns.c.ended_at).where(*ended)
+    return {row.id: (row.user_id, row.ended_at) for row in connection.execute(query)}
 
 
 def open_session(
@@ -346,6 +347,6 @@ def note_usage(
 
 
 def step_beside(connection: sa.Connection, turn_id: str) -> int:
-    """A number below 0 for the cost of a call that is no step of the turn; none was given before."""
+    """The number below 0 for the next cost of a call that is no step of the turn."""
     lowest = connection.execute(sa.select(sa.func.min(usage.c.step)).where(usage.c.turn_id == turn_id)).scalar()
     return min(0, int(lowest or 0)) - 1

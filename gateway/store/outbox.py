@@ -238,4 +238,10 @@ def put_file(connection: sa.Connection, tenant: str, id_: str, content: bytes, n
 
 def file_of(connection: sa.Connection, id_: str) -> bytes | None:
     """The content; None where it is not kept any more."""
-    return connection.execute(sa.select(blobs.c.content).where(blobs.c.id == id_)).scalar()
+    return files_of(connection, [id_]).get(id_)
+
+
+def files_of(connection: sa.Connection, ids: Sequence[str]) -> dict[str, bytes]:
+    """The content of each of these that is still kept."""
+    rows = connection.execute(sa.select(blobs.c.id, blobs.c.content).where(blobs.c.id.in_(ids)))
+    return {row.id: row.content for row in rows}

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from gateway.store.outbox import IS_OPEN
 from gateway.store.tables.people import audit
 from gateway.store.tables.traffic import inbox, outbox, reply_routes
-from gateway.store.tables.turns import approvals, blobs, events, summaries, turns, usage
+from gateway.store.tables.turns import approvals, blobs, budget_use, events, summaries, turns, usage
 
 NOTHING = ""
 """The payload of a row of which nothing is kept."""
@@ -92,6 +92,15 @@ def take_usage(connection: sa.Connection, before: datetime) -> int:
     ids = _oldest(connection, usage, usage.c.at < before, usage.c.at)
     connection.execute(sa.delete(usage).where(usage.c.id.in_(ids)))
     return len(ids)
+
+
+def take_budgets(connection: sa.Connection, before: datetime) -> int:
+    """What was used of caps, last before then."""
+    use = budget_use.c
+    old = sa.select(use.tenant_id, use.scope, use.key, use.day).where(use.at < before).order_by(use.at).limit(BATCH)
+    rows = [tuple(row) for row in connection.execute(old)]
+    connection.execute(sa.delete(budget_use).where(sa.tuple_(use.tenant_id, use.scope, use.key, use.day).in_(rows)))
+    return len(rows)
 
 
 def take_audit(connection: sa.Connection, before: datetime) -> int:

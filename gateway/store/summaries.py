@@ -36,4 +36,6 @@ def keep(connection: sa.Connection, turn: TurnRow, summary: Summary, now: dateti
 def find(connection: sa.Connection, session_id: str) -> dict[str, Summary]:
     """The summaries of a session, by whose prompts they stand in."""
     rows = connection.execute(sa.select(summaries).where(summaries.c.session_id == session_id))
-    return {row.user_id: Summary(row.notes, row.turn_id, row.step, row.condensed, row.left_out) for row in rows}
+    return {
+        row.user_id: Summary(row.notes, row.turn_id, row.step, row.condensed, row.left_out, row.kept_at) for row in rows
+    }

@@ -14,9 +14,12 @@ from channels.messages import INBOUND_EVENT, ChatKind, InboundEvent, InboundMess
 from gateway.store import retention
 from gateway.store.inbox import Outcome
 from gateway.store.tables.traffic import inbox
-from gateway.store.tables.turns import events, sessions
+from gateway.store.tables.turns import sessions, turns
 
 MOST = retention.LAST[Outcome.CONTEXT]
+
+TURNS = 20
+"""So many turns of a conversation, the newest, are looked at: one that waited for its person may be read from last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +87,9 @@ def _since(connection: sa.Connection, tenant: str, key: str, before_id: int) -> 
     ).first()
     if living is None:
         return _Since()
-    last_turn = (
-        sa.select(events.c.turn_id).where(events.c.session_id == living.id).order_by(events.c.seq.desc()).limit(1)
-    )
+    newest = sa.select(turns.c.id).where(turns.c.session_id == living.id).order_by(turns.c.id.desc()).limit(TURNS)
     taken = sa.select(sa.func.max(inbox.c.id)).where(
-        inbox.c.turn_id == last_turn.scalar_subquery(), inbox.c.turn_id.is_not(None), inbox.c.id < before_id
+        inbox.c.turn_id.in_(newest.scalar_subquery()), inbox.c.turn_id.is_not(None), inbox.c.id < before_id
     )
     last_id = connection.execute(taken).scalar()
     return _Since(int(last_id or 0), living.created_at if living.generation > 1 else None)

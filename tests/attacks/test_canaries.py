@@ -36,7 +36,6 @@ from channels.messages import Address, ChatKind, CommandInvoked, Route, Sender
 from gateway.coach.practice import StoredPractice
 from gateway.sessions.config import SessionsConfig
 from tests.fakes.agents import a_tool
-from tests.fakes.machines import empty_database
 from tests.fakes.practice_reader import add_people
 from tests.fakes.spine import NOON, Spine, quick_store
 from tests.unit.agent.test_history import is_sendable
@@ -170,14 +169,13 @@ class Town:
 def play(seed: int, operations: int) -> Watching:
     """So many random operations; the model that saw every prompt of it."""
     with capture_logs():  # what fails here fails by design
-        return asyncio.run(_play(seed, operations, empty_database()))
+        return asyncio.run(_play(seed, operations))
 
 
-async def _play(seed: int, operations: int, database: bytes) -> Watching:
+async def _play(seed: int, operations: int) -> Watching:
     dice = random.Random(seed)
     with tempfile.TemporaryDirectory() as home:
         path = Path(home) / "tenk.db"
-        path.write_bytes(database)
         store = await quick_store(path)
         model = Watching(dice)
         spine = Spine(

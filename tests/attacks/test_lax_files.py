@@ -2,12 +2,12 @@
 
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.fakes.fork_server import ForkServer
 from tests.unit.cli.test_cli import ROOT
 
 Prepared = Callable[[Path], None]
@@ -15,16 +15,8 @@ Prepared = Callable[[Path], None]
 
 def tenk(home: Path, *arguments: str, umask: int = -1) -> subprocess.CompletedProcess[str]:
     """`tenk` on a home, in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "gateway", *arguments],
-        cwd=home.parent,
-        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TENK_HOME": str(home), "TENK_HTTP": "127.0.0.1:0"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=15,
-        umask=umask,
-    )
+    env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "TENK_HOME": str(home), "TENK_HTTP": "127.0.0.1:0"}
+    return ForkServer.of().run(["-m", "gateway", *arguments], env, home.parent, timeout_s=15, umask=umask)
 
 
 def open_home(home: Path) -> None:

@@ -15,6 +15,7 @@ from agent.coach.result_words import tell_result
 from agent.config import ModelConfig
 from agent.context import compaction, layers, sections, sizes, weight
 from agent.encoded_pieces import EncodedPieces
+from agent.journal import open_calls
 from agent.language import escape, language_of
 from agent.models import (
     anthropic_answer,
@@ -45,7 +46,6 @@ from agent.transcript import (
     TurnStarted,
     UserItem,
     fold,
-    open_calls,
 )
 from agent.wellformed import clean, well_formed
 from gateway.texts import HARNESS
@@ -355,6 +355,10 @@ ENTRIES: dict[str, Entry] = {
 
 EXCUSED: dict[str, str] = {
     "agent.hooks.": "the operator's own hooks: their names, their patterns, and what they print",
+    "agent.answers:pictures_text": "loops over what was said in one turn, and before it, and never looks at a word",
+    "agent.encoded_pieces:EncodedPieces.lacks": "as `EncodedPieces.of`, over the items that have pictures",
+    "agent.models.seeing:_load": "loops over the items of a request that have pictures, 20 of them at most",
+    "agent.models.seeing:_without_lost": "loops over the pictures of one message",
     "agent.journal:whole_result": "compares the key of a call with those of a turn, and no more",
     "agent.context.compaction:condense": "puts what a hook says beside our own instructions, once a summary",
     **COACH_EXCUSED,
@@ -375,6 +379,7 @@ EXCUSED: dict[str, str] = {
     "agent.models.scripted": "a model of tests and demonstrations, not in a gateway",
     "agent.context.history:_remember": "loops over the turns that are kept",
     "agent.context.history:remember": "loops over the turns that are kept, by their ids",
+    "agent.context.history:kept_whole": "as `remember`, and by their times",
     "agent.context.history:history_for": "loops over the turns that are kept, by their events",
     "agent.journal:Journal.as_discarded": "counts the events of one turn",
     "agent.recoveries:Recoveries._discard": "counts what one model call gathered",

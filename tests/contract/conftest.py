@@ -9,6 +9,7 @@ from gateway.store.engine import Store
 from tests.contract.channel_rig import Rig
 from tests.contract.channel_rigs import RIGS
 from tests.contract.stores import PostgresCase, SqliteCase, StoreCase
+from tests.fakes.fresh_database import copy_fresh
 from tests.fakes.postgres import PostgresServer
 from tests.fakes.spine import quick_store
 
@@ -24,11 +25,15 @@ def postgres() -> Iterator[PostgresServer]:
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 async def case(request: pytest.FixtureRequest, tmp_path: Path) -> StoreCase:
-    """A fresh database on each engine in turn."""
+    """A fresh database on each engine in turn: empty, or where the test takes a `store` with our tables, copied."""
+    migrated = "store" in request.fixturenames
     if request.param == "sqlite":
-        return SqliteCase(tmp_path / "home" / "tenk.db")
+        path = tmp_path / "home" / "tenk.db"
+        if migrated:
+            await copy_fresh(path)
+        return SqliteCase(path)
     server: PostgresServer = request.getfixturevalue("postgres")
-    return PostgresCase(server, await server.create())
+    return PostgresCase(server, await (server.create_migrated() if migrated else server.create()))
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Starts processes in a tenth of their time: each is forked off one that has imported everything, and then runs as
-`python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS` would, with an environment (but for `PYTHON...`) and files of
-its own.
+`python SCRIPT ARGUMENTS` or `python -m MODULE ARGUMENTS` would, with an environment (of `PYTHON...` only the path) and
+files of its own.
 
 This file is both ends: `python -P fork_server.py SOCKET` serves, and `ForkServer` asks it.
 """
@@ -73,8 +73,12 @@ class Forked:
 
     def kill(self) -> None:
         """End it by kill -9."""
+        self.send_signal(signal.SIGKILL)
+
+    def send_signal(self, signum: int) -> None:
+        """Send it a signal, if it is still there."""
         with contextlib.suppress(ProcessLookupError):
-            os.kill(self.pid, signal.SIGKILL)
+            os.kill(self.pid, signum)
 
     def _take(self, told: bytes) -> None:
         self.returncode = int(told or b"-9")  # nothing told: the server is gone, and took it along
@@ -121,26 +125,35 @@ class ForkServer:
         while cls._known:
             cls._known.popitem()[1].close()
 
-    def start(self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, out: Path, err: Path) -> Forked:
-        """Run `SCRIPT ARGUMENTS...` or `-m MODULE ARGUMENTS...` with this environment, its output behind two files'."""
+    def start(
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, out: Path, err: Path,
+        *, said: Path = Path(os.devnull), umask: int = -1,
+    ) -> Forked:  # fmt: skip
+        """Run `SCRIPT ARGUMENTS...` or `-m MODULE ARGUMENTS...` with this environment, its output behind two files'.
+
+        It reads `said`; any of the three may be a terminal's.
+        """
         line = socket.socket(socket.AF_UNIX)
         line.settimeout(START_S)
         line.connect(self._address)
-        asked = {"argv": list(argv), "env": dict(env), "cwd": str(cwd), "out": str(out), "err": str(err)}
+        files = {"in": str(said), "out": str(out), "err": str(err)}
+        asked = {"argv": list(argv), "env": dict(env), "cwd": str(cwd), "umask": umask, **files}
         line.sendall(json.dumps(asked).encode() + b"\n")
         return Forked(int(line.recv(PID_BYTES, socket.MSG_WAITALL)), line)
 
     def run(
-        self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, timeout_s: float
-    ) -> "subprocess.CompletedProcess[str]":
-        """As `start`, to its end; what it wrote is with its exit status.
+        self, argv: Sequence[str], env: Mapping[str, str], cwd: Path, timeout_s: float,
+        *, said: str = "", umask: int = -1,
+    ) -> "subprocess.CompletedProcess[str]":  # fmt: skip
+        """As `start`, to its end, with `said` to read; what it wrote is with its exit status.
 
         Raises:
             TimeoutError: it did not end in time, and was killed.
         """
         with tempfile.TemporaryDirectory() as outputs:
-            out, err = Path(outputs, "out"), Path(outputs, "err")
-            process = self.start(argv, env, cwd, out, err)
+            out, err, heard = Path(outputs, "out"), Path(outputs, "err"), Path(outputs, "in")
+            heard.write_text(said)
+            process = self.start(argv, env, cwd, out, err, said=heard, umask=umask)
             try:
                 status = process.wait_until(timeout_s)
             except TimeoutError:
@@ -213,15 +226,18 @@ def _tell_of_ended(lines: dict[int, socket.socket]) -> None:
 
 def become(asked: dict[str, Any]) -> None:
     """Run what was asked for, as the interpreter would have from its start."""
-    for stream, (path, flags) in enumerate(
-        ((os.devnull, os.O_RDONLY), *((asked[kind], os.O_WRONLY | os.O_CREAT | os.O_APPEND) for kind in ("out", "err")))
+    for stream, (kind, flags) in enumerate(
+        (("in", os.O_RDONLY), *((kind, os.O_WRONLY | os.O_CREAT | os.O_APPEND) for kind in ("out", "err")))
     ):
-        opened = os.open(path, flags, 0o666)
+        opened = os.open(asked[kind], flags, 0o666)
         os.dup2(opened, stream)
         os.close(opened)
     os.environ.clear()
     os.environ.update(asked["env"])
     os.chdir(asked["cwd"])
+    if asked["umask"] >= 0:
+        os.umask(asked["umask"])
+    sys.path[:0] = [path for path in os.environ.get("PYTHONPATH", "").split(os.pathsep) if path not in ("", *sys.path)]
     script, *arguments = asked["argv"]
     if script == "-m":
         module, *arguments = arguments

@@ -4,7 +4,6 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import Coroutine
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,28 +14,14 @@ from tests.fakes.spine import QuickStore, quick_store
 T = TypeVar("T")
 
 
-@cache
-def empty_database() -> bytes:
-    """A migrated database with nothing in it."""
-
-    async def make(path: Path) -> None:
-        await (await quick_store(path)).aclose()
-
-    with tempfile.TemporaryDirectory() as home:
-        asyncio.run(make(Path(home) / "tenk.db"))
-        return (Path(home) / "tenk.db").read_bytes()
-
-
 class AsyncMachine(RuleBasedStateMachine):
     """A machine whose rules are coroutines over a fresh store; everything stands still between two rules."""
 
     def __init__(self) -> None:
         super().__init__()
         self._home = tempfile.mkdtemp()
-        path = Path(self._home) / "tenk.db"
-        path.write_bytes(empty_database())
         self._runner = asyncio.Runner()
-        self.store: QuickStore = self.run(quick_store(path))
+        self.store: QuickStore = self.run(quick_store(Path(self._home) / "tenk.db"))
 
     def run(self, rule: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine to its end, and what is under way beside it."""

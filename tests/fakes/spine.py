@@ -41,6 +41,7 @@ from gateway.store.writer import Job, Outcome
 from gateway.supervision import Faults, Supervised
 from gateway.wiring import RuntimeDeps, build, command_table
 from tests.fakes.chat import FakeChannel, FakeChannels
+from tests.fakes.fresh_database import copy_fresh
 from tests.fakes.strict_transcripts import flaws_in_items
 
 NOON = datetime(2026, 3, 4, 12, 0, tzinfo=UTC)
@@ -91,7 +92,9 @@ class QuickStore(Store):
 
 
 async def quick_store(path: Path) -> QuickStore:
-    """A store that forgets at power loss and is fast for it."""
+    """A store that forgets at power loss and is fast for it; a copy of a fresh one where there is none."""
+    if not path.exists():
+        await copy_fresh(path)
     return await QuickStore(WatchedEngine(path)).start()
 
 

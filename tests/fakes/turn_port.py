@@ -55,6 +55,7 @@ class FakeTurnPort:
     consents: dict[str, Consent] = field(default_factory=dict)  # what was said, by call key
     asked: list[AskedCall] = field(default_factory=list)
     on_progress: Callable[[TurnEvent], None] | None = None
+    pictures: dict[str, bytes] = field(default_factory=dict)
     _stop: EndReason | None = None
     _stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -103,6 +104,9 @@ class FakeTurnPort:
     async def whole_result(self, handle: str) -> str | None:
         return whole_result(self.events, handle)
 
+    async def load_pictures(self, ids: Sequence[str]) -> dict[str, bytes]:
+        return {id_: self.pictures[id_] for id_ in ids if id_ in self.pictures}
+
     def steering_waits(self) -> bool:
         return bool(self.waiting)
 
@@ -112,7 +116,7 @@ class FakeTurnPort:
 
     async def park(self, ask: AskedCall, left_s: float) -> NoReturn:
         await asyncio.sleep(0)
-        self._commit(Parked(ask.step, ask.call_key, ask.tool, "a1", left_s))
+        self._commit(Parked(ask.step, ask.call_key, ask.tool, "a1", left_s, ask.backfilled))
         raise TurnParked
 
     async def finish(

@@ -18,7 +18,7 @@ APART = ("agent/coach/", "channels/simulators/")
 FOR_THE_MODEL = {
     "agent/context/compaction.py", "agent/context/layers.py",
     "agent/hooks/chain.py", "agent/models/openai_format.py", "agent/models/prompted_tools.py",
-    "agent/permissions/judge.py", "agent/recovery.py", "agent/rungs.py", "agent/tools/permit.py",
+    "agent/permissions/judge.py", "agent/pictures.py", "agent/recovery.py", "agent/rungs.py", "agent/tools/permit.py",
     "agent/tools/base.py", "agent/tools/executor.py",
     "agent/tools/reading_on.py", "agent/tools/schemas.py", "agent/tools/toolbox.py",
     "agent/tools/pipeline.py", "agent/tools/results.py", "agent/transcript.py", "channels/console/limits.py",

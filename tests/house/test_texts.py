@@ -15,6 +15,7 @@ from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from agent.language import NAMES
+from agent.pictures import Unseen
 from agent.transcript import EndReason
 from channels.web.page_files import SCRIPT_TEXTS
 from gateway.access.pairing import Why
@@ -137,6 +138,7 @@ def test_whatever_happens_has_words() -> None:
     keys = texts_of(HARNESS, "en").keys()
     ends = {f"answer.alone_{reason.value}" for reason in EndReason}
     ends |= {f"answer.note_{reason.value}" for reason in EndReason if reason is not EndReason.COMPLETED}
+    ends |= {f"answer.picture_{why.value}" for why in Unseen if why is not Unseen.OLDER}
     refusals = {f"access.why_{why.name.lower()}" for why in Why}
     roles = {f"roles.{role.value}" for role in Role if role is not Role.BLOCKED}
     assert set() == (ends | refusals | roles) - keys

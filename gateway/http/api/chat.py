@@ -11,7 +11,7 @@ from pydantic import Field
 from channels.api.adapter import address_of_session
 from gateway.access.api_keys import OWNER_USER, Scope
 from gateway.http.api.conversations import Asked, Conversations, new_handle
-from gateway.http.api.problems import ApiRefusal
+from gateway.http.api.problems import ApiRefusal, Code
 from gateway.http.api.routes import NAME, ApiModel, ApiRequest, ApiRoute, WhoseQuery
 from gateway.http.api.server import to_json
 from gateway.http.api.sse import EventStream, to_event
@@ -167,6 +167,10 @@ def _piece(told: str, text: str) -> bytes:
     return to_event("replace", Delta(text=text).model_dump_json().encode())
 
 
+OVER_BUDGET = frozenset({"max_cost", "max_tokens"})
+"""How turns end that a cap has stopped."""
+
+
 def raise_problem(answer: TurnAnswer) -> None:
     """Say as an error what is no answer.
 
@@ -179,8 +183,9 @@ def raise_problem(answer: TurnAnswer) -> None:
             "Ask the operator of the gateway.", turn=answer.turn,
         )  # fmt: skip
     if answer.retry_after_minutes is not None:
+        code: Code = "over_budget" if answer.reason in OVER_BUDGET else "model_busy"
         raise ApiRefusal(
-            429, "model_busy", answer.answer, "Say /retry in the session then; the turn keeps what was asked.",
+            429, code, answer.answer, "Say /retry in the session then; the turn keeps what was asked.",
             retry_after_s=60.0 * answer.retry_after_minutes, turn=answer.turn,
         )  # fmt: skip
     if answer.state == "failed":

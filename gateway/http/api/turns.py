@@ -48,7 +48,7 @@ class TurnAnswer(ApiModel):
     model: str | None
     usage: TokensUsed
     reason: str | None = Field(description="How the turn ended: completed, max_steps, timeout and so on.")
-    retry_after_minutes: int | None = Field(None, description="Of a turn that failed because the model is busy.")
+    retry_after_minutes: int | None = Field(None, description="Of a turn that a busy model ended, or a cap on costs.")
     asked_at: datetime
     ended_at: datetime | None
 

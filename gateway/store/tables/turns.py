@@ -136,6 +136,32 @@ usage = sa.Table(
     sa.Index(None, "user_id", "at"),
 )
 
+budget_use = sa.Table(  # what is used of each cap, with what is set aside for calls under way
+    "budget_use",
+    metadata,
+    tenant_column(),
+    sa.Column("scope", sa.String(16), nullable=False),  # turn | user | channel | tenant | day
+    sa.Column("key", sa.String(255), nullable=False),  # whose: a turn's or a person's id, an account; "" for all
+    sa.Column("day", sa.String(10), nullable=False),  # ISO date, of the zone it goes by; "" for a turn
+    sa.Column("tokens", sa.BigInteger, nullable=False),
+    sa.Column("microusd", sa.BigInteger, nullable=False),
+    sa.Column("most_tokens", sa.BigInteger),  # the cap as it was last asked for; NULL: none
+    sa.Column("most_microusd", sa.BigInteger),
+    sa.Column("resets_at", Instant),  # NULL: never
+    sa.Column("told", sa.Boolean, nullable=False),  # an owner knows that it is nearly used
+    sa.Column("at", Instant, nullable=False, index=True),  # of the last call
+    sa.PrimaryKeyConstraint("tenant_id", "scope", "key", "day"),
+)
+
+budget_holds = sa.Table(  # calls under way, with what is set aside for each
+    "budget_holds",
+    metadata,
+    sa.Column("id", Id, primary_key=True),
+    sa.Column("tokens", sa.BigInteger, nullable=False),
+    sa.Column("microusd", sa.BigInteger, nullable=False),
+    sa.Column("at", Instant, nullable=False),
+)
+
 blobs = sa.Table(
     "blobs",
     metadata,

@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -28,7 +29,7 @@ from agent.transcript import (
     fold,
 )
 from tests.fakes.agents import a_tool, an_agent, double
-from tests.fakes.turn_port import Died, FakeTurnPort, a_turn
+from tests.fakes.turn_port import NOW, Died, FakeTurnPort, a_turn
 from tests.unit.agent.test_transcript import refuse
 
 WINDOW = 8_000
@@ -222,6 +223,23 @@ class TestHistory:
         assert 5 == len(known.history) and ((1, "turn-18"), (3, "turn-19")) == known.starts
         gone = remember(PAST[10:], "u1", Summary("Notes.", "turn-2"))
         assert 21 == len(gone.history)
+
+    @pytest.mark.parametrize("asks", ["parked", "meanwhile", "after"])
+    def test_what_ran_while_a_turn_waited_is_not_cut_off_by_its_summary(self, asks):
+        """It condensed what was before it and waited for its person while others ran: whoever asks, those are there."""
+
+        def ended(id_, at_s):
+            said = TurnStarted((UserItem(id_),)), TurnEnded(EndReason.COMPLETED, f"{id_} done")
+            return PastTurn("u1", said, id_, NOW + timedelta(seconds=at_s))
+
+        summary = Summary("Notes.", "t-5", 1, condensed=8, kept_at=NOW)
+        past = [ended("t-3", -2), ended("t-4", -1), ended("t-2", 1), ended("t-6", 2)]  # t-2 had waited for longer
+        if asks == "after":
+            past.append(ended("t-5", 3))
+        known = remember(past, "u1", summary, "t-5" if asks == "parked" else "t-7")
+        said = [item.text for item in known.history if isinstance(item, UserItem) and item.text]
+        assert ["t-2", "t-6", *(["t-5"] if asks == "after" else [])] == said
+        assert [id_ for _, id_ in known.starts] == said and summary is known.summary
 
     def test_a_summary_made_within_a_turn_holds_after_it(self):
         """The turn's older steps are gone, what was said and its answer stay."""

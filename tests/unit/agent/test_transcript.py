@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from agent.journal import open_calls
 from agent.rungs import Recovered, Rung
 from agent.transcript import (
     JOURNAL_EVENT,
@@ -27,7 +28,6 @@ from agent.transcript import (
     UserItem,
     answer_text,
     fold,
-    open_calls,
 )
 
 texts = st.sampled_from(["", " ", "a", "b c"])

@@ -2,9 +2,9 @@
 
 import os
 import pty
+import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from channels.viewers.viewer_frames import MAX_SAID_CHARS
+from tests.fakes.fork_server import Forked, ForkServer
 
 ROOT = Path(__file__).parents[3]
-pytestmark = pytest.mark.timeout(60)  # several processes a test, each with an interpreter to start
+pytestmark = pytest.mark.timeout(60)  # several processes a test
 
 
 def environment(home: Path, **more: str) -> dict[str, str]:
@@ -24,35 +25,28 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return kept | {"PYTHONPATH": str(ROOT), "TENK_HOME": str(home / "var"), "TENK_HTTP": "127.0.0.1:0"} | more
 
 
-def chat(home: Path, *arguments: str, said: str | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+def chat(home: Path, *arguments: str, said: str = "", **more: str) -> subprocess.CompletedProcess[str]:
     """Run it to its end; without `said` the input is empty."""
-    return subprocess.run(
-        [sys.executable, "-m", "gateway", "chat", *arguments],
-        cwd=home,
-        env=environment(home, **more),
-        input=said or "",
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=50,
-    )
+    return ForkServer.of().run(["-m", "gateway", "chat", *arguments], environment(home, **more), home, 50, said=said)
 
 
 @contextmanager
-def gateway(home: Path, config: str = "") -> Iterator[subprocess.Popen[str]]:
+def gateway(home: Path, config: str = "") -> Iterator[Forked]:
     """A gateway on this home, until the block ends; it has taken its lock and opened what it opens."""
     (home / "mine.toml").write_text(config)
-    command = [sys.executable, "-m", "gateway", "run", "--config", "mine.toml"]
-    with subprocess.Popen(command, cwd=home, env=environment(home), stderr=subprocess.PIPE, text=True) as running:
+    os.mkfifo(log := home / "gateway.log")
+    command = ["-m", "gateway", "run", "--config", "mine.toml"]
+    running = ForkServer.of().start(command, environment(home), home, Path(os.devnull), log)
+    with log.open() as told:
         try:
-            assert running.stderr is not None
-            while "http_started" not in running.stderr.readline():
+            while "http_started" not in told.readline():
                 assert running.poll() is None
             yield running
         finally:
-            running.terminate()
-            assert running.stderr is not None
-            running.stderr.read()
+            running.send_signal(signal.SIGTERM)
+            told.read()
+            running.wait_until(40)
+            log.unlink()
 
 
 def test_print_says_one_thing_and_prints_the_answer(tmp_path: Path):
@@ -101,7 +95,7 @@ def test_interrupt_ends_it_cleanly(tmp_path: Path):
         os.write(ours, b"/log 45m guitar\n")
         drawn += _until(ours, b"\n> ")
         running.send_signal(signal.SIGINT)
-        running.wait(30)
+        running.wait_until(30)
         drawn += _rest(ours)
     assert b"45 min" in drawn
     assert b"Traceback" not in drawn
@@ -115,9 +109,9 @@ def test_gateway_that_ends_is_told_and_the_next_one_is_talked_to(tmp_path: Path)
         _until(ours, b"> ")
         os.write(ours, b"/log 45m guitar\n")
         _until(ours, b"\n> ")
-        first.terminate()
+        first.send_signal(signal.SIGTERM)
         assert b"the gateway went away" in _rest(ours)
-        assert 1 == running.wait(30)
+        assert 1 == running.wait_until(30)
     with gateway(tmp_path):
         assert "guitar" in chat(tmp_path, said="/stats").stdout
 
@@ -134,17 +128,19 @@ def test_line_too_long_is_not_said(tmp_path: Path):
 
 
 @contextmanager
-def terminal(home: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
+def terminal(home: Path) -> Iterator[tuple[Forked, int]]:
     """`tenk chat` on a terminal, and our end of that."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "gateway", "chat"]
-    ends = {"stdin": theirs, "stdout": theirs, "stderr": theirs}
+    drawn = Path(os.ttyname(theirs))
+    running = ForkServer.of().start(["-m", "gateway", "chat"], environment(home), home, drawn, drawn, said=drawn)
     try:
-        with subprocess.Popen(command, cwd=home, env=environment(home), **ends) as running:
-            os.close(theirs)
-            yield running, ours
+        select.select([ours], [], [], 40)  # it has opened the terminal, so that we can leave it that end
+        os.close(theirs)
+        yield running, ours
     finally:
         os.close(ours)
+        running.kill()
+        running.wait_until(30)
 
 
 def _until(descriptor: int, wanted: bytes) -> bytes:

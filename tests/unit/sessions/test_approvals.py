@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
+from structlog.testing import capture_logs
 
 from agent.consent import AskedCall, Consent
 from agent.ports import Turn, TurnPort
@@ -251,6 +252,19 @@ async def test_waiting_is_no_crime(scene: Scene) -> None:
     assert ["12"] == scene.payer.paid
     rested = await scene.spine.store.read(lambda c: c.execute(sa.text("SELECT count(*) FROM crashes")).scalar())
     assert rested in (0, 1)
+
+
+async def test_the_clock_of_a_turn_stands_while_it_waits(scene: Scene) -> None:
+    """Two days without a process: the question has run out, and the turn says so. It was not missed, nor slow."""
+    await scene.ask()
+    await scene.spine.kill()
+    scene.spine.later(days=2)
+    with capture_logs() as logs:
+        await scene.spine.begin()
+        await scene.spine.parking.expire()
+        await scene.spine.quiet()
+    assert "It is expired." == scene.last
+    assert [0.0] == [line["duration_s"] for line in logs if line["event"] == "turn_ended"]
 
 
 async def test_an_answer_holds_for_no_other_arguments(scene: Scene) -> None:

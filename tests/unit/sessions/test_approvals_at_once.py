@@ -9,6 +9,7 @@ from agent.consent import AskedCall
 from agent.ports import Turn, TurnPort
 from agent.transcript import EndReason
 from gateway.sessions.config import SessionsConfig
+from gateway.store.talk import said_before
 from tests.fakes.spine import Spine, quick_store
 from tests.unit.sessions.test_approvals import Payer, Scene, WithoutButtons
 
@@ -40,6 +41,30 @@ async def test_calls_that_ask_side_by_side_are_asked_one_after_the_other(tmp_pat
     await scene.press(scene.buttons()["Allow once"])
     assert "Both." == scene.last
     await scene.spine.kill()
+    await store.aclose()
+
+
+async def test_what_a_group_said_is_read_once_although_an_older_turn_ends_last(tmp_path: Path) -> None:
+    """It waited for its person while another member's question was answered, which had read it."""
+    store, payer = await quick_store(tmp_path / "tenk.db"), Payer()
+    scene = Scene(Spine(store, agent=payer.run), payer)
+    spine = scene.spine
+    await spine.begin()
+    first = await scene.ask(chat="g1")
+    await spine.admit(talk := spine.message("dinner at eight?", "p2", "g1", mentions_bot=False), "p2", silently=True)
+    await store.write(
+        lambda c: c.execute(sa.text("UPDATE inbox SET outcome = 'context' WHERE outcome IS NULL AND id = 2"))
+    )
+    asked = spine.message("pay too", "p2", "g1")
+    await spine.admit(asked, "p2")
+    await spine.quiet()
+    assert [talk] == [each.message for each in await store.read(lambda c: said_before(c, asked))]
+    await scene.press(first["Allow once"], chat="g1")
+    assert ["12"] == payer.paid
+    later = spine.message("and now?", "p1", "g1")
+    await spine.admit(later, "p1")
+    assert [] == await store.read(lambda c: said_before(c, later))
+    await spine.kill()
     await store.aclose()
 
 

@@ -7,6 +7,7 @@ import sqlalchemy as sa
 from agent.context.compaction import INSTRUCTIONS
 from agent.ports import ModelFacts, ModelRequest, Turn, TurnPort
 from agent.transcript import EndReason, ModelResponded, Usage
+from tests.fakes.outages import FickleEngine
 from tests.fakes.spine import QuickStore, Spine, quick_store
 
 
@@ -31,6 +32,27 @@ async def test_what_a_turn_asks_beside_its_steps_is_counted_each_time(tmp_path: 
     await spine.say("go")
     await spine.quiet()
     assert [(10, 5), (20, 5)] == await counted(store)
+    await spine.kill()
+    await store.aclose()
+
+
+async def test_a_cost_whose_commit_held_unheard_is_counted_once(tmp_path: Path) -> None:
+    """The connection broke behind COMMIT: the same job runs again, and what it counts stands there already."""
+    engine = FickleEngine(tmp_path / "tenk.db")
+
+    async def run(_turn: Turn, port: TurnPort) -> EndReason:
+        for tokens in (10, 20):
+            engine.unheard = 1
+            await port.note_cost(ModelResponded(0, "fine", usage=Usage(tokens, 5), model="wire:small"))
+        await port.finish(EndReason.COMPLETED, "Done.", None)
+        return EndReason.COMPLETED
+
+    store = await QuickStore(engine).start()
+    spine = Spine(store, agent=run)
+    await spine.begin()
+    await spine.say("go")
+    await spine.until(lambda: bool(spine.channel.shown()))
+    assert (0, [(10, 5), (20, 5)]) == (engine.unheard, await counted(store))
     await spine.kill()
     await store.aclose()
 

@@ -15,6 +15,7 @@ from gateway.sessions.trials import ALONE_S, GIVEN_UP_AFTER, QUIET_S, SUSPECT_AF
 from gateway.sessions.user_items import UserItemBuilder
 from tests.fakes.spine import SORRY, Spine, quick_store
 from tests.fakes.virtual_time import VirtualTimeLoop, passes, run_virtually
+from tests.unit.sessions.test_approvals import Payer
 
 REST_S = 100.0
 
@@ -260,3 +261,25 @@ def test_a_command_that_kills_the_process_is_given_up(tmp_path: Path) -> None:
         assert ["done: hello"] == shown(spine, "c1")[1:]
 
     scene(tmp_path, play, more_commands=(Command("deadly", "Kills", deadly),))
+
+
+def test_a_suspect_that_asks_its_person_asks_once_and_hears_what_they_say(tmp_path: Path) -> None:
+    """To ask is to get on: it is no suspect any more, what they say joins it, and nothing goes in circles."""
+    payer, deaths = Payer(), iter(range(SUSPECT_AFTER))
+
+    async def play(spine: Spine, fate: Fate) -> None:
+        async def run(turn: Turn, port: TurnPort) -> EndReason:
+            if next(deaths, None) is not None:
+                await fate.strike()
+            return await payer.run(turn, port)
+
+        spine.agent = run
+        await spine.say("pay")
+        await live(spine, fate)
+        assert ["May I"] == [text[:5] for text in spine.channel.shown()]
+        await spine.say("rather not")
+        await live(spine, fate)
+        assert ["May I", "You say rather not."] == [text if "You" in text else text[:5] for text in shown(spine)]
+        assert [] == payer.paid
+
+    scene(tmp_path, play)

@@ -21,7 +21,7 @@ from agent.tools.base import Effect
 from agent.tools.permit import ChainPermissions
 from agent.tools.pipeline import PendingCall, Pipeline
 from agent.tools.toolbox import ToolBox
-from agent.transcript import CallOutcome, Nudged, NudgeReason, ToolCall, ToolResultRewritten, TurnEnded
+from agent.transcript import CallOutcome, Nudged, NudgeReason, ToolCall, ToolResultRewritten, ToolReturned, TurnEnded
 from tests.fakes.agents import a_tool, an_agent
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
 
@@ -116,7 +116,7 @@ async def test_hooks_add_context_and_change_a_result():
     ]
     returned, _, events = await put(*hooks)
     assert '{"success":true,"data":{"masked":"paid"},"error":null}' == returned.content
-    assert [ToolResultRewritten, Nudged, Nudged] == [type(event) for event in events[-3:]]
+    assert [Nudged, ToolReturned, ToolResultRewritten, Nudged] == [type(event) for event in events[-4:]]
 
 
 async def test_a_hook_about_other_tools_is_not_asked():

@@ -7,7 +7,7 @@ from pydantic import BaseModel
 
 from agent.consent import Consent, Parked, TurnParked
 from agent.errors import FailureKind
-from agent.journal import Journal
+from agent.journal import Journal, open_calls
 from agent.permissions.chain import Confirm, Mode, PermissionChain
 from agent.permissions.config import AutoConfig
 from agent.permissions.judge import Judge
@@ -18,7 +18,7 @@ from agent.tools.executor import Executor
 from agent.tools.permit import ChainPermissions
 from agent.tools.pipeline import Pipeline
 from agent.tools.toolbox import ToolBox
-from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolReturned, Usage, open_calls
+from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolReturned, Usage
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort
 
 

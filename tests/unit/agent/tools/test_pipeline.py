@@ -7,14 +7,14 @@ import pytest
 from pydantic import BaseModel
 
 from agent.errors import Fenced
-from agent.journal import Journal
+from agent.journal import Journal, open_calls
 from agent.permissions.chain import PermissionChain
 from agent.tools.base import Effect, Tool, ToolError, tool, tools_of
 from agent.tools.executor import Executor
 from agent.tools.permit import ChainPermissions, name_rules
 from agent.tools.pipeline import Pipeline
 from agent.tools.toolbox import ToolBox
-from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolResultRewritten, open_calls
+from agent.transcript import CallOutcome, ModelResponded, ToolCall, ToolIntended, ToolResultRewritten
 from agent.turn_progress import ToolEnded, ToolStarted
 from tests.fakes.turn_port import ANA, NOW, FakeTurnPort
 

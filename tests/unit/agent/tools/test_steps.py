@@ -46,6 +46,9 @@ class Guards:
         self.log.append(("permission", use.arguments.path, hooked))
         return self.verdict
 
+    def listens_after(self, tool):
+        return self.post is not None
+
     async def post_tool(self, use, returned):
         self.log.append(("post", use.arguments.path, returned.outcome))
         return self.post
@@ -100,7 +103,7 @@ def error(returned):
 async def test_the_steps_of_a_call_come_in_their_order():
     """Hooks, permission and run see the backfilled input; the intent says what runs, before it runs."""
     guards = Guards()
-    returned, (intent, raw) = await put(guards, tools_of(Shelf(guards.log)), "look", '{"path": "a"}')
+    returned, (intent, raw, shown) = await put(guards, tools_of(Shelf(guards.log)), "look", '{"path": "a"}')
     assert [
         ("validate", "a"),
         ("backfill", "a"),
@@ -110,7 +113,8 @@ async def test_the_steps_of_a_call_come_in_their_order():
         ("post", "/home/a", CallOutcome.DONE),
     ] == guards.log
     assert ToolIntended(0, "t/0/0", "look", '{"path":"/home/a","depth":0}') == intent
-    assert raw == returned
+    assert (raw.content, '{"path":"/home/a","depth":0}') == (returned.content, raw.ran_with)
+    assert ToolResultRewritten(0, "t/0/0", "c0", raw.content) == shown, "the hooks were heard, and left it as it is"
 
 
 @pytest.mark.parametrize("name", ["look", "ls", "dir"])
@@ -195,12 +199,12 @@ async def test_todays_rules_heed_hooks_but_never_past_a_deny(hooked, outcome):
 async def test_what_a_hook_makes_of_a_result_is_a_second_event():
     """The raw result stays in the journal; what hooks add is read behind it."""
     guards = Guards(pre=PreTool(context="it is a test"), post=PostTool('{"success":true}', "be brief"))
-    returned, (_, raw, rewritten, *notes) = await put(guards, tools_of(Shelf(guards.log)), "look")
+    returned, (_, before, raw, rewritten, after) = await put(guards, tools_of(Shelf(guards.log)), "look")
     assert isinstance(raw, ToolReturned)
     assert "names" in raw.content
     assert ToolResultRewritten(0, "t/0/0", "c0", '{"success":true}') == rewritten
     assert '{"success":true}' == returned.content
-    assert [Nudged(0, "it is a test"), Nudged(0, "be brief")] == notes
+    assert [Nudged(0, "it is a test"), Nudged(0, "be brief")] == [before, after]
 
 
 async def test_a_hook_is_shown_a_long_result_whole_and_what_it_took_out_is_not_read_on():
@@ -231,7 +235,7 @@ async def test_a_call_that_a_dead_process_began_goes_on_as_it_was_intended():
     sending = a_tool("send", run, Path, Effect.IDEMPOTENT, backfill=lambda _context, arguments: arguments)
     returned, events = await put(guards, [sending], "send", '{"path": "a"}', intended=intended)
     assert (["safe"], CallOutcome.DONE) == (ran, returned.outcome)
-    assert [returned] == events
+    assert [ToolReturned, ToolResultRewritten] == [type(event) for event in events]
 
 
 @pytest.mark.parametrize(

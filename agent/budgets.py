@@ -1,0 +1,65 @@
+"""What a call may cost is set aside before it is made and put right after it. Who counts, and over what, is the
+gateway's matter; what a call comes to is worked out here, and is pure.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol
+
+from agent.bounded import Interrupted
+from agent.prices import TokenPrices
+from agent.transcript import EndReason, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Spending:
+    """What a call comes to."""
+
+    tokens: int = 0  # read and written
+    microusd: int = 0  # 0 where nobody knows the price: then tokens alone count
+
+
+class OverBudget(Interrupted):
+    """A cap is reached: nothing was asked, and the turn ends."""
+
+    def __init__(self, reason: EndReason, scope: str, resets_at: datetime | None) -> None:
+        """`scope` is whose cap it is: turn, user, channel, tenant or day; `resets_at` is None for a turn's own."""
+        super().__init__(reason)
+        self.scope = scope
+        self.resets_at = resets_at
+
+
+class Hold(Protocol):
+    """What is set aside for one call."""
+
+    def settle(self, spent: Spending) -> None:
+        """It has come to this; never waits. What is never settled stays set aside, and counts in full."""
+        ...
+
+
+class Budget(Protocol):
+    """Counts what whoever a turn acts for may spend."""
+
+    async def reserve(self, most: Spending) -> Hold:
+        """Set this aside in every cap that the call falls under, or in none.
+
+        Raises:
+            OverBudget: one of them is reached.
+        """
+        ...
+
+
+def most_of(prices: TokenPrices | None, input_tokens: int, output_tokens: int) -> Spending:
+    """The most that a call comes to: all of its output, and all of its input at the dearest price for input."""
+    ways = Usage(input_tokens, output_tokens), Usage(input_tokens, output_tokens, cache_write_tokens=input_tokens)
+    costs = [0 if prices is None else prices.cost_microusd(used) or 0 for used in ways]
+    return Spending(input_tokens + output_tokens, max(costs))
+
+
+def spent_of(prices: TokenPrices | None, used: Usage, estimated: Usage) -> Spending:
+    """What a call came to as its provider counted it; where it did not, as we estimate."""
+    counted = estimated if used.input_tokens is None or used.output_tokens is None else used
+    cost = used.cost_microusd
+    if cost is None:
+        cost = 0 if prices is None else prices.cost_microusd(counted)
+    return Spending((counted.input_tokens or 0) + (counted.output_tokens or 0), cost or 0)

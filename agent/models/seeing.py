@@ -1,0 +1,87 @@
+"""What a model sees of the pictures in a conversation: all that a request may hold, or words in their place.
+
+The journal and the conversation keep every picture; a model that sees none, or a full request, leaves nothing behind.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agent.context.layers import keep_newest_pictures
+from agent.models.json_bodies import encode_request
+from agent.pictures import NotLoaded, Unseen, visible, without_pictures
+from agent.ports import ChatModel, ModelFacts, ModelRequest, OnModelEvent
+from agent.transcript import Item, ModelResponded, UserItem
+
+MAX_SENT_BYTES = 20_000_000
+"""Of pictures in one request: in base64 below the 32 MB that Anthropic takes (API reference, Errors, read 2026-11)."""
+
+MAX_SENT = 20
+"""Pictures in one request: for more Anthropic takes smaller ones alone (Vision guide, read 2026-11)."""
+
+
+class SeeingModel:
+    """A model that is sent the pictures it can take, newest first, and words in place of the others."""
+
+    def __init__(self, model: ChatModel) -> None:
+        self.name = model.name
+        self._model = model
+
+    @property
+    def facts(self) -> ModelFacts:
+        """The model's."""
+        return self._model.facts
+
+    async def respond(self, request: ModelRequest, on_event: OnModelEvent) -> ModelResponded:
+        """The model's response.
+
+        Raises:
+            ModelFailure: as the model's.
+        """
+        if _places(request.items):
+            blind = not self._model.facts.sees_images
+            items = (
+                without_pictures(request.items, Unseen.BLIND)
+                if blind
+                else keep_newest_pictures(request.items, MAX_SENT, MAX_SENT_BYTES)
+            )
+            request = replace(request, items=items)
+        return await self._model.respond(request, on_event)
+
+    async def aclose(self) -> None:
+        """Close the model."""
+        await self._model.aclose()
+
+
+def _places(items: Sequence[Item]) -> list[int]:
+    """Where something with a picture was said."""
+    return [at for at, item in enumerate(items) if isinstance(item, UserItem) and visible(item.pictures)]
+
+
+async def encode_shown(request: ModelRequest, wire: str, to_body: Callable[[ModelRequest], dict[str, Any]]) -> bytes:
+    """As `encode_request`, the bytes of its pictures read before; those that were encoded before are not read again."""
+    if not _places(request.items):
+        return encode_request(request, to_body)
+    try:
+        return encode_request(await _load(request, wire), to_body)
+    except NotLoaded:  # all is encoded anew, for something needs mending
+        return encode_request(await _load(replace(request, pieces=None), wire), to_body)
+
+
+async def _load(request: ModelRequest, wire: str) -> ModelRequest:
+    """The request with the bytes of what is to be encoded; words for what nobody keeps any more."""
+    places = _places(request.items)
+    said = [request.items[at] for at in places]
+    new = said if request.pieces is None else request.pieces.lacks(wire, "messages", said)
+    ids = [picture.id for item in new if isinstance(item, UserItem) for picture in visible(item.pictures)]
+    content = await request.load_pictures(ids) if ids and request.load_pictures is not None else {}
+    lost = set(ids) - content.keys()
+    items = [_without_lost(item, lost) for item in request.items] if lost else request.items
+    return replace(request, items=items, picture_bytes=content)
+
+
+def _without_lost(item: Item, lost: set[str]) -> Item:
+    if not isinstance(item, UserItem) or not lost & {picture.id for picture in item.pictures}:
+        return item
+    pictures = [replace(each, unseen=Unseen.GONE) if each.id in lost else each for each in item.pictures]
+    return replace(item, pictures=tuple(pictures))

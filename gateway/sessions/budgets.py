@@ -1,0 +1,240 @@
+"""Hard caps on what models cost: whoever a turn acts for is known here, and owners are told when a cap is nearly used.
+
+Each row and statement is `gateway.store.budgets`' matter, how much a call may cost `agent.budgets`'. Without a cap
+nothing here is on a call's way.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from functools import partial
+
+import structlog
+
+from agent.budgets import Hold, OverBudget, Spending
+from agent.calendar import local_date, zone_of
+from agent.config import LinkConfig
+from agent.language import escape
+from agent.models.budgeted import BudgetedModel
+from agent.ports import ChatModel, Principal
+from agent.transcript import EndReason
+from channels.messages import DEFAULT_TENANT
+from gateway.access.roles import Role
+from gateway.commands.usage import in_digits, usd_text
+from gateway.delivery.delivery import Delivery
+from gateway.delivery.lane_worker import ChannelDirectory
+from gateway.delivery.message_parts import OutboundMessage, to_parts
+from gateway.sessions.config import BudgetsConfig
+from gateway.store import budgets, chats, outbox, people
+from gateway.store.budgets import Cap, CapReached, CapUse
+from gateway.store.engine import Connection, Store
+from gateway.store.journal import TurnRow
+from gateway.store.outbox import OutboxPart, OutboxRow
+from gateway.store.tables.base import new_id
+from gateway.texts import HARNESS
+
+log = structlog.get_logger()
+
+SCOPES = ("turn", "user", "channel", "tenant", "day")
+NEARLY_PERCENT = 80
+LOOK_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Spender:
+    """For whom and where models are asked."""
+
+    tenant: str
+    user_id: str
+    account: str  # telegram:main
+    turn_id: str
+    timezone: str  # IANA name; the person's day
+
+
+_SPENDER: ContextVar[Spender | None] = ContextVar("spender", default=None)
+
+
+def note_spender(turn: TurnRow, principal: Principal) -> None:
+    """From here on, in this task and those it makes, models are asked for this turn: its steps, notes and judges."""
+    account = f"{turn.address.channel}:{turn.address.account}"
+    _SPENDER.set(Spender(turn.tenant, turn.user_id, account, turn.id, principal.timezone))
+
+
+def caps_of(config: BudgetsConfig, spender: Spender, now: datetime) -> list[Cap]:
+    """The caps that a call at this moment falls under. A person's day is their own, any other is UTC's. Pure."""
+    own = local_date(now, spender.timezone)
+    whole = now.astimezone(UTC).date()
+    whose: dict[str, tuple[str, str, date, tzinfo]] = {
+        "user": (spender.tenant, spender.user_id, own, zone_of(spender.timezone)),
+        "channel": (spender.tenant, spender.account, whole, UTC),
+        "tenant": (spender.tenant, "", whole, UTC),
+        "day": ("", "", whole, UTC),
+    }
+    found = []
+    for scope in SCOPES:
+        most = config.caps_of(scope)
+        if most == (None, None):
+            continue
+        if scope == "turn":
+            found.append(Cap(spender.tenant, scope, spender.turn_id, "", *most, None))
+            continue
+        tenant, key, day, zone = whose[scope]
+        resets_at = datetime.combine(day + timedelta(days=1), time(), zone).astimezone(UTC)
+        found.append(Cap(tenant, scope, key, day.isoformat(), *most, resets_at))
+    return found
+
+
+class Budgets:
+    """The caps of one gateway; a `Budget` of its models."""
+
+    def __init__(self, config: BudgetsConfig, store: Store, dates: Callable[[], datetime]) -> None:
+        """`dates` is the wall clock: caps are of days."""
+        self._config = config
+        self._store = store
+        self.now = dates
+        self.news = asyncio.Event()
+        """Calls were settled since somebody looked."""
+
+    def charge(self, model: ChatModel, config: LinkConfig) -> ChatModel:
+        """The model, with what its calls may cost set aside; itself where nothing is capped."""
+        return BudgetedModel(model, config, self) if self._config.has_any else model
+
+    async def reserve(self, most: Spending) -> Hold:
+        """Set this aside in each cap that the turn at work falls under, or in none.
+
+        Raises:
+            OverBudget: one of them is reached.
+        """
+        spender, now, id_ = _SPENDER.get(), self.now(), new_id()
+        caps = [] if spender is None else caps_of(self._config, spender, now)
+        if not caps:
+            return _NoHold()
+        hold = _StoredHold(self._store, id_, caps, self.news)
+        try:
+            await self._store.write(partial(budgets.reserve, id_=id_, caps=caps, most=most, now=now))
+        except CapReached as reached:
+            cap = reached.cap
+            log.warning("budget_reached", scope=cap.scope, key=cap.key, limit=reached.limit)
+            reason = EndReason.MAX_COST if reached.limit == "usd" else EndReason.MAX_TOKENS
+            raise OverBudget(reason, cap.scope, cap.resets_at) from None
+        except asyncio.CancelledError:
+            hold.settle(Spending())  # it is behind the reservation, which nobody takes back
+            raise
+        return hold
+
+    async def begin(self) -> None:
+        """A process begins: what one that died had under way stays counted in full."""
+        if not self._config.has_any:
+            return
+        if lost := await self._store.write(budgets.forget_holds):
+            log.info("budget_holds_kept", calls=lost)
+
+    async def own_cap(self, principal: Principal) -> CapUse | None:
+        """A person's own cap of today with what is used of it; None where there is none."""
+        spender = Spender(principal.tenant, principal.user_id, "", "", principal.timezone)
+        cap = next((cap for cap in caps_of(self._config, spender, self.now()) if cap.scope == "user"), None)
+        if cap is None:
+            return None
+        return CapUse(cap, await self._store.read(partial(budgets.used_of, cap=cap), lasting=True))
+
+    async def standing(self) -> dict[str, str]:
+        """The caps that were asked for today with their use, for `tenk status`; those nearest to their end."""
+        if not self._config.has_any:
+            return {}
+        uses = await self._store.read(partial(budgets.in_use, now=self.now(), limit=20))
+        names = {person.user_id: person.display_name for person in await self._store.read(people.everybody)}
+        return {
+            " ".join(filter(None, (use.cap.scope, names.get(use.cap.key, use.cap.key), use.cap.day))): words_of(use)
+            for use in uses
+        }
+
+
+class BudgetWatch:
+    """Tells owners, once a day a cap, that it is nearly used: in their own chats, and in the log in any case."""
+
+    def __init__(self, caps: Budgets, store: Store, channels: ChannelDirectory, delivery: Delivery) -> None:
+        self._caps = caps
+        self._store = store
+        self._channels = channels
+        self._delivery = delivery
+
+    async def run(self) -> None:
+        """Look when calls were settled, every few seconds at most, until cancelled; once at the start."""
+        while True:
+            await self.look()
+            await self._caps.news.wait()
+            await self.look()
+            await asyncio.sleep(LOOK_S)
+
+    async def look(self) -> None:
+        """Tell of each cap that is nearly used and that nobody was told of."""
+        self._caps.news.clear()
+        since = self._caps.now() - timedelta(days=2)
+        uses = await self._store.read(partial(budgets.nearly_used, since=since, percent=NEARLY_PERCENT), lasting=True)
+        for use in uses:
+            log.warning("budget_nearly_used", scope=use.cap.scope, key=use.cap.key, used=words_of(use))
+            parts = await self._parts(use)
+            await self._store.write(partial(self._tell, use, parts), then=self._delivery.publish)
+
+    def _tell(self, use: CapUse, parts: Sequence[OutboxPart], connection: Connection) -> list[OutboxRow]:
+        is_news = budgets.mark_told(connection, use.cap)
+        return outbox.put(connection, use.cap.tenant or DEFAULT_TENANT, parts, self._caps.now()) if is_news else []
+
+    async def _parts(self, use: CapUse) -> list[OutboxPart]:
+        """What each owner is told, where they last talked to the bot alone."""
+        cap, parts = use.cap, list[OutboxPart]()
+        tenant = cap.tenant or DEFAULT_TENANT
+        known = {person.user_id: person for person in await self._store.read(people.everybody, lasting=True)}
+        for owner in (person for person in known.values() if (person.tenant, person.role) == (tenant, Role.OWNER)):
+            where = await self._store.read(partial(chats.own_chat, tenant=tenant, user_id=owner.user_id), lasting=True)
+            if where is None or not self._channels.is_configured(where):
+                continue
+            who = known[cap.key].display_name if cap.key in known else cap.key
+            key = f"budgets.nearly_{cap.scope if cap.scope in {'user', 'channel'} else 'all'}"
+            used = words_of(use, owner.locale)
+            text = HARNESS.text(owner.locale, key, who=escape(who), percent=NEARLY_PERCENT, used=used)
+            place = hashlib.blake2s(f"{cap.tenant} {cap.scope} {cap.key}".encode(), digest_size=6).hexdigest()
+            said = OutboundMessage(where, f"cap:{place}:{cap.day}:{owner.user_id[-8:]}", text, locale=owner.locale)
+            parts += to_parts(await self._channels.when_loaded(where), said)
+        return parts
+
+
+def words_of(use: CapUse, locale: str | None = None) -> str:
+    """The use beside each limit: "0.85 / 1.00 USD, 12,000 / 50,000 tokens"."""
+    limits = []
+    if use.cap.most_microusd is not None:
+        limits.append(f"{usd_text(use.used.microusd)} / {usd_text(use.cap.most_microusd)} USD")
+    if use.cap.most_tokens is not None:
+        limits.append(f"{use.used.tokens:,} / {use.cap.most_tokens:,} tokens")
+    return ", ".join(in_digits(limit, locale) for limit in limits)
+
+
+class _NoHold:
+    """Nothing is capped for this call."""
+
+    def settle(self, spent: Spending) -> None:
+        """Nothing was set aside."""
+
+
+class _StoredHold:
+    """What is set aside in the store for one call."""
+
+    def __init__(self, store: Store, id_: str, caps: Sequence[Cap], news: asyncio.Event) -> None:
+        self._store = store
+        self._id = id_
+        self._caps = caps
+        self._news = news
+
+    def settle(self, spent: Spending) -> None:
+        """Queued before whatever is written next, and never waited for: a process that dies before leaves the whole."""
+        job = partial(budgets.settle, id_=self._id, caps=self._caps, spent=spent)
+        written = self._store.write(job, then=lambda _: self._news.set())
+        written.add_done_callback(_look_at_error)
+
+
+def _look_at_error(written: asyncio.Future[None]) -> None:
+    if not written.cancelled() and (error := written.exception()) is not None:
+        log.error("budget_not_settled", error=str(error))

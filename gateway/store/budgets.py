@@ -1,0 +1,150 @@
+"""What is used of each cap, and what is set aside for calls under way. What the caps are is the caller's to say.
+
+Plain functions over a connection. What is set aside counts as used at once, and is put right when its call is over: of
+a process that died nothing has to be found out, its calls count in full.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import sqlalchemy as sa
+
+from agent.budgets import Spending
+from gateway.store.dialect import insert_into, insert_new
+from gateway.store.tables.turns import budget_holds, budget_use
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """One cap with whose it is and for which day."""
+
+    tenant: str
+    scope: str  # turn | user | channel | tenant | day
+    key: str  # whose: a turn's or a person's id, an account; "" for all
+    day: str  # ISO date, of the zone it goes by; "" for a turn
+    most_microusd: int | None
+    most_tokens: int | None
+    resets_at: datetime | None  # None: never
+
+    def reached_by(self, used: Spending) -> str | None:
+        """Which of its two limits this use reaches: "usd" or "tokens"; None: neither."""
+        if self.most_microusd is not None and used.microusd >= self.most_microusd:
+            return "usd"
+        return "tokens" if self.most_tokens is not None and used.tokens >= self.most_tokens else None
+
+
+class CapReached(Exception):
+    """Nothing was set aside: this cap is reached."""
+
+    def __init__(self, cap: Cap, limit: str) -> None:
+        super().__init__(f"{cap.scope} {cap.key} has used its {limit}")
+        self.cap = cap
+        self.limit = limit  # usd | tokens
+
+
+@dataclass(frozen=True, slots=True)
+class CapUse:
+    """A cap as it was last asked for, with what is used of it."""
+
+    cap: Cap
+    used: Spending  # with what is set aside
+
+
+_IDENTITY = ("tenant_id", "scope", "key", "day")
+
+
+def reserve(connection: sa.Connection, id_: str, caps: Sequence[Cap], most: Spending, now: datetime) -> None:
+    """Set aside for one call in all of these caps, in one statement; the same again changes nothing.
+
+    A call is let in while less than the cap is used, what others have set aside included: so the use passes it by no
+    more than one call. Each row is looked at under its own lock.
+
+    Raises:
+        CapReached: one of them is reached; the caller's transaction must not hold.
+    """
+    hold = {"id": id_, "tokens": most.tokens, "microusd": most.microusd, "at": now}
+    if connection.execute(insert_new(connection, budget_holds), hold).rowcount == 0:
+        return
+    insert = insert_into(connection, budget_use).values([_as_row(cap, most, now) for cap in caps])
+    old, new = budget_use.c, insert.excluded
+    added = {"microusd": old.microusd + new.microusd, "tokens": old.tokens + new.tokens}
+    said = {name: new[name] for name in ("most_microusd", "most_tokens", "at")}
+    below = sa.and_(
+        sa.or_(new.most_microusd.is_(None), old.microusd < new.most_microusd),
+        sa.or_(new.most_tokens.is_(None), old.tokens < new.most_tokens),
+    )
+    upsert = insert.on_conflict_do_update(index_elements=list(_IDENTITY), set_={**added, **said}, where=below)
+    taken = {tuple(row) for row in connection.execute(upsert.returning(*(old[name] for name in _IDENTITY)))}
+    for cap in caps:
+        if (cap.tenant, cap.scope, cap.key, cap.day) not in taken:
+            raise CapReached(cap, cap.reached_by(used_of(connection, cap)) or "usd")
+
+
+def settle(connection: sa.Connection, id_: str, caps: Sequence[Cap], spent: Spending) -> None:
+    """Put right what was set aside for a call; once: the same again, or after a restart, changes nothing."""
+    held = connection.execute(
+        sa.delete(budget_holds)
+        .where(budget_holds.c.id == id_)
+        .returning(budget_holds.c.tokens, budget_holds.c.microusd)
+    ).first()
+    if held is None:
+        return
+    change = {"tokens": budget_use.c.tokens + (spent.tokens - held.tokens)}
+    change["microusd"] = budget_use.c.microusd + (spent.microusd - held.microusd)
+    connection.execute(sa.update(budget_use).where(sa.or_(*map(_is, caps))).values(change))
+
+
+def forget_holds(connection: sa.Connection) -> int:
+    """A process begins: calls of one that died were perhaps made, and count in full from now on. How many."""
+    return connection.execute(sa.delete(budget_holds)).rowcount
+
+
+def used_of(connection: sa.Connection, cap: Cap) -> Spending:
+    """What is used of a cap, with what is set aside."""
+    row = connection.execute(sa.select(budget_use.c.tokens, budget_use.c.microusd).where(_is(cap))).first()
+    return Spending() if row is None else Spending(row.tokens, row.microusd)
+
+
+def nearly_used(connection: sa.Connection, since: datetime, percent: int) -> list[CapUse]:
+    """Caps of days of which so much is used, and of which nobody was told."""
+    use = budget_use.c
+    near = sa.or_(use.microusd * 100 >= use.most_microusd * percent, use.tokens * 100 >= use.most_tokens * percent)
+    found = connection.execute(
+        sa.select(budget_use).where(use.at >= since, use.told.is_(False), use.scope != "turn", near).limit(100)
+    )
+    return [_to_use(row) for row in found]
+
+
+def mark_told(connection: sa.Connection, cap: Cap) -> bool:
+    """Somebody is told of this cap; False where they were before."""
+    mark = sa.update(budget_use).where(_is(cap), budget_use.c.told.is_(False)).values(told=True)
+    return connection.execute(mark).rowcount == 1
+
+
+def in_use(connection: sa.Connection, now: datetime, limit: int) -> list[CapUse]:
+    """The caps that hold at this moment and were asked for, those of which most is used first; none of turns."""
+    use = budget_use.c
+    share = sa.func.coalesce(use.microusd * 1000 / use.most_microusd, use.tokens * 1000 / use.most_tokens)
+    lately = sa.and_(use.at >= now - timedelta(days=2), use.resets_at > now, use.scope != "turn")
+    query = sa.select(budget_use).where(lately).order_by(share.desc()).limit(limit)
+    return [_to_use(row) for row in connection.execute(query)]
+
+
+def _is(cap: Cap) -> sa.ColumnElement[bool]:
+    use = budget_use.c
+    return sa.and_(use.tenant_id == cap.tenant, use.scope == cap.scope, use.key == cap.key, use.day == cap.day)
+
+
+def _as_row(cap: Cap, used: Spending, now: datetime) -> dict[str, object]:
+    return {
+        "tenant_id": cap.tenant, "scope": cap.scope, "key": cap.key, "day": cap.day, "tokens": used.tokens,
+        "microusd": used.microusd, "most_tokens": cap.most_tokens, "most_microusd": cap.most_microusd,
+        "resets_at": cap.resets_at, "told": False, "at": now,
+    }  # fmt: skip
+
+
+def _to_use(row: Any) -> CapUse:
+    cap = Cap(row.tenant_id, row.scope, row.key, row.day, row.most_microusd, row.most_tokens, row.resets_at)
+    return CapUse(cap, Spending(row.tokens, row.microusd))

@@ -1,0 +1,56 @@
+"""A cap on what models may cost, as the person, the owner and the operator meet it; over the wire."""
+
+from pathlib import Path
+
+from tests.fakes.model_server import Reply
+from tests.journeys.house import House, house
+
+CAPPED = """
+[model.prices]
+input_usd_per_mtok = 2
+output_usd_per_mtok = 10
+[budgets]
+user_usd = {user_usd}
+day_tokens = 1_000_000
+"""
+
+
+async def make_owner(here: House, chat: int) -> None:
+    """Whoever talks there owns the bot from now on."""
+    await here.operator("users.role", {"who": f"telegram:{chat}", "role": "owner"})
+
+
+async def test_over_their_cap_a_person_reads_when_it_starts_again_and_retry_asks_it_then(tmp_path: Path) -> None:
+    """Ana's third question is not asked; Bob's is. The owner heard of it at 80 %, once. Nothing she said is lost."""
+    async with house(tmp_path, config=CAPPED.format(user_usd=0.05)) as here:
+        here.sim.say(2, "hello")
+        await here.told(2, "A short answer.")
+        await make_owner(here, 2)
+        here.model.script(Reply("Hello Ana.", usage=(12_345, 1_678)), Reply("Again.", usage=(1_000, 1_000)))
+        here.sim.say(1, "hello")
+        await here.told(1, "Hello Ana.")
+        told = await here.told(2, "80 %")
+        assert "0.04 / 0.05 USD" in told.text
+        here.sim.say(1, "and again")
+        await here.told(1, "Again.")
+        here.sim.say(1, "/usage")
+        await here.told(1, "Left for you today: 0.00 / 0.05 USD")
+        asked = len(here.model.requests)
+        here.sim.say(1, "/plan")
+        told = await here.told(1, "What I may spend on you today is used up.")
+        assert "It starts again at 00:00" in told.text and "/retry" in told.text
+        here.sim.say(1, "how do I tune the cello?")
+        await here.until(lambda: 2 == sum("used up" in text for text in here.texts(1)), "the question refused too")
+        assert asked == len(here.model.requests)
+        here.sim.say(2, "and I?")
+        await here.until(lambda: 2 == sum("A short answer." in text for text in here.texts(2)), "Bob's answer")
+        standing = (await here.operator("status"))["budgets"]
+        assert "0.05 / 0.05 USD" in [used for name, used in standing.items() if name.startswith("user ")]
+        assert any(name.startswith("day ") and used.endswith("/ 1,000,000 tokens") for name, used in standing.items())
+        await here.settled()
+        assert 1 == sum("80 %" in text for text in here.texts(2))
+    async with house(tmp_path, config=CAPPED.format(user_usd=9)) as here:
+        here.model.script(Reply("Scales, every day."))
+        here.sim.say(1, "/retry")
+        await here.told(1, "Scales, every day.")
+        assert "cello" in str(here.model.requests[-1].body["messages"])

@@ -1,0 +1,153 @@
+"""What a call may cost is set aside before it, and put right by what it was; over a cap the turn ends with words."""
+
+import asyncio
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+
+from agent.budgets import OverBudget, Spending
+from agent.config import LinkConfig
+from agent.errors import FailureKind
+from agent.loop import run_turn
+from agent.models.budgeted import BudgetedModel
+from agent.models.failures import failure
+from agent.models.scripted import Says, ScriptedModel, calls
+from agent.permissions.config import AutoConfig
+from agent.permissions.judge import Judge
+from agent.permissions.rules import Verdict
+from agent.ports import ModelFacts, ModelFailure, ModelRequest, SystemPrompt
+from agent.prices import TokenPrice, TokenPrices
+from agent.transcript import EndReason, Usage, UserItem
+from tests.fakes.agents import a_tool, an_agent, double
+from tests.fakes.turn_port import ANA, NOW, FakeTurnPort, a_turn
+
+PRICES = TokenPrices(TokenPrice(Decimal(2)), TokenPrice(Decimal(10)), cache_write=TokenPrice(Decimal(3)))
+FACTS = ModelFacts(prices=PRICES)
+REQUEST = ModelRequest(SystemPrompt("s" * 35), (UserItem("w" * 54),), max_output_tokens=100)
+INPUT = 30
+"""Tokens of it by our estimate."""
+WHOLE = Spending(INPUT + 100, 3 * INPUT + 1000)
+"""All of its output, its input at the dearest price."""
+
+
+@dataclass
+class FakeBudget:
+    """Lets so many calls in; keeps what was set aside and what they came to."""
+
+    calls: int = 100
+    scope: str = "user"
+    reason: EndReason = EndReason.MAX_COST
+    resets_at: object = None
+    held: list[Spending] = field(default_factory=list)
+    spent: list[Spending] = field(default_factory=list)
+
+    async def reserve(self, most):
+        if len(self.held) >= self.calls:
+            raise OverBudget(self.reason, self.scope, self.resets_at)
+        self.held.append(most)
+        return self
+
+    def settle(self, spent):
+        self.spent.append(spent)
+
+
+async def asked(script, request=REQUEST, facts=FACTS, config=None):
+    """What was set aside for a call, and what it came to."""
+    budget = FakeBudget()
+    model = BudgetedModel(ScriptedModel([script], facts=facts), config or LinkConfig(), budget)
+    with suppress(ModelFailure):
+        await model.respond(request, lambda _event: None)
+    return budget.held[0], budget.spent[0]
+
+
+COUNTED = Says("ok", usage=Usage(40, 5, cost_microusd=77))
+
+
+@pytest.mark.parametrize(
+    ("spent", "script", "facts"),
+    [
+        (Spending(45, 77), COUNTED, FACTS),
+        (Spending(45, 0), replace(COUNTED, usage=Usage(40, 5)), ModelFacts()),
+        (Spending(INPUT + 2, 2 * INPUT + 20), Says("x" * 7), FACTS),
+        (Spending(), failure(FailureKind.AUTH, "no", status=401), FACTS),
+        (Spending(), failure(FailureKind.NETWORK, "refused"), FACTS),
+        (Spending(INPUT, 2 * INPUT), failure(FailureKind.TIMEOUT, "silent"), FACTS),
+        (Spending(INPUT + 2, 2 * INPUT + 20), Says("x" * 7, fails_after=failure(FailureKind.NETWORK, "cut")), FACTS),
+    ],
+    ids=["counted", "no price", "not counted", "refused", "unreachable", "silent", "cut off"],
+)
+async def test_a_call_is_settled_by_what_it_came_to(spent, script, facts):
+    """As the provider counted it, else as we estimate; what it refused costs nothing, what it began what was heard."""
+    held, settled = await asked(script, facts=facts)
+    assert spent == settled
+    assert held == (WHOLE if facts is FACTS else Spending(WHOLE.tokens))
+
+
+async def test_of_what_does_not_stream_nobody_can_tell_how_far_it_came():
+    """Then the whole is counted; a budget for thinking is set aside beside the output."""
+    silent = failure(FailureKind.TIMEOUT, "silent")
+    held, settled = await asked(silent, replace(REQUEST, stream=False), config=LinkConfig(thinking=2000))
+    assert replace(WHOLE, tokens=WHOLE.tokens + 2000, microusd=WHOLE.microusd + 20_000) == held == settled
+
+
+async def test_a_call_that_is_stopped_counts_what_was_heard():
+    """Nothing stays set aside of it."""
+    budget = FakeBudget()
+    model = BudgetedModel(ScriptedModel([Says("w" * 7 + " more", word_s=3600)], facts=FACTS), LinkConfig(), budget)
+    heard = asyncio.Event()
+    async with asyncio.TaskGroup() as tasks:
+        task = tasks.create_task(model.respond(REQUEST, lambda _event: heard.set()))
+        await heard.wait()
+        task.cancel()
+    assert [Spending(INPUT + 2, 2 * INPUT + 20)] == budget.spent
+
+
+async def test_the_estimate_learns_from_what_was_counted():
+    """A provider that counts twice as much is believed before the next call."""
+    budget = FakeBudget()
+    told = Says("ok", usage=Usage(2 * INPUT, 1))
+    model = BudgetedModel(ScriptedModel([told, told], facts=ModelFacts()), LinkConfig(), budget)
+    for _ in range(2):
+        await model.respond(REQUEST, lambda _event: None)
+    assert [INPUT + 100, INPUT * 3 // 2 + 100] == [held.tokens for held in budget.held]
+
+
+@pytest.mark.parametrize(
+    ("locale", "scope", "hours", "words"),
+    [
+        ("en", "user", 7, "What I may spend on you today is used up. It starts again at 20:00, in about 7 hours."),
+        ("es", "user", 1, "Empieza de nuevo a las 14:00, en menos de una hora."),
+        ("en", "day", 2, "by everybody together. It starts again at 15:00, in about 2 hours."),
+        ("es", "turn", None, "todo lo que puede costar una respuesta"),
+    ],
+)
+async def test_over_a_cap_the_person_reads_when_it_starts_again(locale, scope, hours, words):
+    """In their language and on their clock; the turn's end has a name, and says when to come back."""
+    person = replace(ANA, locale=locale, timezone="Europe/Madrid")
+    resets_at = None if hours is None else NOW + timedelta(hours=hours)
+    budget = FakeBudget(calls=0, scope=scope, resets_at=resets_at)
+    inner, port = ScriptedModel(["never"]), FakeTurnPort()
+    agent = an_agent(BudgetedModel(inner, LinkConfig(), budget))
+    assert EndReason.MAX_COST is await run_turn(a_turn(port, principal=person), port, agent)
+    assert words in port.answer
+    assert [] == inner.requests
+    assert (None if hours is None else hours * 3600.0) == port.events[-1].busy_s
+
+
+async def test_what_was_found_before_the_cap_is_told():
+    """The tools' results stand; the kind of the cap is the end's name."""
+    budget = FakeBudget(calls=1, reason=EndReason.MAX_TOKENS)
+    model = BudgetedModel(ScriptedModel([calls(("double", '{"n": 21}')), "never"]), LinkConfig(), budget)
+    port = FakeTurnPort()
+    reason = await run_turn(a_turn(port), port, an_agent(model, a_tool("double", double)))
+    assert EndReason.MAX_TOKENS is reason
+    assert "42" in port.answer and "all that one answer may cost" in port.answer
+
+
+async def test_a_judge_over_budget_lets_the_person_decide():
+    """What nobody may pay a judge for is asked."""
+    model = BudgetedModel(ScriptedModel(["never"]), LinkConfig(), FakeBudget(calls=0))
+    assert Verdict.ASK is await Judge(model, AutoConfig()).judge("pay", "", "{}", FakeTurnPort().note_cost)
